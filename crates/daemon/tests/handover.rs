@@ -8,10 +8,9 @@ use baton_daemon::node;
 use baton_daemon::port::Port;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
-use baton_proto::host::layer::News;
 use baton_proto::host::{Host, HostEvent, SocketId};
 use baton_proto::interface::InterfaceId;
-use baton_proto::mobility::attachment::Signal;
+use baton_proto::mobility::attachment::{Attachment, Signal};
 use baton_proto::packet::pattern_byte;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Endpoint, Event};
@@ -138,10 +137,8 @@ impl Client<'_> {
 impl Owner for Client<'_> {
     fn handle_event(&mut self, now: Instant, host: &mut Host, event: HostEvent) {
         match event {
-            HostEvent::Layer(event) => {
-                let Some(News::Registered(interface)) = event.news else {
-                    return;
-                };
+            HostEvent::Layer(signal) if signal.name == "Registered" => {
+                let interface = host.attachment().and_then(Attachment::attached).unwrap();
                 if self.socket.is_none() {
                     let address = SERVER.parse().unwrap();
                     let remote = Endpoint {
@@ -162,6 +159,7 @@ impl Owner for Client<'_> {
                 Event::Reset | Event::Refused | Event::TimedOut => panic!("{event:?}"),
                 Event::Connected | Event::Writable | Event::Closed => {}
             },
+            HostEvent::Layer(_) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -7,6 +7,7 @@ mod addresses;
 pub mod captures;
 pub mod kernel;
 pub mod link;
+pub mod mobility;
 pub mod observe;
 pub mod packets;
 pub mod pcap;

@@ -241,6 +241,18 @@ pub struct Neighbor {
     pub buffering: Option<BufferPolicy>,
 }
 
+impl Neighbor {
+    /// A host of which no more is known than its address.
+    pub const fn new(address: IpAddr) -> Neighbor {
+        Neighbor {
+            address,
+            network: None,
+            is_told: false,
+            buffering: None,
+        }
+    }
+}
+
 /// A part of a node between its interfaces and its transports.
 pub trait Layer: Any + Debug + Send {
     /// Its place among the layers.

@@ -11,7 +11,7 @@ const MOST_SYNTAX_ERRORS: usize = 20;
 
 /// A step from a value into one that it holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Into a table.
     Key(String),
     /// Into an array.
@@ -20,7 +20,7 @@ pub(super) enum Step {
 
 /// The way from the top of the document to a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Path(pub Vec<Step>);
+pub(crate) struct Path(pub Vec<Step>);
 
 impl Path {
     /// The value under `key` of the table here.
@@ -42,7 +42,7 @@ impl Path {
 
 /// A key that the command line has set.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
+pub(crate) struct Set {
     /// What was set.
     pub path: Path,
     /// `--set key=value`, as given.
@@ -50,7 +50,7 @@ pub(super) struct Set {
 }
 
 /// The scenario as TOML values, and where each of them stands.
-pub(super) struct Document {
+pub(crate) struct Document {
     /// The values, overrides applied.
     pub table: Table,
     /// What the command line has set, in its order.

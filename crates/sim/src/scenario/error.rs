@@ -127,7 +127,7 @@ pub(super) fn seconds(time: Duration) -> String {
 }
 
 /// `text` in quotes, cut to a readable length.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
         short.push('…');

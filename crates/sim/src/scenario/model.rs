@@ -7,26 +7,20 @@ use crate::addresses::CellNetworks;
 use crate::link::config::{LinkConfig, Shared};
 use crate::link::ldacs1::NetworkConfig;
 use crate::link::reception::Reception;
+use crate::mobility::{Agents, Mobility};
 use crate::position::Track;
 use crate::position::line::LineRun;
 use baton_proto::aerotp::Configuration;
 use baton_proto::gateways::aerotp::Selector;
-use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::attachment::Handover;
 use baton_proto::mobility::attachment::decision;
 use baton_proto::mobility::attachment::failback::FailbackTimes;
-use baton_proto::mobility::buffering::BufferPolicy;
-use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
-use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
 use baton_proto::remedies;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::aerotp::Mode;
-use baton_proto::wire::mobility_header::BindingLifetime;
-use baton_proto::wire::prefix::Ipv6Prefix;
-use core::net::Ipv6Addr;
 use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -63,10 +57,8 @@ pub struct Scenario {
     pub changes: Vec<LinkChange>,
     /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
     pub mobiles: Vec<Mobile>,
-    /// Home agents of Mobile IPv6, in the order of the file.
-    pub home_agents: Vec<HomeAgent>,
-    /// Agents of Mobile IPv4.
-    pub ipv4_agents: Ipv4Agents,
+    /// Agents of mobility protocols that are no mobiles'.
+    pub agents: Agents,
     /// Signalling messages that are lost.
     pub losses: Vec<SignallingLoss>,
     /// Flows, in the order of the file.
@@ -126,9 +118,7 @@ impl Scenario {
 
     /// Whether any mobility protocol is spoken.
     pub fn has_protocols(&self) -> bool {
-        !(self.home_agents.is_empty()
-            && self.ipv4_agents.home_agents.is_empty()
-            && self.ipv4_agents.foreign_agents.is_empty())
+        !self.agents.is_empty()
     }
 
     /// Leaves mobility protocols out: routes follow mobiles at once, also to the networks behind mobile routers.
@@ -136,8 +126,7 @@ impl Scenario {
         for mobile in &mut self.mobiles {
             mobile.mobility = None;
         }
-        self.home_agents = Vec::new();
-        self.ipv4_agents = Ipv4Agents::default();
+        self.agents = Agents::default();
     }
 }
 
@@ -292,182 +281,6 @@ pub struct Mobile {
     pub class: Option<String>,
     /// Whether it is the router of a network: then its links that its attachment does not speak of lead there.
     pub is_router: bool,
-}
-
-impl Mobile {
-    /// Its protocol, if that is Mobile IPv6 or NEMO.
-    pub fn ipv6(&self) -> Option<&MobileIpv6> {
-        match self.mobility.as_ref()? {
-            Mobility::Ipv6(mobility) => Some(mobility),
-            Mobility::Ipv4(_) => None,
-        }
-    }
-
-    /// Its protocol, if that is Mobile IPv4.
-    pub fn ipv4(&self) -> Option<&MobileIpv4> {
-        match self.mobility.as_ref()? {
-            Mobility::Ipv4(mobility) => Some(mobility),
-            Mobility::Ipv6(_) => None,
-        }
-    }
-}
-
-/// A protocol at a mobile.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Mobility {
-    /// Mobile IPv6 or NEMO.
-    Ipv6(MobileIpv6),
-    /// Mobile IPv4.
-    Ipv4(MobileIpv4),
-}
-
-/// Mobile IPv6 or NEMO at a mobile.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MobileIpv6 {
-    /// Its home agent, by its place in [`Scenario::home_agents`].
-    pub home_agent: usize,
-    /// The access link on which it is at home.
-    pub home_link: Option<LinkIndex>,
-    /// How it is known that nobody has a care-of address.
-    pub detection: DuplicateAddressDetection,
-    /// When access routers advertise themselves.
-    pub advertisements: Advertisements,
-    /// Who is asked before a care-of address is used.
-    pub aaa: Option<AccessControl>,
-    /// The node of the point of service that is asked about handovers.
-    pub point_of_service: Option<NodeIndex>,
-    /// Whether it optimises routes.
-    pub route_optimization: bool,
-    /// Whether it asks its home agent to hold packets.
-    pub asks_for_buffering: bool,
-    /// How access routers hold packets for it when it leaves; `None`: they do not.
-    pub access_router_buffering: Option<BufferPolicy>,
-    /// How access routers keep copies of its packets in case it comes; `None`: they get none.
-    pub multicast_buffering: Option<BufferPolicy>,
-    /// How long a binding holds.
-    pub lifetime: BindingLifetime,
-    /// The prefix of the network behind it, of a mobile router.
-    pub network_prefix: Option<Ipv6Prefix>,
-    /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
-    pub clamp_segment_size: bool,
-}
-
-/// Who says whether a mobile may use a visited network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccessControl {
-    /// The AAA server's node.
-    pub server: NodeIndex,
-    /// How long it thinks about a request.
-    pub processing: Duration,
-}
-
-/// When access routers advertise themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advertisements {
-    /// When a mobile comes, and as seldom as [`Seldom`](Self::Seldom).
-    AtLinkUp,
-    /// Every 30 to 70 ms.
-    Frequent,
-    /// Every 198 to 600 s, and when they are asked.
-    Seldom,
-}
-
-/// A home agent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HomeAgent {
-    /// The node.
-    pub node: NodeIndex,
-    /// The prefix of the home network, of at most 64 bits.
-    pub prefix: Ipv6Prefix,
-    /// How it is known that nobody on the home link has a mobile's home address.
-    pub detection: DuplicateAddressDetection,
-    /// What it does while a mobile moves.
-    pub strategy: Strategy,
-    /// The longest lifetime of a binding that it grants.
-    pub longest_lifetime: BindingLifetime,
-    /// Whether TCP's maximum segment size is lowered to what the tunnels take.
-    pub clamp_segment_size: bool,
-}
-
-impl HomeAgent {
-    /// Its own address.
-    pub fn address(&self) -> Ipv6Addr {
-        self.prefix.address_of(Ipv6Addr::from_bits(1))
-    }
-}
-
-/// Mobile IPv4 at a mobile.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MobileIpv4 {
-    /// Its home agent, by its place in [`Ipv4Agents::home_agents`].
-    pub home_agent: usize,
-    /// The access link on which it is at home.
-    pub home_link: Option<LinkIndex>,
-    /// Where its care-of addresses come from.
-    pub care_of: CareOfSource,
-    /// When an acquired address is known to be nobody else's.
-    pub conflict_check: ConflictCheck,
-    /// How its packets travel that no rule names.
-    pub delivery: Delivery,
-    /// How those to some destinations travel.
-    pub policy: Vec<PolicyRule>,
-    /// Whether earlier care-of addresses are kept.
-    pub simultaneous_bindings: bool,
-    /// Whether the foreign agent that it leaves sends packets after it.
-    pub smooth_handoff: bool,
-    /// How long a registration is asked for, in seconds.
-    pub lifetime: u16,
-}
-
-/// Where care-of addresses come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CareOfSource {
-    /// From the foreign agent on a link; where there is none, as [`Known`](Self::Known).
-    ForeignAgent,
-    /// They are known, as from PPP.
-    Known,
-    /// They are asked for by DHCP.
-    Acquired,
-}
-
-/// A line of a mobile policy table (study T section 5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicyRule {
-    /// Only packets to this node.
-    pub to: Option<NodeIndex>,
-    /// Only packets to this port.
-    pub port: Option<u16>,
-    /// How they travel.
-    pub delivery: Delivery,
-}
-
-/// The agents of Mobile IPv4 in a scenario.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ipv4Agents {
-    /// Home agents, in the order of the file.
-    pub home_agents: Vec<Ipv4HomeAgent>,
-    /// Foreign agents, in the order of the file.
-    pub foreign_agents: Vec<ForeignAgent>,
-}
-
-/// A home agent of Mobile IPv4.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ipv4HomeAgent {
-    /// The node.
-    pub node: NodeIndex,
-    /// The prefix of the home network.
-    pub prefix: Ipv4Prefix,
-    /// The longest registration that it grants, in seconds.
-    pub longest_lifetime: u16,
-}
-
-/// A foreign agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForeignAgent {
-    /// The node.
-    pub node: NodeIndex,
-    /// The gateway foreign agent above it.
-    pub gateway: Option<NodeIndex>,
 }
 
 /// How a mobile chooses its access link.

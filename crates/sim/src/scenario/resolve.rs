@@ -15,8 +15,9 @@ use super::traces::Traces;
 use super::{
     expectation, idle, resolve_aerotp_gateways, resolve_aerotp_paths, resolve_changes,
     resolve_flows, resolve_links, resolve_live, resolve_losses, resolve_mobility,
-    resolve_protocols, resolve_regulators, resolve_remedies,
+    resolve_regulators, resolve_remedies,
 };
+use crate::mobility::{self, Agents};
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 const MOST_COMPARISONS: usize = 200_000;
 
 /// Collects mistakes and warnings.
-pub(super) struct Report<'d> {
+pub(crate) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
     /// The same, to find one again.
@@ -40,7 +41,7 @@ pub(super) struct Report<'d> {
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
     /// Copies made of written tables.
-    pub copies: Copies,
+    pub(super) copies: Copies,
     /// For each written value the number of the copy that was found wrong first, or warned of.
     told: BTreeMap<(Path, bool), u32>,
 }
@@ -240,16 +241,16 @@ pub(super) fn resolve(
     let mut links = resolve_links::links(&raw.links, &sky, traces, report);
     resolve_regulators::regulators(raw, &mut links, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
-    let agents = resolve_protocols::agents(raw, &links, report);
+    let agents = Agents::resolve(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
-    resolve_changes::check_tunnels(&raw.changes, &mobiles, report);
+    mobility::check_tunnels(&raw.changes, &mobiles, report);
     let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     let gateways = &raw.aerotp_gateways;
     let aerotp_gateways =
         resolve_aerotp_gateways::gateways(gateways, &links, (&mobiles, &flows), report);
-    resolve_protocols::check_flows(raw, &flows, &mobiles, report);
+    mobility::check_flows(raw, &flows, &mobiles, report);
     let around = resolve_remedies::Around {
         links: &links,
         mobiles: &mobiles,
@@ -276,8 +277,7 @@ pub(super) fn resolve(
         aerotp_gateways,
         changes,
         mobiles,
-        home_agents: agents.ipv6,
-        ipv4_agents: agents.ipv4,
+        agents,
         losses,
         flows,
         live,
@@ -315,7 +315,7 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
 }
 
 /// The node called `name`, which stands at `path`.
-pub(super) fn node(
+pub(crate) fn node(
     name: &str,
     path: &Path,
     links: &Links,

@@ -6,7 +6,7 @@ use super::error::quoted;
 use super::model::Mobile;
 use super::resolve::Report;
 use super::resolve_links::Links;
-use super::resolve_protocols::Agents;
+use crate::mobility::Agents;
 
 /// Reports links of a mobile with a protocol that are neither access links nor of a network behind it.
 pub(super) fn check(
@@ -15,13 +15,12 @@ pub(super) fn check(
     path: &Path,
     report: &mut Report<'_>,
 ) {
-    if mobile.mobility.is_none() {
+    let Some(mobility) = &mobile.mobility else {
         return;
-    }
+    };
     let access = mobile.attachment.access_links(&links.radios);
     let name = quoted(&links.nodes[mobile.node.0]);
-    let router = mobile.ipv6().filter(|own| own.network_prefix.is_some());
-    let Some(router) = router else {
+    if !mobility.is_router() {
         for place in links.places_of(mobile.node) {
             let link = &links.specs[place.0];
             if access.binary_search(place).is_err() {
@@ -34,10 +33,9 @@ pub(super) fn check(
             }
         }
         return;
-    };
-    let home = agents.ipv6[router.home_agent].node;
+    }
     let mut outside = links.gateways(mobile);
-    outside.insert(home);
+    outside.insert(mobility.home_agent(agents));
     outside.remove(&mobile.node);
     let behind = links.behind(mobile.node, &access);
     if let Some(node) = behind.iter().find(|node| outside.contains(node)) {

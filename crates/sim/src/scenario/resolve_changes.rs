@@ -1,7 +1,7 @@
 //! Changes of links.
 
 use super::document::Path;
-use super::model::{LinkChange, Mobile};
+use super::model::LinkChange;
 use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
@@ -80,28 +80,4 @@ pub(super) fn change_config(
     set_mtu(raw.mtu, path, config, report);
     layers(&raw.both, &raw.down, &raw.up, path, config, report);
     check_repeating(config, path, report);
-}
-
-/// IPv6's least packet, and the header of a tunnel around it (RFC 2473 section 7.1): what a tunnel asks of every link.
-const LEAST_UNDER_TUNNELS: u32 = 1280 + 40;
-
-/// Warns of links that become too narrow for tunnels of mobiles: what a tunnel's entry says to a source ends at 1280 B.
-pub(super) fn check_tunnels(raw: &[RawChange], mobiles: &[Mobile], report: &mut Report<'_>) {
-    if mobiles.iter().all(|mobile| mobile.ipv6().is_none()) {
-        return;
-    }
-    for (index, change) in raw.iter().enumerate() {
-        let narrow = change
-            .mtu
-            .as_ref()
-            .is_some_and(|mtu| mtu.0 < LEAST_UNDER_TUNNELS.into());
-        if narrow {
-            let message = format!(
-                "is less than {LEAST_UNDER_TUNNELS} B, which tunnels of Mobile IPv6 and NEMO need: TCP in one that crosses this link \
-                 stalls for ever"
-            );
-            let path = Path::default().key("changes").index(index).key("mtu");
-            report.warn(&path, message);
-        }
-    }
 }

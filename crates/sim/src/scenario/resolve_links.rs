@@ -22,7 +22,7 @@ use baton_proto::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes and links, by name and by index.
-pub(super) struct Links {
+pub(crate) struct Links {
     /// Names of nodes, in the order of their first appearance.
     pub nodes: Vec<String>,
     /// Links between two nodes, in the order of the file.

@@ -3,7 +3,7 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    AttachmentPolicy, CellId, Chosen, Failback, LinkIndex, LinkSpec, Mobile, Mobility, NodeIndex,
+    AttachmentPolicy, CellId, Chosen, Failback, LinkIndex, LinkSpec, Mobile, NodeIndex,
     TimetableEntry, on_radio,
 };
 use super::profiles;
@@ -13,7 +13,7 @@ use super::raw::{
 use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
-use super::resolve_protocols::{self, Agents, Surroundings};
+use crate::mobility::{Agents, Mobility, Surroundings};
 use baton_proto::mobility::attachment::failback::FailbackTimes;
 use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::time::{Duration, Instant};
@@ -45,9 +45,10 @@ pub(super) fn mobiles(
             moving: &moving,
         };
         check_radio(mobile, &attachment, &access, &path, report);
-        let mobility = mobile.mobility.as_ref().and_then(|raw| {
-            resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
-        });
+        let mobility = mobile
+            .mobility
+            .as_ref()
+            .and_then(|raw| Mobility::resolve(raw, node, &path.key("mobility"), &around, report));
         if mobility.is_some() {
             refuse_outgoing_after(&attachment, &path.key("timetable"), report);
         }
@@ -57,28 +58,29 @@ pub(super) fn mobiles(
             links,
             report,
         );
-        let mut mobile = Mobile {
+        let mobile = Mobile {
             node,
             attachment,
+            is_router: mobility.as_ref().is_some_and(Mobility::is_router),
             mobility,
             class: report.copies.written_of(name).map(str::to_owned),
-            is_router: false,
         };
-        mobile.is_router = mobile
-            .ipv6()
-            .is_some_and(|own| own.network_prefix.is_some());
         resolve_behind::check(&mobile, (links, agents), &path, report);
         mobiles.push(mobile);
     }
-    check_home_cells(&mobiles, links, report);
+    check_home_cells(&mobiles, (links, agents), report);
     mobiles
 }
 
 /// A cell is one link with one prefix: it is the home link of all who may come there and have its home agent.
-fn check_home_cells(mobiles: &[Mobile], links: &Links, report: &mut Report<'_>) {
-    let home = |mobile: &Mobile| match mobile.mobility.as_ref()? {
-        Mobility::Ipv6(own) => Some(((true, own.home_agent), own.home_link)),
-        Mobility::Ipv4(own) => Some(((false, own.home_agent), own.home_link)),
+fn check_home_cells(
+    mobiles: &[Mobile],
+    (links, agents): (&Links, &Agents),
+    report: &mut Report<'_>,
+) {
+    let home = |mobile: &Mobile| {
+        let mobility = mobile.mobility.as_ref()?;
+        Some((mobility.home_agent(agents), mobility.home_link()))
     };
     let mut cells: BTreeMap<_, (CellId, &Mobile)> = BTreeMap::new();
     for mobile in mobiles {

@@ -8,7 +8,7 @@ use super::raw::RawScenario;
 use super::raw_flows::RawFlow;
 use super::resolve::Report;
 use super::resolve_links::Links;
-use super::resolve_protocols::Agents;
+use crate::mobility::{self, Agents, Mobility};
 use baton_proto::remedies::{GatewayPart, Kind, Place, Scheme, Side, Tells};
 use baton_proto::tcp::profile::Recovery;
 use serde_json::{Value, json};
@@ -189,15 +189,7 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
     if scheme.tells() != Tells::BindingUpdate {
         return Ok(());
     }
-    let Some(mobility) = mobile.ipv6() else {
-        return Err("hears of a handover by a binding update; expected mobility with protocol \"mobile-ipv6\" or \"nemo\" at the mobile".to_owned());
-    };
-    let mut home_agents = around.agents.ipv6.get(mobility.home_agent).into_iter();
-    let is_home_agent = home_agents.any(|agent| agent.node == correspondent);
-    if !is_home_agent && !mobility.route_optimization {
-        return Err("hears of a handover by a binding update, which goes to the home agent alone; expected route_optimization = true, or a flow from the home agent".to_owned());
-    }
-    Ok(())
+    mobility::check_binding_updates(mobile.mobility.as_ref(), correspondent, around.agents)
 }
 
 fn is_class_at_mobile(scheme: &Scheme) -> bool {
@@ -210,9 +202,10 @@ fn can_act_at_gateway(
     correspondent: NodeIndex,
     around: &Around,
 ) -> Result<(), String> {
-    if mobile.ipv4().is_some() {
-        return Err("does not follow a mobile of Mobile IPv4; expected protocol \"mobile-ipv6\", or none, at the mobile".to_owned());
-    }
+    mobile
+        .mobility
+        .as_ref()
+        .map_or(Ok(()), Mobility::check_gateways)?;
     if around.links.gateways(mobile).contains(&correspondent) {
         return Err(
             "acts at the gateway, which is an end of this flow; expected a flow that passes it"

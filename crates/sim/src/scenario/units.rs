@@ -37,7 +37,7 @@ pub struct PositiveTime(pub Duration);
 pub struct Rate(pub DataRate);
 
 /// The prefix of a network.
-pub(super) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
+pub(crate) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
     let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
     let address: Ipv6Addr = address
         .parse()
@@ -60,7 +60,7 @@ const NO_HOSTS: &str = "holds no addresses that a host can be reached by";
 
 /// The prefix of a home network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HomePrefix {
+pub(crate) enum HomePrefix {
     /// Of Mobile IPv6.
     Ipv6(Ipv6Prefix),
     /// Of Mobile IPv4.
@@ -68,7 +68,7 @@ pub(super) enum HomePrefix {
 }
 
 /// The prefix of a home network.
-pub(super) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
+pub(crate) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
     match text.contains(':') {
         true => prefix(text).map(HomePrefix::Ipv6),
         false => match Ipv4Prefix::parse(text)? {

@@ -270,10 +270,10 @@ impl<'r> Writer<'r> {
                         .home_link
                         .iter_mut()
                         .for_each(|link| self.link(number, link));
-                    let nodes = mobility.policy.iter_mut().flat_map(|rule| &mut rule.to);
+                    let nodes = mobility.nodes_mut();
                     nodes.for_each(|node| self.node(number, node));
                     if let Some(networks) = &networks {
-                        mobility.network_prefix = Some(networks.text(number));
+                        *mobility.network_prefix_mut() = Some(networks.text(number));
                     }
                 }
                 let named = self.note_table("mobiles", name, number);
@@ -335,7 +335,7 @@ impl Networks {
     /// Those of a mobile with a count. `None` if there are none, or if they do not all fit behind the first.
     fn of(name: &str, mobile: &RawMobile, report: &mut Report<'_>) -> Option<Networks> {
         let count = mobile.count?;
-        let text = mobile.mobility.as_ref()?.network_prefix.as_ref()?;
+        let text = mobile.mobility.as_ref()?.network_prefix()?;
         let first = prefix(text).ok()?;
         let networks = Networks {
             first: first.address().to_bits(),

@@ -2,27 +2,8 @@
 
 use super::World;
 use crate::link::{DropReason, End, Fate, Outcome};
+use crate::mobility::says_buffer;
 use crate::packets::PacketId;
-use baton_proto::packet::{Body, Packet};
-use baton_proto::wire::mobility_header::{MobilityMessage, PacketBuffering};
-
-/// Whether a packet is a binding update or acknowledgement whose packet-buffering option says that packets are held.
-fn says_buffer(packet: &Packet) -> bool {
-    let message = match &packet.body {
-        Body::Mobility(message) => message,
-        Body::Extended(extended) => match &extended.body {
-            Body::Mobility(message) => message,
-            _ => return false,
-        },
-        _ => return false,
-    };
-    let option = match &**message {
-        MobilityMessage::BindingUpdate(update) => update.packet_buffering,
-        MobilityMessage::BindingAcknowledgement(answer) => answer.packet_buffering,
-        _ => None,
-    };
-    option == Some(PacketBuffering::Buffer)
-}
 
 impl World {
     /// Whether the scenario lets this message, which a host sends, be lost; it then counts as one of those.

@@ -8,7 +8,7 @@
 mod accounts;
 mod aerotp_gateways;
 mod aerotp_paths;
-mod agents;
+pub(crate) mod agents;
 mod build;
 mod by_hand;
 mod classes;
@@ -25,7 +25,7 @@ pub mod overload;
 pub mod packet_counts;
 pub mod ports;
 pub mod progress;
-mod radio;
+pub(crate) mod radio;
 mod reception;
 mod remedies;
 mod routing;
@@ -36,7 +36,7 @@ pub mod summary;
 mod tests;
 mod traffic;
 mod transit;
-mod wires;
+pub(crate) mod wires;
 
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
@@ -65,15 +65,15 @@ use wires::{LeadsTo, Wires};
 
 /// A scenario under way.
 pub struct World {
-    scenario: Scenario,
-    now: Instant,
+    pub(crate) scenario: Scenario,
+    pub(crate) now: Instant,
     queue: EventQueue<Event>,
     packets: Packets,
     accounts: accounts::Accounts,
-    nodes: Vec<Node>,
-    wires: Wires,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) wires: Wires,
     flows: Vec<FlowRun>,
-    mobiles: Vec<MobileRun>,
+    pub(crate) mobiles: Vec<MobileRun>,
     radios: Vec<RadioRun>,
     /// What links will say whose state follows from where their mobile is.
     notices: Vec<Notice>,
@@ -85,11 +85,11 @@ pub struct World {
     arrived_over: Option<usize>,
     real: RealHosts,
     /// Which mobile and which address is where.
-    directory: Directory,
+    pub(crate) directory: Directory,
     /// Addresses that lie behind one interface, whatever is in use.
-    behind_links: Vec<BehindLink>,
+    pub(crate) behind_links: Vec<BehindLink>,
     /// Networks that do.
-    behind_cells: Vec<BehindCell>,
+    pub(crate) behind_cells: Vec<BehindCell>,
     /// Nodes with a choice of ways.
     routers: Vec<usize>,
     /// Links to poll before the next event, in this order; some at the front are done.
@@ -121,17 +121,17 @@ enum Event {
 /// A host and what hangs on it. What every packet asks for stands first, beside the first fields of the host.
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Node {
+pub(crate) struct Node {
     timer: Timer,
     /// For each interface what it leads to.
-    interfaces: Few<LeadsTo>,
+    pub(crate) interfaces: Few<LeadsTo>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
     sockets: Few<Option<(usize, Role)>>,
     /// Whether a kernel stands for it.
     real: bool,
     /// Whether it takes packets for others: every node, but for hosts with several paths.
     forwards: bool,
-    host: Host,
+    pub(crate) host: Host,
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
     /// For each AeroTP connection the flow that it belongs to, and which of its two ends it is.
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// The mobile at a node.
-    fn mobile_at(&self, node: usize) -> Option<usize> {
+    pub(crate) fn mobile_at(&self, node: usize) -> Option<usize> {
         self.directory.mobile_at(node)
     }
 

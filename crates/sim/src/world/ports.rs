@@ -10,7 +10,7 @@ mod announce;
 mod build;
 mod nat;
 
-pub(super) use build::BehindLink;
+pub(crate) use build::BehindLink;
 pub(super) use nat::AccessNat;
 
 use super::World;

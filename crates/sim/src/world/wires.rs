@@ -17,11 +17,11 @@ use std::collections::BTreeSet;
 use super::ports::{AccessNat, PortId};
 
 /// A node and one of its interfaces.
-pub(super) type NodeInterface = (usize, InterfaceId);
+pub(crate) type NodeInterface = (usize, InterfaceId);
 
 /// The medium behind an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LeadsTo {
+pub(crate) enum LeadsTo {
     /// A link between two nodes, at this end.
     Link(usize, End),
     /// The aircraft in a cell, from its base station.
@@ -32,7 +32,7 @@ pub(super) enum LeadsTo {
 
 /// A cell of a radio network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CellPlace {
+pub(crate) struct CellPlace {
     /// The network, by its place in the scenario.
     pub radio: u32,
     /// The cell.
@@ -41,7 +41,7 @@ pub(super) struct CellPlace {
 
 /// An aircraft on a radio network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AircraftPlace {
+pub(crate) struct AircraftPlace {
     /// The network, by its place in the scenario.
     pub radio: u32,
     /// The aircraft.
@@ -50,7 +50,7 @@ pub(super) struct AircraftPlace {
 
 /// The aircraft and the cell of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RadioPlace {
+pub(crate) struct RadioPlace {
     /// The network, by its place in the scenario.
     pub radio: u32,
     /// The aircraft at end B.
@@ -62,7 +62,7 @@ pub(super) struct RadioPlace {
 /// A link and what it joins. What every hop looks at stands first, beside the first fields of the link.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     pub timer: Timer,
     /// Node and interface at ends A and B; of an aircraft's link at end A those of the cell where it is or was last.
     ends: [NodeInterface; 2],
@@ -86,7 +86,7 @@ pub(super) struct Wire {
     /// The machine that carries its packets; those of an aircraft's link the radio network carries instead.
     pub link: Link,
     /// The translator of addresses between its mobile and the network; none where no mobile is.
-    pub nat: Option<Box<AccessNat>>,
+    pub(super) nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
     pub leaving: Option<BTreeSet<u64>>,
@@ -143,7 +143,7 @@ struct CellWire {
 
 /// All links.
 #[derive(Debug)]
-pub(super) struct Wires {
+pub(crate) struct Wires {
     plain: Vec<Wire>,
     /// The links of aircraft, network by network.
     aircraft: Vec<Wire>,

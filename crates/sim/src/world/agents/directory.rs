@@ -1,16 +1,17 @@
 //! What is asked of scenarios with mobiles for every node and flow, worked out once.
 
-use super::{ipv4, ipv6};
+use crate::addresses::node_addresses;
+use crate::mobility::{self, Mobility};
 use crate::scenario::model::{LinksAtNodes, Mobile, NodeIndex, Scenario, nodes_behind};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Which mobile is at which node, which nodes are behind it, and under which address others know a node.
 #[derive(Clone, Debug)]
-pub(in crate::world) struct Directory {
+pub(crate) struct Directory {
     mobiles: Vec<Option<u32>>,
     /// Of each mobile the nodes of the network behind it; of those that are routers.
     behind: Vec<Box<[NodeIndex]>>,
-    /// Of each node, where Mobile IPv6 is spoken.
+    /// Of each node, where mobiles have addresses of IPv6.
     ipv6: Vec<Ipv6Addr>,
 }
 
@@ -26,11 +27,11 @@ impl Directory {
             behind: Vec::new(),
             ipv6: Vec::new(),
         };
-        if !scenario.home_agents.is_empty() {
+        if scenario.has_protocols() {
             let at_nodes = LinksAtNodes::new(scenario.nodes.len(), &scenario.links);
             let behind = |mobile| nodes_behind_router(scenario, &at_nodes, mobile);
             directory.behind = scenario.mobiles.iter().map(behind).collect();
-            directory.ipv6 = ipv6::addresses(scenario, &directory.behind);
+            directory.ipv6 = mobility::ipv6_addresses(scenario, &directory.behind);
         }
         directory
     }
@@ -45,24 +46,33 @@ impl Directory {
         self.behind.get(mobile).map_or(&[], |nodes| nodes)
     }
 
-    /// The IPv6 address by which flows know a node, where Mobile IPv6 is spoken.
+    /// The IPv6 address by which flows know a node, where mobiles have such.
     pub fn ipv6(&self, node: usize) -> Ipv6Addr {
         self.ipv6[node]
     }
 
-    /// The IPv4 address of a node: of a mobile with Mobile IPv4 its home address.
+    /// The IPv4 address of a node: of a mobile with a home address of IPv4 that one.
     pub fn ipv4(&self, scenario: &Scenario, node: usize) -> Ipv4Addr {
-        ipv4::address(scenario, self.mobile_at(node), node)
+        let home_address = || {
+            let number = self.mobile_at(node)?;
+            let mobility = scenario.mobiles[number].mobility.as_ref()?;
+            mobility.ipv4_home_address(number, &scenario.agents)
+        };
+        home_address().unwrap_or_else(|| match node_addresses(node)[0] {
+            IpAddr::V4(address) => address,
+            IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
+        })
     }
 
-    /// The addresses by which a flow's hosts know each other: those of Mobile IPv6 where it is spoken and neither is a mobile
-    /// of Mobile IPv4.
+    /// The addresses by which a flow's hosts know each other: of IPv6 where mobiles have such and neither is a mobile with a home
+    /// address of IPv4.
     pub fn flow_addresses(&self, scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr; 2] {
         let is_ipv4 = |&node: &usize| {
-            let mobile = self.mobile_at(node);
-            mobile.is_some_and(|number| scenario.mobiles[number].ipv4().is_some())
+            let mobile = self.mobile_at(node).map(|number| &scenario.mobiles[number]);
+            let mobility = mobile.and_then(|mobile| mobile.mobility.as_ref());
+            mobility.is_some_and(|own| !own.is_ipv6())
         };
-        match scenario.home_agents.is_empty() || nodes.iter().any(is_ipv4) {
+        match self.ipv6.is_empty() || nodes.iter().any(is_ipv4) {
             true => nodes.map(|node| self.ipv4(scenario, node).into()),
             false => nodes.map(|node| self.ipv6(node).into()),
         }
@@ -74,10 +84,7 @@ fn nodes_behind_router(
     at_nodes: &LinksAtNodes,
     mobile: &Mobile,
 ) -> Box<[NodeIndex]> {
-    let is_router = mobile
-        .ipv6()
-        .is_some_and(|own| own.network_prefix.is_some());
-    if !is_router {
+    if !mobile.mobility.as_ref().is_some_and(Mobility::is_router) {
         return Box::default();
     }
     let access = mobile.attachment.access_links(&scenario.radios);

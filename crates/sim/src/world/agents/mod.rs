@@ -1,25 +1,19 @@
 //! Mobility protocols: the agents of hosts, the addresses that they use, and what they say.
 
 mod directory;
-mod ipv4;
-mod ipv6;
 
 use super::World;
 use super::ports::BehindLink;
-use super::wires::RadioPlace;
-use crate::scenario::model::{AttachmentPolicy, LinkIndex, MobileIpv6, Mobility, Scenario};
+use crate::scenario::model::{AttachmentPolicy, LinkIndex, Scenario};
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
-use baton_proto::mobility::mobile_ipv4;
-use baton_proto::mobility::mobile_ipv6::MobileNode;
 use core::net::IpAddr;
 
-pub(super) use directory::Directory;
-pub(super) use ipv6::mobile_of;
+pub(crate) use directory::Directory;
 
 /// What the world knows of a mobile with a protocol.
 #[derive(Clone, Debug)]
-pub(super) struct ProtocolRun {
+pub(crate) struct ProtocolRun {
     /// Its home agent's node.
     pub home_agent: usize,
     /// Its access links but for those of radio networks, and the care-of address that it has on each one; the home address on its
@@ -30,7 +24,7 @@ pub(super) struct ProtocolRun {
 }
 
 /// The access links that a policy speaks of, but for those of radio networks.
-pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
+pub(crate) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
     let links = policy.access_links(&scenario.radios).into_iter();
     links.map(|link| link.0).collect()
 }
@@ -38,8 +32,7 @@ pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Ve
 impl World {
     /// Gives hosts the addresses and agents that the scenario's protocols need.
     pub(super) fn add_agents(&mut self) {
-        self.add_ipv6_agents();
-        self.add_ipv4_agents();
+        self.add_protocols();
         self.introduce_aircraft();
     }
 
@@ -47,26 +40,20 @@ impl World {
     pub(super) fn care_of(&self, number: usize, link: usize) -> Option<IpAddr> {
         let protocol = self.mobiles[number].protocol.as_ref()?;
         if let Some(place) = self.wires.place(link) {
-            return match self.scenario.mobiles[number].mobility.as_ref()? {
-                Mobility::Ipv6(_) => {
-                    let prefix = self.neighbors(place.radio).prefix(place.cell);
-                    Some(ipv6::address_in(prefix, number).into())
-                }
-                Mobility::Ipv4(mobility) => self.ipv4_address_in(number, mobility, place),
-            };
+            return self.care_of_in_cell(number, place);
         }
         let found = protocol.care_of.iter().find(|(known, _)| *known == link)?;
         Some(found.1)
     }
 
     /// A node's interface to a link that ends at it.
-    pub(super) fn interface(&self, node: usize, link: usize) -> InterfaceId {
+    pub(crate) fn interface(&self, node: usize, link: usize) -> InterfaceId {
         let [a, b] = self.wires.ends(link);
         if a.0 == node { a.1 } else { b.1 }
     }
 
     /// Leads routes for addresses to a home agent, whose agent decides, and otherwise to the home link.
-    fn put_behind_agent(&mut self, addresses: &[IpAddr], far: (usize, InterfaceId)) {
+    pub(crate) fn put_behind_agent(&mut self, addresses: &[IpAddr], far: (usize, InterfaceId)) {
         let behind = addresses.iter().map(|&address| BehindLink { address, far });
         self.behind_links.extend(behind);
     }
@@ -83,45 +70,18 @@ impl World {
         }
     }
 
-    /// Tells a mobile's agents what the link of an interface is now that it leads to another cell.
-    pub(super) fn describe_cell(
-        &mut self,
-        number: usize,
-        (link, place): (usize, RadioPlace),
-        interface: InterfaceId,
-    ) {
-        let node = self.mobiles[number].node.0;
-        match &self.scenario.mobiles[number].mobility {
-            Some(Mobility::Ipv6(mobility)) if mobility.point_of_service.is_some() => {
-                let known = self.link_identifier(link);
-                if let Some(mobile) = self.nodes[node].host.layer_mut::<MobileNode>() {
-                    mobile.set_link(interface, known);
-                }
-            }
-            Some(Mobility::Ipv4(mobility)) => {
-                let source = self.source_in_cell(number, mobility, place);
-                let host = &mut self.nodes[node].host;
-                if let Some(mobile) = host.layer_mut::<mobile_ipv4::Mobile>() {
-                    mobile.set_care_of(interface, source);
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// The neighbour that a mobile is to the router of an access link.
     pub(super) fn neighbor(&self, number: usize, link: usize) -> Neighbor {
         let node = self.mobiles[number].node.0;
         let own = || self.directory.flow_addresses(&self.scenario, [node; 2])[0];
-        let mobility = self.scenario.mobiles[number].ipv6();
-        let is_home = |mobility: &&MobileIpv6| mobility.home_link == Some(LinkIndex(link));
-        let network = mobility.filter(is_home).and_then(|own| own.network_prefix);
+        let address = self.care_of(number, link).unwrap_or_else(own);
         let protocol = self.mobiles[number].protocol.as_ref();
-        Neighbor {
-            address: self.care_of(number, link).unwrap_or_else(own),
-            network,
-            is_told: mobility.is_some() && protocol.is_some_and(|own| own.told),
-            buffering: mobility.and_then(|own| own.access_router_buffering),
+        let mobility = self.scenario.mobiles[number].mobility.as_ref();
+        match (mobility, protocol) {
+            (Some(mobility), Some(protocol)) => {
+                mobility.neighbor(address, LinkIndex(link), protocol.told)
+            }
+            _ => Neighbor::new(address),
         }
     }
 

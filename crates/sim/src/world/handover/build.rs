@@ -1,10 +1,10 @@
 //! Mobiles at time zero.
 
 use super::{Losses, MobileRun};
+use crate::mobility::Mobility;
 use crate::rng::Seed;
 use crate::scenario::model::{
-    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Mobility, Scenario, TimetableEntry,
-    Transport,
+    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Scenario, TimetableEntry, Transport,
 };
 use crate::world::World;
 use crate::world::flow::FlowRun;
@@ -29,8 +29,9 @@ impl World {
             policy,
             registers: mobile.mobility.is_some(),
             asks_point_of_service: mobile
-                .ipv6()
-                .is_some_and(|own| own.point_of_service.is_some()),
+                .mobility
+                .as_ref()
+                .is_some_and(Mobility::asks_point_of_service),
             detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
         });
         let reports_paths = self.reports_paths(&mobile, &flows);
@@ -83,7 +84,10 @@ impl World {
             matches!(flow.spec.transport, Transport::Aerotp(_))
                 || flow.spec.remedies.iter().any(by_update)
         };
-        matches!(mobile.mobility, Some(Mobility::Ipv6(_)))
+        mobile
+            .mobility
+            .as_ref()
+            .is_some_and(Mobility::reports_paths)
             && flows.iter().any(|&flow| wants(&self.flows[flow]))
     }
 

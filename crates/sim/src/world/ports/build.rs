@@ -22,7 +22,7 @@ const PORTS_APART: u16 = 1_000;
 
 /// An address that is reached through one interface only: an access link, or a home agent.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct BehindLink {
+pub(crate) struct BehindLink {
     pub address: IpAddr,
     /// The node that leads there, and its interface.
     pub far: (usize, InterfaceId),

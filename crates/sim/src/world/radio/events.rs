@@ -108,7 +108,7 @@ impl World {
             self.record_link_signal(node, link, event);
         }
         if event == LinkEvent::Up {
-            self.describe_cell(mobile, (link, place), network);
+            self.describe_cell(mobile, place, network);
         }
         self.tell_mobile(mobile, network, event);
         self.tell_network(link, event);

@@ -8,7 +8,8 @@ mod events;
 mod neighbors;
 mod summary;
 
-pub(super) use neighbors::{BehindCell, is_for_all};
+pub(crate) use neighbors::BehindCell;
+pub(super) use neighbors::is_for_all;
 
 pub use summary::RadioSummary;
 

@@ -1,9 +1,9 @@
 //! The aircraft that a packet on a cell's interface is for, as address resolution at the link layer would find it.
 
 use super::super::World;
-use super::super::agents::mobile_of;
 use super::super::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use crate::addresses::{CellNetworks, access_prefix};
+use crate::mobility::mobile_of;
 use crate::scenario::model::{CellId, NodeIndex, Radio, StationId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,7 +15,7 @@ const ROUTER: u32 = 1;
 /// The networks of cells, and the aircraft that have addresses. An aircraft's address in a cell is made of the cell's prefix and its own
 /// identifier, so that nothing is kept of pairs of both.
 #[derive(Debug)]
-pub(in super::super) struct Neighbors {
+pub(crate) struct Neighbors {
     prefixes: Vec<Ipv6Prefix>,
     networks: CellNetworks,
     aircraft: u32,
@@ -25,7 +25,7 @@ pub(in super::super) struct Neighbors {
 
 /// A network that is behind a base station.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct BehindCell {
+pub(crate) struct BehindCell {
     /// Its first and its last address.
     pub ends: [IpAddr; 2],
     /// The base station, and its interface to the cell.
@@ -162,12 +162,12 @@ impl World {
     }
 
     /// The addresses of a radio network.
-    pub(in super::super) fn neighbors(&self, radio: u32) -> &Neighbors {
+    pub(crate) fn neighbors(&self, radio: u32) -> &Neighbors {
         &self.radios[radio as usize].neighbors
     }
 
     /// The same, to change them.
-    pub(in super::super) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
+    pub(crate) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
         &mut self.radios[radio as usize].neighbors
     }
 

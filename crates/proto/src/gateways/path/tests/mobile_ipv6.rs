@@ -227,12 +227,7 @@ fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
     let agents = host.layer_mut::<PathAgents>().unwrap();
     agents.add_peer([10, 0, 0, 2].into(), peer);
     let now = Instant::ZERO;
-    let neighbor = Neighbor {
-        address: care_of(1).into(),
-        network: None,
-        is_told: false,
-        buffering: None,
-    };
+    let neighbor = Neighbor::new(care_of(1).into());
     host.handle_neighbor(now, InterfaceId(1), LinkEvent::Up, neighbor);
     assert_eq!(asks(&mut host, now), 0, "no binding yet");
     bind(&mut host, now, 5, 1);

@@ -91,12 +91,7 @@ impl Ground {
             let routes = self.hosts[node].routes_mut();
             routes.set(address_of(MOBILE), towards);
         }
-        let neighbor = Neighbor {
-            address: address_of(MOBILE),
-            network: None,
-            is_told: false,
-            buffering: None,
-        };
+        let neighbor = Neighbor::new(address_of(MOBILE));
         let (now, access) = (self.now, InterfaceId(1));
         self.hosts[gateway].handle_neighbor(now, access, LinkEvent::Up, neighbor);
     }

@@ -1,16 +1,14 @@
 //! Mobile IPv6 and NEMO.
 
-use super::{Surroundings, home_link};
+use super::keys::{RawAdvertisements, RawBuffering, RawDetection, RawOverflow};
+use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
+use crate::mobility::resolve::{Surroundings, home_link};
+use crate::mobility::{RawHomeAgent, RawMobility, RawProtocol};
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
-use crate::scenario::model::{
-    AccessControl, Advertisements, HomeAgent, Mobile, MobileIpv6, NodeIndex,
-};
-use crate::scenario::raw_mobility::{
-    RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawOverflow,
-    RawProtocol,
-};
+use crate::scenario::model::{Mobile, NodeIndex};
+use crate::scenario::raw_links::RawChange;
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
 use crate::scenario::units::{PositiveTime, prefix};
@@ -23,7 +21,7 @@ use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 
 /// Resolves the home agent at `node`.
-pub(super) fn home_agent(
+pub(in crate::mobility) fn home_agent(
     raw: &RawHomeAgent,
     (node, prefix): (NodeIndex, Ipv6Prefix),
     path: &Path,
@@ -43,10 +41,10 @@ pub(super) fn home_agent(
     HomeAgent {
         node,
         prefix,
-        detection: detection(raw.duplicate_address_detection),
+        detection: detection(raw.ipv6.duplicate_address_detection),
         strategy: strategy(raw, path, report),
         longest_lifetime: lifetime(raw.longest_lifetime, Duration::from_secs(18 * 3600)),
-        clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),
+        clamp_segment_size: raw.ipv6_tunnels.clamp_segment_size.unwrap_or(false),
     }
 }
 
@@ -78,7 +76,7 @@ fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report
 }
 
 fn strategy(raw: &RawHomeAgent, path: &Path, report: &mut Report<'_>) -> Strategy {
-    match (&raw.buffering, raw.bicasting) {
+    match (&raw.ipv6.buffering, raw.ipv6.bicasting) {
         (None, None) => Strategy::Forward,
         (Some(buffering), None) => Strategy::Buffer(buffer_policy(buffering)),
         (None, Some(overlap)) => Strategy::Bicast { overlap: overlap.0 },
@@ -111,7 +109,7 @@ fn multicast_buffering(
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<BufferPolicy> {
-    let buffering = raw.multicast_buffering.as_ref()?;
+    let buffering = raw.ipv6.multicast_buffering.as_ref()?;
     let here = path.key("multicast_buffering");
     let keys = [
         ("overflow", buffering.overflow.is_some()),
@@ -119,11 +117,11 @@ fn multicast_buffering(
     ];
     let own = ["size", "age", "pace"];
     report.misplaced(&here, &keys, &own, "multicast buffering");
-    if raw.access_router_buffering.is_some() {
+    if raw.ipv6.access_router_buffering.is_some() {
         let message = "stands beside access_router_buffering; expected one of them".to_owned();
         report.wrong_key(&here, message);
     }
-    if raw.route_optimization == Some(true) {
+    if raw.ipv6.route_optimization == Some(true) {
         let message = "needs the home agent, which `route_optimization = true` goes around; expected one of them";
         report.wrong_key(&here, message.to_owned());
     }
@@ -141,7 +139,7 @@ fn access_control(
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<AccessControl> {
-    let raw = raw.aaa.as_ref()?;
+    let raw = raw.ipv6.aaa.as_ref()?;
     Some(AccessControl {
         server: fixed_node(&raw.server, &path.key("server"), around, report)?,
         processing: raw.processing.map_or(Duration::ZERO, |time| time.0),
@@ -155,7 +153,7 @@ fn point_of_service(
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<NodeIndex> {
-    let name = &raw.mih.as_ref()?.point_of_service;
+    let name = &raw.ipv6.mih.as_ref()?.point_of_service;
     fixed_node(name, &path.key("point_of_service"), around, report)
 }
 
@@ -193,7 +191,7 @@ fn lifetime(raw: Option<PositiveTime>, default: Duration) -> BindingLifetime {
 }
 
 /// Resolves the protocol of the mobile at `node`.
-pub(super) fn mobility(
+pub(in crate::mobility) fn mobility(
     raw: &RawMobility,
     (node, home_agent): (NodeIndex, usize),
     path: &Path,
@@ -203,6 +201,7 @@ pub(super) fn mobility(
     let home = around.agents.ipv6[home_agent].node;
     let home_link = home_link(raw, [home, node], path, around.links, report);
     let network_prefix = raw
+        .ipv6_tunnel
         .network_prefix
         .as_ref()
         .and_then(|text| prefix(text).ok());
@@ -221,7 +220,7 @@ pub(super) fn mobility(
     if let Some(prefix) = network_prefix {
         check_own(prefix, &here, around.links, report);
         let others = around.others.iter();
-        let mut networks = others.filter_map(|mobile: &Mobile| mobile.ipv6()?.network_prefix);
+        let mut networks = others.filter_map(|mobile| MobileIpv6::of(mobile)?.network_prefix);
         // A network may have a part of the home prefix that no mobile's home address is in (RFC 4887).
         let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
         if networks.any(|other| overlap(other, prefix))
@@ -239,20 +238,51 @@ pub(super) fn mobility(
     MobileIpv6 {
         home_agent,
         home_link,
-        detection: detection(raw.duplicate_address_detection),
-        advertisements: match raw.advertisements.unwrap_or(RawAdvertisements::AtLinkUp) {
+        detection: detection(raw.ipv6.duplicate_address_detection),
+        advertisements: match raw
+            .ipv6
+            .advertisements
+            .unwrap_or(RawAdvertisements::AtLinkUp)
+        {
             RawAdvertisements::AtLinkUp => Advertisements::AtLinkUp,
             RawAdvertisements::Frequent => Advertisements::Frequent,
             RawAdvertisements::Seldom => Advertisements::Seldom,
         },
         aaa: access_control(raw, &path.key("aaa"), around, report),
         point_of_service: point_of_service(raw, &path.key("mih"), around, report),
-        route_optimization: raw.route_optimization.unwrap_or(false),
-        asks_for_buffering: raw.asks_for_buffering.unwrap_or(false),
-        access_router_buffering: raw.access_router_buffering.as_ref().map(buffer_policy),
+        route_optimization: raw.ipv6.route_optimization.unwrap_or(false),
+        asks_for_buffering: raw.ipv6.asks_for_buffering.unwrap_or(false),
+        access_router_buffering: raw.ipv6.access_router_buffering.as_ref().map(buffer_policy),
         multicast_buffering: multicast_buffering(raw, path, report),
         lifetime,
         network_prefix,
-        clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),
+        clamp_segment_size: raw.ipv6_tunnel.clamp_segment_size.unwrap_or(false),
+    }
+}
+
+/// IPv6's least packet, and the header of a tunnel around it (RFC 2473 section 7.1): what a tunnel asks of every link.
+const LEAST_UNDER_TUNNELS: u32 = 1280 + 40;
+
+/// Warns of links that become too narrow for tunnels of mobiles: what a tunnel's entry says to a source ends at 1280 B.
+pub(crate) fn check_tunnels(raw: &[RawChange], mobiles: &[Mobile], report: &mut Report<'_>) {
+    if mobiles
+        .iter()
+        .all(|mobile| MobileIpv6::of(mobile).is_none())
+    {
+        return;
+    }
+    for (index, change) in raw.iter().enumerate() {
+        let narrow = change
+            .mtu
+            .as_ref()
+            .is_some_and(|mtu| mtu.0 < LEAST_UNDER_TUNNELS.into());
+        if narrow {
+            let message = format!(
+                "is less than {LEAST_UNDER_TUNNELS} B, which tunnels of Mobile IPv6 and NEMO need: TCP in one that crosses this link \
+                 stalls for ever"
+            );
+            let path = Path::default().key("changes").index(index).key("mtu");
+            report.warn(&path, message);
+        }
     }
 }

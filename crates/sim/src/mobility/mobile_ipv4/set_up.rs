@@ -1,12 +1,11 @@
-//! Mobile IPv4 in a world.
+//! The agents of Mobile IPv4 in a world.
 
-use super::{ProtocolRun, access_links};
-use crate::addresses::{ACCESS_LENGTH, node_addresses, on_access_link};
+use super::{CareOfSource, MobileIpv4, PolicyRule};
+use crate::addresses::{ACCESS_LENGTH, on_access_link};
 use crate::rng::Seed;
-use crate::scenario::model::{
-    CareOfSource, CellId, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario,
-};
+use crate::scenario::model::{CellId, LinkIndex, Mobile, Scenario};
 use crate::world::World;
+use crate::world::agents::{ProtocolRun, access_links};
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
 use crate::world::wires::{AircraftPlace, CellPlace, RadioPlace};
@@ -32,32 +31,12 @@ const LEASE: Duration = Duration::from_secs(86_400);
 const ROUTER: u32 = 1;
 const MOBILE: u32 = 2;
 
-/// The IPv4 address of a node, at which this mobile is: of one with Mobile IPv4 its home address.
-pub(super) fn address(scenario: &Scenario, mobile: Option<usize>, node: usize) -> Ipv4Addr {
-    let is_spoken = !scenario.ipv4_agents.home_agents.is_empty();
-    let mobile = mobile.filter(|_| is_spoken);
-    let of_mobile = mobile.and_then(|number| {
-        let mobility = scenario.mobiles[number].ipv4()?;
-        Some(home_address(scenario, number, mobility))
-    });
-    of_mobile.unwrap_or_else(|| match node_addresses(node)[0] {
-        IpAddr::V4(address) => address,
-        IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
-    })
-}
-
-/// The home agent has the first address of the home network, the mobiles the following ones.
-fn home_address(scenario: &Scenario, mobile: usize, mobility: &MobileIpv4) -> Ipv4Addr {
-    let agent = &scenario.ipv4_agents.home_agents[mobility.home_agent];
-    agent.prefix.host(2 + mobile as u32)
-}
-
 /// The mobiles with Mobile IPv4, by their numbers.
 fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &MobileIpv4)> {
-    let is_spoken = !scenario.ipv4_agents.home_agents.is_empty();
+    let is_spoken = !scenario.agents.ipv4.home_agents.is_empty();
     let all = scenario.mobiles.iter().enumerate();
     let all = all.take(if is_spoken { usize::MAX } else { 0 });
-    all.filter_map(|(number, mobile)| Some((number, mobile, mobile.ipv4()?)))
+    all.filter_map(|(number, mobile)| Some((number, mobile, MobileIpv4::of(mobile)?)))
 }
 
 /// Each of them once, in the order of their first appearance.
@@ -69,17 +48,17 @@ fn each_once(interfaces: impl Iterator<Item = InterfaceId>) -> Vec<InterfaceId> 
 
 impl World {
     /// Gives hosts the agents of Mobile IPv4.
-    pub(super) fn add_ipv4_agents(&mut self) {
-        for number in 0..self.scenario.ipv4_agents.home_agents.len() {
+    pub(in crate::mobility) fn add_ipv4_agents(&mut self) {
+        for number in 0..self.scenario.agents.ipv4.home_agents.len() {
             self.add_ipv4_home_agent(number);
         }
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
-            if let Some(mobility) = mobile.ipv4() {
+            if let Some(mobility) = MobileIpv4::of(&mobile) {
                 self.add_ipv4_mobile(number, &mobile, mobility);
             }
         }
-        for number in 0..self.scenario.ipv4_agents.foreign_agents.len() {
+        for number in 0..self.scenario.agents.ipv4.foreign_agents.len() {
             self.add_foreign_agent(number);
         }
     }
@@ -100,7 +79,7 @@ impl World {
     }
 
     fn add_ipv4_home_agent(&mut self, number: usize) {
-        let agent = self.scenario.ipv4_agents.home_agents[number].clone();
+        let agent = self.scenario.agents.ipv4.home_agents[number].clone();
         let node = agent.node.0;
         let own: Vec<(usize, Option<LinkIndex>)> = mobiles(&self.scenario)
             .filter(|(_, _, mobility)| mobility.home_agent == number)
@@ -143,9 +122,9 @@ impl World {
 
     fn add_ipv4_mobile(&mut self, number: usize, mobile: &Mobile, mobility: &MobileIpv4) {
         let node = mobile.node.0;
-        let agent = &self.scenario.ipv4_agents.home_agents[mobility.home_agent];
+        let agent = &self.scenario.agents.ipv4.home_agents[mobility.home_agent];
         let (home_agent, home_node) = (agent.prefix.host(1), agent.node.0);
-        let home_address = home_address(&self.scenario, number, mobility);
+        let home_address = mobility.home_address(number, &self.scenario.agents.ipv4);
         let config = MobileNodeConfig {
             home_address,
             home_agent,
@@ -215,22 +194,34 @@ impl World {
     }
 
     /// Tells the source of a mobile's care-of address in a cell.
-    pub(super) fn source_in_cell(
-        &self,
-        number: usize,
-        mobility: &MobileIpv4,
-        place: RadioPlace,
-    ) -> CareOf {
+    fn source_in_cell(&self, number: usize, mobility: &MobileIpv4, place: RadioPlace) -> CareOf {
         let (node, link) = (self.mobiles[number].node.0, self.wires.number(place));
-        let home_address = home_address(&self.scenario, number, mobility);
+        let home_address = mobility.home_address(number, &self.scenario.agents.ipv4);
         let own = self
             .neighbors(place.radio)
             .address(place.cell, place.station);
         self.care_of_source(mobility, (node, link), [home_address, own])
     }
 
+    /// Tells a mobile of the source of its care-of address in the cell that an interface leads to from now on.
+    pub(in crate::mobility) fn describe_cell_in_ipv4(
+        &mut self,
+        number: usize,
+        place: RadioPlace,
+        interface: InterfaceId,
+    ) {
+        let Some(mobility) = MobileIpv4::of(&self.scenario.mobiles[number]) else {
+            return;
+        };
+        let source = self.source_in_cell(number, mobility, place);
+        let node = self.mobiles[number].node.0;
+        if let Some(mobile) = self.nodes[node].host.layer_mut::<mobile_ipv4::Mobile>() {
+            mobile.set_care_of(interface, source);
+        }
+    }
+
     /// A mobile's care-of address in a cell, if it has one there.
-    pub(super) fn ipv4_address_in(
+    pub(in crate::mobility) fn ipv4_address_in(
         &self,
         number: usize,
         mobility: &MobileIpv4,
@@ -278,7 +269,7 @@ impl World {
         [home_address, own]: [Ipv4Addr; 2],
     ) -> CareOf {
         let (router, _) = self.wires.far_from(link, node);
-        let mut agents = self.scenario.ipv4_agents.foreign_agents.iter();
+        let mut agents = self.scenario.agents.ipv4.foreign_agents.iter();
         let has_agent = agents.any(|agent| agent.node.0 == router);
         match (
             mobility.home_link == Some(LinkIndex(link)),
@@ -317,12 +308,12 @@ impl World {
     }
 
     fn add_foreign_agent(&mut self, number: usize) {
-        let agent = self.scenario.ipv4_agents.foreign_agents[number];
+        let agent = self.scenario.agents.ipv4.foreign_agents[number];
         let node = agent.node.0;
         let mut interfaces = Vec::new();
         let mut keys = BTreeMap::new();
         for (number, mobile, mobility) in mobiles(&self.scenario) {
-            let home_address = home_address(&self.scenario, number, mobility);
+            let home_address = mobility.home_address(number, &self.scenario.agents.ipv4);
             keys.insert(home_address, self.association(number, "foreign"));
             for link in access_links(&self.scenario, &mobile.attachment) {
                 let (router, interface) = self.wires.far_from(link, mobile.node.0);

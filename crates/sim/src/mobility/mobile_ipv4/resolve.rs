@@ -1,17 +1,14 @@
 //! Mobile IPv4.
 
-use super::{Surroundings, home_link};
+use super::keys::{RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawPolicyRule};
+use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
+use crate::mobility::resolve::{Surroundings, home_link};
+use crate::mobility::{RawHomeAgent, RawMobility};
 use crate::scenario::document::Path;
 use crate::scenario::error::{quoted, unknown};
-use crate::scenario::model::{
-    CareOfSource, ForeignAgent, Ipv4HomeAgent, Ipv4Prefix, MobileIpv4, NodeIndex, PolicyRule,
-};
+use crate::scenario::model::{Ipv4Prefix, NodeIndex};
 use crate::scenario::raw::Named;
-use crate::scenario::raw_mobility::{
-    RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawHomeAgent, RawMobility,
-    RawPolicyRule,
-};
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
 use crate::scenario::units::PositiveTime;
@@ -23,7 +20,7 @@ use core::net::Ipv4Addr;
 const LONGEST_LIFETIME: u64 = 65_534;
 
 /// Resolves the home agent at `node`.
-pub(super) fn home_agent(
+pub(in crate::mobility) fn home_agent(
     raw: &RawHomeAgent,
     (node, prefix): (NodeIndex, Ipv4Prefix),
     path: &Path,
@@ -72,7 +69,7 @@ pub(super) fn home_agent(
 }
 
 /// Resolves all foreign agents.
-pub(super) fn foreign_agents(
+pub(in crate::mobility) fn foreign_agents(
     raw: &Named<RawForeignAgent>,
     links: &Links,
     report: &mut Report<'_>,
@@ -114,7 +111,7 @@ pub(super) fn foreign_agents(
 }
 
 /// Resolves Mobile IPv4 at the mobile at `node`.
-pub(super) fn mobility(
+pub(in crate::mobility) fn mobility(
     raw: &RawMobility,
     (node, home_agent): (NodeIndex, usize),
     path: &Path,
@@ -131,16 +128,16 @@ pub(super) fn mobility(
         );
         report.wrong(&path.key("home_agent"), message);
     }
-    let care_of = match raw.care_of_address.unwrap_or(RawCareOf::ForeignAgent) {
+    let care_of = match raw.ipv4.care_of_address.unwrap_or(RawCareOf::ForeignAgent) {
         RawCareOf::ForeignAgent => CareOfSource::ForeignAgent,
         RawCareOf::Known => CareOfSource::Known,
         RawCareOf::Dhcp => CareOfSource::Acquired,
     };
-    if raw.conflict_check.is_some() && care_of != CareOfSource::Acquired {
+    if raw.ipv4.conflict_check.is_some() && care_of != CareOfSource::Acquired {
         let message = "is made of addresses that are asked for; expected `care_of_address = \"dhcp\"` beside it";
         report.wrong_key(&path.key("conflict_check"), message.to_owned());
     }
-    if raw.smooth_handoff == Some(true)
+    if raw.ipv4.smooth_handoff == Some(true)
         && (care_of != CareOfSource::ForeignAgent || around.agents.ipv4.foreign_agents.is_empty())
     {
         let message = "is what a foreign agent does for a mobile that leaves it; expected `care_of_address = \"foreign-agent\"` and \
@@ -151,14 +148,14 @@ pub(super) fn mobility(
         home_agent,
         home_link,
         care_of,
-        conflict_check: match raw.conflict_check.unwrap_or(RawConflictCheck::Before) {
+        conflict_check: match raw.ipv4.conflict_check.unwrap_or(RawConflictCheck::Before) {
             RawConflictCheck::Before => ConflictCheck::Before,
             RawConflictCheck::Background => ConflictCheck::Background,
         },
-        delivery: raw.delivery.map_or(Delivery::Triangle, delivery),
-        policy: policy(&raw.policy, &path.key("policy"), around.links, report),
-        simultaneous_bindings: raw.simultaneous_bindings.unwrap_or(false),
-        smooth_handoff: raw.smooth_handoff.unwrap_or(false),
+        delivery: raw.ipv4.delivery.map_or(Delivery::Triangle, delivery),
+        policy: policy(&raw.ipv4.policy, &path.key("policy"), around.links, report),
+        simultaneous_bindings: raw.ipv4.simultaneous_bindings.unwrap_or(false),
+        smooth_handoff: raw.ipv4.smooth_handoff.unwrap_or(false),
         lifetime: lifetime(
             raw.lifetime,
             Duration::from_secs(3600),

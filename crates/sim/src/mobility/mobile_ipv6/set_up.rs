@@ -1,14 +1,12 @@
-//! Mobile IPv6 and NEMO in a world.
+//! The agents of Mobile IPv6 and NEMO in a world.
 
-use super::{ProtocolRun, access_links};
+use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
 use crate::addresses::{access_prefix, node_addresses};
 use crate::link::config::Medium;
 use crate::rng::Seed;
-use crate::scenario::model::{
-    AccessControl, Advertisements, CellId, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex,
-    Scenario, StationId,
-};
+use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario, StationId};
 use crate::world::World;
+use crate::world::agents::{ProtocolRun, access_links};
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
 use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
@@ -36,8 +34,12 @@ const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the ways between agents, in bytes, until something is learned of them.
 const PATH_MTU: u32 = 1500;
 
-/// The addresses by which the world's flows know nodes where protocols are spoken; `behind` are the nodes behind each mobile.
-pub(super) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec<Ipv6Addr> {
+/// The addresses of IPv6 by which the world's flows know nodes; none where this is not spoken. `behind` are the nodes behind
+/// each mobile.
+pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec<Ipv6Addr> {
+    if scenario.agents.ipv6.is_empty() {
+        return Vec::new();
+    }
     let fixed = |node| match node_addresses(node)[1] {
         IpAddr::V6(address) => address,
         IpAddr::V4(address) => address.to_ipv6_mapped(),
@@ -45,7 +47,7 @@ pub(super) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
     let mut addresses: Vec<Ipv6Addr> = (0..scenario.nodes.len()).map(fixed).collect();
     // Of several mobiles that a node may be counted to, the first has it.
     for (number, mobile) in scenario.mobiles.iter().enumerate().rev() {
-        let Some(mobility) = mobile.ipv6() else {
+        let Some(mobility) = MobileIpv6::of(mobile) else {
             continue;
         };
         if let Some(prefix) = mobility.network_prefix {
@@ -53,7 +55,7 @@ pub(super) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
                 addresses[node.0] = prefix.address_of(link_local(node.0 as u64 + 1));
             }
         }
-        let agent = &scenario.home_agents[mobility.home_agent];
+        let agent = &scenario.agents.ipv6[mobility.home_agent];
         addresses[mobile.node.0] = agent.prefix.address_of(link_local(identifier(number)));
     }
     addresses
@@ -71,13 +73,13 @@ const fn identifier(mobile: usize) -> u64 {
 }
 
 /// The mobile that has an address by its identifier.
-pub(in crate::world) fn mobile_of(address: Ipv6Addr) -> Option<usize> {
+pub(crate) fn mobile_of(address: Ipv6Addr) -> Option<usize> {
     let identifier = address.to_bits() as u64;
     usize::try_from(identifier.checked_sub(MOBILE_IDENTIFIERS)?).ok()
 }
 
 /// The address that a mobile makes itself of a prefix.
-pub(super) fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
+fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
     prefix.address_of(link_local(identifier(mobile)))
 }
 
@@ -102,15 +104,15 @@ fn mih_name(name: &str, number: usize) -> Vec<u8> {
 
 impl World {
     /// Gives hosts the addresses and agents of Mobile IPv6.
-    pub(super) fn add_ipv6_agents(&mut self) {
-        if self.scenario.home_agents.is_empty() {
+    pub(in crate::mobility) fn add_ipv6_agents(&mut self) {
+        if self.scenario.agents.ipv6.is_empty() {
             return;
         }
         for number in 0..self.nodes.len() {
             let address = self.directory.ipv6(number);
             self.nodes[number].host.add_address(address.into());
         }
-        for number in 0..self.scenario.home_agents.len() {
+        for number in 0..self.scenario.agents.ipv6.len() {
             self.add_home_agent(number);
         }
         for radio in 0..self.scenario.radios.len() {
@@ -118,7 +120,7 @@ impl World {
         }
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
-            if let Some(mobility) = mobile.ipv6() {
+            if let Some(mobility) = MobileIpv6::of(&mobile) {
                 let access = Access {
                     links: access_links(&self.scenario, &mobile.attachment),
                     radios: mobile.attachment.radios(&self.scenario.radios),
@@ -130,9 +132,9 @@ impl World {
     }
 
     fn add_home_agent(&mut self, number: usize) {
-        let agent = &self.scenario.home_agents[number];
+        let agent = &self.scenario.agents.ipv6[number];
         let mobiles = self.scenario.mobiles.iter();
-        let mut own = mobiles.filter_map(Mobile::ipv6);
+        let mut own = mobiles.filter_map(MobileIpv6::of);
         // Of several home links one hears what is asked and said of home addresses.
         let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
         let home_interface = home_link.map_or(Rank::HomeNetwork.interface(), |mobility| {
@@ -172,7 +174,7 @@ impl World {
     ) {
         let seed = Seed(self.scenario.seed);
         let name = self.scenario.nodes[node.0].clone();
-        let agent = self.scenario.home_agents[mobility.home_agent].clone();
+        let agent = self.scenario.agents.ipv6[mobility.home_agent].clone();
         let identifier = identifier(number);
         let home_address = agent.prefix.address_of(link_local(identifier));
         let key = SharedKey {
@@ -289,14 +291,14 @@ impl World {
         let network = &self.scenario.radios[radio];
         for aircraft in &network.aircraft {
             let number = self.directory.mobile_at(aircraft.node.0);
-            let Some(mobility) = number.and_then(|number| self.scenario.mobiles[number].ipv6())
-            else {
+            let mobile = number.map(|number| &self.scenario.mobiles[number]);
+            let Some(mobility) = mobile.and_then(MobileIpv6::of) else {
                 continue;
             };
             is_spoken = true;
             is_frequent |= mobility.advertisements == Advertisements::Frequent;
             if let Some((_, cell)) = mobility.home_link.and_then(|link| network.ends(link)) {
-                let agent = &self.scenario.home_agents[mobility.home_agent];
+                let agent = &self.scenario.agents.ipv6[mobility.home_agent];
                 homes.entry(cell).or_insert_with(|| agent.clone());
             }
         }
@@ -383,13 +385,37 @@ impl World {
         layers.get_or_add(|| PointOfService::new(identifier, address))
     }
 
+    /// A mobile's care-of address in a cell.
+    pub(in crate::mobility) fn ipv6_address_in(&self, number: usize, place: RadioPlace) -> IpAddr {
+        let prefix = self.neighbors(place.radio).prefix(place.cell);
+        address_in(prefix, number).into()
+    }
+
+    /// Tells a mobile that asks a point of service of the cell that an interface leads to from now on.
+    pub(in crate::mobility) fn describe_cell_in_ipv6(
+        &mut self,
+        number: usize,
+        place: RadioPlace,
+        interface: InterfaceId,
+    ) {
+        let mobility = MobileIpv6::of(&self.scenario.mobiles[number]);
+        if mobility.is_none_or(|own| own.point_of_service.is_none()) {
+            return;
+        }
+        let known = self.link_identifier(self.wires.number(place));
+        let node = self.mobiles[number].node.0;
+        if let Some(mobile) = self.nodes[node].host.layer_mut::<MobileNode>() {
+            mobile.set_link(interface, known);
+        }
+    }
+
     /// Who a node is to others of IEEE 802.21.
     fn mih_identifier(&self, node: usize) -> MihfId {
         MihfId::new(&mih_name(&self.scenario.nodes[node], node))
     }
 
     /// Which access link, or cell, it is to them: of IEEE 802.11 or of another kind.
-    pub(super) fn link_identifier(&self, link: usize) -> LinkIdentifier {
+    fn link_identifier(&self, link: usize) -> LinkIdentifier {
         let config = self.wires.config(link);
         let link_type = match config.medium {
             Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
@@ -415,8 +441,11 @@ impl World {
             ];
             for (node, peer) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 let mobile = self.mobile_at(peer.0);
-                let mobility = mobile.and_then(|number| self.scenario.mobiles[number].ipv6());
-                if mobility.is_some_and(|own| own.route_optimization) {
+                let mobile = mobile.map(|number| &self.scenario.mobiles[number]);
+                if mobile
+                    .and_then(MobileIpv6::of)
+                    .is_some_and(|own| own.route_optimization)
+                {
                     self.add_correspondent(node);
                 }
             }

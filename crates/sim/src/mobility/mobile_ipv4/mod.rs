@@ -1,0 +1,113 @@
+//! Mobile IPv4 in the laboratory.
+
+mod keys;
+mod resolve;
+mod set_up;
+
+use super::Mobility;
+use crate::scenario::model::{Ipv4Prefix, LinkIndex, Mobile, NodeIndex};
+use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
+use core::net::Ipv4Addr;
+pub use keys::{RawForeignAgent, RawMobileNode};
+pub(super) use resolve::{foreign_agents, home_agent, mobility};
+
+/// The reason that no gateway follows a mobile.
+pub(super) const HIDDEN_FROM_GATEWAYS: &str = "does not follow a mobile of Mobile IPv4; expected protocol \"mobile-ipv6\", or none, at the mobile";
+
+/// Mobile IPv4 at a mobile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MobileIpv4 {
+    /// Its home agent, by its place in [`Ipv4Agents::home_agents`].
+    pub home_agent: usize,
+    /// The access link on which it is at home.
+    pub home_link: Option<LinkIndex>,
+    /// Where its care-of addresses come from.
+    pub care_of: CareOfSource,
+    /// When an acquired address is known to be nobody else's.
+    pub conflict_check: ConflictCheck,
+    /// How its packets travel that no rule names.
+    pub delivery: Delivery,
+    /// How those to some destinations travel.
+    pub policy: Vec<PolicyRule>,
+    /// Whether earlier care-of addresses are kept.
+    pub simultaneous_bindings: bool,
+    /// Whether the foreign agent that it leaves sends packets after it.
+    pub smooth_handoff: bool,
+    /// How long a registration is asked for, in seconds.
+    pub lifetime: u16,
+}
+
+impl MobileIpv4 {
+    /// The protocol of a mobile, if it is this one.
+    fn of(mobile: &Mobile) -> Option<&MobileIpv4> {
+        match mobile.mobility.as_ref()? {
+            Mobility::Ipv4(own) => Some(own),
+            Mobility::Ipv6(_) => None,
+        }
+    }
+
+    /// The home address of a mobile, by its number. The home agent has the first address of the home network, the mobiles the
+    /// following ones.
+    pub(super) fn home_address(&self, mobile: usize, agents: &Ipv4Agents) -> Ipv4Addr {
+        let agent = &agents.home_agents[self.home_agent];
+        agent.prefix.host(2 + mobile as u32)
+    }
+}
+
+/// Where care-of addresses come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CareOfSource {
+    /// From the foreign agent on a link; where there is none, as [`Known`](Self::Known).
+    ForeignAgent,
+    /// They are known, as from PPP.
+    Known,
+    /// They are asked for by DHCP.
+    Acquired,
+}
+
+/// A line of a mobile policy table (study T section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyRule {
+    /// Only packets to this node.
+    pub to: Option<NodeIndex>,
+    /// Only packets to this port.
+    pub port: Option<u16>,
+    /// How they travel.
+    pub delivery: Delivery,
+}
+
+/// The agents of Mobile IPv4 in a scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ipv4Agents {
+    /// Home agents, in the order of the file.
+    pub home_agents: Vec<Ipv4HomeAgent>,
+    /// Foreign agents, in the order of the file.
+    pub foreign_agents: Vec<ForeignAgent>,
+}
+
+impl Ipv4Agents {
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.home_agents.is_empty() && self.foreign_agents.is_empty()
+    }
+}
+
+/// A home agent of Mobile IPv4.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ipv4HomeAgent {
+    /// The node.
+    pub node: NodeIndex,
+    /// The prefix of the home network.
+    pub prefix: Ipv4Prefix,
+    /// The longest registration that it grants, in seconds.
+    pub longest_lifetime: u16,
+}
+
+/// A foreign agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignAgent {
+    /// The node.
+    pub node: NodeIndex,
+    /// The gateway foreign agent above it.
+    pub gateway: Option<NodeIndex>,
+}

@@ -1,0 +1,155 @@
+//! Mobile IPv6 and NEMO in the laboratory.
+
+mod keys;
+mod resolve;
+mod set_up;
+
+use super::Mobility;
+use crate::scenario::model::{LinkIndex, Mobile, NodeIndex};
+use baton_proto::host::layer::Neighbor;
+use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
+use baton_proto::mobility::buffering::BufferPolicy;
+use baton_proto::mobility::mobile_ipv6::Strategy;
+use baton_proto::packet::{Body, Packet};
+use baton_proto::time::Duration;
+use baton_proto::wire::mobility_header::{BindingLifetime, MobilityMessage, PacketBuffering};
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::{IpAddr, Ipv6Addr};
+pub use keys::{RawHomeAgentKeys, RawMobileNode, RawTunnel, RawTunnels};
+pub(crate) use resolve::check_tunnels;
+pub(super) use resolve::{home_agent, mobility};
+pub(crate) use set_up::{addresses, mobile_of};
+
+/// The reason that no binding update tells of a mobile that speaks none of these protocols.
+pub(super) const NOT_SPOKEN: &str = "hears of a handover by a binding update; expected mobility with protocol \"mobile-ipv6\" or \"nemo\" at the mobile";
+
+/// Mobile IPv6 or NEMO at a mobile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MobileIpv6 {
+    /// Its home agent, by its place among those of Mobile IPv6.
+    pub home_agent: usize,
+    /// The access link on which it is at home.
+    pub home_link: Option<LinkIndex>,
+    /// How it is known that nobody has a care-of address.
+    pub detection: DuplicateAddressDetection,
+    /// When access routers advertise themselves.
+    pub advertisements: Advertisements,
+    /// Who is asked before a care-of address is used.
+    pub aaa: Option<AccessControl>,
+    /// The node of the point of service that is asked about handovers.
+    pub point_of_service: Option<NodeIndex>,
+    /// Whether it optimises routes.
+    pub route_optimization: bool,
+    /// Whether it asks its home agent to hold packets.
+    pub asks_for_buffering: bool,
+    /// How access routers hold packets for it when it leaves; `None`: they do not.
+    pub access_router_buffering: Option<BufferPolicy>,
+    /// How access routers keep copies of its packets in case it comes; `None`: they get none.
+    pub multicast_buffering: Option<BufferPolicy>,
+    /// How long a binding holds.
+    pub lifetime: BindingLifetime,
+    /// The prefix of the network behind it, of a mobile router.
+    pub network_prefix: Option<Ipv6Prefix>,
+    /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
+    pub clamp_segment_size: bool,
+}
+
+impl MobileIpv6 {
+    /// The protocol of a mobile, if it is this one.
+    fn of(mobile: &Mobile) -> Option<&MobileIpv6> {
+        match mobile.mobility.as_ref()? {
+            Mobility::Ipv6(own) => Some(own),
+            Mobility::Ipv4(_) => None,
+        }
+    }
+
+    /// Describes a mobile with an address on an access link to the router there.
+    pub(super) fn neighbor(
+        &self,
+        address: IpAddr,
+        link: LinkIndex,
+        is_told: bool,
+    ) -> Neighbor {
+        let at_home = self.home_link == Some(link);
+        Neighbor {
+            address,
+            network: self.network_prefix.filter(|_| at_home),
+            is_told,
+            buffering: self.access_router_buffering,
+        }
+    }
+
+    /// Fails if no binding update goes to a correspondent, with what is expected instead.
+    pub(super) fn check_binding_updates(
+        &self,
+        correspondent: NodeIndex,
+        home_agents: &[HomeAgent],
+    ) -> Result<(), String> {
+        if home_agents[self.home_agent].node == correspondent || self.route_optimization {
+            return Ok(());
+        }
+        Err("hears of a handover by a binding update, which goes to the home agent alone; expected route_optimization = true, or a flow from the home agent".to_owned())
+    }
+}
+
+/// Who says whether a mobile may use a visited network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessControl {
+    /// The AAA server's node.
+    pub server: NodeIndex,
+    /// How long it thinks about a request.
+    pub processing: Duration,
+}
+
+/// When access routers advertise themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advertisements {
+    /// When a mobile comes, and as seldom as [`Seldom`](Self::Seldom).
+    AtLinkUp,
+    /// Every 30 to 70 ms.
+    Frequent,
+    /// Every 198 to 600 s, and when they are asked.
+    Seldom,
+}
+
+/// A home agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HomeAgent {
+    /// The node.
+    pub node: NodeIndex,
+    /// The prefix of the home network, of at most 64 bits.
+    pub prefix: Ipv6Prefix,
+    /// How it is known that nobody on the home link has a mobile's home address.
+    pub detection: DuplicateAddressDetection,
+    /// What it does while a mobile moves.
+    pub strategy: Strategy,
+    /// The longest lifetime of a binding that it grants.
+    pub longest_lifetime: BindingLifetime,
+    /// Whether TCP's maximum segment size is lowered to what the tunnels take.
+    pub clamp_segment_size: bool,
+}
+
+impl HomeAgent {
+    /// Its own address.
+    pub fn address(&self) -> Ipv6Addr {
+        self.prefix.address_of(Ipv6Addr::from_bits(1))
+    }
+}
+
+/// Returns true if a packet is a binding update or acknowledgement whose packet-buffering option says that packets are held.
+pub(crate) fn says_buffer(packet: &Packet) -> bool {
+    let message = match &packet.body {
+        Body::Mobility(message) => message,
+        Body::Extended(extended) => match &extended.body {
+            Body::Mobility(message) => message,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let option = match &**message {
+        MobilityMessage::BindingUpdate(update) => update.packet_buffering,
+        MobilityMessage::BindingAcknowledgement(answer) => answer.packet_buffering,
+        _ => None,
+    };
+    option == Some(PacketBuffering::Buffer)
+}

@@ -1,0 +1,339 @@
+//! Mobility protocols in the laboratory: a folder each, with its keys in a scenario, their resolution and the set-up of its
+//! agents. All others ask a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
+
+pub mod mobile_ipv4;
+pub mod mobile_ipv6;
+mod resolve;
+
+use crate::scenario::document::Path;
+use crate::scenario::model::{Flow, LinkIndex, Mobile, NodeIndex};
+use crate::scenario::raw::RawScenario;
+use crate::scenario::resolve::{Report, node};
+use crate::scenario::resolve_links::Links;
+use crate::scenario::units::{HomePrefix, PositiveTime, home_prefix};
+use crate::world::World;
+use crate::world::wires::RadioPlace;
+use baton_proto::host::layer::Neighbor;
+use baton_proto::interface::InterfaceId;
+use core::net::{IpAddr, Ipv4Addr};
+use resolve::HomeAgents;
+use schemars::JsonSchema;
+
+pub use mobile_ipv4::RawForeignAgent;
+pub(crate) use mobile_ipv6::{addresses as ipv6_addresses, check_tunnels, mobile_of, says_buffer};
+pub(crate) use resolve::Surroundings;
+
+/// The protocol that keeps a mobile reachable, with every message of it. Some keys are one protocol's alone.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawMobility {
+    /// Which one.
+    pub protocol: RawProtocol,
+    /// Its home agent: a node of `home_agents`.
+    pub home_agent: String,
+    /// The access link, to the home agent's node, on which the mobile is at home; a radio network's cell as
+    /// "network.cell". Default: none, it is always away.
+    pub home_link: Option<String>,
+    /// Mobile IPv6's own keys.
+    #[serde(flatten)]
+    pub ipv6: mobile_ipv6::RawMobileNode,
+    /// How long a binding holds; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
+    pub lifetime: Option<PositiveTime>,
+    /// The rest of them.
+    #[serde(flatten)]
+    pub ipv6_tunnel: mobile_ipv6::RawTunnel,
+    /// Mobile IPv4's own keys.
+    #[serde(flatten)]
+    pub ipv4: mobile_ipv4::RawMobileNode,
+}
+
+impl RawMobility {
+    /// The names of nodes with which a mobile speaks in some way.
+    pub(crate) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let rules = self.ipv4.policy.iter_mut();
+        rules.flat_map(|rule| &mut rule.to)
+    }
+
+    /// The prefix of the network behind a mobile router.
+    pub(crate) fn network_prefix_mut(&mut self) -> &mut Option<String> {
+        &mut self.ipv6_tunnel.network_prefix
+    }
+
+    /// The prefix of the network behind a mobile router.
+    pub(crate) fn network_prefix(&self) -> Option<&str> {
+        self.ipv6_tunnel.network_prefix.as_deref()
+    }
+}
+
+/// A mobility protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawProtocol {
+    /// Mobile IPv4 (RFC 5944).
+    MobileIpv4,
+    /// Mobile IPv6 (RFC 6275).
+    MobileIpv6,
+    /// Network mobility (RFC 3963): a mobile router with a network behind it.
+    Nemo,
+}
+
+/// A node that keeps the bindings of mobiles and sends them their packets.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawHomeAgent {
+    /// The prefix of its home network, like "2001:db8:1::/64" or, for Mobile IPv4, "192.0.2.0/24": mobiles' home
+    /// addresses are of it, and its own is the first.
+    #[schemars(extend("format" = "ip-prefix"))]
+    pub prefix: String,
+    /// Mobile IPv6's own keys.
+    #[serde(flatten)]
+    pub ipv6: mobile_ipv6::RawHomeAgentKeys,
+    /// The longest lifetime of a binding that it grants. Default "18 h".
+    pub longest_lifetime: Option<PositiveTime>,
+    /// The rest of them.
+    #[serde(flatten)]
+    pub ipv6_tunnels: mobile_ipv6::RawTunnels,
+}
+
+/// A protocol at a mobile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mobility {
+    /// Mobile IPv6 or NEMO.
+    Ipv6(mobile_ipv6::MobileIpv6),
+    /// Mobile IPv4.
+    Ipv4(mobile_ipv4::MobileIpv4),
+}
+
+/// The agents of a scenario that are no mobiles'.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agents {
+    /// Home agents of Mobile IPv6, in the order of the file.
+    ipv6: Vec<mobile_ipv6::HomeAgent>,
+    /// Agents of Mobile IPv4.
+    ipv4: mobile_ipv4::Ipv4Agents,
+}
+
+impl Agents {
+    /// Resolves all agents.
+    pub(crate) fn resolve(raw: &RawScenario, links: &Links, report: &mut Report<'_>) -> Agents {
+        let mut agents = Agents::default();
+        let top = Path::default().key("home_agents");
+        for (name, raw) in &raw.home_agents.0 {
+            let path = top.key(name);
+            let (Some(node), Ok(prefix)) =
+                (node(name, &path, links, report), home_prefix(&raw.prefix))
+            else {
+                continue;
+            };
+            match prefix {
+                HomePrefix::Ipv6(prefix) => {
+                    let around = (links, agents.ipv6.as_slice());
+                    let agent = mobile_ipv6::home_agent(raw, (node, prefix), &path, around, report);
+                    agents.ipv6.push(agent);
+                }
+                HomePrefix::Ipv4(prefix) => {
+                    let others = [raw.ipv6.written(), raw.ipv6_tunnels.written()].concat();
+                    let own = ["prefix", "longest_lifetime"];
+                    report.misplaced(&path, &others, &own, "an IPv4 prefix");
+                    let around = (links, agents.ipv4.home_agents.as_slice());
+                    let agent = mobile_ipv4::home_agent(raw, (node, prefix), &path, around, report);
+                    agents.ipv4.home_agents.push(agent);
+                }
+            }
+        }
+        agents.ipv4.foreign_agents =
+            mobile_ipv4::foreign_agents(&raw.foreign_agents, links, report);
+        agents
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ipv6.is_empty() && self.ipv4.is_empty()
+    }
+}
+
+impl Mobility {
+    /// Resolves the protocol of the mobile at `node`.
+    pub(crate) fn resolve(
+        raw: &RawMobility,
+        node: NodeIndex,
+        path: &Path,
+        around: &Surroundings<'_>,
+        report: &mut Report<'_>,
+    ) -> Option<Mobility> {
+        refuse_other_keys(raw, path, report);
+        let home_agent = home_agent(raw, &path.key("home_agent"), around, report)?;
+        Some(match raw.protocol {
+            RawProtocol::MobileIpv6 | RawProtocol::Nemo => {
+                let mobility = mobile_ipv6::mobility(raw, (node, home_agent), path, around, report);
+                Mobility::Ipv6(mobility)
+            }
+            RawProtocol::MobileIpv4 => {
+                let mobility = mobile_ipv4::mobility(raw, (node, home_agent), path, around, report);
+                Mobility::Ipv4(mobility)
+            }
+        })
+    }
+
+    /// Returns true if the mobile has a home address of IPv6.
+    pub fn is_ipv6(&self) -> bool {
+        matches!(self, Mobility::Ipv6(_))
+    }
+
+    /// Returns true if it is a mobile router's, with a network behind it.
+    pub fn is_router(&self) -> bool {
+        matches!(self, Mobility::Ipv6(own) if own.network_prefix.is_some())
+    }
+
+    /// The node of the mobile's home agent.
+    pub fn home_agent(&self, agents: &Agents) -> NodeIndex {
+        match self {
+            Mobility::Ipv6(own) => agents.ipv6[own.home_agent].node,
+            Mobility::Ipv4(own) => agents.ipv4.home_agents[own.home_agent].node,
+        }
+    }
+
+    /// The access link on which the mobile is at home.
+    pub fn home_link(&self) -> Option<LinkIndex> {
+        match self {
+            Mobility::Ipv6(own) => own.home_link,
+            Mobility::Ipv4(own) => own.home_link,
+        }
+    }
+
+    /// The home address of IPv4 of a mobile, by its number.
+    pub fn ipv4_home_address(&self, mobile: usize, agents: &Agents) -> Option<Ipv4Addr> {
+        match self {
+            Mobility::Ipv6(_) => None,
+            Mobility::Ipv4(own) => Some(own.home_address(mobile, &agents.ipv4)),
+        }
+    }
+
+    /// Returns true if a point of service is asked before a handover.
+    pub fn asks_point_of_service(&self) -> bool {
+        matches!(self, Mobility::Ipv6(own) if own.point_of_service.is_some())
+    }
+
+    /// Returns true if its binding updates can report the parameters of the link in use.
+    pub fn reports_paths(&self) -> bool {
+        self.is_ipv6()
+    }
+
+    /// Describes a mobile with an address on an access link to the router there.
+    pub fn neighbor(&self, address: IpAddr, link: LinkIndex, is_told: bool) -> Neighbor {
+        match self {
+            Mobility::Ipv6(own) => own.neighbor(address, link, is_told),
+            Mobility::Ipv4(_) => Neighbor::new(address),
+        }
+    }
+
+    /// Fails if a gateway cannot follow the mobile's packets, with what is expected instead.
+    pub(crate) fn check_gateways(&self) -> Result<(), String> {
+        match self {
+            Mobility::Ipv6(_) => Ok(()),
+            Mobility::Ipv4(_) => Err(mobile_ipv4::HIDDEN_FROM_GATEWAYS.to_owned()),
+        }
+    }
+}
+
+/// Fails if no binding update tells a correspondent where a mobile is, with what is expected instead.
+pub(crate) fn check_binding_updates(
+    mobility: Option<&Mobility>,
+    correspondent: NodeIndex,
+    agents: &Agents,
+) -> Result<(), String> {
+    match mobility {
+        Some(Mobility::Ipv6(own)) => own.check_binding_updates(correspondent, &agents.ipv6),
+        Some(Mobility::Ipv4(_)) | None => Err(mobile_ipv6::NOT_SPOKEN.to_owned()),
+    }
+}
+
+/// Reports flows between mobiles with home addresses of different versions of IP.
+pub(crate) fn check_flows(
+    raw: &RawScenario,
+    flows: &[Flow],
+    mobiles: &[Mobile],
+    report: &mut Report<'_>,
+) {
+    let at = |node: NodeIndex| mobiles.iter().find(|mobile| mobile.node == node);
+    for flow in flows {
+        let ends = [flow.from, flow.to].map(|node| at(node)?.mobility.as_ref());
+        let speaks = |ipv6: bool| ends.iter().flatten().any(|end| end.is_ipv6() == ipv6);
+        if speaks(true) && speaks(false) {
+            let place = raw.flows.iter().position(|raw| raw.name == flow.name);
+            let path = Path::default().key("flows").index(place.unwrap_or(0));
+            let message = "joins a mobile with Mobile IPv4 to one with Mobile IPv6; expected ends that speak one version of IP";
+            report.wrong(&path, message.to_owned());
+        }
+    }
+}
+
+/// Reports keys that belong to another protocol.
+fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
+    let of_ipv6 = [raw.ipv6.written(), raw.ipv6_tunnel.written()].concat();
+    let of_ipv4 = raw.ipv4.written();
+    let (others, own, context) = match raw.protocol {
+        RawProtocol::MobileIpv4 => (of_ipv6, of_ipv4, "protocol \"mobile-ipv4\""),
+        RawProtocol::MobileIpv6 => (of_ipv4, of_ipv6, "protocol \"mobile-ipv6\""),
+        RawProtocol::Nemo => (of_ipv4, of_ipv6, "protocol \"nemo\""),
+    };
+    let own: Vec<&str> = own.iter().map(|&(key, _)| key).collect();
+    report.misplaced(path, &others, &own, context);
+}
+
+/// The home agent of a mobile, by its place among those of its protocol.
+fn home_agent(
+    raw: &RawMobility,
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> Option<usize> {
+    let Agents { ipv6, ipv4 } = around.agents;
+    let name_of = |node: NodeIndex| around.links.nodes[node.0].as_str();
+    let ipv6 = HomeAgents {
+        version: "IPv6",
+        names: ipv6.iter().map(|agent| name_of(agent.node)).collect(),
+    };
+    let ipv4 = HomeAgents {
+        version: "IPv4",
+        names: ipv4
+            .home_agents
+            .iter()
+            .map(|agent| name_of(agent.node))
+            .collect(),
+    };
+    match raw.protocol {
+        RawProtocol::MobileIpv4 => ipv4.find(&raw.home_agent, &ipv6, path, report),
+        RawProtocol::MobileIpv6 | RawProtocol::Nemo => {
+            ipv6.find(&raw.home_agent, &ipv4, path, report)
+        }
+    }
+}
+
+impl World {
+    /// Gives hosts the addresses and agents that the scenario's protocols need.
+    pub(crate) fn add_protocols(&mut self) {
+        self.add_ipv6_agents();
+        self.add_ipv4_agents();
+    }
+
+    /// A mobile's care-of address in a cell, if it has one there.
+    pub(crate) fn care_of_in_cell(&self, number: usize, place: RadioPlace) -> Option<IpAddr> {
+        match self.scenario.mobiles[number].mobility.as_ref()? {
+            Mobility::Ipv6(_) => Some(self.ipv6_address_in(number, place)),
+            Mobility::Ipv4(own) => self.ipv4_address_in(number, own, place),
+        }
+    }
+
+    /// Tells a mobile's agents of the cell that an interface leads to from now on.
+    pub(crate) fn describe_cell(
+        &mut self,
+        number: usize,
+        place: RadioPlace,
+        interface: InterfaceId,
+    ) {
+        match &self.scenario.mobiles[number].mobility {
+            Some(Mobility::Ipv6(_)) => self.describe_cell_in_ipv6(number, place, interface),
+            Some(Mobility::Ipv4(_)) => self.describe_cell_in_ipv4(number, place, interface),
+            None => {}
+        }
+    }
+}
