@@ -1,7 +1,7 @@
 //! Agent discovery of Mobile IPv4 (RFC 5944 section 2): ICMP router advertisements and solicitations (RFC 1256), with
 //! the extensions of mobility agents.
 
-use super::{DecodeError, expect_length, u16_at, u32_at};
+use super::{DecodeError, Words, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
 
 const HEADER: &str = "agent advertisement";
@@ -203,5 +203,24 @@ fn field(field: &'static str, value: u32) -> DecodeError {
         header: HEADER,
         field,
         value,
+    }
+}
+
+impl AgentDiscovery {
+    /// Describes the message.
+    pub(super) fn words(&self) -> Words {
+        match self {
+            AgentDiscovery::Solicitation => ("Agent Solicitation", String::new()),
+            AgentDiscovery::Advertisement(advertisement) => {
+                // Without the sequence number, so that equal advertisements look the same.
+                let agent = advertisement.mobility_agent.as_ref();
+                let details = agent.map_or(String::new(), |agent| {
+                    let care_of = agent.care_of_addresses.iter();
+                    let care_of = care_of.map(|address| format!("care-of address {address}"));
+                    care_of.collect::<Vec<_>>().join(", ")
+                });
+                ("Agent Advertisement", details)
+            }
+        }
     }
 }

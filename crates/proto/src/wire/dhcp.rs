@@ -1,7 +1,7 @@
 //! DHCP messages (RFC 2131), with the options needed to assign an address (RFC 2132).
 
 use super::agent_discovery::address_at;
-use super::{DecodeError, expect_length, u32_at};
+use super::{DecodeError, Words, expect_length, u32_at};
 use core::net::Ipv4Addr;
 
 /// UDP port of servers (RFC 2131 section 4.1).
@@ -179,6 +179,33 @@ fn field(field: &'static str, value: u32) -> DecodeError {
         header: HEADER,
         field,
         value,
+    }
+}
+
+/// Describes the message in a UDP datagram, if its ports are this protocol's.
+pub(super) fn words(ports: [u16; 2], datagram: &[u8]) -> Option<Words> {
+    if !(ports.contains(&SERVER_PORT) && ports.contains(&CLIENT_PORT)) {
+        return None;
+    }
+    Dhcp::decode(datagram).ok().map(|message| message.words())
+}
+
+impl Dhcp {
+    fn words(&self) -> Words {
+        let name = match self.kind {
+            DhcpKind::Discover => "DHCP Discover",
+            DhcpKind::Offer => "DHCP Offer",
+            DhcpKind::Request => "DHCP Request",
+            DhcpKind::Decline => "DHCP Decline",
+            DhcpKind::Acknowledge => "DHCP Acknowledgement",
+            DhcpKind::Refuse => "DHCP Refusal",
+        };
+        let given = (!self.address.is_unspecified()).then_some(self.address);
+        let address = given.or(self.requested);
+        (
+            name,
+            address.map_or(String::new(), |address| format!("address {address}")),
+        )
     }
 }
 

@@ -4,8 +4,9 @@ use super::agent_discovery::AgentDiscovery;
 use super::checksum::Checksum;
 use super::multicast_listener::{self, MulticastListenerReport};
 use super::neighbor_discovery::{self, NeighborDiscovery};
-use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
+use super::{DecodeError, Words, expect_length, protocol, u16_at, u32_at};
 use crate::packet::{IpHeader, Payload};
+use core::net::IpAddr;
 
 mod quoted;
 
@@ -73,6 +74,16 @@ pub enum IcmpError {
 }
 
 impl IcmpMessage {
+    /// Describes the message, which is from `source`, if it is a signalling message.
+    pub(crate) fn words(&self, source: IpAddr) -> Option<Words> {
+        match self {
+            IcmpMessage::NeighborDiscovery(message) => Some(message.words(source)),
+            IcmpMessage::MulticastListenerReport(message) => Some(message.words()),
+            IcmpMessage::AgentDiscovery(message) => Some(message.words()),
+            _ => None,
+        }
+    }
+
     /// Returns the length on the wire after the IP header, in bytes. An error quotes the packet's headers, including
     /// the first eight bytes of the transport.
     pub fn wire_length(&self) -> u32 {

@@ -7,8 +7,10 @@
 
 mod found;
 mod values;
+mod words;
 
 pub use values::{LONGEST_NAME, LinkIdentifier, MihfId};
+pub(super) use words::words;
 
 use super::{DecodeError, expect_length, u16_at};
 use found::Found;

@@ -6,10 +6,12 @@
 mod authentication;
 mod code;
 mod extension;
+mod words;
 
 pub use authentication::{AuthenticationKind, NotAuthentic, SecurityAssociation};
 pub use code::Code;
 pub use extension::{Extension, PreviousForeignAgent};
+pub(super) use words::words;
 
 use super::agent_discovery::address_at;
 use super::{DecodeError, expect_length, u16_at, u32_at};

@@ -302,3 +302,4 @@ impl BindingStatus {
 
 mod codec;
 mod options;
+mod words;

@@ -54,6 +54,18 @@ pub enum DecodeError {
     },
 }
 
+/// Name of a message, as in its standard, and the values that distinguish messages of a kind, separated by commas.
+pub(crate) type Words = (&'static str, String);
+
+/// Describes the signalling message in a UDP datagram, if its ports are a known protocol's.
+pub(crate) fn datagram_words(header: &udp::UdpHeader, datagram: &[u8]) -> Option<Words> {
+    let ports = [header.source_port, header.destination_port];
+    mobile_ipv4::words(ports, datagram)
+        .or_else(|| radius::words(ports, datagram))
+        .or_else(|| mih::words(ports, datagram))
+        .or_else(|| dhcp::words(ports, datagram))
+}
+
 /// IANA protocol numbers in use here.
 pub mod protocol {
     /// IPv6 hop-by-hop options (RFC 8200 section 4.3).

@@ -2,7 +2,7 @@
 //! starts or stops listening to an address. Address configuration needs no other message (RFC 4862 section 5.4.2);
 //! queries are not implemented.
 
-use super::{DecodeError, expect_length, ipv6_at, u16_at};
+use super::{DecodeError, Words, expect_length, ipv6_at, u16_at};
 use crate::packet::IpHeader;
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -159,5 +159,21 @@ impl MulticastAddressRecord {
     /// Returns the sources that fit the count field.
     fn sent(&self) -> &[Ipv6Addr] {
         &self.sources[..self.sources.len().min(usize::from(u16::MAX))]
+    }
+}
+
+impl MulticastListenerReport {
+    /// Describes the message.
+    pub(super) fn words(&self) -> Words {
+        let records = self.records.iter().map(|record| {
+            let what = match record.kind {
+                RecordKind::ChangeToExclude | RecordKind::ModeIsExclude => "listens to",
+                RecordKind::ChangeToInclude if record.sources.is_empty() => "leaves",
+                _ => "chooses senders of",
+            };
+            format!("{what} {}", record.address)
+        });
+        let details = records.collect::<Vec<_>>().join(", ");
+        ("Multicast Listener Report", details)
     }
 }

@@ -129,3 +129,4 @@ pub const fn solicited_node_multicast(target: Ipv6Addr) -> Ipv6Addr {
 }
 
 mod codec;
+mod words;

@@ -1,7 +1,7 @@
 //! RADIUS messages (RFC 2865) for access control, with the Message-Authenticator of RFC 3579 section 3.2 in each.
 //! Unknown attributes are skipped.
 
-use super::{DecodeError, expect_length, ipv6_at, u16_at};
+use super::{DecodeError, Words, expect_length, ipv6_at, u16_at};
 use core::net::Ipv6Addr;
 use hmac::{Hmac, KeyInit, Mac};
 use md5::{Digest, Md5};
@@ -219,6 +219,22 @@ fn field(field: &'static str, value: u32) -> DecodeError {
         header: HEADER,
         field,
         value,
+    }
+}
+
+/// Describes the message in a UDP datagram, if its ports are this protocol's.
+pub(super) fn words(ports: [u16; 2], datagram: &[u8]) -> Option<Words> {
+    if !ports.contains(&PORT) {
+        return None;
+    }
+    Radius::decode(datagram).ok().map(|message| message.words())
+}
+
+impl Radius {
+    fn words(&self) -> Words {
+        let name = self.user_name.as_deref();
+        let user = name.map(|name| format!("user {}", String::from_utf8_lossy(name)));
+        (self.code.name(), user.unwrap_or_default())
     }
 }
 

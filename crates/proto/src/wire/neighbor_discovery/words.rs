@@ -1,0 +1,41 @@
+//! Messages of Neighbor Discovery as text.
+
+use super::super::Words;
+use super::NeighborDiscovery;
+use core::net::IpAddr;
+
+impl NeighborDiscovery {
+    /// Describes the message, which is from `source`.
+    pub(in super::super) fn words(&self, source: IpAddr) -> Words {
+        match self {
+            NeighborDiscovery::RouterSolicitation(_) => ("Router Solicitation", String::new()),
+            NeighborDiscovery::RouterAdvertisement(advertisement) => {
+                let prefixes = advertisement.prefixes.iter();
+                let prefixes = prefixes.map(|option| {
+                    format!(
+                        "prefix {}/{}",
+                        option.prefix.address(),
+                        option.prefix.length()
+                    )
+                });
+                (
+                    "Router Advertisement",
+                    prefixes.collect::<Vec<_>>().join(", "),
+                )
+            }
+            NeighborDiscovery::NeighborSolicitation(solicitation) => {
+                // RFC 4862 section 5.4.2: an unspecified source shows duplicate address detection.
+                let purpose = match source.is_unspecified() {
+                    true => ", duplicate address detection",
+                    false => "",
+                };
+                let details = format!("target {}{purpose}", solicitation.target);
+                ("Neighbor Solicitation", details)
+            }
+            NeighborDiscovery::NeighborAdvertisement(advertisement) => (
+                "Neighbor Advertisement",
+                format!("target {}", advertisement.target),
+            ),
+        }
+    }
+}
