@@ -130,7 +130,7 @@ def shown(default: Any) -> str:
 def description(entry: Schema) -> str:
     """What the types' documentation says of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
-    links = "geo only|wifi only|trace only|ldacs1 only(, which needs at least one)?"
+    links = rf"({'|'.join(DEFAULTS['links'])}) only(, which needs at least one)?"
     text = re.sub(rf"^({links}|red|codel|westwood|scalable|bic|vegas|hybla): ", "", text)
     text = re.sub(r"\s*Default:? .*$", "", text).rstrip(".")
     return text[:1].upper() + text[1:]

@@ -32,8 +32,8 @@ __all__ = [
     "TransportView",
     "build_commit",
     "json_defaults",
-    "json_ldacs1",
     "json_link_budget",
+    "json_radio_figures",
     "json_remedies",
     "json_schema",
     "quantity",
@@ -1257,15 +1257,6 @@ def build_commit() -> str | None:
 def json_defaults() -> str:
     """The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text."""
 
-def json_ldacs1(distance_m: float, aircraft: int, message_bytes: int) -> str:
-    """L-DACS1's rates, link budget and losses by the model's formulas, as JSON text: for an aircraft at a distance in
-    metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its header.
-
-    `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
-    `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
-    retransmissions, for `return` also `message_loss_jointly_coded`.
-    """
-
 def json_link_budget(budget: str, snr_db: float, distance_m: float) -> str:
     """A direction's link budget by study D's formulas, as JSON text, for an SNR that a modulation needs and a distance.
 
@@ -1273,6 +1264,16 @@ def json_link_budget(budget: str, snr_db: float, distance_m: float) -> str:
     `noise_figure_db`, `bandwidth_hz` and `margin_db`. The result has `noise_dbm`, `sensitivity_dbm`,
     `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, where no margin is left. Raises `ValueError` if
     `budget` is no such object.
+    """
+
+def json_radio_figures(distance_m: float, aircraft: int, message_bytes: int) -> str:
+    """A radio network's rates, link budget and losses by its model's formulas, as JSON text: for an aircraft at a
+    distance in metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its
+    header.
+
+    `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
+    `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
+    retransmissions, for `return` also `message_loss_jointly_coded`.
     """
 
 def json_remedies() -> str:

@@ -37,9 +37,9 @@ mod _baton {
     #[pymodule_export]
     use super::json_defaults;
     #[pymodule_export]
-    use super::json_ldacs1;
-    #[pymodule_export]
     use super::json_link_budget;
+    #[pymodule_export]
+    use super::json_radio_figures;
     #[pymodule_export]
     use super::json_remedies;
     #[pymodule_export]
@@ -91,15 +91,16 @@ fn json_defaults() -> String {
     baton_sim::scenario::json_defaults().to_string()
 }
 
-/// L-DACS1's rates, link budget and losses by the model's formulas, as JSON text: for an aircraft at a distance in
-/// metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its header.
+/// A radio network's rates, link budget and losses by its model's formulas, as JSON text: for an aircraft at a
+/// distance in metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its
+/// header.
 ///
 /// `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
 /// `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
 /// retransmissions, for `return` also `message_loss_jointly_coded`.
 #[pyfunction]
-fn json_ldacs1(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
-    baton_sim::link::ldacs1::json_figures(distance_m, aircraft, message_bytes).to_string()
+fn json_radio_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
+    baton_sim::link::cells::json_figures(distance_m, aircraft, message_bytes).to_string()
 }
 
 /// A direction's link budget by study D's formulas, as JSON text, for an SNR that a modulation needs and a distance.
@@ -112,7 +113,7 @@ fn json_ldacs1(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
 fn json_link_budget(budget: &str, snr_db: f64, distance_m: f64) -> PyResult<String> {
     let budget = serde_json::from_str(budget)
         .map_err(|error| PyValueError::new_err(format!("no link budget: {error}")))?;
-    Ok(baton_sim::link::ldacs1::json_budget(&budget, snr_db, distance_m).to_string())
+    Ok(baton_sim::link::cells::json_budget(&budget, snr_db, distance_m).to_string())
 }
 
 /// A text with a unit, such as `5 Mbit/s`, as a number in base units; read as a scenario's value is.

@@ -9,7 +9,7 @@ mod measured;
 
 use baton_proto::time::Instant;
 use baton_sim::link::Outcome;
-use baton_sim::link::ldacs1::{
+use baton_sim::link::cells::{
     CellConfig, CellId, Direction, Network, NetworkConfig, Offered, Output, StationId, Way,
 };
 use baton_sim::packets::PacketId;

@@ -30,7 +30,7 @@ use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use baton_proto::wire::udp::UdpHeader;
 use baton_sim::link::Outcome;
-use baton_sim::link::ldacs1::{
+use baton_sim::link::cells::{
     CellConfig, CellId, Direction, Event, Network, NetworkConfig, Offered, Output, StationId, Way,
 };
 use baton_sim::packets::PacketId;

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from baton._baton import json_ldacs1
+from baton._baton import json_radio_figures
 from baton.live.trials import Figures
 
 from . import study_d_beyond as beyond
@@ -65,7 +65,7 @@ def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -
 
 def _arithmetic() -> Figures:
     """D0, D1 and the formulas of D2, by the radio's model."""
-    figures = json.loads(json_ldacs1(DISTANCE_M, AIRCRAFT, UPDATE_BYTES))
+    figures = json.loads(json_radio_figures(DISTANCE_M, AIRCRAFT, UPDATE_BYTES))
     forward, back = figures["forward"], figures["return"]
     rates = (side[key] / 1e3 for side in (forward, back) for key in ("slowest_bps", "fastest_bps"))
     keys = ("noise_dbm", "sensitivity_dbm", "operation_point_dbm", "received_dbm", "margin_db")

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from baton import Result, Scenario
-from baton._baton import json_ldacs1
+from baton._baton import json_radio_figures
 from baton.report.shares import Series
 from baton.report.tables import run_of
 
 #: What L-DACS1 puts around a packet, in bytes, as the model has it.
-HEADER_BYTES: int = json.loads(json_ldacs1(1.0, 1, 1))["header_bytes"]
+HEADER_BYTES: int = json.loads(json_radio_figures(1.0, 1, 1))["header_bytes"]
 #: The foreign cell's link to the aircraft, in results.
 NEW_CELL = "radio.foreign.aircraft"
 

@@ -14,6 +14,7 @@
 //! first, and are told at their very time if the link is polled at its deadlines.
 
 mod capacity;
+pub mod cells;
 mod channel;
 mod codel;
 pub mod config;

@@ -1,9 +1,9 @@
 //! What holds where a scenario says nothing, in a scenario's own words: for the pages about the models.
 
+use crate::link::cells;
 use crate::link::config::{
     Damaged, DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement,
 };
-use crate::link::ldacs1::HandoverType;
 use crate::scenario::model::Scenario;
 use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 const KINDS: [&str; 9] = [
     "wired", "geo", "wifi", "gsm", "wifi6", "lte", "5g", "starlink", "trace",
 ];
-const RADIO: &str = "ldacs1";
 const QUEUES: [&str; 4] = ["drop-tail", "red", "codel", "priority"];
 const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";
 
@@ -23,8 +22,8 @@ const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"
 pub fn json_defaults() -> Value {
     let mut links =
         object(KINDS.map(|kind| (kind, smallest(kind, "").map(|config| link(kind, &config)))));
-    links[RADIO] = smallest_radio("")
-        .and_then(|scenario| radio(&scenario))
+    links[cells::KIND] = smallest_radio("")
+        .and_then(|scenario| cells::json_defaults(scenario.radios.first()?))
         .into();
     let queues = QUEUES.map(|name| {
         let config = smallest("wired", &format!("queue.management = \"{name}\""));
@@ -132,32 +131,11 @@ fn smallest_radio(keys: &str) -> Option<Scenario> {
         "name = \"smallest\"\nduration = \"1 s\"\n\
          [links.wire]\nbetween = [\"a\", \"b\"]\nkind = \"wired\"\n\
          [mobiles.m]\ntimetable = [{{ at = \"0 s\", attach = \"l\" }}]\ntrack.{place}\n\
-         [links.l]\nkind = \"{RADIO}\"\ncells.c = {{ node = \"a\", {place} }}\n{keys}\n"
+         [links.l]\nkind = \"{}\"\ncells.c = {{ node = \"a\", {place} }}\n{keys}\n",
+        cells::KIND
     );
     let loaded = super::parse(&text, "smallest", std::path::Path::new(""), &[]).ok()?;
     Some(loaded.scenario)
-}
-
-/// A radio network's keys; null for those whose default is a word, which their comments tell.
-fn radio(scenario: &Scenario) -> Option<Value> {
-    let network = scenario.radios.first()?;
-    let (config, station) = (&network.config, network.stations.first()?);
-    Some(json!({
-        "mtu": size(station.link.mtu),
-        "queue": whole(config.queue_bytes.into(), &DECIMAL_SIZES),
-        "cells": null,
-        "user_rate": null,
-        "handover_type": match config.handover {
-            HandoverType::One => 1,
-            HandoverType::Two => 2,
-        },
-        "packet_bit": config.packet_bit,
-        "base_station_buffering": config.forwards_queue,
-        "modulation": null,
-        "errors": null,
-        "joint_coding": config.joint_coding,
-        "common_control_frames": config.common_control_frames,
-    }))
 }
 
 fn queue(direction: &DirectionConfig) -> Value {
@@ -259,7 +237,7 @@ fn limit(limit: QueueLimit) -> String {
 }
 
 const SIZES: [(&str, u64); 4] = [("MiB", 1 << 20), ("KiB", 1 << 10), ("kB", 1000), ("B", 1)];
-const DECIMAL_SIZES: [(&str, u64); 3] = [("MB", 1_000_000), ("kB", 1000), ("B", 1)];
+pub(crate) const DECIMAL_SIZES: [(&str, u64); 3] = [("MB", 1_000_000), ("kB", 1000), ("B", 1)];
 const TIMES: [(&str, u64); 4] = [
     ("s", 1_000_000_000),
     ("ms", 1_000_000),
@@ -267,7 +245,7 @@ const TIMES: [(&str, u64); 4] = [
     ("ns", 1),
 ];
 
-fn size(bytes: u32) -> String {
+pub(crate) fn size(bytes: u32) -> String {
     whole(bytes.into(), &SIZES)
 }
 
@@ -276,7 +254,7 @@ fn time(time: Duration) -> String {
 }
 
 /// A whole number of the largest unit in which it is one.
-fn whole(value: u64, units: &[(&str, u64)]) -> String {
+pub(crate) fn whole(value: u64, units: &[(&str, u64)]) -> String {
     let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
     units.iter().find(fits).map_or_else(
         || value.to_string(),
@@ -341,7 +319,7 @@ mod tests {
     #[test]
     fn a_radio_s_defaults_written_out_change_nothing() {
         let scenario = smallest_radio("").unwrap();
-        let Some(Value::Object(keys)) = radio(&scenario) else {
+        let Some(Value::Object(keys)) = cells::json_defaults(&scenario.radios[0]) else {
             panic!("no keys");
         };
         let given = keys.iter().filter(|(_, value)| !value.is_null());

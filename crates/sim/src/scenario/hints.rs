@@ -3,11 +3,12 @@
 use super::document::{Path, Step};
 use super::error::{quoted, unknown, valid};
 use super::resolve::Report;
+use crate::link::cells;
 use serde_json::{Map, Value as Schema};
 use toml::{Table, Value};
 
 /// Kinds of links that have keys of their own.
-const KINDS: [&str; 4] = ["geo", "wifi", "trace", "ldacs1"];
+const KINDS: [&str; 4] = ["geo", "wifi", "trace", cells::KIND];
 
 /// Keys of other tools, with the key here.
 const KEYS: [(&str, &str); 13] = [
@@ -121,7 +122,7 @@ fn keys_here<'a>(
         let only = about.split_once(" only").map(|(only, _)| only);
         match (kind, only.filter(|only| KINDS.contains(only))) {
             (Some(kind), Some(only)) => kind == only,
-            (Some("ldacs1"), None) => OF_RADIOS.contains(&name),
+            (Some(cells::KIND), None) => OF_RADIOS.contains(&name),
             _ => true,
         }
     };

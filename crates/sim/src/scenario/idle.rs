@@ -4,7 +4,6 @@ use super::document::Path;
 use super::error::{quoted, seconds};
 use super::model::{AttachmentPolicy, Scenario};
 use super::raw::RawScenario;
-use super::raw_links::RawKind;
 use super::resolve::Report;
 use crate::link::config::QueueLimit;
 use baton_proto::mobility::attachment::Handover;
@@ -58,11 +57,7 @@ fn island(islands: &mut [usize], mut node: usize) -> usize {
 
 /// Queues in bytes that no full packet fits into.
 fn small_queues(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>) {
-    let plain = raw
-        .links
-        .0
-        .iter()
-        .filter(|(_, link)| link.kind != RawKind::Ldacs1);
+    let plain = raw.links.0.iter().filter(|(_, link)| !link.kind.is_radio());
     for ((name, raw), link) in plain.zip(&scenario.links) {
         let (config, path) = (&link.config, Path::default().key("links").key(name));
         let directions = [

@@ -8,7 +8,7 @@
 mod check;
 mod copies;
 mod counted;
-mod defaults;
+pub(crate) mod defaults;
 pub(crate) mod document;
 pub(crate) mod error;
 mod expectation;
@@ -24,9 +24,9 @@ mod raw_aerotp;
 mod raw_flows;
 pub(crate) mod raw_links;
 mod raw_losses;
-mod raw_radio;
 mod raw_reception;
 mod raw_regulators;
+pub(crate) mod raw_tracks;
 pub(crate) mod resolve;
 mod resolve_aerotp;
 mod resolve_aerotp_gateways;
@@ -45,7 +45,7 @@ mod resolve_reception;
 mod resolve_regulators;
 mod resolve_remedies;
 mod resolve_tcp;
-mod resolve_tracks;
+pub(crate) mod resolve_tracks;
 mod resolve_traffic;
 mod schema;
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A scenario that cannot be wrong: every name resolved, every value inside its range.
 
 pub use super::ipv4_prefix::Ipv4Prefix;
-pub use crate::link::ldacs1::{CellId, StationId};
+pub use crate::link::cells::{CellId, StationId};
 
 use crate::addresses::CellNetworks;
+use crate::link::cells::NetworkConfig;
 use crate::link::config::{LinkConfig, Shared};
-use crate::link::ldacs1::NetworkConfig;
 use crate::link::reception::Reception;
 use crate::mobility::{Agents, Mobility};
 use crate::position::Track;

@@ -1,9 +1,11 @@
 //! Links and their changes, as written.
 
-use super::raw_radio::RawRadio;
 use super::raw_reception::{RawCoverage, RawLineOfSight, RawShadowing};
 use super::raw_regulators::{RawPolicer, RawShaper};
 use super::units::{PositiveTime, QueueSize, Rate, Size, Time};
+use crate::link::cells::RawRadio;
+use crate::link::config::LinkConfig;
+use crate::link::presets;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -75,6 +77,29 @@ pub enum RawKind {
     /// L-DACS1: a network of cells for aircraft, which it hands over itself. Of the keys of links it has `mtu`, and `queue`
     /// in bytes.
     Ldacs1,
+}
+
+impl RawKind {
+    /// The link of this kind, as its scenario changes it; none of a radio network, which is no link between two nodes.
+    pub fn preset(self, name: &str) -> Option<LinkConfig> {
+        Some(match self {
+            RawKind::Wired => presets::wired::link(name),
+            RawKind::Geo => presets::geo::link(name),
+            RawKind::Wifi => presets::wifi::link(name),
+            RawKind::Gsm => presets::gsm::link(name),
+            RawKind::Wifi6 => presets::today::wifi6(name),
+            RawKind::Lte => presets::today::lte(name),
+            RawKind::FiveG => presets::today::five_g(name),
+            RawKind::Starlink => presets::today::starlink(name),
+            RawKind::Trace => presets::traced::link(name),
+            RawKind::Ldacs1 => return None,
+        })
+    }
+
+    /// Returns true for a radio network.
+    pub fn is_radio(self) -> bool {
+        self == RawKind::Ldacs1
+    }
 }
 
 /// Preamble of 802.11b.

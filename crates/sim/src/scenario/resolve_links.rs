@@ -15,9 +15,8 @@ use super::resolve_reception::{along_line, check_lines, shadowing};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
 use crate::addresses::on_access_link;
+use crate::link::cells::{CellId, StationId};
 use crate::link::config::{DirectionConfig, LinkConfig, Medium, Start};
-use crate::link::ldacs1::{CellId, StationId};
-use crate::link::presets;
 use baton_proto::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -288,10 +287,7 @@ pub(super) fn links(
             reception,
         });
     }
-    let radios = raw
-        .0
-        .iter()
-        .filter(|(_, link)| link.kind == RawKind::Ldacs1);
+    let radios = raw.0.iter().filter(|(_, link)| link.kind.is_radio());
     if links.specs.is_empty() {
         // No link to join them to; with one, a cell's node must be known, so that a slip in its name is found.
         for (name, link) in radios.clone() {
@@ -306,7 +302,7 @@ pub(super) fn links(
     links
 }
 
-pub(super) fn check_name(name: &str, path: &Path, report: &mut Report<'_>) {
+pub(crate) fn check_name(name: &str, path: &Path, report: &mut Report<'_>) {
     for format in FORMATS.iter().filter(|format| format.name == "name") {
         if let Err(why) = (format.check)(name) {
             report.wrong(
@@ -350,18 +346,7 @@ fn config(
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Option<LinkConfig> {
-    let mut config = match raw.kind {
-        RawKind::Wired => presets::wired::link(name),
-        RawKind::Geo => presets::geo::link(name),
-        RawKind::Wifi => presets::wifi::link(name),
-        RawKind::Gsm => presets::gsm::link(name),
-        RawKind::Wifi6 => presets::today::wifi6(name),
-        RawKind::Lte => presets::today::lte(name),
-        RawKind::FiveG => presets::today::five_g(name),
-        RawKind::Starlink => presets::today::starlink(name),
-        RawKind::Trace => presets::traced::link(name),
-        RawKind::Ldacs1 => return None,
-    };
+    let mut config = raw.kind.preset(name)?;
     medium(raw, path, &mut config, report);
     set_mtu(raw.mtu, path, &mut config, report);
     layers(&raw.both, &raw.down, &raw.up, path, &mut config, report);

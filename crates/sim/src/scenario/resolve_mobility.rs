@@ -13,6 +13,7 @@ use super::raw::{
 use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
+use crate::link::cells;
 use crate::mobility::{Agents, Mobility, Surroundings};
 use baton_proto::mobility::attachment::failback::FailbackTimes;
 use baton_proto::mobility::attachment::{Handover, OldQueue};
@@ -234,8 +235,11 @@ fn check_radio(
         // What is wrong with a link along a line was reported with it.
         let excused = along.is_some() && (asked || !report.is_clean()) || !links.failed.is_empty();
         if mobile.track.is_some() && !excused {
-            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable, failback or decision, or one with line_of_sight or coverage";
-            report.wrong_key(&path.key("track"), message.to_owned());
+            let message = format!(
+                "nothing asks where the mobile is; expected a link of kind = \"{}\", in its timetable, failback or decision, or one with line_of_sight or coverage",
+                cells::KIND
+            );
+            report.wrong_key(&path.key("track"), message);
         }
         return;
     }

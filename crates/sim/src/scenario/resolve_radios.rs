@@ -2,27 +2,19 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{Aircraft, BaseStation, LinkIndex, NodeIndex, Radio};
+use super::model::{Aircraft, BaseStation, LinkIndex, Radio};
 use super::raw::{Named, RawMobile};
-use super::raw_links::{RawDirection, RawLink, RawQueue};
-use super::raw_radio::{RawCell, RawErrors, RawModulation};
+use super::raw_links::{RawDirection, RawLink};
 use super::raw_reception::RawLine;
-use super::resolve::{Report, node};
+use super::resolve::Report;
 use super::resolve_links::{Links, check_name, set_mtu, trace_keys};
-use super::resolve_tracks::{first_outside, position, track};
+use super::resolve_tracks::{first_outside, track};
 use super::traces::Traces;
 use crate::addresses::CellNetworks;
-use crate::link::config::QueueLimit;
-use crate::link::ldacs1::error_rate::ErrorRates;
-use crate::link::ldacs1::modulation::Modulation;
-use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig, StationId};
-use crate::link::presets;
+use crate::link::cells::{self, CellId, NetworkConfig, StationId};
 use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
-
-/// Most cells of a network, which is what their numbers hold.
-const MOST_CELLS: usize = 65_536;
 
 /// What links that depend on where mobiles are are resolved with.
 pub(super) struct Sky<'a> {
@@ -50,7 +42,7 @@ pub(super) fn radio(
 ) {
     let path = Path::default().key("links").key(name);
     refuse_keys_of_links(raw, &path, report);
-    let Some((config, nodes)) = network((name, raw), &path, links, report) else {
+    let Some((config, nodes)) = cells::network((name, raw), &path, links, report) else {
         links.failed.insert(name.to_owned());
         return;
     };
@@ -82,7 +74,7 @@ pub(super) fn radio(
     }
     let mut stations = Vec::new();
     for (number, node) in nodes.into_iter().enumerate() {
-        let mut link = presets::ldacs1::link("", &config, CellId(number as u16));
+        let mut link = config.link(CellId(number as u16));
         set_mtu(raw.mtu, &path, &mut link, report);
         let link = link.into();
         stations.push(BaseStation { node, link });
@@ -154,118 +146,9 @@ fn check_inside(
     }
 }
 
-/// Parameters and cells, with the nodes of these.
-fn network(
-    (name, raw): (&str, &RawLink),
-    path: &Path,
-    links: &Links,
-    report: &mut Report<'_>,
-) -> Option<(NetworkConfig, Vec<NodeIndex>)> {
-    let cells = raw.radio.cells.iter().flat_map(|cells| &cells.0);
-    let mut configs = Vec::new();
-    let mut nodes = Vec::new();
-    for (name, cell) in cells {
-        let path = path.key("cells").key(name);
-        check_name(name, &path, report);
-        nodes.extend(node(&cell.node, &path.key("node"), links, report));
-        configs.push(cell_config(name, cell));
-    }
-    if configs.is_empty() || configs.len() > MOST_CELLS {
-        let message = format!(
-            "has {} cells; expected 1 to {MOST_CELLS}, like [links.{name}.cells.NAME]",
-            configs.len()
-        );
-        report.wrong(path, message);
-        return None;
-    }
-    let mut config = NetworkConfig::new(name, configs);
-    let radio = &raw.radio;
-    config.user_rate = radio.user_rate.map(|rate| rate.0);
-    config.common_control_frames = radio
-        .common_control_frames
-        .unwrap_or(config.common_control_frames);
-    config.modulation = radio.modulation.map_or(config.modulation, modulation);
-    config.errors = radio.errors.map_or(config.errors, errors);
-    config.joint_coding = radio.joint_coding.unwrap_or(config.joint_coding);
-    if radio.handover_type == Some(2) {
-        config.handover = HandoverType::Two;
-    }
-    config.packet_bit = radio.packet_bit.unwrap_or(config.packet_bit);
-    config.forwards_queue = radio
-        .base_station_buffering
-        .unwrap_or(config.forwards_queue);
-    if let Some(bytes) = queue_bytes(raw.both.queue.as_ref(), &path.key("queue"), report) {
-        config.queue_bytes = bytes;
-    }
-    // One node too few was reported.
-    (nodes.len() == config.cells.len()).then_some((config, nodes))
-}
-
-fn cell_config(name: &str, raw: &RawCell) -> CellConfig {
-    let radius_m = raw.radius.map_or(225e3, |radius| radius.0);
-    let mut config = CellConfig::new(name, position(&raw.position), radius_m);
-    let (forward, back) = (&mut config.forward, &mut config.back);
-    forward.frequency_hz = raw
-        .forward_frequency
-        .map_or(forward.frequency_hz, |at| at.0);
-    back.frequency_hz = raw.return_frequency.map_or(back.frequency_hz, |at| at.0);
-    let (scan, force) = (0.75 * radius_m, radius_m);
-    let received = |given: Option<super::units::Power>, distance_m| {
-        given.map_or(config.forward.received_dbm(distance_m), |power| power.0)
-    };
-    (config.scan_below_dbm, config.force_below_dbm) = (
-        received(raw.scan_below, scan),
-        received(raw.force_below, force),
-    );
-    config.user_rate = raw.user_rate.map(|rate| rate.0);
-    config
-}
-
-fn modulation(raw: RawModulation) -> Option<Modulation> {
-    match raw {
-        RawModulation::Adaptive => None,
-        RawModulation::QpskHalf => Some(Modulation::QpskHalf),
-        RawModulation::QpskTwoThirds => Some(Modulation::QpskTwoThirds),
-        RawModulation::QpskThreeQuarters => Some(Modulation::QpskThreeQuarters),
-        RawModulation::Qam16Half => Some(Modulation::Qam16Half),
-        RawModulation::Qam16TwoThirds => Some(Modulation::Qam16TwoThirds),
-        RawModulation::Qam64Half => Some(Modulation::Qam64Half),
-        RawModulation::Qam64TwoThirds => Some(Modulation::Qam64TwoThirds),
-        RawModulation::Qam64ThreeQuarters => Some(Modulation::Qam64ThreeQuarters),
-    }
-}
-
-fn errors(raw: RawErrors) -> ErrorRates {
-    match raw {
-        RawErrors::Fixed => ErrorRates::AtTarget,
-        RawErrors::BySignal => ErrorRates::BySignal,
-        RawErrors::None => ErrorRates::Perfect,
-    }
-}
-
-/// Bytes that may wait for one aircraft.
-fn queue_bytes(raw: Option<&RawQueue>, path: &Path, report: &mut Report<'_>) -> Option<u32> {
-    match raw? {
-        RawQueue::Size(size) => match size.0 {
-            QueueLimit::Bytes(bytes) => Some(u32::try_from(bytes).unwrap_or(u32::MAX)),
-            QueueLimit::Packets(_) => {
-                let message = "a radio network counts bytes; expected a size, like \"64 kB\"";
-                report.wrong(path, message.to_owned());
-                None
-            }
-        },
-        RawQueue::Managed(_) => {
-            let message =
-                "a radio network has no queue management; expected a size, like \"64 kB\"";
-            report.wrong(path, message.to_owned());
-            None
-        }
-    }
-}
-
 /// What other links have, a radio network has not.
 fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
-    let context = "kind = \"ldacs1\"";
+    let context = format!("kind = \"{}\"", cells::KIND);
     let own = [
         ("between", raw.between.is_some()),
         ("medium_access", raw.medium_access.is_some()),
@@ -277,7 +160,7 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
         ("shapers", raw.shapers.is_some()),
         ("policers", raw.policers.is_some()),
     ];
-    report.misplaced(path, &own, &[], context);
+    report.misplaced(path, &own, &[], &context);
     let layers = [
         (&raw.both, path.clone()),
         (&raw.down, path.key("down")),
@@ -288,8 +171,8 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
         if number > 0 {
             keys.push(("queue", layer.queue.is_some()));
         }
-        report.misplaced(path, &keys, &[], context);
-        report.misplaced(path, &trace_keys(layer), &[], context);
+        report.misplaced(path, &keys, &[], &context);
+        report.misplaced(path, &trace_keys(layer), &[], &context);
     }
 }
 
@@ -312,24 +195,6 @@ fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 11] {
 
 /// Reports each key of radio networks that another kind of link has.
 pub(super) fn refuse_keys_of_radios(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
-    let radio = &raw.radio;
-    let keys = [
-        ("cells", radio.cells.is_some()),
-        ("user_rate", radio.user_rate.is_some()),
-        ("handover_type", radio.handover_type.is_some()),
-        ("packet_bit", radio.packet_bit.is_some()),
-        (
-            "base_station_buffering",
-            radio.base_station_buffering.is_some(),
-        ),
-        ("modulation", radio.modulation.is_some()),
-        ("errors", radio.errors.is_some()),
-        ("joint_coding", radio.joint_coding.is_some()),
-        (
-            "common_control_frames",
-            radio.common_control_frames.is_some(),
-        ),
-    ];
-    let context = "this kind of link; only kind = \"ldacs1\" has it";
-    report.misplaced(path, &keys, &[], context);
+    let context = format!("this kind of link; only kind = \"{}\" has it", cells::KIND);
+    report.misplaced(path, &raw.radio.written(), &[], &context);
 }

@@ -2,15 +2,15 @@
 
 use super::document::Path;
 use super::model::Aircraft;
-use super::raw_radio::{RawPosition, RawTrack};
+use super::raw_tracks::{RawPosition, RawTrack};
 use super::resolve::Report;
 use super::traces::Traces;
-use crate::link::ldacs1::{CellId, NetworkConfig};
+use crate::link::cells::{CellId, NetworkConfig};
 use crate::position::{Position, Track};
 use baton_proto::time::{Duration, Instant};
 
 /// A point as it is meant.
-pub(super) fn position(raw: &RawPosition) -> Position {
+pub(crate) fn position(raw: &RawPosition) -> Position {
     let altitude_m = raw.altitude.map_or(0.0, |altitude| altitude.0);
     Position::new(raw.latitude, raw.longitude, altitude_m)
 }

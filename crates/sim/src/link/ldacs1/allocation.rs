@@ -11,7 +11,8 @@ use super::frame::{COMMON_CONTROL_MOST, FORWARD_FRAMES, Multiframe, superframe_s
 use super::modulation::Modulation;
 use super::queue::PRIORITIES;
 use super::scheduler::Grants;
-use super::station::{Direction, Station, StationId};
+use super::station::Station;
+use crate::link::cells::{Direction, StationId};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 

@@ -5,7 +5,8 @@ use super::exchange;
 use super::frame::{DEDICATED_MOST, Multiframe};
 use super::queue::Fragment;
 use super::scheduler::Scheduler;
-use super::station::{Attachment, CellId, Direction, Phase, Station, StationId};
+use super::station::{Attachment, Phase, Station};
+use crate::link::cells::{CellId, Direction, StationId};
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 

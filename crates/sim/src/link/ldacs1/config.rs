@@ -5,7 +5,7 @@ use super::budget::LinkBudget;
 use super::error_rate::ErrorRates;
 use super::frame::{FORWARD_FRAMES, data_tiles};
 use super::modulation::{Modulation, TARGET_SNR_DB};
-use super::station::{CellId, Direction};
+use crate::link::cells::{CellId, Direction};
 use crate::position::Position;
 use baton_proto::rate::DataRate;
 

@@ -19,10 +19,11 @@ use super::allocation::{
 };
 use super::cell::Cell;
 use super::frame::{MULTIFRAMES, Multiframe, data_tiles};
-use super::output::{Event, MessageKind};
+use super::output::MessageKind;
 use super::queue::{Ended, Retry};
 use super::random_access;
-use super::station::{Attachment, CellId, Direction, Phase, Station, StationId};
+use super::station::{Attachment, Phase, Station};
+use crate::link::cells::{CellId, Direction, Event, StationId};
 use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 

@@ -17,8 +17,9 @@
 use super::config::HandoverType;
 use super::frame::{Multiframe, opportunity_at, superframe_from};
 use super::network::Network;
-use super::output::{Event, Measured, MessageKind};
-use super::station::{Attachment, CellId, Direction, Phase, StationId};
+use super::output::MessageKind;
+use super::station::{Attachment, Phase};
+use crate::link::cells::{CellId, Direction, Event, Measured, StationId};
 use baton_proto::interface::LinkEvent;
 use baton_proto::time::{Duration, Instant};
 

@@ -5,6 +5,11 @@
 //! gives their fates, 802.21 events and the control messages of handovers. An aircraft is a radio that is tuned to one cell at a
 //! time; where it is, its [`Track`](crate::position::Track) says, and which cell serves it, the protocol decides.
 //!
+//! Its [`LinkEvent`](baton_proto::interface::LinkEvent)s of an aircraft's link to a cell: `Up` is registration (CELL_RESP, or the poll of a
+//! handover of type 2). `GoingDown` is HO_COM with the P-bit, after which the handover comes when the base station has nothing left; or,
+//! without another cell, a signal below Th2 where no other is heard, which ends with a `Rollback`. `HandoverImminent` is HO_COM without
+//! the P-bit. `Down` is the loss of the signal, or CELL_EXIT. `ParametersReport` is a signal that has crossed Th1, in either direction.
+//!
 //! Sources: Ayaz et al., "Performance Evaluation of Network Mobility Handover over Future Aeronautical Data Link"
 //! (study D), for the protocol, the link budget, error rates and handovers; public code of the later LDACS for the
 //! lengths of frames and of control messages. The L-DACS1 specification itself was not at hand: what follows from neither
@@ -23,17 +28,22 @@ mod handover;
 pub mod modulation;
 mod network;
 mod output;
+mod preset;
 mod queue;
 mod random_access;
+pub mod scenario;
 mod scheduler;
 mod station;
 #[cfg(test)]
 mod tests;
 mod transmission;
+mod words;
 
 pub use config::{CellConfig, HandoverType, NetworkConfig};
 pub use figures::{json_budget, json_figures};
-pub use network::{HEADER_BYTES, Network, Offered, Way};
-pub use output::{Event, Fate, Measured, Message, MessageKind, Output};
+pub use network::{HEADER_BYTES, Network};
+pub use output::{Message, MessageKind};
 pub use queue::SIGNALLING_PRIORITY;
-pub use station::{CellId, Direction, StationId};
+
+/// Its kind as a scenario names it.
+pub const KIND: &str = "ldacs1";

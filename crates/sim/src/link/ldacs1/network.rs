@@ -3,11 +3,10 @@
 use super::air::{Air, Task};
 use super::cell::Cell;
 use super::config::{CellConfig, NetworkConfig};
-use super::output::{Event, Output};
 use super::queue::PRIORITIES;
-use super::station::{Attachment, CellId, Direction, Station, StationId};
+use super::station::{Attachment, Station};
+use crate::link::cells::{CellId, Direction, Event, Offered, Output, StationId, Way};
 use crate::link::{DropReason, Outcome};
-use crate::packets::PacketId;
 use crate::position::Track;
 use crate::rng::Seed;
 use baton_proto::interface::LinkEvent;
@@ -29,32 +28,6 @@ pub struct Network {
     pub(super) stations: Vec<Station>,
     /// Cells that overlap each cell, which its aircraft are told to listen to.
     pub(super) neighbours: Vec<Vec<CellId>>,
-}
-
-/// A packet that is handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offered {
-    /// The aircraft that it is for, or that sends it.
-    pub station: StationId,
-    /// Whither. Forward, from the base station of which cell.
-    pub way: Way,
-    /// The packet.
-    pub packet: PacketId,
-    /// Its bytes, from the first of the IP header on.
-    pub length: u32,
-    /// Its priority, 0 to 7 or that of signalling; the highest goes first. Larger ones count as that.
-    pub priority: u8,
-    /// Whether what is lost is sent again.
-    pub acknowledged: bool,
-}
-
-/// Where a packet is handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// At the base station of a cell. It is lost if the aircraft is not registered there.
-    Forward(CellId),
-    /// At the aircraft. Without a cell it waits.
-    Return,
 }
 
 impl Network {

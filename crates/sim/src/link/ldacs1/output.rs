@@ -1,85 +1,9 @@
-//! What a network tells: packets' fates, 802.21 events, and every control message of the handover.
+//! Control messages of a handover, and what is to be done or told in order of time.
 
-use super::station::{CellId, Direction, StationId};
-use crate::link::Outcome;
-use crate::packets::PacketId;
-use baton_proto::interface::LinkEvent;
+use crate::link::cells::{CellId, StationId};
 use baton_proto::time::Instant;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-
-/// Something that the network tells, at its moment.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// A packet has arrived or is lost.
-    Fate(Fate),
-    /// The link of an aircraft has changed.
-    Event(Event),
-    /// A control message was sent.
-    Message(Message),
-}
-
-/// What has become of a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fate {
-    /// The packet.
-    pub packet: PacketId,
-    /// When it was decided.
-    pub at: Instant,
-    /// Whose packet.
-    pub station: StationId,
-    /// Which way it went.
-    pub direction: Direction,
-    /// The cell that carried it; `None` if there was none.
-    pub cell: Option<CellId>,
-    /// What was decided.
-    pub outcome: Outcome,
-}
-
-/// An event of an aircraft's link to a cell; both ends hear it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Event {
-    /// When.
-    pub at: Instant,
-    /// Whose link.
-    pub station: StationId,
-    /// The cell that it speaks of.
-    pub cell: CellId,
-    /// The event: [`Up`](LinkEvent::Up) is registration in the cell (CELL_RESP, or the poll of a handover of type 2);
-    /// [`GoingDown`](LinkEvent::GoingDown) HO_COM with the P-bit, after which the handover comes when the base station has nothing
-    /// left, or without another cell a signal below Th2 where no other is heard, which ends with a
-    /// [`Rollback`](LinkEvent::Rollback); [`HandoverImminent`](LinkEvent::HandoverImminent) HO_COM without the P-bit;
-    /// [`Down`](LinkEvent::Down) the loss of the signal, or CELL_EXIT; [`ParametersReport`](LinkEvent::ParametersReport) a signal
-    /// that has crossed Th1, in either direction.
-    pub event: LinkEvent,
-    /// The cell to which a handover leads, or for [`HandoverComplete`](LinkEvent::HandoverComplete) from which it came.
-    pub other: Option<CellId>,
-    /// The received signal that a parameters report tells of.
-    pub measured: Option<Measured>,
-}
-
-/// A measured signal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// Received power in dBm.
-    pub received_dbm: f64,
-    /// SNR with the safety margin taken off, in dB.
-    pub snr_db: f64,
-}
-
-impl Event {
-    /// An event that speaks of one cell and of no measurement.
-    pub const fn new(at: Instant, station: StationId, cell: CellId, event: LinkEvent) -> Event {
-        Event {
-            at,
-            station,
-            cell,
-            event,
-            other: None,
-            measured: None,
-        }
-    }
-}
 
 /// A control message on its way between an aircraft and a base station.
 #[derive(Clone, Copy, Debug, PartialEq)]

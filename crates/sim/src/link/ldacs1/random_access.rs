@@ -6,7 +6,7 @@
 //! specification's, the first window and the cap are chosen).
 
 use super::frame::ACCESS_OPPORTUNITIES;
-use super::station::StationId;
+use crate::link::cells::StationId;
 use crate::rng::Keyed;
 
 /// Doublings of the window, at most.

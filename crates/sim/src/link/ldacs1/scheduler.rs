@@ -5,7 +5,7 @@
 //! turn when the frame is full is sent in the next frame; what is left when the class has nothing more lapses.
 
 use super::queue::PRIORITIES;
-use super::station::StationId;
+use crate::link::cells::StationId;
 use std::collections::VecDeque;
 
 /// What the scheduler hands out, and to whom.

@@ -2,26 +2,10 @@
 
 use super::frame::Multiframe;
 use super::queue::{Class, Ended};
+use crate::link::cells::{CellId, Direction};
 use crate::position::{Position, Track};
 use baton_proto::time::Instant;
 use std::sync::Arc;
-
-/// An aircraft, by its place in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StationId(pub u32);
-
-/// A cell, by its place in the network's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CellId(pub u16);
-
-/// A direction of transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// From base station to aircraft.
-    Forward,
-    /// From aircraft to base station.
-    Return,
-}
 
 /// What an aircraft is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::cell::Sent;
 use super::exchange::Exchange;
 use super::frame::{Multiframe, dedicated_tiles};
 use super::queue::{Fragment, PRIORITIES};
-use super::station::Direction;
+use crate::link::cells::Direction;
 use baton_proto::time::Instant;
 
 /// Bytes of a turn of deficit round robin on the forward link: one frame (chosen).

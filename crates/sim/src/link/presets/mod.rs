@@ -2,7 +2,6 @@
 
 pub mod geo;
 pub mod gsm;
-pub mod ldacs1;
 pub mod today;
 pub mod traced;
 pub mod wifi;
@@ -16,7 +15,7 @@ use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
 /// A direction without impairments, framing or trace, with a drop-tail queue.
-fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig {
+pub(super) fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig {
     DirectionConfig {
         rate,
         framing: Framing {
@@ -44,7 +43,7 @@ fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig 
 }
 
 /// A link that is the same both ways, with Ethernet's MTU of 1500 B.
-fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConfig {
+pub(super) fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConfig {
     let direction = Shared::from(direction);
     LinkConfig {
         name: name.to_string(),

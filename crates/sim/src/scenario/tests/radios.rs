@@ -1,7 +1,8 @@
 //! Radio networks and tracks in scenario files.
 
 use super::*;
-use crate::link::ldacs1::{CellId, HandoverType, StationId};
+use crate::link::cells::{CellId, StationId};
+use crate::link::ldacs1::HandoverType;
 use crate::position::Position;
 
 /// Two cells 350 km apart, and an aircraft that flies from one to the other.

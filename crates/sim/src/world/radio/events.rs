@@ -2,7 +2,7 @@
 
 use super::super::World;
 use super::super::wires::RadioPlace;
-use crate::link::ldacs1::{Event, Measured, Message, MessageKind};
+use crate::link::cells::{Direction, Event, Measured, Message};
 use crate::record::{SignalRecord, SignalWay};
 use baton_proto::interface::LinkEvent;
 use baton_proto::mobility::attachment::Attachment;
@@ -121,36 +121,14 @@ impl World {
         }
         let link = self.radio_link(radio, message.station, message.cell);
         let [(base_station, _), (aircraft, _)] = self.wires.ends(link);
-        let cells = &self.scenario.radios[radio].config.cells;
-        let name = |cell: crate::link::ldacs1::CellId| cells[usize::from(cell.0)].name.as_str();
-        let (up, name, details) = match message.kind {
-            MessageKind::ScanningTable => (false, "ACB and STB", String::new()),
-            MessageKind::SystemIdentification => (false, "SIB", String::new()),
-            MessageKind::PowerReport { of, received_dbm } => (
-                true,
-                "POW_REP",
-                format!("{} {received_dbm:.2} dBm", name(of)),
-            ),
-            MessageKind::HandoverCommand { to, packet_bit } => {
-                let bit = if packet_bit { "P-bit, " } else { "" };
-                (false, "HO_COM", format!("{bit}to {}", name(to)))
-            }
-            MessageKind::CellExit => (true, "CELL_EXIT", String::new()),
-            MessageKind::CellRequest => (true, "CELL_RQST", String::new()),
-            MessageKind::CellResponse => (false, "CELL_RESP", String::new()),
-            MessageKind::SynchronisationPoll => (false, "SYNC_POLL", String::new()),
-            MessageKind::Collision => {
-                let signal = packet::Signal::new("Collision", String::new());
-                return self.record_link(base_station, link, signal);
-            }
-        };
-        let (sender, receiver) = if up {
-            (aircraft, base_station)
-        } else {
-            (base_station, aircraft)
+        let (direction, signal) = message.words(&self.scenario.radios[radio].config.cells);
+        let (sender, receiver) = match direction {
+            Some(Direction::Forward) => (base_station, aircraft),
+            Some(Direction::Return) => (aircraft, base_station),
+            None => return self.record_link(base_station, link, signal),
         };
         self.recorder.signal(SignalRecord {
-            signal: packet::Signal::new(name, details),
+            signal,
             sender,
             link: Some(link),
             sent: message.at,

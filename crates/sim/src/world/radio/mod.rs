@@ -17,7 +17,7 @@ use super::agents::Directory;
 use super::wires::{self, AircraftPlace, RadioPlace};
 use super::{Event, World};
 use crate::kernel::Timer;
-use crate::link::ldacs1::{
+use crate::link::cells::{
     self, CellId, Direction, Network, Offered, Output, SIGNALLING_PRIORITY, StationId, Way,
 };
 use crate::link::{End, Fate};
@@ -205,7 +205,7 @@ impl World {
     }
 
     /// A packet's fate, on the link of the cell that carried it.
-    fn end_on_radio(&mut self, radio: usize, fate: ldacs1::Fate) {
+    fn end_on_radio(&mut self, radio: usize, fate: cells::Fate) {
         let link = match fate.cell {
             Some(cell) => self.radio_link(radio, fate.station, cell),
             None => self.packets[fate.packet].link as usize,

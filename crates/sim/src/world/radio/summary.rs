@@ -1,7 +1,7 @@
 //! Where aircraft were and in which cell, for a map.
 
 use super::{AircraftRun, World};
-use crate::link::ldacs1::CellConfig;
+use crate::link::cells::CellConfig;
 use baton_proto::time::Instant;
 use serde::Serialize;
 

@@ -7,6 +7,7 @@ mod sharing;
 use super::error_rate::ErrorRates;
 use super::*;
 use crate::link::Outcome;
+use crate::link::cells::*;
 use crate::packets::PacketId;
 use crate::position::{Position, Track};
 use crate::rng::Seed;

@@ -1,0 +1,27 @@
+//! Values where a scenario says nothing, for the page about the model.
+
+use crate::link::ldacs1::HandoverType;
+use crate::scenario::defaults::{DECIMAL_SIZES, size, whole};
+use crate::scenario::model::Radio;
+use serde_json::{Value, json};
+
+/// A radio network's keys; null for those whose default is a word, which their comments tell.
+pub(crate) fn json_defaults(network: &Radio) -> Option<Value> {
+    let (config, station) = (&network.config, network.stations.first()?);
+    Some(json!({
+        "mtu": size(station.link.mtu),
+        "queue": whole(config.queue_bytes.into(), &DECIMAL_SIZES),
+        "cells": null,
+        "user_rate": null,
+        "handover_type": match config.handover {
+            HandoverType::One => 1,
+            HandoverType::Two => 2,
+        },
+        "packet_bit": config.packet_bit,
+        "base_station_buffering": config.forwards_queue,
+        "modulation": null,
+        "errors": null,
+        "joint_coding": config.joint_coding,
+        "common_control_frames": config.common_control_frames,
+    }))
+}

@@ -1,0 +1,32 @@
+//! Control messages as text.
+
+use super::{CellConfig, Message, MessageKind};
+use crate::link::cells::{CellId, Direction};
+use baton_proto::packet::Signal;
+
+impl Message {
+    /// Describes the message in a network with these cells; and which way it goes, or `None` if nobody hears it.
+    pub fn words(&self, cells: &[CellConfig]) -> (Option<Direction>, Signal) {
+        use Direction::{Forward, Return};
+        let name = |cell: CellId| cells[usize::from(cell.0)].name.as_str();
+        let (direction, name, details) = match self.kind {
+            MessageKind::ScanningTable => (Some(Forward), "ACB and STB", String::new()),
+            MessageKind::SystemIdentification => (Some(Forward), "SIB", String::new()),
+            MessageKind::PowerReport { of, received_dbm } => (
+                Some(Return),
+                "POW_REP",
+                format!("{} {received_dbm:.2} dBm", name(of)),
+            ),
+            MessageKind::HandoverCommand { to, packet_bit } => {
+                let bit = if packet_bit { "P-bit, " } else { "" };
+                (Some(Forward), "HO_COM", format!("{bit}to {}", name(to)))
+            }
+            MessageKind::CellExit => (Some(Return), "CELL_EXIT", String::new()),
+            MessageKind::CellRequest => (Some(Return), "CELL_RQST", String::new()),
+            MessageKind::CellResponse => (Some(Forward), "CELL_RESP", String::new()),
+            MessageKind::SynchronisationPoll => (Some(Forward), "SYNC_POLL", String::new()),
+            MessageKind::Collision => (None, "Collision", String::new()),
+        };
+        (direction, Signal::new(name, details))
+    }
+}

@@ -1,0 +1,62 @@
+//! Tracks of mobiles, as written.
+
+use super::units::{Distance, Speed, Time};
+use baton_proto::time::Duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A point on or above the earth.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawPosition {
+    /// Degrees, north positive.
+    #[schemars(range(min = -90.0, max = 90.0))]
+    pub latitude: f64,
+    /// Degrees, east positive.
+    #[schemars(range(min = -180.0, max = 180.0))]
+    pub longitude: f64,
+    /// Height. Default "0 m".
+    pub altitude: Option<Distance>,
+}
+
+/// Where a mobile is: `position`, `legs`, `timetable` or `file` for radio networks, or `along` a line (exactly one of them).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawTrack {
+    /// It stands here. Default: it moves.
+    pub position: Option<RawPosition>,
+    /// It goes straight from point to point at `speed`. Default: none.
+    pub legs: Option<Vec<RawPosition>>,
+    /// It runs along this one of `lines`, at `speed`. Default: none.
+    pub along: Option<String>,
+    /// Where on the line it begins. Default "0 m".
+    pub from: Option<Distance>,
+    /// Where on the line it ends. Default: it runs on.
+    pub to: Option<Distance>,
+    /// Speed over the ground on `legs` or `along` a line, which need it. Default: none.
+    pub speed: Option<Speed>,
+    /// It jumps from place to place. Default: none.
+    pub timetable: Option<Vec<RawPlace>>,
+    /// A recorded track: CSV with the columns time (in seconds), latitude, longitude and altitude (in metres). Default:
+    /// none.
+    pub file: Option<String>,
+    /// When it is at the first point; times of a timetable and of a file count from then. Before, it stands there.
+    /// Default "0 s".
+    pub begin: Option<Time>,
+    /// Added to `begin`: drawn from the seed, uniform from zero up to this. Default "0 s".
+    pub begin_jitter: Option<Time>,
+    /// With a count: each of the mobiles is so far ahead of the one before, as if it had begun so much earlier. Default "0 s".
+    pub spacing: Option<Time>,
+    /// How far ahead this one is of the first.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub ahead: Duration,
+}
+
+/// An entry of a track's timetable.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawPlace {
+    /// From when on it is there.
+    pub at: Time,
+    /// Where.
+    #[serde(flatten)]
+    pub position: RawPosition,
+}
