@@ -18,9 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: Where an addition may have to touch code. Tests and pages are not counted.
 CODE = ("crates", "python/baton", "scripts")
-#: Of these, what uses a thing because it is there, and need not be touched for another one: published studies, and
-#: validation against oracles, which is a test as `fuzz` is.
-USERS = ("python/baton/reproduce/study_", "scripts/validation/")
+#: Of these, what need not be touched for another thing of a kind: published studies, which use what is there;
+#: validation against oracles, which is a test, as `fuzz` is; and the text of the reference's pages.
+USERS = ("python/baton/reproduce/study_", "scripts/validation/", "scripts/reference/")
 SUFFIXES = {".rs": "//", ".py": "#", ".pyi": "#", ".js": "//"}
 """Endings of files of code, and how a comment begins in them."""
 PROTO, SIM, BATON = "crates/proto/src/", "crates/sim/src/", "python/baton/"
@@ -39,14 +39,15 @@ class Kind:
 
 KINDS = (
     Kind(
-        "congestion control", 8, {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "vegas", "hybla")}
+        "congestion control", 7, {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "vegas", "hybla")}
     ),
-    Kind("queue discipline", 9, {"codel": (f"{SIM}link/codel",)}),
-    Kind("link with cells", 20, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{SIM}link/presets/ldacs1")}),
+    Kind("queue discipline", 8, {"codel": (f"{SIM}link/codel",)}),
+    # Its own are also the study that reproduces it, and the link budget of a user's own cell.
+    Kind("link with cells", 3, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget")}),
     Kind("shared link", 8, {"dcf": (f"{SIM}link/dcf",)}),
-    Kind("channel", 10, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),
+    Kind("channel", 9, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),
     Kind("remedy at an end", 1, {"eclair": (f"{PROTO}remedies/eclair",), "atcp": (f"{PROTO}remedies/atcp",)}),
-    Kind("remedy at a gateway", 7, {"snoop": (f"{PROTO}remedies/snoop",)}),
+    Kind("remedy at a gateway", 6, {"snoop": (f"{PROTO}remedies/snoop",)}),
     Kind(
         "mobility protocol",
         3,
@@ -59,7 +60,7 @@ KINDS = (
             ),
         },
     ),
-    Kind("transport", 59, {"aerotp": (f"{PROTO}aerotp", f"{PROTO}wire/aerotp")}),
+    Kind("transport", 57, {"aerotp": (f"{PROTO}aerotp", f"{PROTO}wire/aerotp")}),
     Kind("importer", 2, {"drive_log": (f"{BATON}trace_import/drive_log",)}),
     Kind("report panel", 1, {"map_svg": (f"{BATON}report/map_svg",), "ladder_svg": (f"{BATON}report/ladder_svg",)}),
     Kind("study", 2, {"study_a": (f"{BATON}reproduce/study_a",), "study_t": (f"{BATON}reproduce/study_t",)}),
