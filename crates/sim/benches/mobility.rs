@@ -456,7 +456,7 @@ impl World {
         let node = &mut self.mobiles[number as usize].node;
         let router = usize::from(event.cell.0);
         let neighbor = Neighbor {
-            address: care_of(event.cell, number),
+            address: care_of(event.cell, number).into(),
             network: None,
             is_told: true,
             buffering: None,

@@ -64,12 +64,7 @@ impl MobileIpv6 {
     }
 
     /// Describes a mobile with an address on an access link to the router there.
-    pub(super) fn neighbor(
-        &self,
-        address: IpAddr,
-        link: LinkIndex,
-        is_told: bool,
-    ) -> Neighbor {
+    pub(super) fn neighbor(&self, address: IpAddr, link: LinkIndex, is_told: bool) -> Neighbor {
         let at_home = self.home_link == Some(link);
         Neighbor {
             address,
