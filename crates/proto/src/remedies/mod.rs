@@ -125,11 +125,11 @@ pub struct Encrypted {
     pub ipsec: bool,
 }
 
-/// What a remedy does at a gateway ([`crate::host`] has the agents).
+/// The part of a remedy at a gateway, which [`crate::gateways::path`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GatewayPart {
     /// It watches connections, and sends again from copies.
-    Snoop,
+    Watch,
     /// It ends connections and opens its own.
     Split,
 }
@@ -299,7 +299,7 @@ impl Kind {
     /// What it does at the gateway, if it is installed there.
     pub const fn at_gateway(self) -> Option<GatewayPart> {
         match self {
-            Kind::Snoop => Some(GatewayPart::Snoop),
+            Kind::Snoop => Some(GatewayPart::Watch),
             Kind::SplitConnection | Kind::SatellitePep | Kind::ReadyGateway => {
                 Some(GatewayPart::Split)
             }

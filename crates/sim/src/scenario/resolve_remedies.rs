@@ -178,7 +178,7 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
     }
     let repairs_by_sack = matches!(sender.recovery, Recovery::Sack | Recovery::Linux);
     let takes_sack = sender.sack && receiver.sack && repairs_by_sack;
-    if sends && scheme.at_gateway() == Some(GatewayPart::Snoop) && !takes_sack {
+    if sends && scheme.at_gateway() == Some(GatewayPart::Watch) && !takes_sack {
         return Err("tells a mobile that sends of gaps by selective acknowledgments; expected sack = true at both ends of the flow and recovery \"sack\" or \"linux\" at the mobile, or a profile that has them".to_owned());
     }
     let correspondent = if sends { flow.to } else { flow.from };

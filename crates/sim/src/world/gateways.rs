@@ -24,7 +24,9 @@ impl World {
             }
             let sends = self.mobiles[number].node == run.spec.from;
             for (node, interface) in self.gateways(number) {
-                let (served, service) = service(&self.flows[flow], sends, part);
+                let Some((served, service)) = service(&self.flows[flow], sends, part) else {
+                    continue;
+                };
                 if let Some(code_point) = self.flows[flow].spec.code_point {
                     let host = &mut self.nodes[node].host;
                     host.set_code_point(self.flows[flow].id, code_point);
@@ -68,8 +70,8 @@ impl World {
     }
 }
 
-/// What a gateway serves of a flow, and how.
-fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> (Served, Service) {
+/// The connections that a gateway serves of a flow, and how; none of a flow without TCP.
+fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> Option<(Served, Service)> {
     let [mobile, correspondent] = match sends {
         true => run.addresses,
         false => [run.addresses[1], run.addresses[0]],
@@ -80,11 +82,11 @@ fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> (Served, Service) {
         port: run.port,
     };
     let Transport::Tcp { sender, receiver } = &run.spec.transport else {
-        return (served, Service::Snoop);
+        return None;
     };
     let of_mobile = if sends { sender } else { receiver };
     let service = match part {
-        GatewayPart::Snoop => Service::Snoop,
+        GatewayPart::Watch => Service::Watch,
         GatewayPart::Split => {
             let towards_mobile = run.spec.gateway.as_ref().unwrap_or(of_mobile);
             let split = Split::new(
@@ -99,5 +101,5 @@ fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> (Served, Service) {
             Service::Split(Box::new(split))
         }
     };
-    (served, service)
+    Some((served, service))
 }

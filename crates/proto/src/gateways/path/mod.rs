@@ -56,7 +56,7 @@ pub struct Served {
 #[derive(Debug)]
 pub enum Service {
     /// What the last hop loses is sent again from copies, or the mobile is told of it.
-    Snoop,
+    Watch,
     /// Each is ended here, and another one opened.
     Split(Box<Split>),
 }
@@ -205,7 +205,7 @@ impl PathAgents {
             {
                 Look::Drop
             }
-            Service::Snoop
+            Service::Watch
                 if self.is_here(&served.mobile, routes)
                     && self.crosses_access(packet, (&served, &pair), routes) =>
             {

@@ -421,7 +421,7 @@ fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: us
     let service = if service == 0 {
         split(&profile)
     } else {
-        Service::Snoop
+        Service::Watch
     };
     let mut row = Row::new(service);
     row.fate = by_list(list);
@@ -533,7 +533,7 @@ proptest! {
         packets in prop::collection::vec((any_segment(), 0_u64..500), 0..100),
         snoops in any::<bool>(),
     ) {
-        let service = if snoops { Service::Snoop } else { split(&Profile::rfc()) };
+        let service = if snoops { Service::Watch } else { split(&Profile::rfc()) };
         let mut row = Row::new(service);
         row.fate = Box::new(|_, _| vec![]);
         for (packet, wait) in packets {

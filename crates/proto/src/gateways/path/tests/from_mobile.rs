@@ -12,7 +12,7 @@ type Lost = &'static [(usize, usize)];
 /// The mobile has so many segments to send; of what leaves a node the channel loses some, given as node and place.
 fn upload(profile: &Profile, snoops: bool, segments: u32, lost: Lost) -> Row {
     let far = |from: usize, to: usize| if from + to == 1 { ms(100) } else { ms(10) };
-    let mut row = Row::new(Service::Snoop);
+    let mut row = Row::new(Service::Watch);
     if !snoops {
         *row.hosts[1].layer_mut::<PathAgents>().unwrap() = PathAgents::new([2; 16]);
     }

@@ -292,7 +292,7 @@ fn halves_stay_until_the_home_agent_has_accepted() {
 /// it is no duplicate.
 #[test]
 fn what_the_mobile_says_counts_once_though_it_passes_twice() {
-    let mut host = gateway(Service::Snoop);
+    let mut host = gateway(Service::Watch);
     let now = Instant::ZERO;
     let passes = Verdict::Forward(InterfaceId(0));
     bind(&mut host, now, 5, 1);

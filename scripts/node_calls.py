@@ -1,0 +1,78 @@
+"""Counts the methods of a node that the laboratory calls while a world runs.
+
+    python scripts/node_calls.py [--check]
+
+Prints them with the files that call them: those that drive a node, and those that applications call. `--check` prints only
+what exceeds the bound, and exits with status 1 if something does.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOST = ROOT / "crates/proto/src/host"
+LABORATORY = ROOT / "crates/sim/src"
+#: Files that make a world, before anything happens in it.
+SET_UP = (
+    "mobility/",
+    "world/aerotp_gateways.rs",
+    "world/aerotp_paths.rs",
+    "world/build.rs",
+    "world/gateways.rs",
+    "world/handover/build.rs",
+    "world/notifiers.rs",
+    "world/ports/build.rs",
+    "world/wires.rs",
+)
+#: Where the methods that applications call are written.
+APPLICATIONS = ("transports.rs", "aerotp/on_host.rs")
+#: Most methods that may drive a node.
+BOUND = 40
+
+METHOD = re.compile(r"^ {4}pub (?:const )?fn (\w+)", re.MULTILINE)
+CALL = re.compile(r"\bhost(?:\(\)|\.host)?\s*\.\s*(\w+)\s*(?:::<[^>]*>)?\(")
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the methods or the excess; returns the exit status."""
+    if set(arguments) - {"--check"}:
+        print(__doc__, file=sys.stderr)
+        return 2
+    drives, applications = calls()
+    if "--check" in arguments:
+        if len(drives) > BOUND:
+            print(f"the laboratory drives a node by {len(drives)} methods, {BOUND} at the most: {', '.join(drives)}")
+        return int(len(drives) > BOUND)
+    for title, found in (("that drive a node", drives), ("that applications call", applications)):
+        print(f"{len(found)} methods {title}:")
+        for method, files in found.items():
+            print(f"    {method}: {', '.join(files)}")
+    return 0
+
+
+def calls() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The methods that drive a node and those that applications call, each with its callers."""
+    of_applications = {name for file in APPLICATIONS for name in METHOD.findall((HOST / file).read_text("utf-8"))}
+    methods = {name for file in HOST.rglob("*.rs") if "tests" not in file.parts for name in host_methods(file)}
+    drives: dict[str, list[str]] = {}
+    applications: dict[str, list[str]] = {}
+    for path in sorted(LABORATORY.rglob("*.rs")):
+        file = str(path.relative_to(LABORATORY))
+        if "tests" in path.relative_to(LABORATORY).parts or path.stem == "tests" or file.startswith(SET_UP):
+            continue
+        for name in sorted(set(CALL.findall(path.read_text("utf-8"))) & (methods | of_applications)):
+            (applications if name in of_applications else drives).setdefault(name, []).append(file)
+    return dict(sorted(drives.items())), dict(sorted(applications.items()))
+
+
+def host_methods(file: Path) -> set[str]:
+    """The public methods of a host that a file has."""
+    blocks = re.split(r"^impl ", file.read_text("utf-8"), flags=re.MULTILINE)
+    return {name for block in blocks if block.startswith("Host {") for name in METHOD.findall(block)}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
