@@ -45,6 +45,7 @@ lint: docs $(VENV)/built $(VENV)/installed-dev
 	python scripts/check_architecture.py
 	python scripts/check_builds.py
 	python scripts/places.py --check
+	python scripts/node_calls.py --check
 	ruff check $(PYTHON_SOURCES)
 	ruff format --check $(PYTHON_SOURCES)
 	mypy

@@ -2,8 +2,8 @@
 
     python scripts/node_calls.py [--check]
 
-Prints them with the files that call them: those that drive a node, and those that applications call. `--check` prints only
-what exceeds the bound, and exits with status 1 if something does.
+Prints them with the files that call them: those that drive a node, those that applications call, and those by which probes
+only look at it. `--check` prints only what exceeds the bound, and exits with status 1 if something does.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SET_UP = (
 #: Where the methods that applications call are written.
 APPLICATIONS = ("transports.rs", "aerotp/on_host.rs")
 #: Most methods that may drive a node.
-BOUND = 40
+BOUND = 22
 
-METHOD = re.compile(r"^ {4}pub (?:const )?fn (\w+)", re.MULTILINE)
+METHOD = re.compile(r"^ {4}pub (?:const )?fn (\w+)(?:<[^(]*>)?\(\s*(&mut self|&self|)", re.MULTILINE)
 CALL = re.compile(r"\bhost(?:\(\)|\.host)?\s*\.\s*(\w+)\s*(?:::<[^>]*>)?\(")
 
 
@@ -41,37 +41,44 @@ def main(arguments: list[str]) -> int:
     if set(arguments) - {"--check"}:
         print(__doc__, file=sys.stderr)
         return 2
-    drives, applications = calls()
+    drives, applications, looks = calls()
     if "--check" in arguments:
         if len(drives) > BOUND:
             print(f"the laboratory drives a node by {len(drives)} methods, {BOUND} at the most: {', '.join(drives)}")
         return int(len(drives) > BOUND)
-    for title, found in (("that drive a node", drives), ("that applications call", applications)):
+    titles = {"that drive a node": drives, "that applications call": applications, "that only look at it": looks}
+    for title, found in titles.items():
         print(f"{len(found)} methods {title}:")
         for method, files in found.items():
             print(f"    {method}: {', '.join(files)}")
     return 0
 
 
-def calls() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The methods that drive a node and those that applications call, each with its callers."""
-    of_applications = {name for file in APPLICATIONS for name in METHOD.findall((HOST / file).read_text("utf-8"))}
-    methods = {name for file in HOST.rglob("*.rs") if "tests" not in file.parts for name in host_methods(file)}
-    drives: dict[str, list[str]] = {}
-    applications: dict[str, list[str]] = {}
+Calls = dict[str, list[str]]
+
+
+def calls() -> tuple[Calls, Calls, Calls]:
+    """The methods that drive a node, those that applications call and those that only look, each with its callers."""
+    of_applications = {name for file in APPLICATIONS for name, _ in METHOD.findall((HOST / file).read_text("utf-8"))}
+    methods = {
+        name: receiver for file in HOST.rglob("*.rs") if "tests" not in file.parts for name, receiver in of_host(file)
+    }
+    drives, applications, looks = Calls(), Calls(), Calls()
     for path in sorted(LABORATORY.rglob("*.rs")):
         file = str(path.relative_to(LABORATORY))
         if "tests" in path.relative_to(LABORATORY).parts or path.stem == "tests" or file.startswith(SET_UP):
             continue
-        for name in sorted(set(CALL.findall(path.read_text("utf-8"))) & (methods | of_applications)):
-            (applications if name in of_applications else drives).setdefault(name, []).append(file)
-    return dict(sorted(drives.items())), dict(sorted(applications.items()))
+        for name in sorted(set(CALL.findall(path.read_text("utf-8"))) & methods.keys()):
+            only_looks = methods[name] == "&self"
+            kind = applications if name in of_applications else looks if only_looks else drives
+            kind.setdefault(name, []).append(file)
+    return drives, applications, looks
 
 
-def host_methods(file: Path) -> set[str]:
-    """The public methods of a host that a file has."""
+def of_host(file: Path) -> list[tuple[str, str]]:
+    """The public methods of a host that a file has, each with how it takes the host."""
     blocks = re.split(r"^impl ", file.read_text("utf-8"), flags=re.MULTILINE)
-    return {name for block in blocks if block.startswith("Host {") for name in METHOD.findall(block)}
+    return [method for block in blocks if block.startswith("Host {") for method in METHOD.findall(block)]
 
 
 if __name__ == "__main__":

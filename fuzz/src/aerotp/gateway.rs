@@ -254,12 +254,12 @@ impl Scene {
     fn judge(&mut self) {
         let most = MOST_HALF_OPEN + self.steps;
         let host = self.gateway();
-        let halves = host.peers().count();
         let Some(gateway) = host.layer::<AerotpGateway>() else {
             panic!("the gateway is gone");
         };
         let connections = gateway.connections();
         assert!(connections <= most, "{connections} connections");
+        let halves = gateway.halves();
         assert!(halves <= 2 * most, "{halves} halves");
         let custody = gateway.custody();
         assert!(

@@ -235,6 +235,11 @@ impl AerotpGateway {
         self.splices.len()
     }
 
+    /// TCP halves that are not over.
+    pub fn halves(&self) -> usize {
+        self.sockets.peers().count()
+    }
+
     /// The bytes in custody: acknowledged to their sender, and not yet by the other gateway.
     pub fn custody(&self) -> u64 {
         self.splices

@@ -7,11 +7,11 @@
 //! The attachment is no layer: packets pass it by, and it decides what the layers hear of links. So it is a field of the
 //! host.
 
+use super::Host;
 use super::layer::News;
-use super::{Host, SocketId};
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::attachment::{Attachment, Output, Signal};
+use crate::mobility::attachment::{Attachment, Handover, Measurement, Output, Refusal, Signal};
 use crate::time::Instant;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ impl Host {
         self.attachment.as_ref().map(|own| &own.machine)
     }
 
-    /// The same, to begin it, to ask it for a handover, or to tell it what is measured.
+    /// The same, to begin it.
     pub fn attachment_mut(&mut self) -> Option<&mut Attachment> {
         self.attachment.as_mut().map(|own| &mut own.machine)
     }
@@ -69,11 +69,32 @@ impl Host {
         Some(output)
     }
 
-    /// Tells the remedies of a new connection of the link in use.
-    pub fn tell_of_beginning(&mut self, now: Instant, socket: SocketId) {
-        if let Some(path) = self.path_in_use() {
-            self.signal_to(now, socket, &CrossLayerSignal::Begun(path));
+    /// Begins a handover on demand, now, as an entry of a timetable would: to an interface, or to none.
+    ///
+    /// # Errors
+    /// The reason not to; none of a host that is no mobile.
+    pub fn request_handover(
+        &mut self,
+        now: Instant,
+        to: Option<InterfaceId>,
+        handover: Handover,
+    ) -> Result<(), Refusal> {
+        match self.attachment_mut() {
+            Some(own) => own.request(now, to, handover),
+            None => Ok(()),
         }
+    }
+
+    /// Takes in what a mobile has measured, for a decision from outside.
+    pub fn handle_measurement(&mut self, measurement: Measurement) {
+        if let Some(own) = self.attachment_mut() {
+            own.handle_measurement(measurement);
+        }
+    }
+
+    /// What the link in use carries, as far as this host knows.
+    pub(super) fn path_in_use(&self) -> Option<PathParameters> {
+        self.path_at(self.attachment()?.attached()?)
     }
 
     /// Tells the attachment and the sockets the news of this host's mobility protocol.
@@ -102,11 +123,6 @@ impl Host {
         }
     }
 
-    /// What the link in use carries, as far as this host knows.
-    fn path_in_use(&self) -> Option<PathParameters> {
-        self.path_at(self.attachment()?.attached()?)
-    }
-
     fn path_at(&self, interface: InterfaceId) -> Option<PathParameters> {
         let link = self.links.parameters(interface);
         link.map(PathParameters::at_mobile)
@@ -114,7 +130,7 @@ impl Host {
 
     fn tell_of_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         if let Some(signal) = CrossLayerSignal::of_link(event, self.path_at(interface)) {
-            self.signal(now, &signal);
+            self.signal(now, &signal, |_| true);
         }
     }
 
@@ -122,7 +138,7 @@ impl Host {
         if let Some(path) = self.path_at(interface) {
             let elsewhere = self.peers_of_old_places(now);
             let connected = CrossLayerSignal::Connected(path);
-            self.signal_towards(now, &connected, |peer| !elsewhere.contains(&peer));
+            self.signal(now, &connected, |peer| !elsewhere.contains(&peer));
         }
     }
 
@@ -132,11 +148,15 @@ impl Host {
         if let Some(path) = self.path_in_use()
             && self.peers_of_old_places(now).contains(&to)
         {
-            self.signal_about(now, to, &CrossLayerSignal::UpdateSent);
-            self.signal_about(now, to, &CrossLayerSignal::Connected(path));
+            for signal in [
+                CrossLayerSignal::UpdateSent,
+                CrossLayerSignal::Connected(path),
+            ] {
+                self.signal(now, &signal, |peer| peer == to);
+            }
         }
         if self.attachment().is_some_and(Attachment::is_handing_over) {
-            self.signal(now, &CrossLayerSignal::UpdateSent);
+            self.signal(now, &CrossLayerSignal::UpdateSent, |_| true);
         }
     }
 

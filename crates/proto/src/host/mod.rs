@@ -40,7 +40,7 @@ pub use routes::{Places, RouteTable};
 pub use sockets::SocketId;
 
 use crate::aerotp::Event as AerotpEvent;
-use crate::crosslayer::{CrossLayerSignal, Remedy};
+use crate::crosslayer::CrossLayerSignal;
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
 use crate::packet::{FlowId, IpHeader, Packet, Payload, Signal};
@@ -367,13 +367,9 @@ impl Host {
         self.agents.as_deref()
     }
 
-    /// Tells this host's remedies what its link or network layer says, of which those of every connection hear.
-    pub fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
-        self.signal_towards(now, signal, |_| true);
-    }
-
-    /// Tells those of connections to some peers.
-    pub fn signal_towards(
+    /// Tells the remedies of connections what this host's link or network layer says: of connections to those peers that are
+    /// concerned.
+    fn signal(
         &mut self,
         now: Instant,
         signal: &CrossLayerSignal,
@@ -384,24 +380,9 @@ impl Host {
     }
 
     /// With whom this host's connections are, once for each connection.
-    pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
+    fn peers(&self) -> impl Iterator<Item = IpAddr> {
         let aerotp = self.aerotp.iter().flat_map(|aerotp| aerotp.peers());
         self.sockets.peers().chain(aerotp)
-    }
-
-    /// Tells those of the connections with a peer.
-    pub fn signal_about(&mut self, now: Instant, peer: IpAddr, signal: &CrossLayerSignal) {
-        self.signal_towards(now, signal, |address| address == peer);
-    }
-
-    /// Tells those of one connection.
-    pub fn signal_to(&mut self, now: Instant, socket: SocketId, signal: &CrossLayerSignal) {
-        self.sockets.signal_to(now, socket, signal);
-    }
-
-    /// Gives a connection a remedy, which hears of things after those that it has.
-    pub fn add_remedy(&mut self, socket: SocketId, remedy: Box<dyn Remedy>) {
-        self.sockets.add_remedy(socket, remedy);
     }
 
     /// Takes in an event of the medium at an interface that concerns one of the hosts at its other end; then drain the polls.

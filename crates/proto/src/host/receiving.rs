@@ -84,7 +84,8 @@ impl Host {
             self.hear_news(now, &news);
             match news {
                 News::PeerMoved(peer, moved) => {
-                    self.signal_about(now, peer, &CrossLayerSignal::PeerMoved(moved));
+                    let moved = CrossLayerSignal::PeerMoved(moved);
+                    self.signal(now, &moved, |address| address == peer);
                 }
                 News::AddressAcquired(interface, address) => {
                     let acquired = HostEvent::AddressAcquired { interface, address };

@@ -1,6 +1,7 @@
 //! What applications ask of a host's TCP, UDP and ICMP.
 
 use super::{Host, SocketId, mtu_towards};
+use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::packet::{Body, CodePoint, FlowId, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{Connection, Endpoint};
@@ -45,6 +46,22 @@ impl Host {
     /// A connection, to look at.
     pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
         self.sockets.connection(socket)
+    }
+
+    /// Gives a connection remedies, which hear of things in this order and first, at a mobile, of the link in use.
+    pub fn add_remedies(
+        &mut self,
+        now: Instant,
+        socket: SocketId,
+        remedies: impl IntoIterator<Item = Box<dyn Remedy>>,
+    ) {
+        for remedy in remedies {
+            self.sockets.add_remedy(socket, remedy);
+        }
+        if let Some(path) = self.path_in_use() {
+            let begun = CrossLayerSignal::Begun(path);
+            self.sockets.signal_to(now, socket, &begun);
+        }
     }
 
     /// Takes datagrams to `port`.

@@ -33,10 +33,8 @@ impl World {
         let parts: Vec<_> = schemes
             .filter_map(|scheme| scheme.part(side, sends))
             .collect();
-        for part in parts {
-            self.nodes[node].host.add_remedy(socket, part);
-        }
-        self.nodes[node].host.tell_of_beginning(self.now, socket);
+        let host = &mut self.nodes[node].host;
+        host.add_remedies(self.now, socket, parts);
     }
 
     /// The rate of the slowest link on a flow's way, or on one of several paths, as it is now, in IP packets. Beyond a home

@@ -86,8 +86,8 @@ fn mobile(registers: bool) -> (Host, Heard) {
     };
     let socket = host.tcp_connect(at(0), remote, &Profile::named("rfc").unwrap(), None);
     let heard = Heard::default();
-    host.add_remedy(socket, Box::new(Listener(Arc::clone(&heard))));
-    host.tell_of_beginning(at(0), socket);
+    let listener: Box<dyn Remedy> = Box::new(Listener(Arc::clone(&heard)));
+    host.add_remedies(at(0), socket, [listener]);
     (host, heard)
 }
 

@@ -91,6 +91,15 @@ pub struct Attachment {
     outputs: VecDeque<Output>,
 }
 
+/// A measurement of a mobile, by which a decision from outside may go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measurement {
+    /// Power received at an interface, in dBm; `None` if too little to measure.
+    ReceivedPower(InterfaceId, Option<f64>),
+    /// Position of the mobile, in metres from its line's beginning.
+    Position(f64),
+}
+
 /// A reason not to make a handover on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -174,17 +183,16 @@ impl Attachment {
         self.under_way.is_some()
     }
 
-    /// Tells a decision from outside the power that is received at an interface, in dBm; `None` if too little to measure.
-    pub fn set_received_power(&mut self, interface: InterfaceId, dbm: Option<f64>) {
-        if let Policy::Decision(decider) = &mut self.policy {
-            decider.set_received_power(interface, dbm);
-        }
-    }
-
-    /// Tells a decision from outside where the mobile is, in metres from its line's beginning.
-    pub fn set_position(&mut self, metres: f64) {
-        if let Policy::Decision(decider) = &mut self.policy {
-            decider.set_position(metres);
+    /// Tells a decision from outside what the mobile has measured.
+    pub fn handle_measurement(&mut self, measurement: Measurement) {
+        let Policy::Decision(decider) = &mut self.policy else {
+            return;
+        };
+        match measurement {
+            Measurement::ReceivedPower(interface, dbm) => {
+                decider.set_received_power(interface, dbm);
+            }
+            Measurement::Position(metres) => decider.set_position(metres),
         }
     }
 

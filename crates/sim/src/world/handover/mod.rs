@@ -19,7 +19,7 @@ use super::{World, routing};
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{LinkIndex, NodeIndex, StationId};
 use baton_proto::interface::{InterfaceId, LinkCommand, LinkEvent};
-use baton_proto::mobility::attachment::{Begun, Handover, Output, Refusal, Signal};
+use baton_proto::mobility::attachment::{Begun, Handover, Measurement, Output, Refusal, Signal};
 use baton_proto::packet::FlowId;
 use baton_proto::time::Instant;
 
@@ -109,10 +109,9 @@ impl World {
         let place = self.nodes[node.0].interfaces.iter().position(joins);
         // An interface that there is not leads to no access link.
         let interface = to.map(|_| InterfaceId(place.unwrap_or(usize::MAX)));
-        if let Some(own) = self.nodes[node.0].host.attachment_mut() {
-            own.request(self.now, interface, handover)
-                .map_err(|refusal| self.refused(node, to, refusal))?;
-        }
+        let host = &mut self.nodes[node.0].host;
+        host.request_handover(self.now, interface, handover)
+            .map_err(|refusal| self.refused(node, to, refusal))?;
         self.pump(node.0);
         self.settle();
         Ok(())
@@ -304,11 +303,10 @@ impl World {
             let position_m = run.position_m(self.now);
             let received_dbm = along.reception.measured_dbm(position_m);
             let interface = self.interface(node, link);
-            if let Some(own) = self.nodes[node].host.attachment_mut() {
-                own.set_received_power(interface, received_dbm);
-                if place == 0 {
-                    own.set_position(position_m);
-                }
+            let host = &mut self.nodes[node].host;
+            host.handle_measurement(Measurement::ReceivedPower(interface, received_dbm));
+            if place == 0 {
+                host.handle_measurement(Measurement::Position(position_m));
             }
         }
     }

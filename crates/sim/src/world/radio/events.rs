@@ -5,7 +5,7 @@ use super::super::wires::RadioPlace;
 use crate::link::cells::{Direction, Event, Measured, Message};
 use crate::record::{SignalRecord, SignalWay};
 use baton_proto::interface::LinkEvent;
-use baton_proto::mobility::attachment::Attachment;
+use baton_proto::mobility::attachment::{Attachment, Measurement};
 use baton_proto::packet;
 
 impl World {
@@ -52,9 +52,8 @@ impl World {
         let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
         let signal = packet::Signal::new(event.event.name(), details);
         self.record_link(node, link, signal);
-        if let Some(own) = self.nodes[node].host.attachment_mut() {
-            own.set_received_power(interface, Some(received_dbm));
-        }
+        let measured = Measurement::ReceivedPower(interface, Some(received_dbm));
+        self.nodes[node].host.handle_measurement(measured);
         if let Some(mobile) = self.wires[link].mobile {
             self.tell_mobile(mobile, interface, event.event);
         }

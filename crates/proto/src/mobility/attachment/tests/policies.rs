@@ -1,6 +1,7 @@
 //! Preference and decisions from outside: their handovers. When preference wants one is told in `failback`.
 
 use super::*;
+use crate::mobility::attachment::Measurement;
 use crate::mobility::attachment::decision::{Answer, Decision, MobileView, Occasion};
 use crate::mobility::attachment::failback::FailbackTimes;
 use std::sync::{Arc, Mutex};
@@ -152,8 +153,10 @@ fn a_decision_hears_what_is_measured_and_answers() {
     mobile.told(0);
     mobile
         .mobile
-        .set_received_power(InterfaceId(0), Some(-77.0));
-    mobile.mobile.set_position(1500.0);
+        .handle_measurement(Measurement::ReceivedPower(InterfaceId(0), Some(-77.0)));
+    mobile
+        .mobile
+        .handle_measurement(Measurement::Position(1500.0));
     mobile.hear(1000, 0, LinkEvent::ParametersReport);
     let expected = [
         "begun soft 1 to 0 at 1000",
