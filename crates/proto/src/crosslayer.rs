@@ -1,12 +1,15 @@
 //! What the layers of a host tell each other across a handover, and what may be done with a transport because of it.
 //!
-//! Signals come from the link and the network layer, or from the other end; a [`Remedy`] answers with [`Control`]s, and the
-//! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
+//! A [`Signal`] goes to all parts of a node. Its transports make of it what concerns each connection ([`CrossLayerSignal`]);
+//! others come from the connection itself or from its other end. A [`Remedy`] answers with [`Control`]s, and the host carries
+//! these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
 
-use crate::interface::{LinkEvent, LinkParameters};
+use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
+use crate::wire::prefix::Ipv6Prefix;
 use core::fmt::Debug;
+use core::net::IpAddr;
 use core::num::NonZeroU8;
 
 /// What a mobile's link carries, as far as the one who tells it knows (IEEE 802.21's Link_Parameters_Report).
@@ -69,6 +72,77 @@ impl PathParameters {
 /// Bytes that fill a path: rate times round-trip time.
 pub fn pipe(rate: DataRate, round_trip: Duration) -> u32 {
     u32::try_from(rate.bits_in(round_trip) / 8).unwrap_or(u32::MAX)
+}
+
+/// A handover that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// When: of a link that was lost, when that was.
+    pub at: Instant,
+    /// The old interface.
+    pub from: Option<InterfaceId>,
+    /// The new one; the same where a radio network changes the cell.
+    pub to: Option<InterfaceId>,
+    /// Its kind.
+    pub kind: Kind,
+}
+
+/// A kind of handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Make before break.
+    Soft,
+    /// Break before make, or from a link that was lost.
+    Hard,
+}
+
+impl Kind {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Soft => "soft",
+            Kind::Hard => "hard",
+        }
+    }
+}
+
+/// A signal between the parts of a node: its attachment, its layers and its transports. Each hears of it in this order, and
+/// takes what concerns it: transports, layers by rank, the attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// From the attachment: the next handover is known ahead of its time.
+    Announced,
+    /// From the attachment: the point of service is to be asked about a handover to this interface.
+    HandoverForeseen(InterfaceId),
+    /// From the attachment: a handover has begun, and ends whatever the one before had left to do, but for its overlap.
+    Begun(Begun),
+    /// From the attachment: routes lead over this interface from now on, also those of the node's own packets; `None`: over none.
+    Attached(Option<InterfaceId>),
+    /// From the attachment: the node's own packets still leave by this interface; `None`: no longer.
+    Outgoing(Option<InterfaceId>),
+    /// From the attachment, an event of the link in use, for the node's transports. An [`Up`](LinkEvent::Up) while a handover is
+    /// under way is none: [`Complete`](Self::Complete) follows.
+    InUse(InterfaceId, LinkEvent),
+    /// An event of a link, for layers: of an access link from the attachment, of another from its medium.
+    Link(InterfaceId, LinkEvent),
+    /// From the attachment: the handover is complete, and packets come and go by this interface.
+    Complete(Option<InterfaceId>),
+    /// From the node: a handover leads to this interface, and binding updates are to report the parameters of its link.
+    NewPath(InterfaceId, PathParameters),
+    /// From a layer: a binding update has left for this node: what is sent there from now on arrives after it.
+    BindingSent(IpAddr),
+    /// From a layer: the home agent knows that the mobile is at this interface.
+    Registered(InterfaceId),
+    /// From a layer: the home agent has no binding any more: the mobile is at home.
+    Deregistered,
+    /// From a layer: a care-of address on this interface can be used.
+    AddressAcquired(InterfaceId, IpAddr),
+    /// From a layer: the point of service has answered about the next handover, or is waited for no longer.
+    HandoverPrepared,
+    /// From a layer: a correspondent here has learnt that this peer is elsewhere.
+    PeerMoved(IpAddr, PeerMoved),
+    /// From a layer: the home agent here has a new binding, for these addresses.
+    Bound(IpAddr, Option<Ipv6Prefix>),
 }
 
 /// A signal that reaches one end of a connection.

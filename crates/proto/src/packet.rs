@@ -17,18 +17,18 @@ mod extended;
 mod identity;
 mod quote;
 mod send_buffer;
-mod signal;
 mod transport;
 mod verbatim;
 mod view;
+mod words;
 
 pub use extended::Extended;
 pub use identity::Identity;
 pub(crate) use send_buffer::SendBuffer;
-pub use signal::Signal;
 pub use transport::SegmentWithin;
 pub use verbatim::Verbatim;
 pub use view::View;
+pub use words::Wording;
 
 /// An IP packet. The order in memory is that of the fields, since routers read only the first.
 #[derive(Clone, Debug, PartialEq, Eq)]

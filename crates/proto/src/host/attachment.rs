@@ -7,11 +7,10 @@
 //! The attachment is no layer: packets pass it by, and it decides what the layers hear of links. So it is a field of the
 //! host.
 
-use super::Host;
-use super::layer::News;
-use crate::crosslayer::{CrossLayerSignal, PathParameters};
+use super::{Host, HostEvent};
+use crate::crosslayer::{CrossLayerSignal, PathParameters, Signal};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::attachment::{Attachment, Handover, Measurement, Output, Refusal, Signal};
+use crate::mobility::attachment::{Attachment, Handover, Measurement, Output, Refusal};
 use crate::time::Instant;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -47,25 +46,10 @@ impl Host {
     /// reached this host's own parts, which may have packets to send.
     pub fn poll_attachment(&mut self, now: Instant) -> Option<Output> {
         let output = self.attachment.as_mut()?.machine.poll()?;
-        match output {
-            Output::Signal(Signal::InUse(interface, event)) => {
-                self.tell_of_link(now, interface, event);
-            }
-            Output::Signal(Signal::Link(interface, event)) => {
-                if let Some(layers) = &mut self.agents {
-                    layers.handle_link(now, interface, event);
-                }
-            }
-            Output::Signal(Signal::Prepare(interface)) => {
-                self.tell_layers(now, &News::HandoverForeseen(interface));
-            }
-            Output::Signal(Signal::Attached(Some(interface))) => self.report_path(now, interface),
-            Output::Signal(Signal::Complete(Some(interface))) => {
-                self.tell_of_completion(now, interface);
-            }
-            _ => {}
+        if let Output::Signal(signal) = output {
+            self.signal(now, signal);
         }
-        self.tell_news(now);
+        self.tell_signals(now);
         Some(output)
     }
 
@@ -97,29 +81,39 @@ impl Host {
         self.path_at(self.attachment()?.attached()?)
     }
 
-    /// Tells the attachment and the sockets the news of this host's mobility protocol.
-    pub(super) fn hear_news(&mut self, now: Instant, news: &News) {
-        let attached = self.attachment().and_then(Attachment::attached);
-        let registered = match *news {
-            News::Registered(interface) => attached.filter(|&own| own == interface),
-            News::Deregistered => attached,
-            _ => None,
-        };
-        if let News::BindingSent(correspondent) = *news {
-            self.tell_of_update(now, correspondent);
-        }
-        if let Some(own) = &mut self.attachment {
-            match registered {
-                Some(interface) => own.machine.handle_registered(interface),
-                None if *news == News::HandoverPrepared => own.machine.handle_prepared(now),
-                None => {}
-            }
+    /// Tells the signals of layers to this host's other parts, before anything is sent because of them.
+    pub(super) fn tell_signals(&mut self, now: Instant) {
+        while let Some(layers) = &mut self.agents
+            && let Some(signal) = layers.poll_signal()
+        {
+            self.signal(now, signal);
         }
     }
 
-    fn tell_layers(&mut self, now: Instant, news: &News) {
+    /// Tells a signal to this host's parts: to its transports, to its layers, and to its attachment.
+    pub(super) fn signal(&mut self, now: Instant, signal: Signal) {
+        match signal {
+            Signal::InUse(interface, event) => self.tell_of_link(now, interface, event),
+            Signal::Complete(Some(interface)) => self.tell_of_completion(now, interface),
+            Signal::BindingSent(correspondent) => self.tell_of_update(now, correspondent),
+            Signal::PeerMoved(peer, moved) => {
+                let moved = CrossLayerSignal::PeerMoved(moved);
+                self.tell_transports(now, &moved, |address| address == peer);
+            }
+            Signal::AddressAcquired(interface, address) => {
+                let acquired = HostEvent::AddressAcquired { interface, address };
+                self.events.push_back(acquired);
+            }
+            _ => {}
+        }
         if let Some(layers) = &mut self.agents {
-            layers.handle_news(now, news);
+            layers.handle_signal(now, &signal);
+        }
+        if let Some(own) = &mut self.attachment {
+            own.machine.handle_signal(now, &signal);
+        }
+        if let Signal::Attached(Some(interface)) = signal {
+            self.report_path(now, interface);
         }
     }
 
@@ -130,7 +124,7 @@ impl Host {
 
     fn tell_of_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         if let Some(signal) = CrossLayerSignal::of_link(event, self.path_at(interface)) {
-            self.signal(now, &signal, |_| true);
+            self.tell_transports(now, &signal, |_| true);
         }
     }
 
@@ -138,7 +132,7 @@ impl Host {
         if let Some(path) = self.path_at(interface) {
             let elsewhere = self.peers_of_old_places(now);
             let connected = CrossLayerSignal::Connected(path);
-            self.signal(now, &connected, |peer| !elsewhere.contains(&peer));
+            self.tell_transports(now, &connected, |peer| !elsewhere.contains(&peer));
         }
     }
 
@@ -152,11 +146,11 @@ impl Host {
                 CrossLayerSignal::UpdateSent,
                 CrossLayerSignal::Connected(path),
             ] {
-                self.signal(now, &signal, |peer| peer == to);
+                self.tell_transports(now, &signal, |peer| peer == to);
             }
         }
         if self.attachment().is_some_and(Attachment::is_handing_over) {
-            self.signal(now, &CrossLayerSignal::UpdateSent, |_| true);
+            self.tell_transports(now, &CrossLayerSignal::UpdateSent, |_| true);
         }
     }
 
@@ -178,7 +172,7 @@ impl Host {
             .as_ref()
             .is_some_and(|own| own.reports_paths && own.machine.is_handing_over());
         if let Some(path) = self.path_at(interface).filter(|_| reports) {
-            self.tell_layers(now, &News::NewPath(interface, path));
+            self.signal(now, Signal::NewPath(interface, path));
         }
     }
 }

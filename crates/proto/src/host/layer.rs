@@ -7,10 +7,10 @@ use super::few::Few;
 use super::links::Links;
 use super::origin::Origin;
 use super::{Discarded, RouteTable, mtu_towards};
-use crate::crosslayer::{PathParameters, PeerMoved};
+use crate::crosslayer::Signal;
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters, StatusInterests, TransmitStatus};
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
-use crate::packet::{IpHeader, Packet, Signal};
+use crate::packet::{IpHeader, Packet, Wording};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::prefix::Ipv6Prefix;
@@ -169,50 +169,27 @@ pub enum Transmitted {
     GivenUp,
 }
 
-/// News of one layer for the other parts of its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// A binding update has left for this node: what is sent there from now on arrives after it.
-    BindingSent(IpAddr),
-    /// The home agent knows that the mobile is at this interface.
-    Registered(InterfaceId),
-    /// A care-of address on this interface can be used.
-    AddressAcquired(InterfaceId, IpAddr),
-    /// The home agent has no binding any more: the mobile is at home.
-    Deregistered,
-    /// The point of service has answered about the next handover, or is waited for no longer.
-    HandoverPrepared,
-    /// A correspondent has learnt that a peer is elsewhere.
-    PeerMoved(IpAddr, PeerMoved),
-    /// The home agent here has a new binding, for these addresses.
-    Bound(IpAddr, Option<Ipv6Prefix>),
-    /// A handover to this interface is foreseen: the point of service is to be asked about it.
-    HandoverForeseen(InterfaceId),
-    /// A handover leads to this interface, and binding updates are to report the parameters of its link.
-    NewPath(InterfaceId, PathParameters),
-}
-
-/// Events of a layer, taken apart: news for the other parts of the node, and words for a record.
+/// Events of a layer, taken apart: signals to the other parts of the node, and words for a record.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    news: VecDeque<News>,
-    words: VecDeque<Signal>,
+    signals: VecDeque<Signal>,
+    words: VecDeque<Wording>,
 }
 
 impl Told {
     /// Adds an event, by its meaning for others and its words, if it has them.
-    pub fn add(&mut self, news: Option<News>, words: Option<Signal>) {
-        self.news.extend(news);
+    pub fn add(&mut self, signal: Option<Signal>, words: Option<Wording>) {
+        self.signals.extend(signal);
         self.words.extend(words);
     }
 
-    /// Returns the next news.
-    pub fn poll_news(&mut self) -> Option<News> {
-        self.news.pop_front()
+    /// Returns the next signal.
+    pub fn poll_signal(&mut self) -> Option<Signal> {
+        self.signals.pop_front()
     }
 
     /// Returns the next words.
-    pub fn poll_words(&mut self) -> Option<Signal> {
+    pub fn poll_words(&mut self) -> Option<Wording> {
         self.words.pop_front()
     }
 }
@@ -323,8 +300,8 @@ pub trait Layer: Any + Debug + Send {
     /// Hears an event of a medium as the medium tells it, whatever the node's attachment makes of it.
     fn handle_medium(&mut self, _interface: InterfaceId, _event: LinkEvent) {}
 
-    /// Hears of an event of the link at an interface.
-    fn handle_link(&mut self, _now: Instant, _interface: InterfaceId, _event: LinkEvent) {}
+    /// Hears a signal of another part of the node, such as an event of a link.
+    fn handle_signal(&mut self, _now: Instant, _signal: &Signal) {}
 
     /// Hears an event of the medium at an interface that concerns one of the hosts at its other end.
     fn handle_neighbor(
@@ -353,9 +330,6 @@ pub trait Layer: Any + Debug + Send {
         false
     }
 
-    /// Hears the news of another layer.
-    fn handle_news(&mut self, _now: Instant, _news: &News) {}
-
     /// True for a correspondent that sends to where this mobile is no longer.
     fn is_sought_elsewhere(&self, _now: Instant, _peer: IpAddr) -> bool {
         false
@@ -371,13 +345,13 @@ pub trait Layer: Any + Debug + Send {
         None
     }
 
-    /// Returns the next news, which the node tells before it sends anything.
-    fn poll_news(&mut self) -> Option<News> {
+    /// Returns the next signal to the node's other parts, which hear it before anything is sent.
+    fn poll_signal(&mut self) -> Option<Signal> {
         None
     }
 
     /// Returns the next event in words, for a record; none of a message that is recorded as such.
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         None
     }
 

@@ -1,12 +1,13 @@
 //! The layers of one host, in their order.
 
 use super::layer::{
-    Around, Arrival, Counters, Ended, Layer, Look, Neighbor, News, Rank, Step, Transmitted,
+    Around, Arrival, Counters, Ended, Layer, Look, Neighbor, Rank, Step, Transmitted,
 };
 use super::{InterfaceId, LinkEvent, RouteTable};
+use crate::crosslayer::Signal;
 use crate::interface::{StatusInterests, TransmitStatus};
 use crate::mobility::buffering::Held;
-use crate::packet::{IpHeader, Packet, Signal};
+use crate::packet::{IpHeader, Packet, Wording};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use core::any::Any;
@@ -147,12 +148,6 @@ impl Layers {
         Some(default.rank().interface())
     }
 
-    pub(super) fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
-        for layer in &mut self.all {
-            layer.handle_link(now, interface, event);
-        }
-    }
-
     /// The statuses of packets that one of them asks media for.
     pub(super) fn status_interests(&self) -> StatusInterests {
         let all = self.all.iter().map(|layer| layer.status_interests());
@@ -186,9 +181,9 @@ impl Layers {
         }
     }
 
-    pub(super) fn handle_news(&mut self, now: Instant, news: &News) {
+    pub(super) fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         for layer in &mut self.all {
-            layer.handle_news(now, news);
+            layer.handle_signal(now, signal);
         }
     }
 
@@ -254,11 +249,11 @@ impl Layers {
         self.passed_on.pop_front()
     }
 
-    pub(super) fn poll_news(&mut self) -> Option<News> {
-        self.all.iter_mut().find_map(|layer| layer.poll_news())
+    pub(super) fn poll_signal(&mut self) -> Option<Signal> {
+        self.all.iter_mut().find_map(|layer| layer.poll_signal())
     }
 
-    pub(super) fn poll_event(&mut self) -> Option<Signal> {
+    pub(super) fn poll_event(&mut self) -> Option<Wording> {
         self.all.iter_mut().find_map(|layer| layer.poll_event())
     }
 

@@ -1,6 +1,7 @@
 //! The links of a host: their state as media last reported it, and who else hears of it.
 
 use super::{Host, InterfaceId, LinkEvent};
+use crate::crosslayer::Signal;
 use crate::interface::{LinkParameters, StatusInterests, TransmitStatus};
 use crate::packet::Packet;
 use crate::time::Instant;
@@ -69,12 +70,12 @@ impl Host {
             && !is_report
         {
             own.machine.handle_link(now, interface, event);
-        } else if let Some(agents) = &mut self.agents {
-            agents.handle_link(now, interface, event);
+        } else {
+            self.signal(now, Signal::Link(interface, event));
         }
         let rate = self.links.parameters(interface).map(|link| link.outgoing);
         self.tell_aerotp(interface, event, rate);
-        self.tell_news(now);
+        self.tell_signals(now);
     }
 
     /// The statuses of its packets that this host asks media for.

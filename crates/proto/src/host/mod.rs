@@ -43,7 +43,7 @@ use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::CrossLayerSignal;
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
-use crate::packet::{FlowId, IpHeader, Packet, Payload, Signal};
+use crate::packet::{FlowId, IpHeader, Packet, Payload, Wording};
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
@@ -138,7 +138,7 @@ pub enum HostEvent {
         address: IpAddr,
     },
     /// An event of a layer, in words for a record.
-    Layer(Signal),
+    Layer(Wording),
 }
 
 /// Packets that a host gave up, by cause.
@@ -369,7 +369,7 @@ impl Host {
 
     /// Tells the remedies of connections what this host's link or network layer says: of connections to those peers that are
     /// concerned.
-    fn signal(
+    fn tell_transports(
         &mut self,
         now: Instant,
         signal: &CrossLayerSignal,
@@ -485,7 +485,7 @@ impl Host {
         if let Some(agents) = &mut self.agents {
             agents.handle_timeout(now);
         }
-        self.tell_news(now);
+        self.tell_signals(now);
         if let Some(own) = &mut self.attachment {
             own.machine.handle_timeout(now);
         }

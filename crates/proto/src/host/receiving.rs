@@ -1,8 +1,7 @@
 //! What a host does with a packet for it: agents first, then its transports.
 
-use super::layer::{Arrival, Ended, News, Step};
+use super::layer::{Arrival, Ended, Step};
 use super::{Host, HostEvent, InterfaceId, mtu_towards, sockets};
-use crate::crosslayer::CrossLayerSignal;
 use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
@@ -66,34 +65,13 @@ impl Host {
                 false => self.deliver(now, packet),
             }
         }
-        self.tell_news(now);
+        self.tell_signals(now);
     }
 
     /// True for a packet that a layer ends here.
     fn ends_in_layer(&self, packet: &Packet) -> bool {
         let layers = self.agents.as_ref();
         layers.is_some_and(|layers| layers.end_here(&self.routes, packet))
-    }
-
-    /// Tells the news of layers, before anything is sent because of it.
-    pub(super) fn tell_news(&mut self, now: Instant) {
-        while let Some(layers) = &mut self.agents
-            && let Some(news) = layers.poll_news()
-        {
-            layers.handle_news(now, &news);
-            self.hear_news(now, &news);
-            match news {
-                News::PeerMoved(peer, moved) => {
-                    let moved = CrossLayerSignal::PeerMoved(moved);
-                    self.signal(now, &moved, |address| address == peer);
-                }
-                News::AddressAcquired(interface, address) => {
-                    let acquired = HostEvent::AddressAcquired { interface, address };
-                    self.events.push_back(acquired);
-                }
-                _ => {}
-            }
-        }
     }
 
     /// Hands a packet to this host's transports.

@@ -67,7 +67,7 @@ impl Host {
     /// Does what this host's agents want done with packets, up to the next one that leaves.
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            self.tell_news(now);
+            self.tell_signals(now);
             let step = self.agents.as_mut()?.poll_step()?;
             if let Some(outgoing) = self.take_step(now, step) {
                 return Some(outgoing);

@@ -3,8 +3,9 @@
 //! ARP). No host on the home link can answer, so only the time is modelled: a binding releases the packets; otherwise
 //! the resolution fails and their sources receive an error.
 
+use crate::crosslayer::Signal;
 use crate::host::Discarded;
-use crate::host::layer::{Counters, Layer, News, Rank, Step, Transmitted};
+use crate::host::layer::{Counters, Layer, Rank, Step, Transmitted};
 use crate::mobility::buffering::{BufferPolicy, Held, Overflow, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -90,8 +91,8 @@ impl Layer for HomeNetwork {
         Transmitted::Kept
     }
 
-    fn handle_news(&mut self, now: Instant, news: &News) {
-        let &News::Bound(first, prefix) = news else {
+    fn handle_signal(&mut self, now: Instant, signal: &Signal) {
+        let &Signal::Bound(first, prefix) = signal else {
             return;
         };
         let reached = |address: IpAddr| match (prefix, address) {

@@ -8,7 +8,7 @@ use super::{RecordError, RecordNames};
 use crate::link::DropReason;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
-use baton_proto::packet::Signal;
+use baton_proto::packet::Wording;
 use baton_proto::time::Instant;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct SignalRecord {
     /// What it says.
-    pub signal: Signal,
+    pub signal: Wording,
     /// Number of the node that it is from.
     pub sender: usize,
     /// Number of the link by which it left, or which it is about; none for what an agent says.

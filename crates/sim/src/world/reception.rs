@@ -4,7 +4,7 @@ use super::{Event, World};
 use crate::link::reception::ReceptionEvent;
 use crate::rng::Seed;
 use baton_proto::interface::LinkEvent;
-use baton_proto::packet::Signal;
+use baton_proto::packet::Wording;
 use baton_proto::time::{Duration, Instant};
 
 /// What a link is going to say.
@@ -75,7 +75,7 @@ impl World {
             _ => {
                 let details = event.received_dbm;
                 let details = details.map_or(String::new(), |power| format!("{power:.2} dBm"));
-                self.record_link(node, link, Signal::new(event.news.name(), details));
+                self.record_link(node, link, Wording::new(event.news.name(), details));
             }
         }
     }

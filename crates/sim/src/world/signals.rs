@@ -6,7 +6,7 @@ use crate::link::DropReason;
 use crate::packets::PacketId;
 use crate::record::{SignalRecord, SignalWay};
 use baton_proto::interface::LinkEvent;
-use baton_proto::packet::Signal;
+use baton_proto::packet::Wording;
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 
@@ -69,11 +69,11 @@ impl World {
 
     /// A link tells its end at a node.
     pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkEvent) {
-        self.record_link(node, link, Signal::new(signal.name(), String::new()));
+        self.record_link(node, link, Wording::new(signal.name(), String::new()));
     }
 
     /// The same in other words.
-    pub(super) fn record_link(&mut self, node: usize, link: usize, signal: Signal) {
+    pub(super) fn record_link(&mut self, node: usize, link: usize, signal: Wording) {
         self.recorder.signal(SignalRecord {
             signal,
             sender: node,
@@ -84,7 +84,7 @@ impl World {
     }
 
     /// A layer tells its host.
-    pub(super) fn record_layer_signal(&mut self, node: usize, signal: Signal) {
+    pub(super) fn record_layer_signal(&mut self, node: usize, signal: Wording) {
         if self.signals.is_some() {
             self.recorder.signal(SignalRecord {
                 signal,

@@ -1,7 +1,7 @@
 //! What a mobile's connections hear of a handover, with study C's links: WiFi at interface 0, a satellite at interface 1.
 
 use super::*;
-use crate::crosslayer::{Control, Remedy, TransportView};
+use crate::crosslayer::{Control, Remedy, Signal, TransportView};
 use crate::host::layer::{Layer, Rank};
 use crate::interface::{LinkCommand, LinkParameters};
 use crate::mobility::attachment::{
@@ -159,16 +159,16 @@ fn a_connection_hears_of_the_registration() {
         CrossLayerSignal::Disconnected,
     ];
     assert_eq!(take(&heard), expected);
-    let sent = News::BindingSent("2001:db8::1".parse().unwrap());
-    host.hear_news(at(14_500), &sent);
-    host.hear_news(at(15_000), &News::Registered(InterfaceId(0)));
+    let sent = Signal::BindingSent("2001:db8::1".parse().unwrap());
+    host.signal(at(14_500), sent);
+    host.signal(at(15_000), Signal::Registered(InterfaceId(0)));
     assert_eq!(host.poll_attachment(at(15_000)), None);
     assert_eq!(take(&heard), [CrossLayerSignal::UpdateSent]);
-    host.hear_news(at(15_500), &News::Registered(InterfaceId(1)));
+    host.signal(at(15_500), Signal::Registered(InterfaceId(1)));
     while host.poll_attachment(at(15_500)).is_some() {}
     assert_eq!(take(&heard), [CrossLayerSignal::Connected(SATELLITE)]);
     // An update that prolongs the binding is none of a handover.
-    host.hear_news(at(20_000), &sent);
+    host.signal(at(20_000), sent);
     assert_eq!(take(&heard), []);
 }
 
@@ -176,7 +176,7 @@ fn a_connection_hears_of_the_registration() {
 #[derive(Debug, Default)]
 struct Protocol {
     heard: Vec<(usize, LinkEvent)>,
-    news: Vec<News>,
+    paths: Vec<Signal>,
     late: Option<IpAddr>,
 }
 
@@ -185,12 +185,12 @@ impl Layer for Protocol {
         Rank::MobileNode
     }
 
-    fn handle_link(&mut self, _: Instant, interface: InterfaceId, event: LinkEvent) {
-        self.heard.push((interface.0, event));
-    }
-
-    fn handle_news(&mut self, _: Instant, news: &News) {
-        self.news.push(*news);
+    fn handle_signal(&mut self, _: Instant, signal: &Signal) {
+        match *signal {
+            Signal::Link(interface, event) => self.heard.push((interface.0, event)),
+            Signal::NewPath(..) => self.paths.push(*signal),
+            _ => {}
+        }
     }
 
     fn is_sought_elsewhere(&self, _: Instant, peer: IpAddr) -> bool {
@@ -212,12 +212,12 @@ fn a_connection_to_a_late_correspondent_hears_later() {
         outputs(&mut host, &heard, milliseconds);
     }
     take(&heard);
-    host.hear_news(at(15_000), &News::Registered(InterfaceId(1)));
+    host.signal(at(15_000), Signal::Registered(InterfaceId(1)));
     while host.poll_attachment(at(15_000)).is_some() {}
     assert_eq!(take(&heard), []);
-    host.hear_news(at(16_000), &News::BindingSent("10.0.0.3".parse().unwrap()));
+    host.signal(at(16_000), Signal::BindingSent("10.0.0.3".parse().unwrap()));
     assert_eq!(take(&heard), []);
-    host.hear_news(at(16_000), &News::BindingSent(peer));
+    host.signal(at(16_000), Signal::BindingSent(peer));
     let expected = [
         CrossLayerSignal::UpdateSent,
         CrossLayerSignal::Connected(SATELLITE),
@@ -245,5 +245,5 @@ fn the_protocol_hears_what_the_attachment_says() {
         (1, LinkEvent::Up),
     ];
     assert_eq!(protocol.heard, expected);
-    assert_eq!(protocol.news, [News::NewPath(InterfaceId(1), SATELLITE)]);
+    assert_eq!(protocol.paths, [Signal::NewPath(InterfaceId(1), SATELLITE)]);
 }

@@ -1,9 +1,10 @@
-//! The order in which layers hear of packets, links and news, held against the list of ranks.
+//! The order in which layers hear of packets, links and signals, held against the list of ranks.
 
 use super::*;
+use crate::crosslayer::Signal;
 use crate::host::layer::{Rank, Transmitted};
 use crate::host::{Host, HostEvent, Verdict};
-use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload, Signal};
+use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload, Wording};
 use crate::wire::udp::UdpHeader;
 use std::sync::{Arc, Mutex};
 
@@ -14,8 +15,8 @@ type Log = Arc<Mutex<Vec<String>>>;
 struct Scribe {
     rank: Rank,
     log: Log,
-    news: Option<News>,
-    event: Option<Signal>,
+    signal: Option<Signal>,
+    event: Option<Wording>,
 }
 
 impl Scribe {
@@ -23,7 +24,7 @@ impl Scribe {
         Scribe {
             rank,
             log: Arc::clone(log),
-            news: None,
+            signal: None,
             event: None,
         }
     }
@@ -57,19 +58,18 @@ impl Layer for Scribe {
         Transmitted::Leaves(Step::Send(InterfaceId(0), packet))
     }
 
-    fn handle_link(&mut self, _: Instant, _: InterfaceId, event: LinkEvent) {
-        self.note(event.name());
+    fn handle_signal(&mut self, _: Instant, signal: &Signal) {
+        match signal {
+            Signal::Link(_, event) => self.note(event.name()),
+            _ => self.note("signal"),
+        }
     }
 
-    fn handle_news(&mut self, _: Instant, _: &News) {
-        self.note("news");
+    fn poll_signal(&mut self) -> Option<Signal> {
+        self.signal.take()
     }
 
-    fn poll_news(&mut self) -> Option<News> {
-        self.news.take()
-    }
-
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         self.event.take()
     }
 }
@@ -182,11 +182,11 @@ fn a_route_to_a_virtual_interface_leads_through_its_layer() {
 }
 
 #[test]
-fn news_reach_all_layers_before_anything_is_sent_and_events_the_driver() {
+fn signals_reach_all_layers_before_anything_is_sent_and_events_the_driver() {
     let (mut host, log) = host();
-    let event = Signal::new("Deregistered", String::new());
+    let event = Wording::new("Deregistered", String::new());
     let mut teller = Scribe::new(Rank::AccessServer, &log);
-    teller.news = Some(News::Bound(OTHER, None));
+    teller.signal = Some(Signal::Bound(OTHER, None));
     teller.event = Some(event.clone());
     host.add_layer(teller);
     let to = crate::tcp::Endpoint {
@@ -199,10 +199,10 @@ fn news_reach_all_layers_before_anything_is_sent_and_events_the_driver() {
     assert_eq!(
         heard[..4],
         [
-            "news address server",
-            "news access server",
-            "news home agent",
-            "news correspondent"
+            "signal address server",
+            "signal access server",
+            "signal home agent",
+            "signal correspondent"
         ]
     );
     assert_eq!(heard[4], "out correspondent");

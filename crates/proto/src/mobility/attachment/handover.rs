@@ -1,7 +1,6 @@
 //! Handovers as they are asked for, and as they begin.
 
-use crate::interface::InterfaceId;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 
 /// How an access link is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,36 +43,4 @@ pub enum OldQueue {
     /// What waits at IP, by the link's flow control, takes the new way; what the link itself holds is delivered, or lost if
     /// it breaks.
     Rerouted,
-}
-
-/// A handover that has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// When: of a link that was lost, when that was.
-    pub at: Instant,
-    /// The old interface.
-    pub from: Option<InterfaceId>,
-    /// The new one; the same where a radio network changes the cell.
-    pub to: Option<InterfaceId>,
-    /// Its kind.
-    pub kind: Kind,
-}
-
-/// A kind of handover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Make before break.
-    Soft,
-    /// Break before make, or from a link that was lost.
-    Hard,
-}
-
-impl Kind {
-    /// Its name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Soft => "soft",
-            Kind::Hard => "hard",
-        }
-    }
 }

@@ -4,8 +4,7 @@
 //! outputs stand in one queue, because their order counts: commands to media, and signals to the other parts of the node
 //! and to whoever records them. To drive it:
 //! 1. Call [`Attachment::begin`] once.
-//! 2. Hand it events: [`handle_link`](Attachment::handle_link), [`handle_registered`](Attachment::handle_registered),
-//!    [`handle_prepared`](Attachment::handle_prepared); and handovers on demand: [`request`](Attachment::request).
+//! 2. Hand it events: [`handle_link`](Attachment::handle_link), [`handle_signal`](Attachment::handle_signal); and handovers on demand: [`request`](Attachment::request).
 //! 3. When the time of [`poll_timeout`](Attachment::poll_timeout) has come, which an event may set to the present, call
 //!    [`handle_timeout`](Attachment::handle_timeout).
 //! 4. After each of these, drain [`poll`](Attachment::poll), and carry out each output before asking for the next.
@@ -32,9 +31,10 @@ mod preparation;
 mod tests;
 mod timetable;
 
+pub use crate::crosslayer::{Begun, Kind, Signal};
 pub use decider::Decider;
-pub use handover::{Begun, Handover, Kind, OldQueue};
-pub use output::{Output, Signal};
+pub use handover::{Handover, OldQueue};
+pub use output::Output;
 pub use policy::{Policy, Preference};
 pub use timetable::{Entry, Timetable};
 
@@ -196,9 +196,20 @@ impl Attachment {
         }
     }
 
+    /// Hears a signal of the node's layers: that the mobile is registered, or a handover prepared.
+    pub fn handle_signal(&mut self, now: Instant, signal: &Signal) {
+        match (*signal, self.attached) {
+            (Signal::Registered(interface), _) | (Signal::Deregistered, Some(interface)) => {
+                self.handle_registered(interface);
+            }
+            (Signal::HandoverPrepared, _) => self.handle_prepared(now),
+            _ => {}
+        }
+    }
+
     /// The mobility protocol has registered the mobile at an interface. Of another than the one that a handover leads to this
     /// says nothing.
-    pub fn handle_registered(&mut self, interface: InterfaceId) {
+    fn handle_registered(&mut self, interface: InterfaceId) {
         if self.attached == Some(interface) && self.under_way == Some(Some(interface)) {
             self.complete();
         }

@@ -27,7 +27,7 @@ impl Preparation {
 
 impl Attachment {
     /// The point of service has answered, or is waited for no longer.
-    pub fn handle_prepared(&mut self, now: Instant) {
+    pub(super) fn handle_prepared(&mut self, now: Instant) {
         if let Some(preparation) = &mut self.preparation {
             preparation.over = Some(now);
         }
@@ -44,7 +44,7 @@ impl Attachment {
                 over: None,
                 due: None,
             });
-            self.signal(Signal::Prepare(to));
+            self.signal(Signal::HandoverForeseen(to));
         }
         asks
     }

@@ -4,10 +4,11 @@ use super::{
     AddressServer, CareOf, Dropped, ForeignAgent, HomeAgent, MobileNode, MobileNodeEvent, Transmit,
     words,
 };
+use crate::crosslayer::Signal;
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Counters, Layer, News, Rank, Step, Told};
+use crate::host::layer::{Arrival, Counters, Layer, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::packet::{IpHeader, Packet, Signal};
+use crate::packet::{IpHeader, Packet, Wording};
 use crate::time::Instant;
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -60,11 +61,11 @@ impl Mobile {
         while let Some(event) = self.node.poll_event() {
             let news = match &event {
                 MobileNodeEvent::Registered { point, .. } => {
-                    Some(News::Registered(point.interface))
+                    Some(Signal::Registered(point.interface))
                 }
-                MobileNodeEvent::AtHome { interface } => Some(News::Registered(*interface)),
+                MobileNodeEvent::AtHome { interface } => Some(Signal::Registered(*interface)),
                 MobileNodeEvent::AddressReady { interface, address } => {
-                    Some(News::AddressAcquired(*interface, (*address).into()))
+                    Some(Signal::AddressAcquired(*interface, (*address).into()))
                 }
                 _ => None,
             };
@@ -102,7 +103,10 @@ impl Layer for Mobile {
 
     // The link to use is known before it says that it is up, or after. A link that is going down changes nothing: Mobile IPv4
     // knows no preparation.
-    fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+    fn handle_signal(&mut self, now: Instant, signal: &Signal) {
+        let &Signal::Link(interface, event) = signal else {
+            return;
+        };
         match event {
             LinkEvent::HandoverImminent => {
                 self.preferred = Some(interface);
@@ -134,12 +138,12 @@ impl Layer for Mobile {
         self.node.poll_transmit().map(Step::from)
     }
 
-    fn poll_news(&mut self) -> Option<News> {
+    fn poll_signal(&mut self) -> Option<Signal> {
         self.take_events_apart();
-        self.told.poll_news()
+        self.told.poll_signal()
     }
 
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         self.take_events_apart();
         self.told.poll_words()
     }
@@ -194,12 +198,12 @@ impl Layer for HomeAgent {
         self.poll_transmit().map(Step::from)
     }
 
-    fn poll_news(&mut self) -> Option<News> {
+    fn poll_signal(&mut self) -> Option<Signal> {
         let home_address = self.poll_bound()?;
-        Some(News::Bound(home_address.into(), None))
+        Some(Signal::Bound(home_address.into(), None))
     }
 
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         HomeAgent::poll_event(self).map(|event| words::of_home_agent(&event))
     }
 
@@ -246,7 +250,7 @@ impl Layer for ForeignAgent {
         self.poll_transmit().map(Step::from)
     }
 
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         ForeignAgent::poll_event(self).map(|event| words::of_foreign_agent(&event))
     }
 

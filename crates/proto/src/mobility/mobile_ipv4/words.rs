@@ -1,10 +1,10 @@
 //! Events of the Mobile IPv4 agents as text.
 
 use super::{ForeignAgentEvent, HomeAgentEvent, MobileNodeEvent, Point};
-use crate::packet::Signal;
+use crate::packet::Wording;
 use core::net::Ipv4Addr;
 
-pub(super) fn of_mobile(event: &MobileNodeEvent) -> Signal {
+pub(super) fn of_mobile(event: &MobileNodeEvent) -> Wording {
     let (name, details) = match event {
         MobileNodeEvent::Registered { point, lifetime } => (
             "Registered",
@@ -22,7 +22,7 @@ pub(super) fn of_mobile(event: &MobileNodeEvent) -> Signal {
             ("Address Lost", format!("address {address}"))
         }
     };
-    Signal::new(name, details)
+    Wording::new(name, details)
 }
 
 fn of_point(point: &Point) -> String {
@@ -34,7 +34,7 @@ fn of_point(point: &Point) -> String {
     )
 }
 
-pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
+pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Wording {
     let of = |home_address: Ipv4Addr, care_of: Ipv4Addr| {
         format!("home address {home_address}, care-of address {care_of}")
     };
@@ -43,7 +43,7 @@ pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
             home_address,
             care_of_address,
             ..
-        } => Signal::new("Binding Updated", of(home_address, care_of_address)),
+        } => Wording::new("Binding Updated", of(home_address, care_of_address)),
         HomeAgentEvent::Unbound {
             home_address,
             care_of_address,
@@ -53,9 +53,9 @@ pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
                 true => "Binding Expired",
                 false => "Binding Removed",
             };
-            Signal::new(name, of(home_address, care_of_address))
+            Wording::new(name, of(home_address, care_of_address))
         }
-        HomeAgentEvent::Refused { home_address, code } => Signal::new(
+        HomeAgentEvent::Refused { home_address, code } => Wording::new(
             "Binding Refused",
             format!(
                 "home address {home_address}, {} (code {})",
@@ -66,22 +66,22 @@ pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
     }
 }
 
-pub(super) fn of_foreign_agent(event: &ForeignAgentEvent) -> Signal {
+pub(super) fn of_foreign_agent(event: &ForeignAgentEvent) -> Wording {
     match *event {
         ForeignAgentEvent::Arrived { home_address, .. } => {
-            Signal::new("Visitor Registered", format!("home address {home_address}"))
+            Wording::new("Visitor Registered", format!("home address {home_address}"))
         }
         ForeignAgentEvent::Left {
             home_address,
             care_of_address,
         } => {
             let after = care_of_address.map(|address| format!(", packets go on to {address}"));
-            Signal::new(
+            Wording::new(
                 "Visitor Left",
                 format!("home address {home_address}{}", after.unwrap_or_default()),
             )
         }
-        ForeignAgentEvent::Refused { home_address, code } => Signal::new(
+        ForeignAgentEvent::Refused { home_address, code } => Wording::new(
             "Visitor Refused",
             format!(
                 "home address {home_address}, {} (code {})",

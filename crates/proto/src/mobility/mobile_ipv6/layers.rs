@@ -4,12 +4,13 @@ use super::{
     AccessRouter, AccessRouters, Correspondent, HomeAgent, MobileEvent, MobileNode, Received,
     Towards, words,
 };
+use crate::crosslayer::Signal;
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Counters, Layer, Neighbor, News, Rank, Step, Transmitted};
+use crate::host::layer::{Arrival, Counters, Layer, Neighbor, Rank, Step, Transmitted};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
 use crate::mobility::tunnel::Refused;
-use crate::packet::{Body, IpHeader, Packet, Signal};
+use crate::packet::{Body, IpHeader, Packet, Wording};
 use crate::time::Instant;
 use core::net::IpAddr;
 
@@ -43,15 +44,15 @@ impl Layer for HomeAgent {
         self.poll_transmit().map(Step::from)
     }
 
-    fn poll_news(&mut self) -> Option<News> {
+    fn poll_signal(&mut self) -> Option<Signal> {
         if let Some((home_address, moved)) = self.poll_moved() {
-            return Some(News::PeerMoved(home_address.into(), moved));
+            return Some(Signal::PeerMoved(home_address.into(), moved));
         }
         let prefix = self.poll_bound()?;
-        Some(News::Bound(prefix.address().into(), Some(prefix)))
+        Some(Signal::Bound(prefix.address().into(), Some(prefix)))
     }
 
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         HomeAgent::poll_event(self).map(|event| words::of_home_agent(&event))
     }
 
@@ -171,21 +172,18 @@ impl Layer for MobileNode {
         true
     }
 
-    fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
-        match event {
-            LinkEvent::Up => self.link_up(now, interface),
-            LinkEvent::GoingDown => self.link_going_down(now, interface),
-            LinkEvent::Rollback => self.link_rollback(now, interface),
-            LinkEvent::Down => self.link_down(now, interface),
-            LinkEvent::HandoverImminent => self.prefer(now, interface),
-            _ => {}
-        }
-    }
-
-    fn handle_news(&mut self, now: Instant, news: &News) {
-        match *news {
-            News::HandoverForeseen(interface) => self.prepare_handover(now, interface),
-            News::NewPath(interface, path) => self.set_path(interface, path),
+    fn handle_signal(&mut self, now: Instant, signal: &Signal) {
+        match *signal {
+            Signal::Link(interface, event) => match event {
+                LinkEvent::Up => self.link_up(now, interface),
+                LinkEvent::GoingDown => self.link_going_down(now, interface),
+                LinkEvent::Rollback => self.link_rollback(now, interface),
+                LinkEvent::Down => self.link_down(now, interface),
+                LinkEvent::HandoverImminent => self.prefer(now, interface),
+                _ => {}
+            },
+            Signal::HandoverForeseen(interface) => self.prepare_handover(now, interface),
+            Signal::NewPath(interface, path) => self.set_path(interface, path),
             _ => {}
         }
     }
@@ -206,12 +204,12 @@ impl Layer for MobileNode {
         self.poll_transmit().map(Step::from)
     }
 
-    fn poll_news(&mut self) -> Option<News> {
+    fn poll_signal(&mut self) -> Option<Signal> {
         self.take_events_apart();
-        self.told.poll_news()
+        self.told.poll_signal()
     }
 
-    fn poll_event(&mut self) -> Option<Signal> {
+    fn poll_event(&mut self) -> Option<Wording> {
         self.take_events_apart();
         self.told.poll_words()
     }
@@ -241,12 +239,12 @@ impl MobileNode {
     fn take_events_apart(&mut self) {
         while let Some(event) = MobileNode::poll_event(self) {
             let news = match event {
-                MobileEvent::UpdateSent { to, .. } => Some(News::BindingSent(to.into())),
+                MobileEvent::UpdateSent { to, .. } => Some(Signal::BindingSent(to.into())),
                 MobileEvent::Registered(care_of) => {
-                    self.interface_with(care_of).map(News::Registered)
+                    self.interface_with(care_of).map(Signal::Registered)
                 }
-                MobileEvent::Deregistered => Some(News::Deregistered),
-                MobileEvent::HandoverService(_) => Some(News::HandoverPrepared),
+                MobileEvent::Deregistered => Some(Signal::Deregistered),
+                MobileEvent::HandoverService(_) => Some(Signal::HandoverPrepared),
                 _ => None,
             };
             self.told.add(news, words::of_mobile(&event));
@@ -271,9 +269,9 @@ impl Layer for Correspondent {
         self.poll_transmit().map(Step::Forward)
     }
 
-    fn poll_news(&mut self) -> Option<News> {
+    fn poll_signal(&mut self) -> Option<Signal> {
         let (home_address, moved) = self.poll_moved()?;
-        Some(News::PeerMoved(home_address.into(), moved))
+        Some(Signal::PeerMoved(home_address.into(), moved))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

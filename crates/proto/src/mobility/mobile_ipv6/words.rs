@@ -4,10 +4,10 @@ use super::{HomeAgentEvent, MobileEvent};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::handover_service::HandoverServiceEvent;
 use crate::mobility::network_access::AccessEvent;
-use crate::packet::Signal;
+use crate::packet::Wording;
 
 /// Describes an event; `None` for a sent update, since the message is a signal of its own.
-pub(super) fn of_mobile(event: &MobileEvent) -> Option<Signal> {
+pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
     let (name, details) = match event {
         MobileEvent::Attached(Attachment::None) => ("Detached", String::new()),
         MobileEvent::Attached(Attachment::Home) => ("Attached", "at home".to_owned()),
@@ -40,11 +40,11 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Signal> {
             ("Handover Not Prepared", String::new())
         }
     };
-    Some(Signal::new(name, details))
+    Some(Wording::new(name, details))
 }
 
 /// Describes an event.
-pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
+pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Wording {
     match event {
         HomeAgentEvent::Updated {
             home_address,
@@ -58,10 +58,10 @@ pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
                 (true, true) => "Buffering",
             };
             let details = format!("home address {home_address}, care-of address {care_of}");
-            Signal::new(name, details)
+            Wording::new(name, details)
         }
         HomeAgentEvent::Expired { home_address } => {
-            Signal::new("Binding Expired", format!("home address {home_address}"))
+            Wording::new("Binding Expired", format!("home address {home_address}"))
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::{CellConfig, Message, MessageKind};
 use crate::link::cells::{CellId, Direction};
-use baton_proto::packet::Signal;
+use baton_proto::packet::Wording;
 
 impl Message {
     /// Describes the message in a network with these cells; and which way it goes, or `None` if nobody hears it.
-    pub fn words(&self, cells: &[CellConfig]) -> (Option<Direction>, Signal) {
+    pub fn words(&self, cells: &[CellConfig]) -> (Option<Direction>, Wording) {
         use Direction::{Forward, Return};
         let name = |cell: CellId| cells[usize::from(cell.0)].name.as_str();
         let (direction, name, details) = match self.kind {
@@ -27,6 +27,6 @@ impl Message {
             MessageKind::SynchronisationPoll => (Some(Forward), "SYNC_POLL", String::new()),
             MessageKind::Collision => (None, "Collision", String::new()),
         };
-        (direction, Signal::new(name, details))
+        (direction, Wording::new(name, details))
     }
 }

@@ -196,7 +196,7 @@ impl World {
         let node = self.mobiles[number].node.0;
         match signal {
             Signal::Announced => self.note_announcement(number),
-            Signal::Prepare(_) => self.pump(node),
+            Signal::HandoverForeseen(_) => self.pump(node),
             Signal::Begun(begun) => self.begin_record(number, begun),
             Signal::Attached(interface) => {
                 let link = interface.map(|interface| self.link_at(node, interface));
@@ -224,6 +224,8 @@ impl World {
                 self.complete_last_record(number, link);
                 self.pump(node);
             }
+            // An attachment gives no others.
+            _ => {}
         }
     }
 

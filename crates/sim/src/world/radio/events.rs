@@ -50,7 +50,7 @@ impl World {
         };
         let [_, (node, interface)] = self.wires.ends(link);
         let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
-        let signal = packet::Signal::new(event.event.name(), details);
+        let signal = packet::Wording::new(event.event.name(), details);
         self.record_link(node, link, signal);
         let measured = Measurement::ReceivedPower(interface, Some(received_dbm));
         self.nodes[node].host.handle_measurement(measured);

@@ -154,8 +154,10 @@ proptest! {
             }
             match step {
                 Step::Hear(place, event) => mobile.handle_link(at(now), InterfaceId(place), event),
-                Step::Registered(place) => mobile.handle_registered(InterfaceId(place)),
-                Step::Prepared => mobile.handle_prepared(at(now)),
+                Step::Registered(place) => {
+                    mobile.handle_signal(at(now), &Signal::Registered(InterfaceId(place)));
+                }
+                Step::Prepared => mobile.handle_signal(at(now), &Signal::HandoverPrepared),
                 Step::Request(to, handover) => {
                     let _ = mobile.request(at(now), to.map(InterfaceId), handover);
                 }

@@ -96,13 +96,15 @@ impl Timeline {
 
     fn registered(&mut self, milliseconds: u64, interface: usize) {
         self.run_until(milliseconds);
-        self.mobile.handle_registered(InterfaceId(interface));
+        let registered = Signal::Registered(InterfaceId(interface));
+        self.mobile.handle_signal(at(milliseconds), &registered);
         self.take_outputs();
     }
 
     fn prepared(&mut self, milliseconds: u64) {
         self.run_until(milliseconds);
-        self.mobile.handle_prepared(at(milliseconds));
+        self.mobile
+            .handle_signal(at(milliseconds), &Signal::HandoverPrepared);
         self.take_outputs();
     }
 
@@ -170,7 +172,7 @@ fn words(output: Output) -> String {
         },
         Output::Signal(signal) => match signal {
             Signal::Announced => "announced".to_owned(),
-            Signal::Prepare(interface) => format!("prepare {}", interface.0),
+            Signal::HandoverForeseen(interface) => format!("prepare {}", interface.0),
             Signal::Begun(begun) => format!(
                 "begun {} {} to {} at {}",
                 begun.kind.name(),
@@ -183,6 +185,7 @@ fn words(output: Output) -> String {
             Signal::InUse(interface, event) => format!("transports: {} {event:?}", interface.0),
             Signal::Link(interface, event) => format!("protocol: {} {event:?}", interface.0),
             Signal::Complete(interface) => format!("complete {}", number(interface)),
+            other => panic!("{other:?} is a layer's"),
         },
     }
 }

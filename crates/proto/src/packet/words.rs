@@ -5,9 +5,9 @@ use super::{Body, IpHeader, Packet, Payload};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::{Words, datagram_words};
 
-/// A signal as text.
+/// Words of a signal, for a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signal {
+pub struct Wording {
     /// Name, as in the standard.
     pub name: &'static str,
     /// Main values, separated by commas; may be empty.
@@ -16,10 +16,10 @@ pub struct Signal {
     pub tunnelled: bool,
 }
 
-impl Signal {
+impl Wording {
     /// Creates a signal outside tunnels.
-    pub const fn new(name: &'static str, details: String) -> Signal {
-        Signal {
+    pub const fn new(name: &'static str, details: String) -> Wording {
+        Wording {
             name,
             details,
             tunnelled: false,
@@ -30,10 +30,10 @@ impl Signal {
 impl Packet {
     /// Describes the signalling message in the packet, tunnelled or not; `None` for other packets, including echoes,
     /// ICMP errors and packets that are not typed.
-    pub fn signal(&self) -> Option<Signal> {
+    pub fn signal(&self) -> Option<Wording> {
         if let Body::Tunnel(inner) = &self.body {
             let tunnelled = true;
-            return inner.signal().map(|signal| Signal {
+            return inner.signal().map(|signal| Wording {
                 tunnelled,
                 ..signal
             });
@@ -43,7 +43,7 @@ impl Packet {
             Body::Extended(extended) => of_body(&extended.body, &ip, &self.ip)?,
             body => of_body(body, &ip, &self.ip)?,
         };
-        Some(Signal::new(name, details))
+        Some(Wording::new(name, details))
     }
 }
 
