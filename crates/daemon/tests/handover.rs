@@ -10,8 +10,8 @@ use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::host::{Host, HostEvent, SocketId};
 use baton_proto::interface::InterfaceId;
-use baton_proto::mobility::attachment::{Attachment, Signal};
-use baton_proto::packet::pattern_byte;
+use baton_proto::mobility::attachment::Signal;
+use baton_proto::packet::{Signal as Words, pattern_byte};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Endpoint, Event};
 use baton_proto::time::{Duration, Instant};
@@ -102,6 +102,15 @@ struct Client<'a> {
     longest: Duration,
 }
 
+/// The interface whose care-of address is registered, if that is what the mobile node says.
+fn registered_at(signal: &Words) -> Option<InterfaceId> {
+    let places = [(WIFI, "2001:db8:1::a"), (CELLULAR, "2001:db8:2::a")];
+    let mut places = places.into_iter();
+    let is_here = |(_, address): &(_, &str)| signal.details.ends_with(address);
+    let found = places.find(is_here).filter(|_| signal.name == "Registered");
+    found.map(|(interface, _)| interface)
+}
+
 impl Client<'_> {
     fn read(&mut self, now: Instant, host: &mut Host, socket: SocketId) {
         let connection = host.connection_mut(socket).unwrap();
@@ -137,8 +146,10 @@ impl Client<'_> {
 impl Owner for Client<'_> {
     fn handle_event(&mut self, now: Instant, host: &mut Host, event: HostEvent) {
         match event {
-            HostEvent::Layer(signal) if signal.name == "Registered" => {
-                let interface = host.attachment().and_then(Attachment::attached).unwrap();
+            HostEvent::Layer(signal) => {
+                let Some(interface) = registered_at(&signal) else {
+                    return;
+                };
                 if self.socket.is_none() {
                     let address = SERVER.parse().unwrap();
                     let remote = Endpoint {
@@ -159,7 +170,6 @@ impl Owner for Client<'_> {
                 Event::Reset | Event::Refused | Event::TimedOut => panic!("{event:?}"),
                 Event::Connected | Event::Writable | Event::Closed => {}
             },
-            HostEvent::Layer(_) => {}
             other => panic!("{other:?}"),
         }
     }
