@@ -79,7 +79,7 @@ pub struct MobileNodeConfig {
     pub security_parameter_index: SecurityParameterIndex,
     /// The secret that it shares with its home agent.
     pub key: Secret,
-    /// How long its bindings shall hold.
+    /// The lifetime that it asks for its bindings.
     #[serde(default)]
     pub lifetime: Lifetime,
     /// True if it asks on a link whether somebody has its care-of address, before it uses that.

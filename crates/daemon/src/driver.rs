@@ -121,7 +121,7 @@ impl Driver {
     /// time; then does what there is to do.
     ///
     /// # Errors
-    /// Those of route netlink and of the wait. A device that fails is down from then on.
+    /// Errors of route netlink and of the wait. A device that fails is down from then on.
     pub fn turn(
         &mut self,
         owner: &mut impl Owner,

@@ -42,7 +42,7 @@ pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>
 /// them.
 ///
 /// # Errors
-/// Those of `random`.
+/// Errors of `random`.
 pub fn host(
     config: &Config,
     interfaces: &[(&str, u32)],
@@ -109,7 +109,7 @@ fn addresses(config: &Config) -> Vec<Ipv6Addr> {
         .collect()
 }
 
-/// A mobile's attachment: its access links are the node's first interfaces, the preferred one before the others.
+/// Makes a mobile's attachment: its access links are the node's first interfaces, the preferred one before the others.
 fn attachment(config: &FailbackConfig) -> Attachment {
     let interfaces: Vec<InterfaceId> = (0..config.prefer.len()).map(InterfaceId).collect();
     let access = interfaces.iter().map(|&id| AccessInterface {

@@ -47,7 +47,7 @@ impl Port {
     /// Opens the device of an interface in the calling thread's network namespace. A TUN device is made and switched on.
     ///
     /// # Errors
-    /// What could not be done, what the kernel said, and what helps.
+    /// The thing that could not be done, the words of the kernel, and what helps.
     pub fn open(
         (name, config): (&str, &InterfaceConfig),
         kernel: &mut RouteSocket,
@@ -105,7 +105,7 @@ impl Port {
     /// Reads the next packet that has come, its length in `buffer`; `None` if none waits.
     ///
     /// # Errors
-    /// Those of the kernel: the device is gone.
+    /// Errors of the kernel: the device is gone.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match &self.device {
             Device::Tun(tun) => tun.receive(buffer),
@@ -126,7 +126,7 @@ impl Port {
     /// of a packet socket, since this was asked last.
     ///
     /// # Errors
-    /// Those of the kernel, such as for a device that is gone.
+    /// Errors of the kernel, such as for a device that is gone.
     pub fn dropped_unread(&self, kernel: &mut RouteSocket) -> io::Result<u64> {
         match &self.device {
             Device::Tun(_) => Ok(kernel.counters(self.index)?.dropped_outgoing),

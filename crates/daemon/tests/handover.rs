@@ -97,7 +97,7 @@ struct Client<'a> {
     socket: Option<SocketId>,
     received: u64,
     reported: u64,
-    /// When data came last, and the longest time without any.
+    /// The time at which data came last, and the longest time without any.
     last: Instant,
     longest: Duration,
 }

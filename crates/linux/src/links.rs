@@ -32,7 +32,7 @@ pub enum LinkChange {
 pub struct LinkMonitor {
     socket: Socket,
     known: BTreeSet<InterfaceIndex>,
-    /// Those of the list that is being read.
+    /// The interfaces of the list that is being read.
     listed: Option<BTreeSet<InterfaceIndex>>,
     /// True if changes were missed after the list was begun.
     stale: bool,
@@ -45,7 +45,7 @@ impl LinkMonitor {
     /// Begins to watch the calling thread's network namespace.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn open() -> io::Result<LinkMonitor> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -67,7 +67,7 @@ impl LinkMonitor {
     /// Returns the next change; `None` if there is none as yet.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn poll(&mut self) -> io::Result<Option<LinkChange>> {
         loop {
             if let Some(change) = self.changes.pop_front() {

@@ -42,7 +42,7 @@ impl RouteSocket {
     /// Opens a socket in the calling thread's network namespace.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn open() -> io::Result<RouteSocket> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -56,7 +56,7 @@ impl RouteSocket {
     /// Switches an interface on or off.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_up(&mut self, interface: InterfaceIndex, up: bool) -> io::Result<()> {
         self.change_link(interface, Some(up), Vec::new())
     }
@@ -64,7 +64,7 @@ impl RouteSocket {
     /// Sets an interface's largest packet, in bytes.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_mtu(&mut self, interface: InterfaceIndex, mtu: u32) -> io::Result<()> {
         self.change_link(interface, None, vec![LinkAttribute::Mtu(mtu)])
     }
@@ -72,7 +72,7 @@ impl RouteSocket {
     /// Sets how many packets may wait for whoever reads the device.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_queue_length(&mut self, interface: InterfaceIndex, packets: u32) -> io::Result<()> {
         let attributes = vec![LinkAttribute::TxQueueLen(packets)];
         self.change_link(interface, None, attributes)
@@ -102,7 +102,7 @@ impl RouteSocket {
     /// nobody else can have it here, so duplicates are not looked for.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn add_address(&mut self, interface: InterfaceIndex, address: IpAddr) -> io::Result<()> {
         let mut message = address_message(interface, address);
         if address.is_ipv6() {
@@ -117,7 +117,7 @@ impl RouteSocket {
     /// Takes an address from an interface.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn delete_address(&mut self, interface: InterfaceIndex, address: IpAddr) -> io::Result<()> {
         let message = address_message(interface, address);
         self.request(RouteNetlinkMessage::DelAddress(message), 0)
@@ -127,7 +127,7 @@ impl RouteSocket {
     /// an address.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_default_route(
         &mut self,
         interface: InterfaceIndex,
@@ -163,7 +163,7 @@ impl RouteSocket {
     /// Describes the interface with a name.
     ///
     /// # Errors
-    /// Those of the kernel: without such an interface ENODEV.
+    /// Errors of the kernel: without such an interface ENODEV.
     pub fn link(&mut self, name: &str) -> io::Result<Link> {
         let mut message = LinkMessage::default();
         message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
@@ -179,7 +179,7 @@ impl RouteSocket {
     /// Returns what an interface has dropped.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn counters(&mut self, interface: InterfaceIndex) -> io::Result<InterfaceCounters> {
         let mut message = LinkMessage::default();
         message.header.index = interface;

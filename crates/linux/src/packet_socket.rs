@@ -54,7 +54,7 @@ impl PacketSocket {
     /// Reads the next packet that has arrived by the device, its length in `buffer`; `None` if none waits.
     ///
     /// # Errors
-    /// Those of the kernel, but for that of a device that has been switched off.
+    /// Errors of the kernel, but for that of a device that has been switched off.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let read = match nix::unistd::read(&self.socket, buffer) {
             // The device was off since the last call; packets may wait all the same.
@@ -71,7 +71,7 @@ impl PacketSocket {
     /// Sends an IP packet by the device; returns false if the device is switched off or its queue is full.
     ///
     /// # Errors
-    /// Those of the kernel, but for these.
+    /// Errors of the kernel, but for these.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         let sent = match self.try_send(packet) {
             // It may be that the device was off since the last call, of which the kernel tells once.
@@ -107,7 +107,7 @@ impl PacketSocket {
     /// Returns the number of packets that found the socket's buffer full since this was asked last.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn take_dropped(&self) -> io::Result<u64> {
         // SAFETY: all-zero is a valid tpacket_stats, two integers.
         let mut statistics: libc::tpacket_stats = unsafe { core::mem::zeroed() };
@@ -132,7 +132,7 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// The address of a protocol at a device without link-layer addresses.
+/// Returns the address of a protocol at a device without link-layer addresses.
 fn link_address(index: InterfaceIndex, protocol: libc::c_int) -> libc::sockaddr_ll {
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as libc::c_ushort,

@@ -20,7 +20,7 @@ impl Signals {
     /// Lets these signals only wait here from now on. Call it before other threads are started, which inherit it.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn take() -> nix::Result<Signals> {
         let mut wanted = SigSet::empty();
         wanted.add(Signal::SIGINT);
@@ -54,7 +54,7 @@ impl Waker {
     /// Makes a waker.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn new() -> nix::Result<Waker> {
         let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
         Ok(Waker {
@@ -83,7 +83,7 @@ impl AsFd for Waker {
 /// ones are. One that is not open counts as readable (POLLNVAL): reading it names the error.
 ///
 /// # Errors
-/// Those of the kernel: no memory, more descriptors than the process may have, or a time that is no `timespec`.
+/// Errors of the kernel: no memory, more descriptors than the process may have, or a time that is no `timespec`.
 pub fn wait_readable(descriptors: &[BorrowedFd<'_>], most: Duration) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'_>> = descriptors
         .iter()

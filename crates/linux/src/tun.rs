@@ -53,10 +53,10 @@ impl Tun {
         Ok(Tun { device })
     }
 
-    /// The next packet that the kernel has sent, its length in `buffer`; `None` if none waits.
+    /// Reads the next packet that the kernel has sent, its length in `buffer`; `None` if none waits.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match read(&self.device, buffer) {
             Ok(length) => Ok(Some(length)),
@@ -65,11 +65,11 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the kernel; returns whether it was taken: an interface that is switched off takes none, nor one that has
+    /// Hands a packet to the kernel; returns true if it was taken: an interface that is switched off takes none, nor one that has
     /// no room.
     ///
     /// # Errors
-    /// Those of the kernel, apart from these.
+    /// Errors of the kernel, apart from these.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         match write(&self.device, packet) {
             Ok(_) => Ok(true),
@@ -85,7 +85,7 @@ impl AsFd for Tun {
     }
 }
 
-/// A link's name as an interface's: at most 15 bytes, none of which the kernel forbids, and other than `taken`.
+/// Makes an interface's name of a link's: at most 15 bytes, none of which the kernel forbids, and other than `taken`.
 pub fn interface_name(link: &str, taken: &[String]) -> String {
     let mut name: String = link
         .chars()

@@ -1,4 +1,4 @@
-//! What configurations say, and what is said of wrong ones.
+//! Configurations as they are read, and the errors of wrong ones.
 
 use super::*;
 use baton_proto::time::Duration;

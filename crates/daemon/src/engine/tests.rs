@@ -223,7 +223,7 @@ impl Bench {
         }
     }
 
-    /// What the mobile has said up to a time, in milliseconds, since this was asked last.
+    /// Returns what the mobile has said up to a time, in milliseconds, since this was asked last.
     fn said(&mut self, until: u64) -> Vec<(u64, String)> {
         self.run(Instant::from_millis(until));
         core::mem::take(&mut self.sides[0].log.said)
