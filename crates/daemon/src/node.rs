@@ -10,7 +10,7 @@ use baton_proto::host::Host;
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{
-    ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+    ConfigurationSettings, ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
 };
 use baton_proto::mobility::attachment::{
     AccessInterface, Attachment, Policy, Preference, Settings as AttachmentSettings,
@@ -19,13 +19,14 @@ use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv6::{
-    AccessRouter, AccessRouters, AdvertisingSettings, HomeAgent, HomeAgentSettings, MobileNode,
-    MobileSettings, RouterRegistration, SharedKey, Strategy, Subscriber,
+    AccessRouter, AccessRouters, AdvertisingSettings, FleetSettings, HomeAgent, HomeAgentSettings,
+    MobileNode, MobileSettings, RouterRegistration, SharedKey, Strategy, Subscriber,
 };
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use std::io;
+use std::sync::Arc;
 
 /// Opens the devices of a node, in the order of its interfaces.
 ///
@@ -119,7 +120,7 @@ fn attachment(config: &FailbackConfig) -> Attachment {
     });
     Attachment::new(AttachmentSettings {
         interfaces: access.collect(),
-        policy: Policy::Preference(Preference::new(config.times(), interfaces)),
+        policy: Policy::Preference(Box::new(Preference::new(config.times(), interfaces))),
         registers: true,
         asks_point_of_service: false,
         detaches_old: false,
@@ -130,29 +131,33 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     let prefixes = prefixes(&config.networks);
     MobileSettings {
         home_address: config.home_address.0,
-        home_prefix: config.home_prefix.0,
-        home_agent: config.home_agent.0,
-        lifetime: config.lifetime.0,
         key: Some(shared_key(config.security_parameter_index, config.key)),
         router: (!prefixes.is_empty()).then_some(RouterRegistration {
             prefixes,
             explicit: true,
         }),
         interface_identifier: config.home_address.0.to_bits() as u64,
-        detection: match config.duplicate_address_detection {
-            true => DuplicateAddressDetection::STANDARD,
-            false => DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
-        },
-        configuration_times: ConfigurationTimes::default(),
-        binding_times: BindingTimes::default(),
         access: None,
         handover_service: None,
-        buffering: None,
-        tells_routers: false,
-        has_group: false,
-        optimizes_routes: false,
-        path_mtu,
-        clamp_segment_size: true,
+        fleet: Arc::new(FleetSettings {
+            home_agent: config.home_agent.0,
+            lifetime: config.lifetime.0,
+            configuration: Arc::new(ConfigurationSettings {
+                detection: match config.duplicate_address_detection {
+                    true => DuplicateAddressDetection::STANDARD,
+                    false => DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
+                },
+                times: ConfigurationTimes::default(),
+                home_prefix: Some(config.home_prefix.0),
+            }),
+            binding_times: BindingTimes::default(),
+            buffering: None,
+            tells_routers: false,
+            has_group: false,
+            optimizes_routes: false,
+            path_mtu,
+            clamp_segment_size: true,
+        }),
     }
 }
 

@@ -11,7 +11,7 @@ use baton_linux::netlink::RouteSocket;
 use baton_proto::host::{Host, HostEvent, SocketId};
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::Signal;
-use baton_proto::packet::{Signal as Words, pattern_byte};
+use baton_proto::packet::{Wording, pattern_byte};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Endpoint, Event};
 use baton_proto::time::{Duration, Instant};
@@ -103,7 +103,7 @@ struct Client<'a> {
 }
 
 /// The interface whose care-of address is registered, if that is what the mobile node says.
-fn registered_at(signal: &Words) -> Option<InterfaceId> {
+fn registered_at(signal: &Wording) -> Option<InterfaceId> {
     let places = [(WIFI, "2001:db8:1::a"), (CELLULAR, "2001:db8:2::a")];
     let mut places = places.into_iter();
     let is_here = |(_, address): &(_, &str)| signal.details.ends_with(address);

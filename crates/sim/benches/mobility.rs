@@ -14,13 +14,14 @@ mod measured;
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::address_configuration::{
-    ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
+    ConfigurationSettings, ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+    icao_interface_identifier,
 };
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
-    AccessRouter, AdvertisingSettings, BufferingRequest, HomeAgent, HomeAgentEvent,
+    AccessRouter, AdvertisingSettings, BufferingRequest, FleetSettings, HomeAgent, HomeAgentEvent,
     HomeAgentSettings, MobileEvent, MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
 };
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
@@ -604,26 +605,30 @@ fn mobile_settings(number: u32) -> MobileSettings {
     let interface_identifier = icao_interface_identifier(HOME_IDENTIFIERS + number);
     MobileSettings {
         home_address: home_address(number),
-        home_prefix: prefix(HOME_AGENT),
-        home_agent: Ipv6Addr::from_bits(HOME_AGENT),
-        lifetime: BindingLifetime::at_most(600),
         key: Some(SharedKey {
             security_parameter_index: 256 + number,
             key: [number as u8; 20],
         }),
         router: None,
         interface_identifier,
-        detection: DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress),
-        configuration_times: ConfigurationTimes::default(),
-        binding_times: BindingTimes::default(),
         access: None,
         handover_service: None,
-        buffering: Some(BufferingRequest::STUDY_D),
-        tells_routers: false,
-        has_group: false,
-        optimizes_routes: false,
-        path_mtu: 1500,
-        clamp_segment_size: false,
+        fleet: Arc::new(FleetSettings {
+            home_agent: Ipv6Addr::from_bits(HOME_AGENT),
+            lifetime: BindingLifetime::at_most(600),
+            configuration: Arc::new(ConfigurationSettings {
+                detection: DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress),
+                times: ConfigurationTimes::default(),
+                home_prefix: Some(prefix(HOME_AGENT)),
+            }),
+            binding_times: BindingTimes::default(),
+            buffering: Some(BufferingRequest::STUDY_D),
+            tells_routers: false,
+            has_group: false,
+            optimizes_routes: false,
+            path_mtu: 1500,
+            clamp_segment_size: false,
+        }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a fleet of aircraft behind mobile routers costs: `fleet AIRCRAFT CELLS SECONDS [mobile-ipv6]` prints the processor time
-//! to set it up and to run it, and the memory of each aircraft.
+//! to set it up and to run it, and the memory of each aircraft: each written on its own, without and with a flow; and all
+//! written at once, with `count`.
 
 #[path = "../tests/counting/mod.rs"]
 mod counting;
@@ -14,7 +15,16 @@ use measured::processor_seconds;
 use std::fmt::Write;
 use std::path::Path;
 
-fn text(aircraft: usize, cells: usize, seconds: u64, protocol: &str, flows: bool) -> String {
+/// How a fleet is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Each,
+    EachWithFlow,
+    Count,
+}
+
+/// What is there without aircraft.
+fn ground(cells: usize, seconds: u64) -> String {
     let mut text = format!(
         "name = \"fleet\"\nduration = \"{seconds} s\"\nrecord = {{ series = false, packets = false }}\n\
          [links.radio]\nkind = \"ldacs1\"\nuser_rate = \"300 kbit/s\"\n"
@@ -31,6 +41,25 @@ fn text(aircraft: usize, cells: usize, seconds: u64, protocol: &str, flows: bool
     text += "[links.home]\nbetween = [\"home\", \"backbone\"]\nkind = \"wired\"\n\
              [links.airline]\nbetween = [\"operations\", \"backbone\"]\nkind = \"wired\"\n\
              [home_agents.home]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n";
+    text
+}
+
+/// Aircraft at one place.
+fn counted(aircraft: usize, protocol: &str) -> String {
+    let mut text = format!(
+        "[mobiles.a]\ncount = {aircraft}\ntimetable = [{{ at = \"0 s\", attach = \"radio\" }}]\n\
+         track = {{ position = {{ latitude = 50.5, longitude = 0.0, altitude = \"10 km\" }} }}\n\
+         [mobiles.a.mobility]\nprotocol = \"{protocol}\"\nhome_agent = \"home\"\nduplicate_address_detection = \"unique-prefix\"\n"
+    );
+    if protocol == "nemo" {
+        text += "network_prefix = \"2001:db8:2::/64\"\n[links.cabin]\nbetween = [\"a\", \"seat\"]\nkind = \"wired\"\n";
+    }
+    text
+}
+
+/// Aircraft at places of their own.
+fn written(aircraft: usize, cells: usize, protocol: &str, flows: bool) -> String {
+    let mut text = String::new();
     for n in 0..aircraft {
         let longitude = (n * 37 % 1000) as f64 / 1000.0 * ((cells - 1) as f64 * 4.0);
         write!(
@@ -77,8 +106,12 @@ fn main() {
     };
     let protocol = arguments.get(3).map_or("nemo", String::as_str);
     let end = Instant::from_secs(seconds as u64);
-    for flows in [false, true] {
-        let text = text(aircraft, cells, seconds as u64, protocol, flows);
+    for form in [Form::Each, Form::EachWithFlow, Form::Count] {
+        let flying = match form {
+            Form::Count => counted(aircraft, protocol),
+            _ => written(aircraft, cells, protocol, form == Form::EachWithFlow),
+        };
+        let text = ground(cells, seconds as u64) + &flying;
         let (begun, before) = (processor_seconds(), counting::live_bytes());
         let each = || (counting::live_bytes() - before) / aircraft as i64;
         let loaded = scenario::parse(&text, "fleet", Path::new("."), &[]);
@@ -89,7 +122,7 @@ fn main() {
         let ran = (processor_seconds() - begun - set_up.0, each());
         run.finish(None).expect("no file");
         println!(
-            "{aircraft} aircraft, {cells} cells, {protocol}, flows {flows}: set up in {:.2} s, {} B each; ran in {:.2} s, {} B each",
+            "{aircraft} aircraft, {cells} cells, {protocol}, {form:?}: set up in {:.2} s, {} B each; ran in {:.2} s, {} B each",
             set_up.0, set_up.1, ran.0, ran.1
         );
     }

@@ -14,8 +14,12 @@ use crate::scenario::model::{Radio, Scenario};
 use crate::world::World;
 use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the layout of manifest and summary, which is raised when a reader of the old one would be wrong.
@@ -174,12 +178,37 @@ fn radio_names(radio: &Radio) -> RadioNames {
     }
 }
 
+/// A text that is not asked for before the end of a run. That of a fleet's scenario is a large part of what the fleet costs.
+struct DeflatedText(Vec<u8>);
+
+impl DeflatedText {
+    fn new(text: &str) -> DeflatedText {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let written = encoder.write_all(text.as_bytes());
+        let mut bytes = written
+            .and_then(|()| encoder.finish())
+            .expect("memory takes what is written");
+        bytes.shrink_to_fit();
+        DeflatedText(bytes)
+    }
+
+    fn inflate(&self) -> String {
+        let mut text = String::new();
+        DeflateDecoder::new(&self.0[..])
+            .read_to_string(&mut text)
+            .expect("what was deflated here");
+        text
+    }
+}
+
 /// A scenario under way.
 pub struct Run {
     world: World,
     end: Instant,
     folder: Option<ResultFolder>,
+    /// But for the scenario's text.
     manifest: Manifest,
+    text: DeflatedText,
     captures: Vec<String>,
     lost: LostRows,
 }
@@ -245,7 +274,7 @@ impl Run {
             seed: scenario.seed,
             complete: false,
             simulated_s: 0.0,
-            resolved,
+            resolved: String::new(),
             origin: options.origin.clone(),
             overrides: options.overrides.clone(),
             traces: traces.into_iter().collect(),
@@ -268,6 +297,7 @@ impl Run {
             end,
             folder,
             manifest,
+            text: DeflatedText::new(&resolved),
             captures: capture_files,
             lost,
         })
@@ -345,11 +375,13 @@ impl Run {
             end,
             folder,
             mut manifest,
+            text,
             captures,
             lost,
         } = self;
         let ended = live.ended || world.now() >= end;
         manifest.simulated_s = world.now().as_secs_f64();
+        manifest.resolved = text.inflate();
         let (mut summary, tables) = world.finish()?;
         manifest.complete = ended && lost.count() == 0;
         summary.wall_s = wall_seconds;

@@ -5,20 +5,21 @@ use baton_proto::host::Host;
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{
-    ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+    ConfigurationSettings, ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
 };
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
-    AccessRouter, AccessRouters, AdvertisingSettings, Correspondent, GroupMobile, HomeAgent,
-    HomeAgentSettings, MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
+    AccessRouter, AccessRouters, AdvertisingSettings, Correspondent, FleetSettings, GroupMobile,
+    HomeAgent, HomeAgentSettings, MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
 };
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 /// The interface identifier of the mobile.
 const IDENTIFIER: u64 = 0x40_0000;
@@ -71,23 +72,27 @@ fn host(address: Ipv6Addr, interfaces: usize) -> Host {
 fn mobile() -> Host {
     let settings = MobileSettings {
         home_address: HOME,
-        home_prefix: prefix(0),
-        home_agent: HOME_AGENT,
-        lifetime: lifetime(60),
         key: Some(KEY),
         router: None,
         interface_identifier: IDENTIFIER,
-        detection: DETECTION,
-        configuration_times: ConfigurationTimes::default(),
-        binding_times: BindingTimes::default(),
         access: None,
         handover_service: None,
-        buffering: None,
-        tells_routers: true,
-        has_group: true,
-        optimizes_routes: true,
-        path_mtu: 1500,
-        clamp_segment_size: false,
+        fleet: Arc::new(FleetSettings {
+            home_agent: HOME_AGENT,
+            lifetime: lifetime(60),
+            configuration: Arc::new(ConfigurationSettings {
+                detection: DETECTION,
+                times: ConfigurationTimes::default(),
+                home_prefix: Some(prefix(0)),
+            }),
+            binding_times: BindingTimes::default(),
+            buffering: None,
+            tells_routers: true,
+            has_group: true,
+            optimizes_routes: true,
+            path_mtu: 1500,
+            clamp_segment_size: false,
+        }),
     };
     let mut host = host(HOME, 3);
     host.routes_mut()

@@ -10,7 +10,7 @@ use core::net::{IpAddr, Ipv4Addr};
 impl Host {
     /// The first hop is this host's own: it tells its transports what a router would tell them.
     pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
-        self.unsent.extend(Unsent::of(&packet));
+        self.given_up().unsent.extend(Unsent::of(&packet));
         // A gateway's layer knows its own packets without what leads them to a mobile.
         let (whole, packet) = match self.inspects() {
             true => (packet.wire_length(), packet.into_transport()),
@@ -76,7 +76,7 @@ impl Host {
         let source = self.address_towards(packet.ip.source)?;
         let error = Body::Icmp(IcmpMessage::Error { kind, quoted });
         Some(
-            self.origin
+            self.origin()
                 .packet((source, packet.ip.source), error, packet.flow),
         )
     }

@@ -25,9 +25,13 @@ impl<T> Few<T> {
     pub fn push(&mut self, element: T) {
         if self.first.is_none() {
             self.first = Some(element);
-        } else {
-            self.others.push(element);
+            return;
         }
+        if self.others.is_empty() {
+            // A second is mostly the last.
+            self.others.reserve_exact(1);
+        }
+        self.others.push(element);
     }
 
     /// How many there are.
@@ -83,14 +87,18 @@ impl<T> IndexMut<usize> for Few<T> {
 #[derive(Clone, Debug)]
 pub(super) struct FewQueued<T> {
     head: Option<T>,
-    others: VecDeque<T>,
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have never held two, and so pay for a pointer only"
+    )]
+    others: Option<Box<VecDeque<T>>>,
 }
 
 impl<T> Default for FewQueued<T> {
     fn default() -> Self {
         FewQueued {
             head: None,
-            others: VecDeque::new(),
+            others: None,
         }
     }
 }
@@ -106,22 +114,22 @@ impl<T: Copy> FewQueued<T> {
         if self.head.is_none() {
             self.head = Some(element);
         } else {
-            self.others.push_back(element);
+            self.others.get_or_insert_default().push_back(element);
         }
     }
 
     #[inline]
     pub fn push_front(&mut self, element: T) {
         if let Some(head) = self.head.replace(element) {
-            self.others.push_front(head);
+            self.others.get_or_insert_default().push_front(head);
         }
     }
 
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let head = self.head.take();
-        if !self.others.is_empty() {
-            self.head = self.others.pop_front();
+        if let Some(others) = &mut self.others {
+            self.head = others.pop_front();
         }
         head
     }

@@ -8,6 +8,7 @@ use super::links::Links;
 use super::origin::Origin;
 use super::{Discarded, RouteTable, mtu_towards};
 use crate::crosslayer::Signal;
+use crate::host::burst::Burst;
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters, StatusInterests, TransmitStatus};
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
 use crate::packet::{IpHeader, Packet, Wording};
@@ -17,7 +18,6 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
-use std::collections::VecDeque;
 
 /// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own
 /// from the last to the first; they hear of links and are polled from the first to the last.
@@ -124,7 +124,7 @@ pub struct Around<'a> {
     /// Where packets go.
     pub routes: &'a RouteTable,
     /// The maker of the node's own packets.
-    pub origin: &'a mut Origin,
+    pub origin: Origin<'a>,
     pub(super) interface_mtus: &'a Few<u32>,
     pub(super) links: &'a Links,
 }
@@ -172,8 +172,8 @@ pub enum Transmitted {
 /// Events of a layer, taken apart: signals to the other parts of the node, and words for a record.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    signals: VecDeque<Signal>,
-    words: VecDeque<Wording>,
+    signals: Burst<Signal>,
+    words: Burst<Wording>,
 }
 
 impl Told {

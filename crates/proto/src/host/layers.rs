@@ -31,6 +31,7 @@ impl Layers {
         let rank = layer.rank();
         self.inspect |= layer.inspects();
         let place = self.all.partition_point(|other| other.rank() <= rank);
+        self.all.reserve_exact(1);
         self.all.insert(place, Box::new(layer));
     }
 

@@ -8,7 +8,7 @@ use crate::time::Instant;
 
 /// States of a host's links, by interface.
 #[derive(Debug, Default)]
-pub(super) struct Links(Vec<LinkState>);
+pub(super) struct Links(Box<[LinkState]>);
 
 /// State of one link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,9 +30,12 @@ impl Links {
         self.0.get(interface.0).is_some_and(|link| link.is_down)
     }
 
-    fn note(&mut self, interface: InterfaceId, event: LinkEvent) {
-        if self.0.len() <= interface.0 {
-            self.0.resize(interface.0 + 1, LinkState::default());
+    /// Notes an event at one of `count` interfaces.
+    fn note(&mut self, interface: InterfaceId, count: usize, event: LinkEvent) {
+        if self.0.len() < count {
+            let mut all = core::mem::take(&mut self.0).into_vec();
+            all.resize(count, LinkState::default());
+            self.0 = all.into();
         }
         let link = &mut self.0[interface.0];
         match event {
@@ -55,11 +58,12 @@ impl Host {
     /// Takes in what a medium says of the link at one of this host's interfaces; then drain the polls. At a mobile's access
     /// links it is for the attachment to say what its other parts hear of it.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        let count = self.interface_mtus.len();
         if let Some(mtu) = self.interface_mtus.get_mut(interface.0) {
             if let LinkEvent::Parameters(parameters) = event {
                 *mtu = parameters.mtu;
             }
-            self.links.note(interface, event);
+            self.links.note(interface, count, event);
         }
         if let Some(layers) = &mut self.agents {
             layers.handle_medium(interface, event);

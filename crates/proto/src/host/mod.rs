@@ -13,10 +13,12 @@
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
+mod addresses;
 mod aerotp;
 mod attachment;
 mod backpressure;
 mod bad_state;
+pub(crate) mod burst;
 mod errors;
 mod few;
 pub mod layer;
@@ -35,6 +37,7 @@ pub use backpressure::Backpressure;
 pub use bad_state::{BadStateNotifier, Conversation};
 pub use few::Few;
 pub use layers::Layers;
+use origin::CodePoints;
 pub use origin::Origin;
 pub use routes::{Places, RouteTable};
 pub use sockets::SocketId;
@@ -47,13 +50,14 @@ use crate::packet::{FlowId, IpHeader, Packet, Payload, Wording};
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
+use addresses::Addresses;
 use aerotp::AerotpSockets;
 use attachment::HostAttachment;
 use core::net::IpAddr;
 use layer::{Around, Counters, Layer, Neighbor, Rank};
 use links::Links;
 use sockets::Sockets;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Initial hop limit of packets (RFC 1700's recommended default of 64).
 const HOP_LIMIT: u8 = 64;
@@ -201,35 +205,38 @@ impl Unsent {
     }
 }
 
-/// More further addresses than this are not searched one after the other.
-const MOST_SEARCHED: usize = 8;
+/// Packets that a host gave up.
+#[derive(Debug, Default)]
+struct GivenUp {
+    discarded: Discarded,
+    /// Those that nobody has asked for yet.
+    unsent: Vec<Unsent>,
+}
 
 /// A host. What every packet asks for stands first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Host {
     address: IpAddr,
-    /// And the interface of each that belongs to one.
-    other_addresses: Vec<(IpAddr, Option<InterfaceId>)>,
-    /// The same by address, where there are many of them.
-    #[expect(
-        clippy::box_collection,
-        reason = "nearly all hosts have none, and so pay for a pointer only"
-    )]
-    by_address: Option<Box<BTreeMap<IpAddr, Option<InterfaceId>>>>,
+    /// True once a packet has come to a transport or an agent; cleared when asked.
+    accepted: bool,
+    /// True once a layer has learnt something of a packet that went on; cleared when asked.
+    stirred: bool,
+    identification: u16,
+    other_addresses: Addresses,
     interface_mtus: Few<u32>,
     routes: RouteTable,
     events: VecDeque<HostEvent>,
     outbox: VecDeque<Packet>,
     sockets: Sockets,
-    discarded: Discarded,
-    /// True once a packet has come to a transport or an agent; cleared when asked.
-    accepted: bool,
-    /// True once a layer has learnt something of a packet that went on; cleared when asked.
-    stirred: bool,
-    unsent: Vec<Unsent>,
+    /// Only where anything was.
+    given_up: Option<Box<GivenUp>>,
     agents: Option<Box<Layers>>,
-    origin: Origin,
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all hosts have none, and so pay for a pointer only"
+    )]
+    code_points: Option<Box<CodePoints>>,
     /// Only where AeroTP was spoken.
     aerotp: Option<Box<AerotpSockets>>,
     /// Only of a mobile.
@@ -242,19 +249,18 @@ impl Host {
     pub fn new(address: IpAddr, secret: [u8; 16]) -> Host {
         Host {
             address,
-            other_addresses: Vec::new(),
-            by_address: None,
+            other_addresses: Addresses::default(),
             interface_mtus: Few::default(),
             routes: RouteTable::default(),
             sockets: Sockets::new(secret),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
-            discarded: Discarded::default(),
+            given_up: None,
             accepted: false,
             stirred: false,
-            unsent: Vec::new(),
             agents: None,
-            origin: Origin::default(),
+            identification: 0,
+            code_points: None,
             aerotp: None,
             attachment: None,
             links: Links::default(),
@@ -269,34 +275,13 @@ impl Host {
     /// Gives this host a further address. To a destination of either version it speaks from its first address
     /// of that version.
     pub fn add_address(&mut self, address: IpAddr) {
-        self.add_other((address, None));
+        self.other_addresses.push(address, None);
     }
 
     /// Gives this host a further address, of an interface: what is sent from it leaves there, wherever it goes (RFC 1122,
     /// section 3.3.4.2, the strong model).
     pub fn add_interface_address(&mut self, address: IpAddr, interface: InterfaceId) {
-        self.add_other((address, Some(interface)));
-    }
-
-    fn add_other(&mut self, other: (IpAddr, Option<InterfaceId>)) {
-        self.other_addresses.push(other);
-        if let Some(known) = &mut self.by_address {
-            known.entry(other.0).or_insert(other.1);
-        } else if self.other_addresses.len() > MOST_SEARCHED {
-            // Of one that is there twice the first counts.
-            let all = self.other_addresses.iter().rev().copied();
-            self.by_address = Some(Box::new(all.collect()));
-        }
-    }
-
-    /// A further address, and the interface that it belongs to.
-    #[inline]
-    fn other(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
-        if let Some(known) = &self.by_address {
-            return known.get(&address).copied();
-        }
-        let mut others = self.other_addresses.iter();
-        others.find(|(other, _)| *other == address).map(|one| one.1)
+        self.other_addresses.push(address, Some(interface));
     }
 
     /// Whether an address is one of this host's.
@@ -306,18 +291,17 @@ impl Host {
 
     /// The interface to which an own address belongs, if it belongs to one.
     pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
-        self.other(address)?
+        self.other_addresses.get(address)?
     }
 
     /// All addresses of this host, the first one first.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
-        let others = self.other_addresses.iter().map(|&(address, _)| address);
-        core::iter::once(self.address).chain(others)
+        core::iter::once(self.address).chain(self.other_addresses.iter())
     }
 
     #[inline]
     fn is_own(&self, address: IpAddr) -> bool {
-        address == self.address || self.other(address).is_some()
+        address == self.address || self.other_addresses.get(address).is_some()
     }
 
     /// Whether a packet is for this host, or its agents want it.
@@ -351,11 +335,22 @@ impl Host {
         self.agents.get_or_insert_default()
     }
 
+    /// The maker of this host's own packets.
+    fn origin(&mut self) -> Origin<'_> {
+        Origin {
+            identification: &mut self.identification,
+            code_points: self.code_points.as_deref(),
+        }
+    }
+
     /// The layers of this host, and what is around them.
     fn layers_around(&mut self) -> Option<(&mut Layers, Around<'_>)> {
         let around = Around {
             routes: &self.routes,
-            origin: &mut self.origin,
+            origin: Origin {
+                identification: &mut self.identification,
+                code_points: self.code_points.as_deref(),
+            },
             interface_mtus: &self.interface_mtus,
             links: &self.links,
         };
@@ -422,7 +417,8 @@ impl Host {
 
     /// Packets given up so far.
     pub fn discarded(&self) -> Discarded {
-        let mut sum = self.discarded;
+        let given_up = self.given_up.as_ref();
+        let mut sum = given_up.map_or_else(Discarded::default, |all| all.discarded);
         sum.backlog = self.sockets.refused();
         if let Some(aerotp) = &self.aerotp {
             sum.backlog += aerotp.dropped();
@@ -447,7 +443,11 @@ impl Host {
     /// A packet of this host's own that it has given up before it was sent.
     #[inline]
     pub fn poll_unsent(&mut self) -> Option<Unsent> {
-        self.unsent.pop()
+        self.given_up.as_mut()?.unsent.pop()
+    }
+
+    fn given_up(&mut self) -> &mut GivenUp {
+        self.given_up.get_or_insert_default()
     }
 
     /// A packet that an agent here has begun to hold, or that was to be held and was dropped.

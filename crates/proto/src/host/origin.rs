@@ -5,20 +5,17 @@ use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Pack
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
+/// Code points of flows, but for those where it is zero.
+pub(super) type CodePoints = BTreeMap<FlowId, CodePoint>;
+
 /// Maker of a host's own packets, and of those of its layers.
-#[derive(Debug, Default)]
-pub struct Origin {
-    identification: u16,
-    /// Code points of flows, but for those where it is zero.
-    code_points: BTreeMap<FlowId, CodePoint>,
+#[derive(Debug)]
+pub struct Origin<'a> {
+    pub(super) identification: &'a mut u16,
+    pub(super) code_points: Option<&'a CodePoints>,
 }
 
-impl Origin {
-    /// Gives the packets of a flow that are made here a code point (RFC 2474).
-    pub(super) fn set_code_point(&mut self, flow: FlowId, code_point: CodePoint) {
-        self.code_points.insert(flow, code_point);
-    }
-
+impl Origin<'_> {
     /// Makes a packet from a source to a destination.
     pub fn packet(
         &mut self,
@@ -26,7 +23,7 @@ impl Origin {
         body: Body,
         flow: Option<FlowId>,
     ) -> Packet {
-        self.identification = self.identification.wrapping_add(1);
+        *self.identification = self.identification.wrapping_add(1);
         let code_point = self.code_point(&body, flow);
         Packet {
             ip: IpHeader {
@@ -34,7 +31,7 @@ impl Origin {
                 destination,
                 hop_limit: HOP_LIMIT,
                 traffic_class: code_point.traffic_class(),
-                identification: self.identification,
+                identification: *self.identification,
                 dont_fragment: true,
             },
             body,
@@ -51,10 +48,8 @@ impl Origin {
         if let Body::Aerotp(packet) = body {
             return CodePoint::class_selector(packet.header.class.number());
         }
-        if self.code_points.is_empty() {
-            return CodePoint::default();
-        }
-        let code_point = flow.and_then(|flow| self.code_points.get(&flow));
+        let code_point = self.code_points.zip(flow);
+        let code_point = code_point.and_then(|(known, flow)| known.get(&flow));
         code_point.copied().unwrap_or_default()
     }
 }

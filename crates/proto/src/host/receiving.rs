@@ -147,13 +147,13 @@ impl Host {
     /// Nobody here takes the packet that was handed in.
     pub(super) fn count_unreceived(&mut self) {
         self.accepted = false;
-        self.discarded.no_receiver += 1;
+        self.given_up().discarded.no_receiver += 1;
     }
 
     /// Counts a packet damaged beyond its checksums.
     pub(super) fn count_damaged(&mut self) {
         self.accepted = false;
-        self.discarded.damaged += 1;
+        self.given_up().discarded.damaged += 1;
     }
 
     fn handle_icmp(

@@ -6,6 +6,9 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Up to so many numbers a row takes no more room than they need.
+const FEW: usize = 4;
+
 /// Numbers in ascending order, each with another. A router with a route to each of thousands of hosts is asked for every packet,
 /// and numbers are mostly given out in a row: then the place of one follows from its distance to the first, and nothing is
 /// searched for.
@@ -16,7 +19,12 @@ impl Row {
     fn set(&mut self, number: u32, value: u32) {
         match self.place(number) {
             Ok(place) => self.0[place].1 = value,
-            Err(place) => self.0.insert(place, (number, value)),
+            Err(place) => {
+                if self.0.len() < FEW {
+                    self.0.reserve_exact(1);
+                }
+                self.0.insert(place, (number, value));
+            }
         }
     }
 
@@ -42,6 +50,11 @@ impl Row {
             }
         }
         self.search(number)
+    }
+
+    /// Lets all that stands with the number of an interface stand with another's.
+    fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
+        redirect(self.0.iter_mut().map(|(_, value)| value), from, to);
     }
 
     #[inline(never)]
@@ -124,26 +137,63 @@ impl Places {
 /// A routing table.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// Routes to single addresses, which come before those to places.
-    own: Addresses,
+    /// Only where there are any: most hosts of a fleet have a default route alone.
+    own: Option<Box<OwnRoutes>>,
     places: Option<Arc<Places>>,
     /// Routes to places.
     ways: Row,
-    /// Routes to prefixes, the longest first.
+    default: Option<u32>,
+}
+
+/// Routes that no other table shares.
+#[derive(Clone, Debug, Default)]
+struct OwnRoutes {
+    /// To single addresses, which come before those to places, and to networks.
+    addresses: Addresses,
+    /// To prefixes, the longest first.
     prefixes: Vec<(Ipv6Prefix, InterfaceId)>,
-    default: Option<InterfaceId>,
+}
+
+impl OwnRoutes {
+    #[cold]
+    fn lookup_prefix(&self, destination: IpAddr) -> Option<InterfaceId> {
+        let IpAddr::V6(destination) = destination else {
+            return None;
+        };
+        let mut prefixes = self.prefixes.iter();
+        let found = prefixes.find(|(prefix, _)| prefix.contains(destination))?;
+        Some(found.1)
+    }
+
+    fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
+        let addresses = &mut self.addresses;
+        addresses.v4.redirect(from, to);
+        let networks = addresses.networks.values_mut();
+        let networks = networks.map(|(_, interface)| interface);
+        redirect(addresses.v6.values_mut().chain(networks), from, to);
+        for (_, interface) in &mut self.prefixes {
+            if *interface == from {
+                *interface = to;
+            }
+        }
+    }
 }
 
 impl RouteTable {
+    fn own(&mut self) -> &mut OwnRoutes {
+        self.own.get_or_insert_default()
+    }
+
     /// Sends packets for `destination` out of `interface`.
     pub fn set(&mut self, destination: IpAddr, interface: InterfaceId) {
-        self.own.set(destination, number_of(interface));
+        self.own().addresses.set(destination, number_of(interface));
     }
 
     /// Sends packets for a network, from its first address to its last, out of `interface`, but for addresses with a route of
     /// their own and those that a place is known for.
     pub fn set_network(&mut self, ends: [IpAddr; 2], interface: InterfaceId) {
-        self.own.set_network(ends, number_of(interface));
+        let addresses = &mut self.own().addresses;
+        addresses.set_network(ends, number_of(interface));
     }
 
     /// Has these places from now on.
@@ -159,36 +209,25 @@ impl RouteTable {
     /// Sends packets for a prefix out of `interface`, but for those of a longer prefix and those with a route of their own
     /// (RFC 7608).
     pub fn set_prefix(&mut self, prefix: Ipv6Prefix, interface: InterfaceId) {
-        self.prefixes.retain(|(known, _)| *known != prefix);
+        let prefixes = &mut self.own().prefixes;
+        prefixes.retain(|(known, _)| *known != prefix);
         let longer = |known: &(Ipv6Prefix, _)| known.0.length() >= prefix.length();
-        let place = self.prefixes.partition_point(longer);
-        self.prefixes.insert(place, (prefix, interface));
+        let place = prefixes.partition_point(longer);
+        prefixes.insert(place, (prefix, interface));
     }
 
     /// Sends packets without another route out of `interface`, or nowhere.
     pub fn set_default(&mut self, interface: Option<InterfaceId>) {
-        self.default = interface;
+        self.default = interface.map(number_of);
     }
 
     /// Sends out of interface `to` all that would go out of `from`.
     pub fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
-        let (old, new) = (number_of(from), number_of(to));
-        let rows = [&mut self.own.v4, &mut self.ways];
-        let numbers = rows.into_iter().flat_map(|row| &mut row.0);
-        let numbers = numbers.map(|(_, interface)| interface);
-        let networks = self.own.networks.values_mut();
-        let networks = networks.map(|(_, interface)| interface);
-        let all = numbers.chain(self.own.v6.values_mut()).chain(networks);
-        all.filter(|interface| **interface == old)
-            .for_each(|interface| *interface = new);
-        for (_, interface) in &mut self.prefixes {
-            if *interface == from {
-                *interface = to;
-            }
+        if let Some(own) = &mut self.own {
+            own.redirect(from, to);
         }
-        if self.default == Some(from) {
-            self.default = Some(to);
-        }
+        self.ways.redirect(from, to);
+        redirect(self.default.iter_mut(), from, to);
     }
 
     /// Forgets everything.
@@ -200,27 +239,28 @@ impl RouteTable {
     #[inline]
     pub fn lookup(&self, destination: IpAddr) -> Option<InterfaceId> {
         let places = self.places.as_deref();
-        let own = self.own.of(destination);
+        let own = self.own.as_deref();
         let found = own
+            .and_then(|own| own.addresses.of(destination))
             .or_else(|| self.ways.of(places?.0.of(destination)?))
-            .or_else(|| self.own.of_network(destination))
+            .or_else(|| own?.addresses.of_network(destination))
             .or_else(|| self.ways.of(places?.0.of_network(destination)?));
-        match found {
-            Some(number) => Some(interface_of(number)),
-            None if self.prefixes.is_empty() => self.default,
-            None => self.lookup_prefix(destination).or(self.default),
+        if let (None, Some(own)) = (found, own)
+            && !own.prefixes.is_empty()
+            && let Some(interface) = own.lookup_prefix(destination)
+        {
+            return Some(interface);
         }
+        found.or(self.default).map(interface_of)
     }
+}
 
-    #[cold]
-    fn lookup_prefix(&self, destination: IpAddr) -> Option<InterfaceId> {
-        let IpAddr::V6(destination) = destination else {
-            return None;
-        };
-        let mut prefixes = self.prefixes.iter();
-        let found = prefixes.find(|(prefix, _)| prefix.contains(destination))?;
-        Some(found.1)
-    }
+/// Lets all `numbers` of an interface be another's.
+fn redirect<'a>(numbers: impl Iterator<Item = &'a mut u32>, from: InterfaceId, to: InterfaceId) {
+    let (old, new) = (number_of(from), number_of(to));
+    numbers
+        .filter(|number| **number == old)
+        .for_each(|number| *number = new);
 }
 
 /// The number by which a table has an interface.

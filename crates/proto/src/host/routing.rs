@@ -19,7 +19,7 @@ impl Host {
             return Verdict::Local;
         }
         if packet.ip.hop_limit <= 1 {
-            self.discarded.hop_limit += 1;
+            self.given_up().discarded.hop_limit += 1;
             return self.give_up(packet, IcmpError::TimeExceeded);
         }
         packet.ip.hop_limit -= 1;
@@ -74,7 +74,7 @@ impl Host {
     #[inline(always)]
     pub fn route_out(&mut self, packet: &Packet, length: u32) -> Result<InterfaceId, IcmpError> {
         let Some(interface) = self.routes.lookup(packet.ip.destination) else {
-            self.discarded.no_route += 1;
+            self.given_up().discarded.no_route += 1;
             return Err(IcmpError::Unreachable);
         };
         self.fit(interface, length)
@@ -124,7 +124,7 @@ impl Host {
         // What fits an agent's tunnel, the agent says.
         match self.interface_mtus.get(interface.0) {
             Some(&mtu) if length > mtu => {
-                self.discarded.too_big += 1;
+                self.given_up().discarded.too_big += 1;
                 Err(IcmpError::PacketTooBig { mtu })
             }
             _ => Ok(interface),

@@ -84,7 +84,7 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// Makes a packet of it.
-    pub fn into_packet(self, origin: &mut Origin) -> Packet {
+    pub fn into_packet(self, origin: &mut Origin<'_>) -> Packet {
         let body = Body::Tcp(self.segment.header, self.segment.payload);
         let ends = (self.local.address, self.remote.address);
         let mut packet = origin.packet(ends, body, self.flow);
@@ -149,17 +149,38 @@ pub struct Sockets {
     ready: FewQueued<SocketId>,
     /// The last added is the first given out.
     changed: FewQueued<SocketId>,
+    /// Only where there is or was a connection, a listener or a port: of a fleet's hosts most have none.
+    tables: Option<Box<Tables>>,
+    secret: [u8; 16],
+}
+
+/// Where sockets and ports are looked up.
+#[derive(Debug)]
+struct Tables {
     /// The deadlines of all connections, where there are several.
     deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
     by_pair: BTreeMap<Pair, SocketId>,
     listeners: BTreeMap<u16, Listening>,
     bound: BTreeSet<u16>,
-    secret: [u8; 16],
     next_port: u16,
     /// Only where a connection was opened or accepted with T/TCP.
     openings: Option<Box<OpeningCache>>,
     /// Places of abandoned connections that are over.
     free: Vec<SocketId>,
+}
+
+impl Default for Tables {
+    fn default() -> Tables {
+        Tables {
+            deadlines: BinaryHeap::new(),
+            by_pair: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            bound: BTreeSet::new(),
+            next_port: FIRST_EPHEMERAL_PORT,
+            openings: None,
+            free: Vec::new(),
+        }
+    }
 }
 
 impl Sockets {
@@ -170,15 +191,22 @@ impl Sockets {
             touched: FewQueued::default(),
             ready: FewQueued::default(),
             changed: FewQueued::default(),
-            deadlines: BinaryHeap::new(),
-            by_pair: BTreeMap::new(),
-            listeners: BTreeMap::new(),
-            bound: BTreeSet::new(),
+            tables: None,
             secret,
-            next_port: FIRST_EPHEMERAL_PORT,
-            openings: None,
-            free: Vec::new(),
         }
+    }
+
+    fn tables(&mut self) -> &mut Tables {
+        self.tables.get_or_insert_default()
+    }
+
+    fn pop_deadline(&mut self) -> Option<SocketId> {
+        let Reverse((_, id)) = self.tables.as_mut()?.deadlines.pop()?;
+        Some(id)
+    }
+
+    fn by_pair(&self, pair: &Pair) -> Option<SocketId> {
+        self.tables.as_ref()?.by_pair.get(pair).copied()
     }
 
     /// What keys numbers that nobody is to guess.
@@ -202,9 +230,10 @@ impl Sockets {
         let pair = (local, remote);
         let id = self.open(now, Opening { pair, mtu, flow }, profile);
         if profile.transaction_opening {
-            let cache = self.openings.get_or_insert_default();
+            let cache = self.tables().openings.get_or_insert_default();
+            let opening = cache.open(remote.address);
             let connection = &mut self.sockets[id.0 as usize].connection;
-            connection.open_transaction(now, cache.open(remote.address));
+            connection.open_transaction(now, opening);
         }
         id
     }
@@ -256,8 +285,8 @@ impl Sockets {
 
     /// Whether there is a connection between these ends that is not over.
     pub fn is_open(&self, pair: &Pair) -> bool {
-        let id = self.by_pair.get(pair);
-        id.and_then(|&id| self.connection(id))
+        let id = self.by_pair(pair);
+        id.and_then(|id| self.connection(id))
             .is_some_and(|connection| connection.state() != State::Closed)
     }
 
@@ -278,16 +307,15 @@ impl Sockets {
     /// which RFC 9293 section 3.4.2 allows once its sequence space has moved on.
     fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
         for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
-            let port = self.next_port;
-            self.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
-            if !self
-                .by_pair
-                .contains_key(&(Endpoint { address, port }, remote))
-            {
+            let tables = self.tables();
+            let port = tables.next_port;
+            tables.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
+            let pair = (Endpoint { address, port }, remote);
+            if !tables.by_pair.contains_key(&pair) {
                 return port;
             }
         }
-        self.next_port
+        self.tables().next_port
     }
 
     fn add(&mut self, connection: Connection, pair: Pair, flow: Option<FlowId>) -> SocketId {
@@ -302,7 +330,7 @@ impl Sockets {
             half_open: false,
             abandoned: false,
         };
-        let id = match self.free.pop() {
+        let id = match self.tables().free.pop() {
             Some(id) => {
                 self.sockets[id.0 as usize] = socket;
                 id
@@ -312,7 +340,7 @@ impl Sockets {
                 SocketId(self.sockets.len() as u32 - 1)
             }
         };
-        self.by_pair.insert(pair, id);
+        self.tables().by_pair.insert(pair, id);
         self.last = id;
         // The first, as long as it was the only one, needed no heap.
         if id.0 == 1 && self.sockets.len() == 2 {
@@ -326,13 +354,13 @@ impl Sockets {
     fn find(&mut self, pair: &Pair) -> Option<SocketId> {
         let last = self.sockets.get(self.last.0 as usize);
         if last.is_none_or(|last| last.pair != *pair) {
-            self.last = *self.by_pair.get(pair)?;
+            self.last = self.by_pair(pair)?;
         }
         Some(self.last)
     }
 
     pub fn listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
-        self.listeners.insert(
+        self.tables().listeners.insert(
             port,
             Listening {
                 listener: Listener::new(backlog),
@@ -343,11 +371,12 @@ impl Sockets {
     }
 
     pub fn bind(&mut self, port: u16) {
-        self.bound.insert(port);
+        self.tables().bound.insert(port);
     }
 
     pub fn is_bound(&self, port: u16) -> bool {
-        self.bound.contains(&port)
+        let tables = self.tables.as_ref();
+        tables.is_some_and(|tables| tables.bound.contains(&port))
     }
 
     pub fn connection(&self, id: SocketId) -> Option<&Connection> {
@@ -415,14 +444,16 @@ impl Sockets {
                     socket.handle_steered_segment(now, header, payload);
                 }
                 if let Some(learnt) = socket.connection.take_learnt() {
-                    let cache = self.openings.get_or_insert_default();
+                    let cache = self.tables().openings.get_or_insert_default();
                     cache.learn(pair.1.address, learnt);
                 }
                 self.touch(id);
                 return Delivery::Taken;
             }
         }
-        let Some(listening) = self.listeners.get_mut(&pair.0.port) else {
+        let tables = self.tables.as_mut();
+        let listening = tables.and_then(|tables| tables.listeners.get_mut(&pair.0.port));
+        let Some(listening) = listening else {
             return Delivery::Nobody(tcp::reset_reply(header, payload.length()));
         };
         match listening.listener.admit(header, payload.length()) {
@@ -438,7 +469,7 @@ impl Sockets {
         let profile = listening.profile.clone();
         let id = self.accept(now, opening, &profile, header);
         if profile.transaction_opening {
-            let cache = self.openings.get_or_insert_default();
+            let cache = self.tables().openings.get_or_insert_default();
             if let Some(acceptance) = cache.accept(pair.1.address, header) {
                 let connection = &mut self.sockets[id.0 as usize].connection;
                 connection.accept_transaction(now, acceptance, header, payload);
@@ -450,8 +481,8 @@ impl Sockets {
 
     /// SYNs that full listeners have dropped.
     pub fn refused(&self) -> u64 {
-        self.listeners
-            .values()
+        let listeners = self.tables.iter().flat_map(|one| one.listeners.values());
+        listeners
             .map(|listening| listening.listener.refused())
             .sum()
     }
@@ -475,11 +506,8 @@ impl Sockets {
             address: destination,
             port: quoted.destination_port,
         };
-        let Some(&id) = self
-            .by_pair
-            .get(&(local, remote))
-            .filter(|_| quoted.protocol == 6)
-        else {
+        let id = self.by_pair(&(local, remote));
+        let Some(id) = id.filter(|_| quoted.protocol == 6) else {
             return quoted.protocol == 6;
         };
         let socket = &mut self.sockets[id.0 as usize];
@@ -496,18 +524,18 @@ impl Sockets {
         if let [only] = &self.sockets[..] {
             return only.connection.poll_timeout();
         }
-        while let Some(&Reverse((at, id))) = self.deadlines.peek() {
+        while let Some(&Reverse((at, id))) = self.tables.as_ref()?.deadlines.peek() {
             let socket = &mut self.sockets[id.0 as usize];
             if socket.queued_deadline != Some(at) {
-                self.deadlines.pop();
+                self.pop_deadline();
                 continue;
             }
             match socket.connection.poll_timeout() {
                 Some(deadline) if deadline <= at => return Some(at),
                 // It has moved later since: put it back at where it stands now.
                 later => {
-                    self.deadlines.pop();
                     socket.queued_deadline = None;
+                    self.pop_deadline();
                     if later.is_some() {
                         self.queue_deadline(id);
                     }
@@ -521,10 +549,7 @@ impl Sockets {
         while let Some(at) = self.poll_timeout().filter(|&at| at <= now) {
             debug_assert!(at <= now);
             // Nothing stands in the heap for an only socket.
-            let id = match self.deadlines.pop() {
-                Some(Reverse((_, id))) => id,
-                None => SocketId(0),
-            };
+            let id = self.pop_deadline().unwrap_or(SocketId(0));
             let socket = &mut self.sockets[id.0 as usize];
             socket.queued_deadline = None;
             socket.connection.handle_timeout(now);
@@ -572,7 +597,9 @@ impl Sockets {
             socket.ready = false;
             if socket.half_open && socket.connection.state() != State::SynReceived {
                 socket.half_open = false;
-                if let Some(listening) = self.listeners.get_mut(&socket.pair.0.port) {
+                let tables = self.tables.as_mut();
+                let port = socket.pair.0.port;
+                if let Some(listening) = tables.and_then(|tables| tables.listeners.get_mut(&port)) {
                     listening.listener.half_open_ended();
                 }
             }
@@ -602,11 +629,12 @@ impl Sockets {
             return;
         }
         socket.abandoned = false;
-        if self.by_pair.get(&socket.pair) == Some(&id) {
-            self.by_pair.remove(&socket.pair);
+        let pair = socket.pair;
+        if self.by_pair(&pair) == Some(id) {
+            self.tables().by_pair.remove(&pair);
         }
         self.detach(id);
-        self.free.push(id);
+        self.tables().free.push(id);
     }
 
     #[inline]
@@ -638,7 +666,8 @@ impl Sockets {
             .is_none_or(|queued| deadline < queued)
         {
             socket.queued_deadline = Some(deadline);
-            self.deadlines.push(Reverse((deadline, id)));
+            let due = Reverse((deadline, id));
+            self.tables().deadlines.push(due);
         }
     }
 }

@@ -229,7 +229,7 @@ fn quoted_by_router(packet: Packet) -> QuotedPacket {
 fn an_error_about_a_tunnel_tells_its_entry_whom_to_tell() {
     let mut sender = host(1, 1500);
     let wrap = |inner| {
-        let outer = Origin::default().packet(
+        let outer = host(3, 1500).origin().packet(
             (address(3), address(4)),
             Body::Tunnel(Box::new(inner)),
             None,

@@ -31,7 +31,7 @@ impl Host {
                         self.queue_aerotp(now)?;
                         continue;
                     };
-                    outgoing.into_packet(&mut self.origin)
+                    outgoing.into_packet(&mut self.origin())
                 }
             };
             if let Some(agents) = &mut self.agents {
@@ -82,7 +82,7 @@ impl Host {
             Step::Originate(packet) => self.outbox.push_back(packet),
             Step::Tell(error, quoted) => self.tell(now, error, quoted),
             Step::GiveBack(packet) => {
-                self.unsent.extend(Unsent::of(&packet));
+                self.given_up().unsent.extend(Unsent::of(&packet));
                 self.give_back(now, &packet, IcmpError::Unreachable);
             }
             // What a tunnel has brought, to another address than the home agent's.
@@ -120,7 +120,7 @@ impl Host {
             }
             Ok(interface) => Some((interface, packet)),
             Err(error) => {
-                self.unsent.extend(Unsent::of(&packet));
+                self.given_up().unsent.extend(Unsent::of(&packet));
                 self.give_back(now, &packet, error);
                 None
             }
@@ -139,7 +139,7 @@ impl Host {
             Transmitted::Leaves(step) => self.take_step(now, step),
             Transmitted::Kept => None,
             Transmitted::GivenUp => {
-                self.unsent.extend(unsent);
+                self.given_up().unsent.extend(unsent);
                 None
             }
         }
@@ -149,7 +149,7 @@ impl Host {
     pub(super) fn leave_by_layer(&mut self, now: Instant, packet: Packet) {
         let interface = self.routes.lookup(packet.ip.destination);
         let Some(interface) = interface.filter(|interface| interface.is_virtual()) else {
-            self.discarded.no_route += 1;
+            self.given_up().discarded.no_route += 1;
             return;
         };
         if let Some(layers) = &mut self.agents
@@ -161,10 +161,10 @@ impl Host {
 
     pub(super) fn send(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) {
         let Some(source) = self.address_towards(destination) else {
-            self.discarded.no_route += 1;
+            self.given_up().discarded.no_route += 1;
             return;
         };
-        let packet = self.origin.packet((source, destination), body, flow);
+        let packet = self.origin().packet((source, destination), body, flow);
         self.outbox.push_back(packet);
     }
 }

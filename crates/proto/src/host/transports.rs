@@ -87,7 +87,8 @@ impl Host {
     /// Gives the packets that this host sends of a flow a code point (RFC 2474); zero unless it is called. AeroTP's have that of
     /// their class.
     pub fn set_code_point(&mut self, flow: FlowId, code_point: CodePoint) {
-        self.origin.set_code_point(flow, code_point);
+        let code_points = self.code_points.get_or_insert_default();
+        code_points.insert(flow, code_point);
     }
 
     /// Sends an echo request.

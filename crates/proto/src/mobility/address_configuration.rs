@@ -14,7 +14,8 @@ pub use detection::{DuplicateAddressDetection, Uniqueness};
 pub(crate) use detection::{LINK_LOCAL, probe};
 
 use super::draws::Draws;
-use super::{discovery, listener_report, pop};
+use super::{append, discovery, listener_report};
+use crate::host::burst::Burst;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
@@ -24,7 +25,7 @@ use crate::wire::neighbor_discovery::{
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use detection::{Detection, valid_until};
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Timers and counts of the protocols, with the standards' defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +70,9 @@ pub const fn ethernet_interface_identifier(address: [u8; 6]) -> u64 {
     u64::from_be_bytes([a ^ 2, b, c, 0xFF, 0xFE, d, e, f])
 }
 
-/// Settings of one interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Settings that interfaces may have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationSettings {
-    /// Last 64 bits of all addresses.
-    pub interface_identifier: u64,
     /// Method of duplicate address detection.
     pub detection: DuplicateAddressDetection,
     /// Timers and counts of the protocols.
@@ -125,7 +124,9 @@ struct Repeat {
 /// Address configuration of one interface.
 #[derive(Clone, Debug)]
 pub struct AddressConfiguration {
-    settings: ConfigurationSettings,
+    /// Last 64 bits of all addresses.
+    interface_identifier: u64,
+    settings: Arc<ConfigurationSettings>,
     draws: Draws,
     up: bool,
     retransmission_time: Duration,
@@ -138,18 +139,23 @@ pub struct AddressConfiguration {
     duplicates: Vec<Ipv6Addr>,
     groups: Vec<(Ipv6Addr, Repeat)>,
     attachment: Attachment,
-    outbox: VecDeque<Packet>,
-    events: VecDeque<ConfigurationEvent>,
+    outbox: Burst<Packet>,
+    events: Burst<ConfigurationEvent>,
 }
 
 impl AddressConfiguration {
-    /// Creates an interface whose link is down.
-    pub fn new(settings: ConfigurationSettings, draws: Draws) -> AddressConfiguration {
+    /// Creates an interface whose link is down; `interface_identifier` is the last 64 bits of all its addresses.
+    pub fn new(
+        interface_identifier: u64,
+        settings: Arc<ConfigurationSettings>,
+        draws: Draws,
+    ) -> AddressConfiguration {
         AddressConfiguration {
+            interface_identifier,
+            retransmission_time: settings.times.retransmission_time,
             settings,
             draws,
             up: false,
-            retransmission_time: settings.times.retransmission_time,
             first_message: Instant::ZERO,
             solicitation: None,
             routers: Vec::new(),
@@ -158,8 +164,8 @@ impl AddressConfiguration {
             duplicates: Vec::new(),
             groups: Vec::new(),
             attachment: Attachment::None,
-            outbox: VecDeque::new(),
-            events: VecDeque::new(),
+            outbox: Burst::default(),
+            events: Burst::default(),
         }
     }
 
@@ -277,7 +283,7 @@ impl AddressConfiguration {
             .find(|known| known.link_local == source)
         {
             Some(known) => *known = router,
-            None => self.routers.push(router),
+            None => append(&mut self.routers, router),
         }
         if self.settings.home_prefix != Some(router.prefix) {
             let address = self.address_in(router.prefix);
@@ -428,7 +434,7 @@ impl AddressConfiguration {
 
     /// Returns the next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
-        pop(&mut self.outbox)
+        self.outbox.pop_front()
     }
 
     /// Returns the next event.

@@ -32,6 +32,12 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
     first
 }
 
+/// Adds an element to a list that mostly stays short, so that the list takes no more memory than it needs.
+fn append<T>(list: &mut Vec<T>, element: T) {
+    list.reserve_exact(1);
+    list.push(element);
+}
+
 /// Builds a packet that an agent originates.
 fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
     Packet {

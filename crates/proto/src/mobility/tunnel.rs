@@ -66,7 +66,7 @@ pub struct Tunnels {
     clamp_segment_size: bool,
     /// Path MTU by tunnel exit, where smaller than `path_mtu`, and its expiry.
     learned: BTreeMap<IpAddr, (u32, Instant)>,
-    refused: Refused,
+    refused: Option<Box<Refused>>,
 }
 
 impl Tunnels {
@@ -78,18 +78,13 @@ impl Tunnels {
             path_mtu,
             clamp_segment_size,
             learned: BTreeMap::new(),
-            refused: Refused {
-                loops: 0,
-                too_deep: 0,
-                hop_limit: 0,
-                too_big: 0,
-            },
+            refused: None,
         }
     }
 
     /// Returns the counts of refused packets.
-    pub const fn refused(&self) -> Refused {
-        self.refused
+    pub fn refused(&self) -> Refused {
+        self.refused.as_deref().copied().unwrap_or_default()
     }
 
     /// Returns the MTU of the tunnel to `exit`, in bytes.
@@ -130,11 +125,12 @@ impl Tunnels {
     }
 
     fn count(&mut self, refusal: &Refusal) {
+        let refused = self.refused.get_or_insert_default();
         *match refusal {
-            Refusal::Loop => &mut self.refused.loops,
-            Refusal::TooDeep => &mut self.refused.too_deep,
-            Refusal::HopLimit => &mut self.refused.hop_limit,
-            Refusal::TooBig { .. } => &mut self.refused.too_big,
+            Refusal::Loop => &mut refused.loops,
+            Refusal::TooDeep => &mut refused.too_deep,
+            Refusal::HopLimit => &mut refused.hop_limit,
+            Refusal::TooBig { .. } => &mut refused.too_big,
         } += 1;
     }
 

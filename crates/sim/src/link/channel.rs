@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn shadows_have_their_means_and_are_the_same_for_both_directions() {
-        let mut config = super::super::presets::geo::link("sky").down;
+        let mut config = super::super::presets::geo::link("sky").down.clone();
         config.channel.shadowing = Some(Shadowing {
             mean_clear: Duration::from_secs(4),
             mean_shadow: Duration::from_millis(200),

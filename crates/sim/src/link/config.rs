@@ -31,11 +31,17 @@ impl<T: Clone> DerefMut for Shared<T> {
     }
 }
 
-/// A link and its two directions.
+/// A link: its name, and what it may have in common with others of its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Name in the scenario; also the name of its random streams.
     pub name: String,
+    kind: Shared<LinkKind>,
+}
+
+/// A link's medium and its two directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkKind {
     /// How the directions come to the medium.
     pub medium: Medium,
     /// From end A to end B.
@@ -50,7 +56,35 @@ pub struct LinkConfig {
     pub mtu: u32,
 }
 
+impl Deref for LinkConfig {
+    type Target = LinkKind;
+    fn deref(&self) -> &LinkKind {
+        &self.kind
+    }
+}
+
+impl DerefMut for LinkConfig {
+    fn deref_mut(&mut self) -> &mut LinkKind {
+        &mut self.kind
+    }
+}
+
 impl LinkConfig {
+    /// A link of this name and kind.
+    pub fn new(name: &str, kind: LinkKind) -> LinkConfig {
+        LinkConfig {
+            name: name.to_owned(),
+            kind: kind.into(),
+        }
+    }
+
+    /// Has its kind in common with another link of the same: a fleet has thousands.
+    pub fn share(&mut self, other: &LinkConfig) {
+        if self.kind == other.kind {
+            self.kind = other.kind.clone();
+        }
+    }
+
     /// Propagation both ways.
     pub fn round_trip_delay(&self) -> Duration {
         self.down.delay + self.up.delay

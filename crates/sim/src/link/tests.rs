@@ -67,15 +67,15 @@ pub(super) fn plain() -> LinkConfig {
         },
         trace: None,
     };
-    LinkConfig {
-        name: "test".into(),
+    let kind = LinkKind {
         medium: Medium::FullDuplex,
         down: direction.clone().into(),
         up: direction.into(),
         regulators: Vec::new(),
         start: Start::At(Duration::ZERO),
         mtu: 1500,
-    }
+    };
+    LinkConfig::new("test", kind)
 }
 
 /// Polls at each deadline until nothing more happens before `limit`: (time in µs, number of the packet, what).

@@ -15,6 +15,7 @@ use crate::world::World;
 use crate::world::wires::RadioPlace;
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
+use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 use resolve::HomeAgents;
 use schemars::JsonSchema;
@@ -151,24 +152,25 @@ impl Agents {
 }
 
 impl Mobility {
-    /// Resolves the protocol of the mobile at `node`.
+    /// Resolves the protocol of the mobile at `node`, and the prefix of the network behind it.
     pub(crate) fn resolve(
         raw: &RawMobility,
         node: NodeIndex,
         path: &Path,
         around: &Surroundings<'_>,
         report: &mut Report<'_>,
-    ) -> Option<Mobility> {
+    ) -> Option<(Mobility, Option<Ipv6Prefix>)> {
         refuse_other_keys(raw, path, report);
         let home_agent = home_agent(raw, &path.key("home_agent"), around, report)?;
         Some(match raw.protocol {
             RawProtocol::MobileIpv6 | RawProtocol::Nemo => {
-                let mobility = mobile_ipv6::mobility(raw, (node, home_agent), path, around, report);
-                Mobility::Ipv6(mobility)
+                let (mobility, network) =
+                    mobile_ipv6::mobility(raw, (node, home_agent), path, around, report);
+                (Mobility::Ipv6(mobility), network)
             }
             RawProtocol::MobileIpv4 => {
                 let mobility = mobile_ipv4::mobility(raw, (node, home_agent), path, around, report);
-                Mobility::Ipv4(mobility)
+                (Mobility::Ipv4(mobility), None)
             }
         })
     }
@@ -176,11 +178,6 @@ impl Mobility {
     /// Returns true if the mobile has a home address of IPv6.
     pub fn is_ipv6(&self) -> bool {
         matches!(self, Mobility::Ipv6(_))
-    }
-
-    /// Returns true if it is a mobile router's, with a network behind it.
-    pub fn is_router(&self) -> bool {
-        matches!(self, Mobility::Ipv6(own) if own.network_prefix.is_some())
     }
 
     /// The node of the mobile's home agent.
@@ -218,9 +215,9 @@ impl Mobility {
     }
 
     /// Describes a mobile with an address on an access link to the router there.
-    pub fn neighbor(&self, address: IpAddr, link: LinkIndex, is_told: bool) -> Neighbor {
+    pub fn neighbor(&self, address: IpAddr, is_told: bool) -> Neighbor {
         match self {
-            Mobility::Ipv6(own) => own.neighbor(address, link, is_told),
+            Mobility::Ipv6(own) => own.neighbor(address, is_told),
             Mobility::Ipv4(_) => Neighbor::new(address),
         }
     }
@@ -317,7 +314,7 @@ impl World {
 
     /// A mobile's care-of address in a cell, if it has one there.
     pub(crate) fn care_of_in_cell(&self, number: usize, place: RadioPlace) -> Option<IpAddr> {
-        match self.scenario.mobiles[number].mobility.as_ref()? {
+        match self.scenario.mobiles[number].mobility.as_deref()? {
             Mobility::Ipv6(_) => Some(self.ipv6_address_in(number, place)),
             Mobility::Ipv4(own) => self.ipv4_address_in(number, own, place),
         }
@@ -330,7 +327,7 @@ impl World {
         place: RadioPlace,
         interface: InterfaceId,
     ) {
-        match &self.scenario.mobiles[number].mobility {
+        match self.scenario.mobiles[number].mobility.as_deref() {
             Some(Mobility::Ipv6(_)) => self.describe_cell_in_ipv6(number, place, interface),
             Some(Mobility::Ipv4(_)) => self.describe_cell_in_ipv4(number, place, interface),
             None => {}

@@ -334,12 +334,16 @@ fn resolved(
     written_out::refuse_spacing(&raw, &mut report);
     let raw = copied.unwrap_or(raw);
     let mut traces = traces::Traces::new(directory);
-    let scenario = resolve::resolve(&raw, &mut traces, &mut report);
+    let mut scenario = resolve::resolve(&raw, &mut traces, &mut report);
+    scenario.shrink();
     if !report.is_clean() {
         return Err(report.into_error());
     }
     let resolved = match toml::to_string(&document.table) {
-        Ok(text) => text,
+        Ok(mut text) => {
+            text.shrink_to_fit();
+            text
+        }
         Err(error) => {
             report.wrong(&document::Path::default(), error.to_string());
             return Err(report.into_error());

@@ -21,6 +21,7 @@ use baton_proto::remedies;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::aerotp::Mode;
+use baton_proto::wire::prefix::Ipv6Prefix;
 use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -72,6 +73,16 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Gives back the room that lists have kept to grow.
+    pub(super) fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.links.shrink_to_fit();
+        self.mobiles.shrink_to_fit();
+        for radio in &mut self.radios {
+            radio.aircraft.shrink_to_fit();
+        }
+    }
+
     /// Whether links depend on where mobiles are: radio networks, satellites in sight, access points.
     pub fn has_positions(&self) -> bool {
         !self.radios.is_empty() || self.links.iter().any(|link| link.reception.is_some())
@@ -276,11 +287,18 @@ pub struct Mobile {
     /// How it chooses.
     pub attachment: AttachmentPolicy,
     /// The protocol that keeps it reachable; without one routes follow it at once.
-    pub mobility: Option<Mobility>,
+    pub mobility: Option<Arc<Mobility>>,
+    /// The prefix of the network behind it, of a mobile router: its links that its attachment does not speak of lead there.
+    pub network_prefix: Option<Ipv6Prefix>,
     /// As what it is written, if it is one of several.
     pub class: Option<String>,
-    /// Whether it is the router of a network: then its links that its attachment does not speak of lead there.
-    pub is_router: bool,
+}
+
+impl Mobile {
+    /// Whether it is the router of a network.
+    pub fn is_router(&self) -> bool {
+        self.network_prefix.is_some()
+    }
 }
 
 /// How a mobile chooses its access link.
@@ -289,9 +307,9 @@ pub enum AttachmentPolicy {
     /// By timetable, ascending in time, the first entry at zero.
     Timetable(Vec<TimetableEntry>),
     /// The most preferred link that is up, with rules for leaving and returning.
-    Failback(Failback),
+    Failback(Box<Failback>),
     /// By a decision from outside.
-    Decision(Chosen),
+    Decision(Box<Chosen>),
 }
 
 impl AttachmentPolicy {

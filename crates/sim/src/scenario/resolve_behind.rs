@@ -20,7 +20,7 @@ pub(super) fn check(
     };
     let access = mobile.attachment.access_links(&links.radios);
     let name = quoted(&links.nodes[mobile.node.0]);
-    if !mobility.is_router() {
+    if !mobile.is_router() {
         for place in links.places_of(mobile.node) {
             let link = &links.specs[place.0];
             if access.binary_search(place).is_err() {

@@ -35,7 +35,7 @@ pub(crate) struct Links {
     pub failed: BTreeSet<String>,
     /// Nodes and links of the file by their names.
     node_places: BTreeMap<String, NodeIndex>,
-    link_places: BTreeMap<String, LinkIndex>,
+    pub(super) link_places: BTreeMap<String, LinkIndex>,
     /// The aircraft of each radio network, by their nodes.
     pub stations: BTreeMap<(usize, NodeIndex), StationId>,
     /// The links of each node, once all are known.
@@ -279,6 +279,9 @@ pub(super) fn links(
         }
         shadowing(link, &path, &mut config, sky.end, report);
         let reception = along_line(link, &path, &ends, sky, report);
+        if let Some(last) = links.specs.last() {
+            config.share(&last.config);
+        }
         let place = LinkIndex(links.specs.len());
         links.link_places.insert(name.clone(), place);
         links.specs.push(LinkSpec {

@@ -19,6 +19,7 @@ use baton_proto::mobility::attachment::failback::FailbackTimes;
 use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Resolves all mobiles.
 pub(super) fn mobiles(
@@ -29,7 +30,7 @@ pub(super) fn mobiles(
 ) -> Vec<Mobile> {
     let top = Path::default().key("mobiles");
     let moving: Vec<&str> = raw.0.iter().map(|(name, _)| name.as_str()).collect();
-    let mut mobiles = Vec::new();
+    let mut mobiles: Vec<Mobile> = Vec::new();
     for (name, mobile) in &raw.0 {
         let path = top.key(name);
         let Some(node) = node(name, &path, links, report) else {
@@ -59,11 +60,18 @@ pub(super) fn mobiles(
             links,
             report,
         );
+        let (mobility, network_prefix) = mobility.unzip();
+        // A fleet's mobiles mostly have the same.
+        let last = mobiles.last().and_then(|last| last.mobility.clone());
+        let mobility = mobility.map(|own| match last {
+            Some(last) if *last == own => last,
+            _ => Arc::new(own),
+        });
         let mobile = Mobile {
             node,
             attachment,
-            is_router: mobility.as_ref().is_some_and(Mobility::is_router),
             mobility,
+            network_prefix: network_prefix.flatten(),
             class: report.copies.written_of(name).map(str::to_owned),
         };
         resolve_behind::check(&mobile, (links, agents), &path, report);
@@ -139,13 +147,12 @@ fn attachment(
         }
         (None, Some(failback), None) => {
             let path = path.key("failback");
-            Some(AttachmentPolicy::Failback(
-                access.failback(failback, &path, report),
-            ))
+            let failback = access.failback(failback, &path, report);
+            Some(AttachmentPolicy::Failback(Box::new(failback)))
         }
         (None, None, Some(decision)) => access
             .decision(decision, &path.key("decision"), report)
-            .map(AttachmentPolicy::Decision),
+            .map(|chosen| AttachmentPolicy::Decision(Box::new(chosen))),
         (Some(_), Some(_), _) => beside("failback", "a timetable", report),
         (Some(_), _, Some(_)) => beside("decision", "a timetable", report),
         (_, Some(_), Some(_)) => beside("decision", "failback", report),
@@ -350,7 +357,7 @@ fn timetable(
             "is empty; expected a first entry at \"0 s\"".to_owned(),
         );
     }
-    let mut entries: Vec<TimetableEntry> = Vec::new();
+    let mut entries: Vec<TimetableEntry> = Vec::with_capacity(raw.len());
     for (index, entry) in raw.iter().enumerate() {
         let path = path.index(index);
         check_time(entry, entries.last(), &path, report);

@@ -9,7 +9,7 @@ use super::raw_tracks::RawTrack;
 use super::resolve::{MOST_EVENTS, Report};
 use super::resolve_radios::Sky;
 use super::units::Distance;
-use crate::link::config::{LinkConfig, Shadowing};
+use crate::link::config::{LinkConfig, LinkKind, Shadowing};
 use crate::link::reception::two_ray::TwoRay;
 use crate::link::reception::{Coverage, LineOfSight, Reception};
 use crate::position::line::{LineRun, Stretch};
@@ -238,7 +238,8 @@ pub(super) fn shadowing(
         let message = format!("would come {shadows} times; choose longer stays");
         report.wrong(&path.key("shadowing"), message);
     }
-    for direction in [&mut config.down, &mut config.up] {
+    let LinkKind { down, up, .. } = &mut **config;
+    for direction in [down, up] {
         direction.channel.shadowing = Some(model);
     }
 }

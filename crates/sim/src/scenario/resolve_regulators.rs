@@ -16,12 +16,14 @@ pub(super) fn regulators(raw: &RawScenario, links: &mut Links, report: &mut Repo
     let top = Path::default().key("links");
     let flows: Vec<&str> = raw.flows.iter().map(|flow| flow.name.as_str()).collect();
     for (name, link) in &raw.links.0 {
-        let mut specs = links.specs.iter_mut();
-        let Some(spec) = specs.find(|spec| spec.config.name == *name) else {
+        let place = links.link_places.get(name);
+        let Some(spec) = place.and_then(|place| links.specs.get_mut(place.0)) else {
             continue;
         };
         let found = of_link(link, (&top.key(name), spec.config.mtu), &flows, report);
-        spec.config.regulators = found;
+        if !found.is_empty() {
+            spec.config.regulators = found;
+        }
     }
 }
 

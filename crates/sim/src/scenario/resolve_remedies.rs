@@ -189,7 +189,7 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
     if scheme.tells() != Tells::BindingUpdate {
         return Ok(());
     }
-    mobility::check_binding_updates(mobile.mobility.as_ref(), correspondent, around.agents)
+    mobility::check_binding_updates(mobile.mobility.as_deref(), correspondent, around.agents)
 }
 
 fn is_class_at_mobile(scheme: &Scheme) -> bool {
@@ -204,7 +204,7 @@ fn can_act_at_gateway(
 ) -> Result<(), String> {
     mobile
         .mobility
-        .as_ref()
+        .as_deref()
         .map_or(Ok(()), Mobility::check_gateways)?;
     if around.links.gateways(mobile).contains(&correspondent) {
         return Err(

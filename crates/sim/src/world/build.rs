@@ -12,7 +12,7 @@ use crate::kernel::{EventQueue, Timer};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{Flow, Mobile, NodeIndex, Scenario};
+use crate::scenario::model::{Flow, NodeIndex, Scenario};
 use baton_proto::host::{Few, Host};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -81,6 +81,7 @@ impl World {
             arrived_over: None,
             real: RealHosts::default(),
             behind_links: Vec::new(),
+            behind_agents: Vec::new(),
             behind_cells: Vec::new(),
             routers: Vec::new(),
             touched: Vec::new(),
@@ -113,7 +114,18 @@ impl World {
             .filter(|&flow| started[flow])
             .for_each(|flow| world.arm_flow(flow));
         world.start_agents();
+        world.shrink();
         world
+    }
+
+    /// Gives back the room that lists have kept to grow.
+    fn shrink(&mut self) {
+        self.mobiles.shrink_to_fit();
+        self.behind_agents.shrink_to_fit();
+        self.routers.shrink_to_fit();
+        for radio in &mut self.radios {
+            radio.shrink();
+        }
     }
 
     fn add_mobiles(&mut self, real: &[NodeIndex]) {
@@ -126,14 +138,10 @@ impl World {
         let mobiles = self.scenario.mobiles.iter();
         let mobile_nodes: BTreeSet<NodeIndex> = mobiles.map(|mobile| mobile.node).collect();
         for number in 0..self.scenario.mobiles.len() {
-            let Mobile {
-                node,
-                attachment,
-                is_router,
-                ..
-            } = self.scenario.mobiles[number].clone();
+            let mobile = &self.scenario.mobiles[number];
+            let (node, is_router) = (mobile.node, mobile.is_router());
             // A mobile router has links besides, to the network behind it.
-            let access = access_links(&self.scenario, &attachment);
+            let access = access_links(&self.scenario, &mobile.attachment);
             for link in self.links_of(node) {
                 let of_radio = self.wires.place(link).is_some();
                 if !is_router || of_radio || access.binary_search(&link).is_ok() {
@@ -162,6 +170,7 @@ impl World {
                 let LeadsTo::Link(link, _) = leads_to else {
                     continue;
                 };
+                let link = link as usize;
                 let (far, _) = self.wires.far_from(link, node);
                 let is_mobile = mobile_nodes.contains(&NodeIndex(far));
                 if self.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
@@ -218,11 +227,9 @@ fn node(scenario: &Scenario, directory: &Directory, number: usize) -> Node {
         timer: Timer::default(),
         interfaces: Few::default(),
         sockets: Few::default(),
-        ports: BTreeMap::new(),
-        aerotp: BTreeMap::new(),
+        apart: None,
         real: false,
         forwards: true,
-        port: None,
     }
 }
 
@@ -253,8 +260,9 @@ fn flows(
         let id = FlowId(number as u32);
         let mut run = FlowRun::new(id, spec, addresses, port, application, subject);
         run.in_custody = !scenario.aerotp_gateways.is_empty();
-        nodes[source].ports.insert(run.port, number);
-        nodes[sink].ports.insert(run.port, number);
+        for end in [source, sink] {
+            nodes[end].apart().ports.insert(run.port, number);
+        }
         if started[number]
             && let Ok([source, sink]) = nodes.get_disjoint_mut([source, sink])
         {

@@ -100,7 +100,8 @@ impl World {
             self.assign_socket(node, socket, flow, role);
         }
         if let HostEvent::AerotpAccepted { socket, .. } = event {
-            self.nodes[node].aerotp.insert(socket, (flow, role));
+            let apart = self.nodes[node].apart();
+            apart.aerotp.insert(socket, (flow, role));
         }
         let delivered =
             self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
@@ -113,10 +114,11 @@ impl World {
         let state = &self.nodes[node];
         let port = match event {
             HostEvent::Tcp { socket, .. } => {
-                return *state.sockets.get(socket.0 as usize)?;
+                let (flow, role) = (*state.sockets.get(socket.0 as usize)?)?;
+                return Some((flow as usize, role));
             }
             HostEvent::Aerotp { socket, .. } => {
-                return state.aerotp.get(socket).copied();
+                return state.flow_of_aerotp(*socket);
             }
             HostEvent::Accepted { port, .. }
             | HostEvent::Datagram { port, .. }
@@ -126,7 +128,7 @@ impl World {
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
             HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) => return None,
         };
-        let flow = *state.ports.get(&port)?;
+        let flow = state.flow_at_port(port)?;
         Some((flow, self.flows[flow].role_at(node)))
     }
 
@@ -138,7 +140,7 @@ impl World {
         if let Some(&Some((flow, Role::Source))) = self.nodes[node].sockets.get(socket.0 as usize)
             && let Some(connection) = self.nodes[node].host.connection(socket)
         {
-            self.flows[flow].record_connection(self.now, connection, &mut self.recorder);
+            self.flows[flow as usize].record_connection(self.now, connection, &mut self.recorder);
         }
     }
 
@@ -146,7 +148,7 @@ impl World {
         if !self.recorder.records_series() {
             return;
         }
-        if let Some(&(flow, Role::Source)) = self.nodes[node].aerotp.get(&socket)
+        if let Some((flow, Role::Source)) = self.nodes[node].flow_of_aerotp(socket)
             && let Some(connection) = self.nodes[node].host.aerotp(socket)
         {
             self.flows[flow].record_aerotp(self.now, connection, &mut self.recorder);
@@ -159,7 +161,7 @@ impl World {
         while sockets.len() <= socket {
             sockets.push(None);
         }
-        sockets[socket] = Some((flow, role));
+        sockets[socket] = Some((flow as u32, role));
         self.install_remedies(node, id, flow, role);
     }
 
@@ -178,7 +180,8 @@ impl World {
         match opened {
             Some(Opened::Tcp(socket)) => self.assign_socket(node, socket, flow, role),
             Some(Opened::Aerotp(socket)) => {
-                self.nodes[node].aerotp.insert(socket, (flow, role));
+                let apart = self.nodes[node].apart();
+                apart.aerotp.insert(socket, (flow, role));
                 self.open_aerotp_paths(flow, socket);
             }
             None => {}

@@ -54,7 +54,7 @@ use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
 use overload::Drops;
-use ports::{BehindLink, PortId, RealHosts};
+use ports::{BehindAgent, BehindLink, PortId, RealHosts};
 use radio::BehindCell;
 use radio::RadioRun;
 use reception::Notice;
@@ -88,6 +88,7 @@ pub struct World {
     pub(crate) directory: Directory,
     /// Addresses that lie behind one interface, whatever is in use.
     pub(crate) behind_links: Vec<BehindLink>,
+    behind_agents: Vec<BehindAgent>,
     /// Networks that do.
     pub(crate) behind_cells: Vec<BehindCell>,
     /// Nodes with a choice of ways.
@@ -126,18 +127,45 @@ pub(crate) struct Node {
     /// For each interface what it leads to.
     pub(crate) interfaces: Few<LeadsTo>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
-    sockets: Few<Option<(usize, Role)>>,
+    sockets: Few<Option<(u32, Role)>>,
     /// Whether a kernel stands for it.
     real: bool,
     /// Whether it takes packets for others: every node, but for hosts with several paths.
     forwards: bool,
     pub(crate) host: Host,
+    /// Only where there is any of it.
+    apart: Option<Box<Apart>>,
+}
+
+const _: () = assert!(size_of::<Node>() == 448, "seven cache lines");
+
+/// What most nodes of a fleet have not: flows that end there, or a kernel.
+#[derive(Debug, Default)]
+struct Apart {
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
     /// For each AeroTP connection the flow that it belongs to, and which of its two ends it is.
     aerotp: BTreeMap<AerotpId, (usize, Role)>,
-    /// Where a kernel reads and writes, if it is real and not a mobile.
+    /// Where a kernel reads and writes, if the node is real and not a mobile.
     port: Option<PortId>,
+}
+
+impl Node {
+    fn apart(&mut self) -> &mut Apart {
+        self.apart.get_or_insert_default()
+    }
+
+    fn port(&self) -> Option<PortId> {
+        self.apart.as_ref()?.port
+    }
+
+    fn flow_at_port(&self, port: u16) -> Option<usize> {
+        self.apart.as_ref()?.ports.get(&port).copied()
+    }
+
+    fn flow_of_aerotp(&self, socket: AerotpId) -> Option<(usize, Role)> {
+        self.apart.as_ref()?.aerotp.get(&socket).copied()
+    }
 }
 
 impl World {
@@ -161,7 +189,7 @@ impl World {
     fn links_of(&self, node: NodeIndex) -> Vec<usize> {
         let interfaces = self.nodes[node.0].interfaces.iter();
         let links = interfaces.filter_map(|&leads_to| match leads_to {
-            LeadsTo::Link(link, _) => Some(link),
+            LeadsTo::Link(link, _) => Some(link as usize),
             LeadsTo::Radio(aircraft) => Some(self.wires.present(aircraft)),
             LeadsTo::Cell(_) => None,
         });
@@ -172,7 +200,7 @@ impl World {
     #[inline]
     fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
         match self.nodes[node].interfaces[interface.0] {
-            LeadsTo::Link(link, end) => Some((link, end)),
+            LeadsTo::Link(link, end) => Some((link as usize, end)),
             LeadsTo::Radio(aircraft) => Some((self.wires.present(aircraft), End::B)),
             LeadsTo::Cell(cell) => Some((self.link_to_neighbor(cell, to)?, End::A)),
         }

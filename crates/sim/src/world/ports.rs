@@ -10,6 +10,7 @@ mod announce;
 mod build;
 mod nat;
 
+pub(super) use build::BehindAgent;
 pub(crate) use build::BehindLink;
 pub(super) use nat::AccessNat;
 
@@ -190,7 +191,7 @@ impl World {
         match link {
             None => node.host.route_out(packet, packet.wire_length()),
             Some(link) => {
-                let wanted = |leads_to: &LeadsTo| matches!(*leads_to, LeadsTo::Link(joined, _) if joined == link.0);
+                let wanted = |leads_to: &LeadsTo| matches!(*leads_to, LeadsTo::Link(joined, _) if joined as usize == link.0);
                 let place = node.interfaces.iter().position(wanted);
                 let interface = InterfaceId(place.ok_or(IcmpError::Unreachable)?);
                 node.host.fit(interface, packet.wire_length())
@@ -239,7 +240,7 @@ impl World {
             }
         }
         self.arrived_over = None;
-        if let Some(port) = self.nodes[node].port.or(self.wires[link as usize].port) {
+        if let Some(port) = self.nodes[node].port().or(self.wires[link as usize].port) {
             let at = self.now;
             self.real
                 .deliveries

@@ -23,7 +23,7 @@ pub(crate) type NodeInterface = (usize, InterfaceId);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeadsTo {
     /// A link between two nodes, at this end.
-    Link(usize, End),
+    Link(u32, End),
     /// The aircraft in a cell, from its base station.
     Cell(CellPlace),
     /// The base stations of a radio network, from an aircraft.
@@ -89,7 +89,11 @@ pub(crate) struct Wire {
     pub(super) nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
-    pub leaving: Option<BTreeSet<u64>>,
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all links have none, and so pay for a pointer only"
+    )]
+    pub leaving: Option<Box<BTreeSet<u64>>>,
     pub subjects: [Subject; 2],
     /// The port of the kernel of the mobile whose access link it is, if that is real.
     pub port: Option<PortId>,
@@ -162,7 +166,7 @@ impl Wires {
         for (number, spec) in scenario.links.iter().enumerate() {
             let mtu = spec.config.mtu;
             let mut join = |node: NodeIndex, end: End| {
-                add_interface(nodes, node, LeadsTo::Link(number, end), mtu)
+                add_interface(nodes, node, LeadsTo::Link(number as u32, end), mtu)
             };
             let ends = [join(spec.ends[0], End::A), join(spec.ends[1], End::B)];
             let name = &spec.config.name;

@@ -49,7 +49,8 @@ impl AerotpGateway {
     /// Lets the halves send.
     pub(super) fn send_segments(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(outgoing) = self.sockets.poll_transmit(now) {
-            self.outbox.push_back(outgoing.into_packet(around.origin));
+            self.outbox
+                .push_back(outgoing.into_packet(&mut around.origin));
         }
         while self.sockets.poll_changed().is_some() {}
     }

@@ -208,7 +208,7 @@ impl Host {
         let outgoing = self.aerotp.as_mut()?.poll_transmit(now)?;
         let sent = outgoing.transmission;
         let body = Body::Aerotp(Box::new(sent.packet));
-        let mut packet = self.origin.packet(sent.addresses, body, outgoing.flow);
+        let mut packet = self.origin().packet(sent.addresses, body, outgoing.flow);
         packet.retransmission = sent.retransmission;
         self.outbox.push_back(packet);
         Some(())

@@ -1,7 +1,7 @@
 //! Address assignment: multicast group, duplicate address detection, and the choice of the router in use.
 
 use super::{AddressConfiguration, Attachment, ConfigurationEvent, Repeat};
-use crate::mobility::{discovery, listener_report};
+use crate::mobility::{append, discovery, listener_report};
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
     NeighborDiscovery, NeighborSolicitation, solicited_node_multicast,
@@ -82,7 +82,7 @@ pub(super) fn valid_until(now: Instant, known: Option<Instant>, lifetime_s: u32)
 
 impl AddressConfiguration {
     pub(super) fn address_in(&self, prefix: Ipv6Prefix) -> Ipv6Addr {
-        let identifier = u128::from(self.settings.interface_identifier);
+        let identifier = u128::from(self.interface_identifier);
         prefix.address_of(Ipv6Addr::from_bits(identifier))
     }
 
@@ -115,7 +115,7 @@ impl AddressConfiguration {
         } else {
             now
         };
-        self.detections.push(Detection { address, at, left });
+        append(&mut self.detections, Detection { address, at, left });
     }
 
     /// Performs the steps due for tentative addresses.
@@ -128,7 +128,7 @@ impl AddressConfiguration {
             // RFC 4862 section 5.4.2: join the group before soliciting the address.
             self.join(now, solicited_node_multicast(address));
             if left == 0 {
-                self.assigned.push(address);
+                append(&mut self.assigned, address);
             } else {
                 self.outbox.push_back(probe(address));
                 self.detections[place].left = left - 1;
@@ -138,6 +138,9 @@ impl AddressConfiguration {
         let assigned = &self.assigned;
         self.detections
             .retain(|one| !assigned.contains(&one.address));
+        if self.detections.is_empty() {
+            self.detections = Vec::new();
+        }
     }
 
     fn join(&mut self, now: Instant, group: Ipv6Addr) {
@@ -153,7 +156,7 @@ impl AddressConfiguration {
                     .up_to(self.settings.times.longest_report_interval),
             left: self.settings.times.reports.saturating_sub(1),
         };
-        self.groups.push((group, again));
+        append(&mut self.groups, (group, again));
     }
 
     /// Attaches to the first-heard router still present whose prefix is usable.

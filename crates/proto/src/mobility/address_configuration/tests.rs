@@ -21,12 +21,12 @@ const ROUTER: &str = "fe80::1";
 
 fn interface(detection: DuplicateAddressDetection) -> AddressConfiguration {
     let settings = ConfigurationSettings {
-        interface_identifier: icao_interface_identifier(0x3C_6481),
         detection,
         times: ConfigurationTimes::default(),
         home_prefix: Some(prefix("2001:db8:100::")),
     };
-    AddressConfiguration::new(settings, Draws::new([1; 16]))
+    let identifier = icao_interface_identifier(0x3C_6481);
+    AddressConfiguration::new(identifier, settings.into(), Draws::new([1; 16]))
 }
 
 fn advertisement(network: &str) -> RouterAdvertisement {

@@ -38,13 +38,13 @@ pub use output::Output;
 pub use policy::{Policy, Preference};
 pub use timetable::{Entry, Timetable};
 
+use crate::host::burst::Burst;
 use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
 use crate::time::Instant;
 use access::Access;
 use plan::{Plan, Step};
 use policy::{Due, InUse};
 use preparation::Preparation;
-use std::collections::VecDeque;
 
 /// An interface to an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ pub struct Attachment {
     /// The destination of a handover that is not complete.
     under_way: Option<Option<InterfaceId>>,
     plan: Plan,
-    preparation: Option<Preparation>,
-    outputs: VecDeque<Output>,
+    preparation: Option<Box<Preparation>>,
+    outputs: Burst<Output>,
 }
 
 /// A measurement of a mobile, by which a decision from outside may go.
@@ -129,7 +129,7 @@ impl Attachment {
             under_way: None,
             plan: Plan::default(),
             preparation: None,
-            outputs: VecDeque::new(),
+            outputs: Burst::default(),
         }
     }
 
@@ -248,7 +248,7 @@ impl Attachment {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let prepared = self.preparation.as_ref().and_then(Preparation::deadline);
+        let prepared = self.preparation.as_ref().and_then(|one| one.deadline());
         [self.policy.poll_timeout(), self.plan.deadline(), prepared]
             .into_iter()
             .flatten()

@@ -11,9 +11,9 @@ pub enum Policy {
     /// Handovers at known times.
     Timetable(Timetable),
     /// The most preferred link that is up.
-    Preference(Preference),
+    Preference(Box<Preference>),
     /// A decision from outside.
-    Decision(Decider),
+    Decision(Box<Decider>),
 }
 
 /// Preference, with rules for leaving and returning ([`failback`](crate::mobility::attachment::failback)).
@@ -56,10 +56,11 @@ impl Policy {
     pub(super) fn first(&mut self, now: Instant, up: &[InterfaceId]) -> Option<InterfaceId> {
         match self {
             Policy::Timetable(timetable) => timetable.first(),
-            Policy::Preference(Preference {
-                failback,
-                interfaces,
-            }) => {
+            Policy::Preference(preference) => {
+                let Preference {
+                    failback,
+                    interfaces,
+                } = &mut **preference;
                 for (rank, interface) in interfaces.iter().enumerate() {
                     failback.handle_link(now, rank, up.contains(interface));
                 }
@@ -78,10 +79,11 @@ impl Policy {
     ) {
         match self {
             Policy::Timetable(_) => {}
-            Policy::Preference(Preference {
-                failback,
-                interfaces,
-            }) => {
+            Policy::Preference(preference) => {
+                let Preference {
+                    failback,
+                    interfaces,
+                } = &mut **preference;
                 let Some(rank) = interfaces.iter().position(|known| *known == interface) else {
                     return;
                 };
@@ -109,10 +111,11 @@ impl Policy {
     pub(super) fn poll(&mut self, now: Instant, used: InUse) -> Option<Due> {
         match self {
             Policy::Timetable(timetable) => timetable.poll(now),
-            Policy::Preference(Preference {
-                failback,
-                interfaces,
-            }) => {
+            Policy::Preference(preference) => {
+                let Preference {
+                    failback,
+                    interfaces,
+                } = &mut **preference;
                 let switch = failback.poll(now)?;
                 let is_soft = switch.lost_at.is_none();
                 Some(Due {

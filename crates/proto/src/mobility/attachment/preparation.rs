@@ -39,11 +39,11 @@ impl Attachment {
         let moves = self.attached.is_some_and(|attached| attached != to);
         let asks = self.asks_point_of_service && usable && moves;
         if asks {
-            self.preparation = Some(Preparation {
+            self.preparation = Some(Box::new(Preparation {
                 to,
                 over: None,
                 due: None,
-            });
+            }));
             self.signal(Signal::HandoverForeseen(to));
         }
         asks
@@ -78,7 +78,7 @@ impl Attachment {
 
     /// Takes the handover that waits no longer.
     pub(super) fn take_prepared(&mut self) -> Option<Due> {
-        let is_over = |preparation: &mut Preparation| preparation.deadline().is_some();
+        let is_over = |preparation: &mut Box<Preparation>| preparation.deadline().is_some();
         self.preparation.take_if(is_over)?.due
     }
 }

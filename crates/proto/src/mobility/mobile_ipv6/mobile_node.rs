@@ -17,11 +17,11 @@ mod registration;
 
 use super::{SharedKey, Towards};
 use crate::crosslayer::PathParameters;
+use crate::host::burst::Burst;
 use crate::host::layer::Told;
 use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{
-    Attachment, ConfigurationEvent, ConfigurationSettings, ConfigurationTimes,
-    DuplicateAddressDetection,
+    Attachment, ConfigurationEvent, ConfigurationSettings,
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
@@ -29,7 +29,6 @@ use crate::mobility::handover_service::{
     self, HandoverService, HandoverServiceEvent, HandoverServiceSettings,
 };
 use crate::mobility::network_access::{AccessEvent, AccessSettings, NetworkAccess};
-use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -42,19 +41,14 @@ use group::Group;
 use interfaces::Interfaces;
 use optimization::Peer;
 use registration::Registration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Settings of a mobile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MobileSettings {
     /// Home address.
     pub home_address: Ipv6Addr,
-    /// Prefix of the home link; its advertisement tells the mobile that it is at home.
-    pub home_prefix: Ipv6Prefix,
-    /// Address of the home agent.
-    pub home_agent: Ipv6Addr,
-    /// Binding lifetime to request.
-    pub lifetime: BindingLifetime,
     /// Security association with the home agent. Without one, messages are taken to be protected by IPsec, which is not
     /// modelled.
     pub key: Option<SharedKey>,
@@ -62,16 +56,25 @@ pub struct MobileSettings {
     pub router: Option<RouterRegistration>,
     /// Last 64 bits of care-of addresses.
     pub interface_identifier: u64,
-    /// Duplicate address detection for care-of addresses.
-    pub detection: DuplicateAddressDetection,
-    /// Timers of address configuration.
-    pub configuration_times: ConfigurationTimes,
+    /// AAA server to ask before using a care-of address, if any.
+    pub access: Option<Box<AccessSettings>>,
+    /// Point of service that assists handovers, if any.
+    pub handover_service: Option<Box<HandoverServiceSettings>>,
+    /// Settings that it may have in common with others.
+    pub fleet: Arc<FleetSettings>,
+}
+
+/// Settings that the mobiles of a fleet have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetSettings {
+    /// Address of the home agent.
+    pub home_agent: Ipv6Addr,
+    /// Binding lifetime to request.
+    pub lifetime: BindingLifetime,
+    /// Configuration of care-of addresses. The advertisement of its home prefix tells a mobile that it is at home.
+    pub configuration: Arc<ConfigurationSettings>,
     /// Timers of registration.
     pub binding_times: BindingTimes,
-    /// AAA server to ask before using a care-of address, if any.
-    pub access: Option<AccessSettings>,
-    /// Point of service that assists handovers, if any.
-    pub handover_service: Option<HandoverServiceSettings>,
     /// Buffering to request from the home agent before a move, if any.
     pub buffering: Option<BufferingRequest>,
     /// True if the mobile reports its new location to the router of the previous link (RFC 5568), which forwards held
@@ -183,29 +186,33 @@ struct Place {
     attachment: Attachment,
 }
 
-/// The mobile node's agent.
+/// The mobile node's agent. A fleet has thousands, so that one without a service pays a pointer for it.
 #[derive(Clone, Debug)]
 pub struct MobileNode {
     settings: MobileSettings,
     interfaces: Interfaces,
     preferred: InterfaceId,
     place: Option<Place>,
-    access: NetworkAccess,
-    handover_service: HandoverService,
+    /// Where an AAA server is asked.
+    access: Option<Box<NetworkAccess>>,
+    /// Where a point of service is.
+    handover_service: Option<Box<HandoverService>>,
     home: Registration,
     /// Care-of address before the accepted one, to which the home agent may still send for a while.
     former: Option<Ipv6Addr>,
-    routers: Routers,
-    group: Group,
+    /// Where routers of previous links are told.
+    routers: Option<Box<Routers>>,
+    /// Where routers get copies.
+    group: Option<Box<Group>>,
     peers: BTreeMap<Ipv6Addr, Peer>,
     /// Path of each interface, for the reports in updates.
     paths: BTreeMap<InterfaceId, PathParameters>,
     tunnels: Tunnels,
     draws: Draws,
-    counts: MobileCounts,
-    outbox: VecDeque<(Towards, Packet)>,
-    received: VecDeque<Received>,
-    events: VecDeque<MobileEvent>,
+    counts: Option<Box<MobileCounts>>,
+    outbox: Burst<(Towards, Packet)>,
+    received: Burst<Received>,
+    events: Burst<MobileEvent>,
     /// Those that its node has taken apart.
     pub(super) told: Told,
 }
@@ -215,30 +222,24 @@ impl MobileNode {
     /// changes with a restart.
     pub fn new(settings: MobileSettings, interfaces: usize, secret: [u8; 16]) -> MobileNode {
         let mut draws = Draws::new(secret);
-        let configuration = ConfigurationSettings {
-            interface_identifier: settings.interface_identifier,
-            detection: settings.detection,
-            times: settings.configuration_times,
-            home_prefix: Some(settings.home_prefix),
-        };
         MobileNode {
-            interfaces: Interfaces::new(configuration, interfaces, &mut draws),
+            interfaces: Interfaces::new(&settings, interfaces, &mut draws),
             preferred: InterfaceId(0),
             place: None,
-            access: NetworkAccess::default(),
-            handover_service: HandoverService::default(),
+            access: settings.access.as_ref().map(|_| Box::default()),
+            handover_service: settings.handover_service.as_ref().map(|_| Box::default()),
             home: Registration::default(),
             former: None,
-            routers: Routers::default(),
-            group: Group::default(),
+            routers: settings.fleet.tells_routers.then(Box::default),
+            group: settings.fleet.has_group.then(Box::default),
             peers: BTreeMap::new(),
             paths: BTreeMap::new(),
-            tunnels: Tunnels::new(settings.path_mtu, settings.clamp_segment_size),
+            tunnels: Tunnels::new(settings.fleet.path_mtu, settings.fleet.clamp_segment_size),
             draws,
-            counts: MobileCounts::default(),
-            outbox: VecDeque::new(),
-            received: VecDeque::new(),
-            events: VecDeque::new(),
+            counts: None,
+            outbox: Burst::default(),
+            received: Burst::default(),
+            events: Burst::default(),
             told: Told::default(),
             settings,
         }
@@ -253,8 +254,12 @@ impl MobileNode {
     pub fn counts(&self) -> MobileCounts {
         MobileCounts {
             tunnels: self.tunnels.refused(),
-            ..self.counts
+            ..self.counts.as_deref().copied().unwrap_or_default()
         }
+    }
+
+    fn counts_mut(&mut self) -> &mut MobileCounts {
+        self.counts.get_or_insert_default()
     }
 
     /// Returns the care-of address accepted by the home agent, until the binding expires.
@@ -347,9 +352,10 @@ impl MobileNode {
     /// after [`MobileEvent::HandoverService`], whatever its result; or before, if the link in use does not last.
     pub fn prepare_handover(&mut self, now: Instant, interface: InterfaceId) {
         let place = self.speaks_from();
-        if let Some(settings) = &self.settings.handover_service {
-            self.handover_service
-                .prepare(now, (place, interface), settings);
+        if let (Some(service), Some(settings)) =
+            (&mut self.handover_service, &self.settings.handover_service)
+        {
+            service.prepare(now, (place, interface), settings);
             self.follow_handover_service();
         }
     }
@@ -388,11 +394,19 @@ impl MobileNode {
         let mut ask = |deadline: Option<Instant>| {
             earliest = earliest.min(deadline.unwrap_or(Instant::NEVER));
         };
-        ask(self.access.poll_timeout());
-        ask(self.handover_service.poll_timeout());
+        if let Some(access) = &self.access {
+            ask(access.poll_timeout());
+        }
+        if let Some(service) = &self.handover_service {
+            ask(service.poll_timeout());
+        }
         ask(self.home.poll_timeout(refreshes));
-        ask(self.routers.poll_timeout());
-        ask(self.group.poll_timeout());
+        if let Some(routers) = &self.routers {
+            ask(routers.poll_timeout());
+        }
+        if let Some(group) = &self.group {
+            ask(group.poll_timeout());
+        }
         for (_, interface) in self.interfaces.iter() {
             ask(interface.poll_timeout());
         }
@@ -407,11 +421,13 @@ impl MobileNode {
         for (_, interface) in self.interfaces.iter_mut() {
             interface.handle_timeout(now);
         }
-        if let Some(settings) = &self.settings.access {
-            self.access.handle_timeout(now, settings, &mut self.draws);
+        if let (Some(access), Some(settings)) = (&mut self.access, &self.settings.access) {
+            access.handle_timeout(now, settings, &mut self.draws);
         }
-        if let Some(settings) = &self.settings.handover_service {
-            self.handover_service.handle_timeout(now, settings);
+        if let (Some(service), Some(settings)) =
+            (&mut self.handover_service, &self.settings.handover_service)
+        {
+            service.handle_timeout(now, settings);
             self.follow_handover_service();
         }
         self.settle(now);
@@ -428,18 +444,20 @@ impl MobileNode {
                 return Some((Towards::Interface(place), packet));
             }
         }
-        if let Some((interface, packet)) = self.access.poll_transmit() {
+        let of_access = self.access.as_mut().and_then(|one| one.poll_transmit());
+        if let Some((interface, packet)) = of_access {
             return Some((Towards::Interface(interface), packet));
         }
-        if let Some((interface, packet)) = self.handover_service.poll_transmit() {
+        let service = self.handover_service.as_mut();
+        if let Some((interface, packet)) = service.and_then(|one| one.poll_transmit()) {
             return Some((Towards::Interface(interface), packet));
         }
-        pop(&mut self.outbox)
+        self.outbox.pop_front()
     }
 
     /// Returns the next packet for the network behind the mobile, or ICMP error for its transports.
     pub fn poll_received(&mut self) -> Option<Received> {
-        pop(&mut self.received)
+        self.received.pop_front()
     }
 
     /// Returns the next event.
@@ -464,7 +482,10 @@ impl MobileNode {
         }
         let before = self.attachment();
         self.place = place;
-        self.handover_service.follow(self.speaks_from());
+        let speaks_from = self.speaks_from();
+        if let Some(service) = &mut self.handover_service {
+            service.follow(speaks_from);
+        }
         self.follow_handover_service();
         if self.attachment() != before {
             let event = MobileEvent::Attached(self.attachment());
@@ -478,46 +499,54 @@ impl MobileNode {
 
     /// Requests access for new attachments, and passes on the results.
     fn follow_access(&mut self, now: Instant) {
-        let Some(settings) = &self.settings.access else {
+        let (Some(own), Some(settings)) = (&mut self.access, &self.settings.access) else {
             return;
         };
         for (place, interface) in self.interfaces.iter() {
             let attached = (place, interface.attachment());
-            self.access.follow(now, attached, settings, &mut self.draws);
+            own.follow(now, attached, settings, &mut self.draws);
         }
-        while let Some(event) = self.access.poll_event() {
+        while let Some(event) = own.poll_event() {
             self.events.push_back(MobileEvent::Access(event));
         }
     }
 
     /// Takes in the AAA server's answer.
     fn handle_access_answer(&mut self, now: Instant, at: (InterfaceId, Ipv6Addr), bytes: &[u8]) {
-        if let Some(settings) = &self.settings.access {
-            let expected = self.access.handle_answer(now, at, bytes, settings);
-            self.counts.unexpected += u64::from(!expected);
+        if let (Some(access), Some(settings)) = (&mut self.access, &self.settings.access)
+            && !access.handle_answer(now, at, bytes, settings)
+        {
+            self.counts_mut().unexpected += 1;
         }
         self.settle(now);
     }
 
     /// Takes in the point of service's answer.
     fn handle_service_answer(&mut self, now: Instant, bytes: &[u8]) {
-        if let Some(settings) = &self.settings.handover_service {
-            let expected = self.handover_service.handle_answer(now, bytes, settings);
-            self.counts.unexpected += u64::from(!expected);
+        if let (Some(service), Some(settings)) =
+            (&mut self.handover_service, &self.settings.handover_service)
+            && !service.handle_answer(now, bytes, settings)
+        {
+            self.counts_mut().unexpected += 1;
         }
         self.follow_handover_service();
     }
 
     /// Reports the complete handover to the point of service, once the home agent knows the new place.
     fn complete_handover(&mut self, now: Instant) {
-        if let (Some(settings), Some(place)) = (&self.settings.handover_service, self.speaks_from())
+        let speaks_from = self.speaks_from();
+        if let Some(service) = &mut self.handover_service
+            && let (Some(settings), Some(place)) = (&self.settings.handover_service, speaks_from)
         {
-            self.handover_service.complete(now, place, settings);
+            service.complete(now, place, settings);
         }
     }
 
     fn follow_handover_service(&mut self) {
-        while let Some(event) = self.handover_service.poll_event() {
+        let Some(service) = &mut self.handover_service else {
+            return;
+        };
+        while let Some(event) = service.poll_event() {
             self.events.push_back(MobileEvent::HandoverService(event));
         }
     }
@@ -532,8 +561,8 @@ impl MobileNode {
     fn find_place(&self) -> Option<Place> {
         let attached = |interface: InterfaceId| {
             let attachment = self.interfaces.get(interface)?.attachment();
-            let admitted = match &self.settings.access {
-                Some(_) => self.access.admits(interface, attachment),
+            let admitted = match &self.access {
+                Some(access) => access.admits(interface, attachment),
                 None => attachment != Attachment::None,
             };
             admitted.then_some(Place {

@@ -27,8 +27,8 @@ pub use home_agent::{
     HomeAgent, HomeAgentCounts, HomeAgentEvent, HomeAgentSettings, Strategy, Subscriber,
 };
 pub use mobile_node::{
-    BufferingRequest, MobileCounts, MobileEvent, MobileNode, MobileSettings, Received,
-    RouterRegistration,
+    BufferingRequest, FleetSettings, MobileCounts, MobileEvent, MobileNode, MobileSettings,
+    Received, RouterRegistration,
 };
 
 use crate::interface::InterfaceId;

@@ -73,6 +73,13 @@ impl Network {
         id
     }
 
+    /// Gives back the room that lists have kept for more aircraft.
+    pub fn shrink(&mut self) {
+        self.stations.shrink_to_fit();
+        self.air.agenda.shrink();
+        self.air.outputs.shrink();
+    }
+
     /// Hands over a packet. What is offered at the moment of a control channel comes after it.
     pub fn offer(&mut self, now: Instant, offered: Offered) {
         self.catch_up(now);

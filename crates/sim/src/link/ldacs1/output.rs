@@ -81,6 +81,11 @@ impl<T> Agenda<T> {
         self.heap.push(Entry { at, number, item });
     }
 
+    /// Gives back the room that it has kept to grow.
+    pub fn shrink(&mut self) {
+        self.heap.shrink_to_fit();
+    }
+
     /// When the first is due.
     pub fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|entry| entry.at)

@@ -23,6 +23,9 @@ pub const PRIORITIES: u8 = SIGNALLING_PRIORITY + 1;
 /// acknowledgement of its update.
 pub const SIGNALLING_PRIORITY: u8 = 8;
 
+/// Up to so many packets a queue takes no more room than they need.
+const FEW: usize = 4;
+
 /// A packet's end.
 pub type Ended = (PacketId, Instant, Outcome);
 
@@ -140,6 +143,10 @@ impl Class {
                 State::Ready
             }
         };
+        if self.held.len() < FEW {
+            // Mostly one or two wait.
+            self.held.reserve_exact(1);
+        }
         self.held.push_back(Held {
             packet,
             acknowledged,

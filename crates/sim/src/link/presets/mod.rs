@@ -8,8 +8,8 @@ pub mod wifi;
 pub mod wired;
 
 use super::config::{
-    ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, Medium, QueueConfig, QueueLimit,
-    QueueManagement, Shared, Start,
+    ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium, QueueConfig,
+    QueueLimit, QueueManagement, Shared, Start,
 };
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -45,13 +45,13 @@ pub(super) fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> Direc
 /// A link that is the same both ways, with Ethernet's MTU of 1500 B.
 pub(super) fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConfig {
     let direction = Shared::from(direction);
-    LinkConfig {
-        name: name.to_string(),
+    let kind = LinkKind {
         medium,
         up: direction.clone(),
         down: direction,
         regulators: Vec::new(),
         start: Start::At(Duration::ZERO),
         mtu: 1500,
-    }
+    };
+    LinkConfig::new(name, kind)
 }

@@ -35,10 +35,9 @@ pub fn starlink(name: &str) -> LinkConfig {
 /// A link with rates of kbit/s down and up, a delay in microseconds, and queues that hold so many milliseconds of each rate.
 fn access(name: &str, rates: [u64; 2], delay_us: u64, queue_ms: u64) -> LinkConfig {
     let [down, up] = rates.map(|rate| direction(rate, delay_us, queue_ms));
-    LinkConfig {
-        up: up.into(),
-        ..symmetric(name, Medium::FullDuplex, down)
-    }
+    let mut link = symmetric(name, Medium::FullDuplex, down);
+    link.up = up.into();
+    link
 }
 
 fn direction(kbit_s: u64, delay_us: u64, queue_ms: u64) -> DirectionConfig {

@@ -101,7 +101,8 @@ fn a_packet_waits_for_the_good_state() {
 /// Two packets may wait in the link, the third and fourth wait at IP.
 fn controlled() -> LinkConfig {
     let mut config = plain();
-    for direction in [&mut config.down, &mut config.up] {
+    let LinkKind { down, up, .. } = &mut *config;
+    for direction in [down, up] {
         direction.queue.limit = QueueLimit::Packets(10);
         direction.flow_control = Some(QueueLimit::Packets(2));
     }

@@ -40,7 +40,7 @@ pub struct MobileIpv4 {
 impl MobileIpv4 {
     /// The protocol of a mobile, if it is this one.
     fn of(mobile: &Mobile) -> Option<&MobileIpv4> {
-        match mobile.mobility.as_ref()? {
+        match mobile.mobility.as_deref()? {
             Mobility::Ipv4(own) => Some(own),
             Mobility::Ipv6(_) => None,
         }

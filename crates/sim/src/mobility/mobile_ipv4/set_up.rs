@@ -113,7 +113,10 @@ impl World {
             let towards = link.map_or(Rank::HomeNetwork.interface(), |link| {
                 self.interface(node, link.0)
             });
-            self.put_behind_agent(&[home_address.into()], (node, towards));
+            self.behind_links.push(BehindLink {
+                address: home_address.into(),
+                far: (node, towards),
+            });
         }
         let host = &mut self.nodes[node].host;
         host.add_layer(home_agent);

@@ -48,8 +48,6 @@ pub struct MobileIpv6 {
     pub multicast_buffering: Option<BufferPolicy>,
     /// How long a binding holds.
     pub lifetime: BindingLifetime,
-    /// The prefix of the network behind it, of a mobile router.
-    pub network_prefix: Option<Ipv6Prefix>,
     /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
     pub clamp_segment_size: bool,
 }
@@ -57,20 +55,18 @@ pub struct MobileIpv6 {
 impl MobileIpv6 {
     /// The protocol of a mobile, if it is this one.
     fn of(mobile: &Mobile) -> Option<&MobileIpv6> {
-        match mobile.mobility.as_ref()? {
+        match mobile.mobility.as_deref()? {
             Mobility::Ipv6(own) => Some(own),
             Mobility::Ipv4(_) => None,
         }
     }
 
     /// Describes a mobile with an address on an access link to the router there.
-    pub(super) fn neighbor(&self, address: IpAddr, link: LinkIndex, is_told: bool) -> Neighbor {
-        let at_home = self.home_link == Some(link);
+    pub(super) fn neighbor(&self, address: IpAddr, is_told: bool) -> Neighbor {
         Neighbor {
-            address,
-            network: self.network_prefix.filter(|_| at_home),
             is_told,
             buffering: self.access_router_buffering,
+            ..Neighbor::new(address)
         }
     }
 

@@ -190,14 +190,14 @@ fn lifetime(raw: Option<PositiveTime>, default: Duration) -> BindingLifetime {
     BindingLifetime::at_most(u32::try_from(seconds).unwrap_or(u32::MAX))
 }
 
-/// Resolves the protocol of the mobile at `node`.
+/// Resolves the protocol of the mobile at `node`, and the prefix of the network behind it.
 pub(in crate::mobility) fn mobility(
     raw: &RawMobility,
     (node, home_agent): (NodeIndex, usize),
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
-) -> MobileIpv6 {
+) -> (MobileIpv6, Option<Ipv6Prefix>) {
     let home = around.agents.ipv6[home_agent].node;
     let home_link = home_link(raw, [home, node], path, around.links, report);
     let network_prefix = raw
@@ -220,7 +220,7 @@ pub(in crate::mobility) fn mobility(
     if let Some(prefix) = network_prefix {
         check_own(prefix, &here, around.links, report);
         let others = around.others.iter();
-        let mut networks = others.filter_map(|mobile| MobileIpv6::of(mobile)?.network_prefix);
+        let mut networks = others.filter_map(|mobile: &Mobile| mobile.network_prefix);
         // A network may have a part of the home prefix that no mobile's home address is in (RFC 4887).
         let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
         if networks.any(|other| overlap(other, prefix))
@@ -235,7 +235,7 @@ pub(in crate::mobility) fn mobility(
         let message = "is shorter than 4 s, in units of which a binding lives".to_owned();
         report.wrong(&path.key("lifetime"), message);
     }
-    MobileIpv6 {
+    let mobility = MobileIpv6 {
         home_agent,
         home_link,
         detection: detection(raw.ipv6.duplicate_address_detection),
@@ -255,9 +255,9 @@ pub(in crate::mobility) fn mobility(
         access_router_buffering: raw.ipv6.access_router_buffering.as_ref().map(buffer_policy),
         multicast_buffering: multicast_buffering(raw, path, report),
         lifetime,
-        network_prefix,
         clamp_segment_size: raw.ipv6_tunnel.clamp_segment_size.unwrap_or(false),
-    }
+    };
+    (mobility, network_prefix)
 }
 
 /// IPv6's least packet, and the header of a tunnel around it (RFC 2473 section 7.1): what a tunnel asks of every link.

@@ -12,15 +12,15 @@ use crate::world::radio::BehindCell;
 use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
-use baton_proto::mobility::address_configuration::ConfigurationTimes;
+use baton_proto::mobility::address_configuration::{ConfigurationSettings, ConfigurationTimes};
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
 use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AccessRouters, AdvertisingSettings, BufferingRequest, Correspondent,
-    GroupMobile, HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey,
-    Subscriber,
+    FleetSettings, GroupMobile, HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration,
+    SharedKey, Subscriber,
 };
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
@@ -28,6 +28,7 @@ use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The interface identifier of mobiles is this and their number: an ICAO address for those that have one.
 const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
@@ -50,7 +51,7 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
         let Some(mobility) = MobileIpv6::of(mobile) else {
             continue;
         };
-        if let Some(prefix) = mobility.network_prefix {
+        if let Some(prefix) = mobile.network_prefix {
             for node in &behind[number] {
                 addresses[node.0] = prefix.address_of(link_local(node.0 as u64 + 1));
             }
@@ -59,6 +60,29 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
         addresses[mobile.node.0] = agent.prefix.address_of(link_local(identifier(number)));
     }
     addresses
+}
+
+/// What a mobile's settings have in common with those of others.
+fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings {
+    let agent = &agents[mobility.home_agent];
+    FleetSettings {
+        home_agent: agent.address(),
+        lifetime: mobility.lifetime,
+        configuration: Arc::new(ConfigurationSettings {
+            detection: mobility.detection,
+            times: ConfigurationTimes::default(),
+            home_prefix: Some(agent.prefix),
+        }),
+        binding_times: BindingTimes::default(),
+        buffering: mobility
+            .asks_for_buffering
+            .then_some(BufferingRequest::STUDY_D),
+        tells_routers: mobility.access_router_buffering.is_some(),
+        has_group: mobility.multicast_buffering.is_some(),
+        optimizes_routes: mobility.route_optimization,
+        path_mtu: PATH_MTU,
+        clamp_segment_size: mobility.clamp_segment_size,
+    }
 }
 
 /// The access links and radio networks of a mobile.
@@ -118,14 +142,21 @@ impl World {
         for radio in 0..self.scenario.radios.len() {
             self.add_cell_routers(radio);
         }
+        let mut fleet: Option<Arc<FleetSettings>> = None;
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
             if let Some(mobility) = MobileIpv6::of(&mobile) {
+                let own = fleet_settings(mobility, &self.scenario.agents.ipv6);
+                let own = match fleet.take() {
+                    Some(last) if *last == own => last,
+                    _ => Arc::new(own),
+                };
                 let access = Access {
                     links: access_links(&self.scenario, &mobile.attachment),
                     radios: mobile.attachment.radios(&self.scenario.radios),
                 };
-                self.add_mobile_node(number, mobile.node, mobility, &access);
+                self.add_mobile_node((number, mobile.node), mobility, &access, Arc::clone(&own));
+                fleet = Some(own);
             }
         }
         self.add_correspondents();
@@ -167,15 +198,16 @@ impl World {
 
     fn add_mobile_node(
         &mut self,
-        number: usize,
-        node: NodeIndex,
+        (number, node): (usize, NodeIndex),
         mobility: &MobileIpv6,
         access: &Access,
+        fleet: Arc<FleetSettings>,
     ) {
         let seed = Seed(self.scenario.seed);
         let name = self.scenario.nodes[node.0].clone();
         let agent = self.scenario.agents.ipv6[mobility.home_agent].clone();
         let identifier = identifier(number);
+        let network_prefix = self.scenario.mobiles[number].network_prefix;
         let home_address = agent.prefix.address_of(link_local(identifier));
         let key = SharedKey {
             security_parameter_index: 256 + number as u32,
@@ -185,7 +217,7 @@ impl World {
         let mut group = Vec::new();
         let member = GroupMobile {
             home_address,
-            network: mobility.network_prefix,
+            network: network_prefix,
             home_agent: agent.address(),
         };
         for &link in &access.links {
@@ -216,28 +248,15 @@ impl World {
             .map(|service| self.add_handover_service(node.0, service.0, access));
         let settings = MobileSettings {
             home_address,
-            home_prefix: agent.prefix,
-            home_agent: agent.address(),
-            lifetime: mobility.lifetime,
             key: Some(key),
-            router: mobility.network_prefix.map(|prefix| RouterRegistration {
+            router: network_prefix.map(|prefix| RouterRegistration {
                 prefixes: vec![prefix],
                 explicit: true,
             }),
             interface_identifier: identifier,
-            detection: mobility.detection,
-            configuration_times: ConfigurationTimes::default(),
-            binding_times: BindingTimes::default(),
-            access: credentials,
-            handover_service,
-            buffering: mobility
-                .asks_for_buffering
-                .then_some(BufferingRequest::STUDY_D),
-            tells_routers: mobility.access_router_buffering.is_some(),
-            has_group: mobility.multicast_buffering.is_some(),
-            optimizes_routes: mobility.route_optimization,
-            path_mtu: PATH_MTU,
-            clamp_segment_size: mobility.clamp_segment_size,
+            access: credentials.map(Box::new),
+            handover_service: handover_service.map(Box::new),
+            fleet,
         };
         let interfaces = self.nodes[node.0].interfaces.len();
         let secret = seed.secret(&format!("mobile {name} protocol"));
@@ -246,7 +265,7 @@ impl World {
         let subscriber = Subscriber {
             home_address,
             key: Some(key),
-            prefixes: mobility.network_prefix.map(|prefix| Box::from([prefix])),
+            prefixes: network_prefix.map(|prefix| Box::from([prefix])),
         };
         let host = &mut self.nodes[agent.node.0].host;
         if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {
@@ -261,12 +280,9 @@ impl World {
             told: mobility.advertisements == Advertisements::AtLinkUp,
         });
         let far = (agent.node.0, self.home_interface(agent.node, mobility));
-        let own = self.nodes[node.0].host.addresses();
-        let own: Vec<IpAddr> = own.collect();
-        self.put_behind_agent(&own, far);
+        self.put_behind_agent(node.0, far);
         for inner in self.directory.behind(number).to_vec() {
-            let own: Vec<IpAddr> = self.nodes[inner.0].host.addresses().collect();
-            self.put_behind_agent(&own, far);
+            self.put_behind_agent(inner.0, far);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is asked of scenarios with mobiles for every node and flow, worked out once.
 
 use crate::addresses::node_addresses;
-use crate::mobility::{self, Mobility};
+use crate::mobility;
 use crate::scenario::model::{LinksAtNodes, Mobile, NodeIndex, Scenario, nodes_behind};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -84,7 +84,7 @@ fn nodes_behind_router(
     at_nodes: &LinksAtNodes,
     mobile: &Mobile,
 ) -> Box<[NodeIndex]> {
-    if !mobile.mobility.as_ref().is_some_and(Mobility::is_router) {
+    if !mobile.is_router() {
         return Box::default();
     }
     let access = mobile.attachment.access_links(&scenario.radios);

@@ -3,8 +3,8 @@
 mod directory;
 
 use super::World;
-use super::ports::BehindLink;
-use crate::scenario::model::{AttachmentPolicy, LinkIndex, Scenario};
+use super::ports::BehindAgent;
+use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobile, Scenario};
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
 use core::net::IpAddr;
@@ -52,10 +52,15 @@ impl World {
         if a.0 == node { a.1 } else { b.1 }
     }
 
-    /// Leads routes for addresses to a home agent, whose agent decides, and otherwise to the home link.
-    pub(crate) fn put_behind_agent(&mut self, addresses: &[IpAddr], far: (usize, InterfaceId)) {
-        let behind = addresses.iter().map(|&address| BehindLink { address, far });
-        self.behind_links.extend(behind);
+    /// Leads routes for the addresses that a node has to a home agent, whose agent decides, and otherwise to the home link.
+    pub(crate) fn put_behind_agent(&mut self, node: usize, far: (usize, InterfaceId)) {
+        let addresses = self.nodes[node].host.addresses().count() as u32;
+        let node = node as u32;
+        self.behind_agents.push(BehindAgent {
+            node,
+            addresses,
+            far,
+        });
     }
 
     /// Tells mobiles of the links that they begin with.
@@ -76,10 +81,19 @@ impl World {
         let own = || self.directory.flow_addresses(&self.scenario, [node; 2])[0];
         let address = self.care_of(number, link).unwrap_or_else(own);
         let protocol = self.mobiles[number].protocol.as_ref();
-        let mobility = self.scenario.mobiles[number].mobility.as_ref();
+        let Mobile {
+            mobility,
+            network_prefix,
+            ..
+        } = &self.scenario.mobiles[number];
         match (mobility, protocol) {
             (Some(mobility), Some(protocol)) => {
-                mobility.neighbor(address, LinkIndex(link), protocol.told)
+                let neighbor = mobility.neighbor(address, protocol.told);
+                let is_home = mobility.home_link() == Some(LinkIndex(link));
+                Neighbor {
+                    network: network_prefix.filter(|_| is_home),
+                    ..neighbor
+                }
             }
             _ => Neighbor::new(address),
         }

@@ -1,6 +1,6 @@
 //! Mobiles at time zero.
 
-use super::{Losses, MobileRun};
+use super::MobileRun;
 use crate::mobility::Mobility;
 use crate::rng::Seed;
 use crate::scenario::model::{
@@ -30,7 +30,7 @@ impl World {
             registers: mobile.mobility.is_some(),
             asks_point_of_service: mobile
                 .mobility
-                .as_ref()
+                .as_deref()
                 .is_some_and(Mobility::asks_point_of_service),
             detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
         });
@@ -46,10 +46,9 @@ impl World {
             attached: None,
             outgoing: None,
             is_driven: false,
-            measured,
+            measured: measured.into(),
             handovers: Vec::new(),
             announced: None,
-            losses_before: Losses::default(),
             lost_before: None,
             subject,
             flows,
@@ -63,7 +62,7 @@ impl World {
         let interfaces = self.nodes[node].interfaces.iter().enumerate();
         let access = interfaces.filter_map(|(place, &leads_to)| {
             let (link, is_network) = match leads_to {
-                LeadsTo::Link(link, _) => (link, false),
+                LeadsTo::Link(link, _) => (link as usize, false),
                 LeadsTo::Radio(aircraft) => (self.wires.present(aircraft), true),
                 LeadsTo::Cell(_) => return None,
             };
@@ -86,7 +85,7 @@ impl World {
         };
         mobile
             .mobility
-            .as_ref()
+            .as_deref()
             .is_some_and(Mobility::reports_paths)
             && flows.iter().any(|&flow| wants(&self.flows[flow]))
     }
@@ -167,14 +166,13 @@ fn policy(
         }
         AttachmentPolicy::Failback(failback) => {
             let interfaces = failback.prefer.iter().map(interface).collect();
-            Policy::Preference(Preference::new(failback.times, interfaces))
+            let preference = Preference::new(failback.times, interfaces);
+            Policy::Preference(Box::new(preference))
         }
         AttachmentPolicy::Decision(chosen) => {
             let interfaces = chosen.links.iter().map(interface).collect();
-            Policy::Decision(Decider::new(
-                chosen.decision.build(&chosen.names),
-                interfaces,
-            ))
+            let decision = chosen.decision.build(&chosen.names);
+            Policy::Decision(Box::new(Decider::new(decision, interfaces)))
         }
     }
 }

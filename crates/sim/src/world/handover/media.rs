@@ -1,6 +1,6 @@
 //! Commands of a mobile's node, carried out by its access links; and changes that the scenario makes to links.
 
-use super::Losses;
+use super::{Losses, LostBefore};
 use crate::link::{DropReason, End, Fate, Outcome};
 use crate::packets::PacketId;
 use crate::world::World;
@@ -132,9 +132,11 @@ impl World {
     /// Notes what a mobile's flows had lost, if its link in use goes down.
     pub(in crate::world) fn note_turn(&mut self, number: usize, link: usize, up: bool) {
         if self.mobiles[number].attached == Some(link) {
-            let lost = (!up).then(|| self.losses_of(number));
-            self.mobiles[number].losses_before = Losses::default();
-            self.mobiles[number].lost_before = lost;
+            let before = (!up).then(|| LostBefore {
+                packets: Losses::default(),
+                flows: Some(self.losses_of(number)),
+            });
+            self.mobiles[number].lost_before = before.map(Box::new);
         }
     }
 }

@@ -34,14 +34,12 @@ pub struct MobileRun {
     /// True while its node's outputs are being carried out: what comes of that waits for its turn.
     pub is_driven: bool,
     /// Of a mobile that decides from outside, the links of which it measures what it receives.
-    pub measured: Vec<usize>,
+    pub measured: Box<[usize]>,
     pub handovers: Vec<HandoverRecord>,
     /// The next handover, if it was announced.
-    pub announced: Option<Announcement>,
-    /// Packets lost since the link in use went down, for the handover that this may lead to.
-    pub losses_before: Losses,
-    /// What its flows had lost when the link in use went down, for the handover that this may lead to.
-    pub lost_before: Option<FlowLosses>,
+    pub announced: Option<Box<Announcement>>,
+    /// What was lost before a handover that may come of it.
+    pub lost_before: Option<Box<LostBefore>>,
     pub subject: Subject,
     /// Flows that begin or end here.
     pub flows: Vec<usize>,
@@ -49,12 +47,22 @@ pub struct MobileRun {
     pub protocol: Option<ProtocolRun>,
 }
 
+/// What was lost before a handover has begun.
+#[derive(Debug, Default)]
+pub struct LostBefore {
+    /// Packets since the link in use went down.
+    packets: Losses,
+    /// What flows had lost when it did.
+    flows: Option<FlowLosses>,
+}
+
 impl MobileRun {
     /// A packet was lost with `link` or its queue; `works` says whether the scenario lets that link work. If
     /// it does not, the handover away from it has yet to begin.
     pub fn lose(&mut self, link: usize, works: bool, flow: Option<FlowId>) {
         if !works && self.attached == Some(link) {
-            self.losses_before.add(flow);
+            let before = self.lost_before.get_or_insert_default();
+            before.packets.add(flow);
         } else if let Some(record) = self.handovers.last_mut() {
             record.lose(flow);
         }
@@ -105,7 +113,7 @@ impl World {
         if self.mobile_at(node.0).is_none() {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
         }
-        let joins = |leads_to: &LeadsTo| matches!((*leads_to, to), (LeadsTo::Link(link, _), Some(to)) if link == to.0);
+        let joins = |leads_to: &LeadsTo| matches!((*leads_to, to), (LeadsTo::Link(link, _), Some(to)) if link as usize == to.0);
         let place = self.nodes[node.0].interfaces.iter().position(joins);
         // An interface that there is not leads to no access link.
         let interface = to.map(|_| InterfaceId(place.unwrap_or(usize::MAX)));
@@ -180,7 +188,7 @@ impl World {
     /// The link behind an interface; of a radio network that of the cell of which it speaks.
     pub(super) fn link_at(&self, node: usize, interface: InterfaceId) -> usize {
         match self.nodes[node].interfaces[interface.0] {
-            LeadsTo::Link(link, _) => link,
+            LeadsTo::Link(link, _) => link as usize,
             LeadsTo::Radio(aircraft) => self.spoken_of(aircraft),
             // No mobile has such an interface.
             LeadsTo::Cell(CellPlace { radio, cell }) => self.wires.number(RadioPlace {
@@ -273,7 +281,8 @@ impl World {
 
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
     pub(super) fn install_routes(&mut self) {
-        let behind = (&self.behind_links[..], &self.behind_cells[..]);
+        let behind_links = self.behind_links();
+        let behind = (&behind_links[..], &self.behind_cells[..]);
         self.routers = routing::install(&mut self.nodes, &self.wires, behind);
         for mobile in &self.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {

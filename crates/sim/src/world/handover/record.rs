@@ -229,8 +229,9 @@ impl World {
             active: false,
             flows,
         };
-        record.add_losses(&core::mem::take(&mut mobile.losses_before));
-        mobile.lost_before = None;
+        if let Some(before) = mobile.lost_before.take() {
+            record.add_losses(&before.packets);
+        }
         mobile.handovers.push(record);
     }
 
@@ -255,11 +256,11 @@ impl World {
     pub(super) fn note_announcement(&mut self, number: usize) {
         let flows = self.mobiles[number].flows.iter();
         let bytes = |&flow: &usize| (flow, self.flows[flow].progress.delivered_bytes);
-        self.mobiles[number].announced = Some(Announcement {
+        self.mobiles[number].announced = Some(Box::new(Announcement {
             at: self.now,
             delivered: flows.map(bytes).collect(),
             lost: self.losses_of(number),
-        });
+        }));
     }
 
     /// What the flows of a mobile have lost so far.
@@ -274,7 +275,7 @@ impl World {
     fn lost_before(&self, number: usize, flow: usize) -> [LossCounts; 2] {
         let mobile = &self.mobiles[number];
         let announced = mobile.announced.as_ref().map(|next| &next.lost);
-        let known = announced.or(mobile.lost_before.as_ref());
+        let known = announced.or_else(|| mobile.lost_before.as_ref()?.flows.as_ref());
         let mut known = known.into_iter().flatten();
         let known = known.find(|(known, _)| *known == flow);
         known.map_or_else(|| self.flows[flow].losses(), |&(_, losses)| losses)

@@ -126,7 +126,7 @@ impl World {
     /// had its conversation.
     fn scenario_flow(&mut self, node: usize, view: &PacketView) -> Option<usize> {
         let port = view.ports.1;
-        let flow = *self.nodes[node].ports.get(&port)?;
+        let flow = self.nodes[node].flow_at_port(port)?;
         let run = &self.flows[flow];
         let carried = match run.spec.transport {
             Transport::Tcp { .. } => view.protocol == protocol::TCP,

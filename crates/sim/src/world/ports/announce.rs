@@ -56,7 +56,7 @@ impl World {
     pub(in super::super) fn announce_mtu(&mut self, link: usize) {
         for (node, _) in self.wires.ends(link) {
             let host = NodeIndex(node);
-            let Some(port) = self.nodes[node].port.or(self.wires[link].port) else {
+            let Some(port) = self.nodes[node].port().or(self.wires[link].port) else {
                 continue;
             };
             if self.real.ports[port.0].node != host {
@@ -81,7 +81,8 @@ impl World {
             .packets
             .iter()
             .filter(|held| held.link as usize == link);
-        self.wires[link].leaving = Some(held.map(|held| held.number()).collect());
+        let held = held.map(|held| held.number()).collect();
+        self.wires[link].leaving = Some(Box::new(held));
     }
 
     /// Tells a mobile once all that its old access link held at the handover has left it.

@@ -28,7 +28,33 @@ pub(crate) struct BehindLink {
     pub far: (usize, InterfaceId),
 }
 
+/// A node of whose addresses the first ones are behind its home agent.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct BehindAgent {
+    pub node: u32,
+    pub addresses: u32,
+    /// The home agent, and its interface.
+    pub far: (usize, InterfaceId),
+}
+
 impl World {
+    /// All addresses that are reached through one interface only.
+    pub(in super::super) fn behind_links(&self) -> Vec<BehindLink> {
+        let agents = self.behind_agents.iter();
+        let of_agents = agents.flat_map(
+            |&BehindAgent {
+                 node,
+                 addresses,
+                 far,
+             }| {
+                let own = self.nodes[node as usize].host.addresses();
+                own.take(addresses as usize)
+                    .map(move |address| BehindLink { address, far })
+            },
+        );
+        self.behind_links.iter().copied().chain(of_agents).collect()
+    }
+
     /// Makes hosts real: gives them ports, and everybody addresses of both versions.
     pub(in super::super) fn add_ports(&mut self, hosts: &[NodeIndex]) {
         if hosts.is_empty() {
@@ -48,7 +74,7 @@ impl World {
             } else {
                 let links = self.links_of(host).into_iter();
                 let mtu = links.map(|link| self.wires[link].link.config().mtu).max();
-                self.nodes[host.0].port = Some(PortId(self.real.ports.len()));
+                self.nodes[host.0].apart().port = Some(PortId(self.real.ports.len()));
                 self.push_port(host, None, mtu.unwrap_or(0), node_addresses(host.0));
             }
         }

@@ -64,7 +64,11 @@ impl World {
         let link = self.radio_link(radio, event.station, event.cell);
         let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
         aircraft.cell = Some(event.cell);
-        aircraft.registered.push((self.now, aircraft.cell));
+        let registered = (self.now, aircraft.cell);
+        // It is said also of those that were there from the start.
+        if aircraft.registered.last() != Some(&registered) {
+            aircraft.registered.push(registered);
+        }
         aircraft.hands_over = false;
         self.wires.move_to(RadioPlace {
             radio: radio as u32,

@@ -52,6 +52,11 @@ impl RadioRun {
     pub fn offered(&self) -> &[[u64; 2]] {
         &self.offered
     }
+
+    /// Gives back the room that lists have kept to grow.
+    pub fn shrink(&mut self) {
+        self.network.shrink();
+    }
 }
 
 /// An aircraft under way.
@@ -255,7 +260,7 @@ impl World {
 fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed) -> RadioRun {
     let radio = &scenario.radios[number];
     let mut network = Network::new(radio.config.clone(), seed);
-    let mut aircraft = Vec::new();
+    let mut aircraft = Vec::with_capacity(radio.aircraft.len());
     for flier in &radio.aircraft {
         let name = &scenario.nodes[flier.node.0];
         let mut track = flier.track.clone();

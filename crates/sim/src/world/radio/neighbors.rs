@@ -4,7 +4,7 @@ use super::super::World;
 use super::super::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use crate::addresses::{CellNetworks, access_prefix};
 use crate::mobility::mobile_of;
-use crate::scenario::model::{CellId, NodeIndex, Radio, StationId};
+use crate::scenario::model::{CellId, Radio, StationId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -62,6 +62,11 @@ impl Neighbors {
     /// A cell has another prefix, since it is somebody's home link.
     pub fn set_prefix(&mut self, cell: CellId, prefix: Ipv6Prefix) {
         self.prefixes[usize::from(cell.0)] = prefix;
+    }
+
+    /// Aircraft have addresses. All at once, because a tree that grows in order is half empty.
+    pub fn add_all(&mut self, addresses: impl Iterator<Item = (IpAddr, StationId)>) {
+        self.known = addresses.collect();
     }
 
     /// An aircraft has an address.
@@ -173,18 +178,16 @@ impl World {
 
     /// Makes known which addresses aircraft have, and the nodes behind them.
     pub(in super::super) fn introduce_aircraft(&mut self) {
-        for (radio, network) in self.scenario.radios.iter().enumerate() {
-            for (station, aircraft) in network.aircraft.iter().enumerate() {
-                let station = StationId(station as u32);
-                let NodeIndex(node) = aircraft.node;
-                let mobile = self.radios[radio].aircraft[station.0 as usize].mobile;
-                let behind = self.directory.behind(mobile).iter().map(|node| node.0);
-                for node in core::iter::once(node).chain(behind) {
-                    for address in self.nodes[node].host.addresses() {
-                        self.radios[radio].neighbors.add(address, station);
-                    }
-                }
-            }
+        for (radio, run) in self.scenario.radios.iter().zip(&mut self.radios) {
+            let aircraft = radio.aircraft.iter().zip(&run.aircraft).enumerate();
+            let addresses = aircraft.flat_map(|(station, (aircraft, state))| {
+                let behind = self.directory.behind(state.mobile).iter();
+                let nodes = core::iter::once(&aircraft.node).chain(behind);
+                let hosts = nodes.map(|node| &self.nodes[node.0].host);
+                let addresses = hosts.flat_map(|host| host.addresses());
+                addresses.map(move |address| (address, StationId(station as u32)))
+            });
+            run.neighbors.add_all(addresses);
         }
     }
 

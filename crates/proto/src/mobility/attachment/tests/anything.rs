@@ -113,7 +113,7 @@ fn policy(number: usize, at_times: &[(u64, Option<usize>, Handover)]) -> Policy 
             longest_switch_time: ms(20),
         };
         let order = [2, 0, 1].map(InterfaceId).to_vec();
-        return Policy::Preference(Preference::new(times, order));
+        return Policy::Preference(Box::new(Preference::new(times, order)));
     }
     let mut at_times = at_times.to_vec();
     at_times.sort_by_key(|&(time, ..)| time);

@@ -190,7 +190,7 @@ fn preference_leaves_a_network_and_not_a_cell() {
         longest_switch_time: ms(100),
     };
     let order = [2, 0].map(InterfaceId).to_vec();
-    let policy = Policy::Preference(Preference::new(times, order));
+    let policy = Policy::Preference(Box::new(Preference::new(times, order)));
     let mut mobile = Timeline::begin(settings(policy), &[0, 1, 2]);
     mobile.hear(0, 2, LinkEvent::Up);
     for event in [

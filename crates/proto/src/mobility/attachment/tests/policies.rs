@@ -13,7 +13,7 @@ fn preference(order: &[usize]) -> Policy {
         longest_switch_time: ms(50),
     };
     let order = order.iter().copied().map(InterfaceId);
-    Policy::Preference(Preference::new(times, order.collect()))
+    Policy::Preference(Box::new(Preference::new(times, order.collect())))
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn decided(answers: &[(Occasion, Answer)], up: &[usize]) -> (Timeline, Asked) {
         asked: Arc::clone(&asked),
     };
     let places = [1, 0, 2].map(InterfaceId).to_vec();
-    let policy = Policy::Decision(Decider::new(Box::new(decision), places));
+    let policy = Policy::Decision(Box::new(Decider::new(Box::new(decision), places)));
     (Timeline::begin(settings(policy), up), asked)
 }
 

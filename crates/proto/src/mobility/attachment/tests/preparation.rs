@@ -72,7 +72,8 @@ fn preference() -> Policy {
         hysteresis: ms(0),
         longest_switch_time: ms(100),
     };
-    Policy::Preference(Preference::new(times, [1, 0].map(InterfaceId).to_vec()))
+    let order = [1, 0].map(InterfaceId).to_vec();
+    Policy::Preference(Box::new(Preference::new(times, order)))
 }
 
 /// A mobile that begins on its second link, prefers the first from 20 s on, and asks about it.

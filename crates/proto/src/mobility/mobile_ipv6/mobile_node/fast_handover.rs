@@ -71,28 +71,34 @@ impl MobileNode {
             address: here,
             router,
         });
-        let before = core::mem::replace(&mut self.routers.last, now_at);
+        let Some(routers) = &mut self.routers else {
+            return;
+        };
+        let before = core::mem::replace(&mut routers.last, now_at);
         // A link that is still up delivers its packets itself.
         let is_left = |left: &Left| left.address != here && !self.is_attached_as(left.address);
-        let Some(left) = before.filter(|left| self.settings.tells_routers && is_left(left)) else {
+        let Some(left) = before.filter(is_left) else {
+            return;
+        };
+        let Some(routers) = &mut self.routers else {
             return;
         };
         // The link that the mobile is on needs no forwarding.
-        self.routers.told.retain(|told| told.left.address != here);
-        if self.routers.told.len() >= MOST_ROUTERS {
-            self.routers.told.pop_front();
+        routers.told.retain(|told| told.left.address != here);
+        if routers.told.len() >= MOST_ROUTERS {
+            routers.told.pop_front();
         }
-        self.routers.sequence = self.routers.sequence.next();
+        routers.sequence = routers.sequence.next();
         let told = Told {
             left,
             here,
-            sequence: self.routers.sequence,
+            sequence: routers.sequence,
             pending: Some(Retransmission::begin(
                 now,
-                self.settings.binding_times.initial_timeout,
+                self.settings.fleet.binding_times.initial_timeout,
             )),
         };
-        self.routers.told.push_back(told);
+        routers.told.push_back(told);
         self.send_fast_update(told);
     }
 
@@ -123,10 +129,17 @@ impl MobileNode {
     /// Retransmits unanswered updates, except from places left since.
     pub(super) fn step_routers(&mut self, now: Instant) {
         let here = self.care_of().unwrap_or(self.settings.home_address);
-        let longest = self.settings.binding_times.longest_timeout;
-        for place in 0..self.routers.told.len() {
-            let sequence = self.routers.sequence.next();
-            let told = &mut self.routers.told[place];
+        let longest = self.settings.fleet.binding_times.longest_timeout;
+        let count = self
+            .routers
+            .as_ref()
+            .map_or(0, |routers| routers.told.len());
+        for place in 0..count {
+            let Some(routers) = &mut self.routers else {
+                return;
+            };
+            let sequence = routers.sequence.next();
+            let told = &mut routers.told[place];
             let Some(pending) = told.pending.as_mut().filter(|one| one.deadline() <= now) else {
                 continue;
             };
@@ -137,7 +150,7 @@ impl MobileNode {
             pending.again(now, longest);
             told.sequence = sequence;
             let told = *told;
-            self.routers.sequence = sequence;
+            routers.sequence = sequence;
             self.send_fast_update(told);
         }
     }
@@ -148,13 +161,17 @@ impl MobileNode {
         source: Ipv6Addr,
         answer: BindingAcknowledgement,
     ) {
-        let asked = self.routers.told.iter_mut().find(|told| {
+        let all = self
+            .routers
+            .iter_mut()
+            .flat_map(|routers| &mut routers.told);
+        let asked = all.into_iter().find(|told| {
             told.left.router == source
                 && told.pending.is_some()
                 && told.sequence.0 == answer.sequence
         });
         let Some(told) = asked else {
-            self.counts.unexpected += 1;
+            self.counts_mut().unexpected += 1;
             return;
         };
         told.pending = None;
@@ -173,7 +190,8 @@ impl MobileNode {
             return false;
         };
         let home = self.settings.home_address;
-        self.routers.told.iter().any(|told| {
+        let all = self.routers.iter().flat_map(|routers| &routers.told);
+        all.into_iter().any(|told| {
             let of_network = told.left.address == home && self.is_behind(inside);
             (told.left.router, told.here) == (source, destination)
                 && (inside == told.left.address || of_network)

@@ -58,35 +58,38 @@ impl Group {
 impl MobileNode {
     /// Asks the router of a new foreign link to serve.
     pub(super) fn ask_router(&mut self, now: Instant) {
-        self.group.pending = None;
-        self.group.renew_at = None;
-        let (Some(care_of), Some(router)) = (self.care_of(), self.router()) else {
+        let (care_of, router) = (self.care_of(), self.router());
+        let Some(group) = &mut self.group else {
             return;
         };
-        if !self.settings.has_group {
+        group.pending = None;
+        group.renew_at = None;
+        let (Some(care_of), Some(router)) = (care_of, router) else {
             return;
-        }
+        };
         let asked = Member { router, care_of };
-        let before = self.group.asked.replace(asked);
+        let before = group.asked.replace(asked);
         if before != Some(asked) {
-            self.group.before = before.or(self.group.before);
+            group.before = before.or(group.before);
         }
-        let timeout = self.settings.binding_times.initial_timeout;
-        self.group.pending = Some(Retransmission::begin(now, timeout));
-        self.group.first_sequence = self.group.sequence.next();
+        let timeout = self.settings.fleet.binding_times.initial_timeout;
+        group.pending = Some(Retransmission::begin(now, timeout));
+        group.first_sequence = group.sequence.next();
         self.send_request(asked);
     }
 
     /// Retransmits an unanswered request, since no packets come before the answer, and renews an answered one before
     /// its lifetime ends.
     pub(super) fn step_group(&mut self, now: Instant) {
-        if self.group.renew_at.is_some_and(|renew_at| renew_at <= now) {
+        let renew_at = self.group.as_ref().and_then(|group| group.renew_at);
+        if renew_at.is_some_and(|renew_at| renew_at <= now) {
             self.ask_router(now);
         }
-        let longest = self.settings.binding_times.longest_timeout;
-        let pending = self.group.pending.as_mut();
-        if let Some(pending) = pending.filter(|pending| pending.deadline() <= now)
-            && let Some(asked) = self.group.asked
+        let longest = self.settings.fleet.binding_times.longest_timeout;
+        if let Some(group) = &mut self.group
+            && let Some(asked) = group.asked
+            && let Some(pending) = &mut group.pending
+            && pending.deadline() <= now
         {
             pending.again(now, longest);
             self.send_request(asked);
@@ -94,10 +97,14 @@ impl MobileNode {
     }
 
     fn send_request(&mut self, asked: Member) {
-        let last_received = self.group.last_received.as_ref().map(fingerprint);
+        let last_received = self
+            .group
+            .as_ref()
+            .and_then(|group| group.last_received.as_ref());
+        let last_received = last_received.map(fingerprint);
         let update = BindingUpdate {
             acknowledge: true,
-            lifetime: self.settings.lifetime,
+            lifetime: self.settings.fleet.lifetime,
             last_received,
             ..BindingUpdate::default()
         };
@@ -106,11 +113,12 @@ impl MobileNode {
 
     /// Sends an update over the link on which the mobile has the address that the member knows.
     fn send_to_member(&mut self, to: Member, mut update: BindingUpdate) {
-        let Some(interface) = self.interfaces.position(|one| one.has(to.care_of)) else {
+        let interface = self.interfaces.position(|one| one.has(to.care_of));
+        let (Some(interface), Some(group)) = (interface, &mut self.group) else {
             return;
         };
-        self.group.sequence = self.group.sequence.next();
-        update.sequence = self.group.sequence.0;
+        group.sequence = group.sequence.next();
+        update.sequence = group.sequence.0;
         self.events.push_back(MobileEvent::UpdateSent {
             to: to.router,
             sequence: update.sequence,
@@ -125,17 +133,20 @@ impl MobileNode {
     /// Takes in the answer of the asked router, and ends the service of the previous one: both have sent for a while,
     /// so no packet is missing.
     pub(super) fn handle_member_answer(&mut self, now: Instant, answer: BindingAcknowledgement) {
+        let Some(group) = &mut self.group else {
+            return;
+        };
         let number = BindingSequence(answer.sequence);
-        let (first, last) = (self.group.first_sequence, self.group.sequence);
+        let (first, last) = (group.first_sequence, group.sequence);
         let is_other = first.is_after(number) || number.is_after(last);
-        let granted = answer.lifetime.min(self.settings.lifetime);
+        let granted = answer.lifetime.min(self.settings.fleet.lifetime);
         if !answer.status.is_accepted() || is_other || granted == BindingLifetime::ZERO {
-            self.counts.unexpected += 1;
+            self.counts_mut().unexpected += 1;
             return;
         }
-        self.group.pending = None;
-        self.group.renew_at = Some(now + refresh_after(granted));
-        if let Some(before) = self.group.before.take() {
+        group.pending = None;
+        group.renew_at = Some(now + refresh_after(granted));
+        if let Some(before) = group.before.take() {
             let stand_by = BindingUpdate {
                 lifetime: BindingLifetime::ZERO,
                 ..BindingUpdate::default()
@@ -147,7 +158,7 @@ impl MobileNode {
     /// Returns true if a packet comes from a member of the group: on a foreign link, for the mobile's own address.
     pub(super) fn is_handed_out(&self, interface: InterfaceId, destination: Ipv6Addr) -> bool {
         let away = |attachment| matches!(attachment, Attachment::Away(_));
-        self.settings.has_group
+        self.group.is_some()
             && self.is_own(destination)
             && self
                 .interfaces

@@ -1,14 +1,17 @@
 //! A mobile's interfaces. Each is created at its first link event: a mobile with links to many cells uses one at a
 //! time.
 
+use super::MobileSettings;
 use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{AddressConfiguration, ConfigurationSettings};
 use crate::mobility::draws::Draws;
+use std::sync::Arc;
 
 /// The interfaces of a mobile, initially down.
 #[derive(Clone, Debug)]
 pub(super) struct Interfaces {
-    settings: ConfigurationSettings,
+    identifier: u64,
+    settings: Arc<ConfigurationSettings>,
     all: Vec<Interface>,
 }
 
@@ -22,7 +25,7 @@ struct Interface {
 
 impl Interfaces {
     /// Creates `count` interfaces, with secrets from `draws`.
-    pub fn new(settings: ConfigurationSettings, count: usize, draws: &mut Draws) -> Interfaces {
+    pub fn new(settings: &MobileSettings, count: usize, draws: &mut Draws) -> Interfaces {
         let all = (0..count).map(|_| {
             let secret = [draws.bits(), draws.bits()].map(u64::to_be_bytes);
             Interface {
@@ -31,7 +34,8 @@ impl Interfaces {
             }
         });
         Interfaces {
-            settings,
+            identifier: settings.interface_identifier,
+            settings: Arc::clone(&settings.fleet.configuration),
             all: all.collect(),
         }
     }
@@ -49,7 +53,10 @@ impl Interfaces {
     pub fn get_mut(&mut self, place: InterfaceId) -> Option<&mut AddressConfiguration> {
         let interface = self.all.get_mut(place.0)?;
         let draws = Draws::new(interface.secret);
-        let new = || Box::new(AddressConfiguration::new(self.settings, draws));
+        let new = || {
+            let settings = Arc::clone(&self.settings);
+            Box::new(AddressConfiguration::new(self.identifier, settings, draws))
+        };
         Some(interface.made.get_or_insert_with(new))
     }
 

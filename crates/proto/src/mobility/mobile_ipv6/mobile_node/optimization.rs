@@ -79,9 +79,9 @@ impl MobileNode {
     /// Considers route optimisation with a node whose packet came through the tunnel (section 11.7.2).
     pub(super) fn notice_peer(&mut self, now: Instant, peer: Ipv6Addr) {
         let known = self.peers.contains_key(&peer);
-        let wanted = self.settings.optimizes_routes
+        let wanted = self.settings.fleet.optimizes_routes
             && is_routable(peer)
-            && peer != self.settings.home_agent
+            && peer != self.settings.fleet.home_agent
             && self.peers.len() < MOST_PEERS;
         if known {
             self.note_use(peer);
@@ -195,7 +195,7 @@ impl MobileNode {
             return;
         };
         let care_of_token = care_of_token.filter(|_| !at_home);
-        let sequence = match peer.registration.pending {
+        let sequence = match peer.registration.pending() {
             Some(pending) if pending.care_of == here => {
                 if pending.retransmission.deadline() > now {
                     return;
@@ -203,7 +203,7 @@ impl MobileNode {
                 if pending.retransmission.sent() >= MOST_ATTEMPTS {
                     return peer.leave_alone(now);
                 }
-                let longest = self.settings.binding_times.longest_timeout;
+                let longest = self.settings.fleet.binding_times.longest_timeout;
                 peer.registration.again(now, longest)
             }
             _ => {
@@ -211,7 +211,7 @@ impl MobileNode {
                     true => Purpose::Deregister,
                     false => Purpose::Register,
                 };
-                let timeout = self.settings.binding_times.initial_timeout;
+                let timeout = self.settings.fleet.binding_times.initial_timeout;
                 peer.registration.begin(now, (purpose, here), timeout)
             }
         };
@@ -234,7 +234,11 @@ impl MobileNode {
         let home = self.settings.home_address;
         let lifetime = match here == home {
             true => BindingLifetime::ZERO,
-            false => self.settings.lifetime.min(LONGEST_CORRESPONDENT_LIFETIME),
+            false => self
+                .settings
+                .fleet
+                .lifetime
+                .min(LONGEST_CORRESPONDENT_LIFETIME),
         };
         let mut message = MobilityMessage::BindingUpdate(BindingUpdate {
             sequence,
@@ -255,7 +259,7 @@ impl MobileNode {
     /// Sends a test message for an address, unless one was sent recently.
     fn test(&mut self, now: Instant, (to, address): (Ipv6Addr, Ipv6Addr), peer: &mut Peer) {
         let is_home = address == self.settings.home_address;
-        let times = self.settings.binding_times;
+        let times = self.settings.fleet.binding_times;
         let cookie = self.draws.bits().to_be_bytes();
         let test = match is_home {
             true => &mut peer.home,
@@ -292,7 +296,7 @@ impl MobileNode {
         message: MobilityMessage,
     ) {
         let Some(peer) = self.peers.get_mut(&source) else {
-            self.counts.unexpected += 1;
+            self.counts_mut().unexpected += 1;
             return;
         };
         let at_home = destination == self.settings.home_address;
@@ -318,7 +322,7 @@ impl MobileNode {
             }
             _ => false,
         };
-        self.counts.unexpected += u64::from(!expected);
+        self.counts_mut().unexpected += u64::from(!expected);
         self.step_peers(now);
     }
 
@@ -331,7 +335,7 @@ impl MobileNode {
         let Some(peer) = self.peers.get_mut(&source) else {
             return false;
         };
-        let Some(pending) = peer.registration.pending else {
+        let Some(pending) = peer.registration.pending() else {
             return false;
         };
         // Section 11.7.3: an answer that reports expired nonces cannot be authenticated.

@@ -51,7 +51,9 @@ impl MobileNode {
                 None
             }
             _ if self.is_handed_out(interface, destination) => {
-                self.group.note(&packet);
+                if let Some(group) = &mut self.group {
+                    group.note(&packet);
+                }
                 self.handle_inner(now, packet)
             }
             Body::Tunnel(inner) if self.is_sent_after(source, destination, &inner) => {
@@ -66,7 +68,7 @@ impl MobileNode {
             Body::Icmp(IcmpMessage::Error {
                 kind: IcmpError::PacketTooBig { mtu },
                 quoted,
-            }) if quoted.destination == IpAddr::V6(self.settings.home_agent) => {
+            }) if quoted.destination == IpAddr::V6(self.settings.fleet.home_agent) => {
                 let (error, inner) = self.tunnels.handle_too_big(now, quoted, mtu)?;
                 self.deliver(error_about(destination.into(), error, inner))
             }
@@ -82,8 +84,8 @@ impl MobileNode {
         packet: Packet,
     ) -> Option<Packet> {
         let holds = [self.home.accepted(now), self.former].contains(&Some(destination));
-        if source != self.settings.home_agent || !holds {
-            self.counts.unregistered += 1;
+        if source != self.settings.fleet.home_agent || !holds {
+            self.counts_mut().unregistered += 1;
             return None;
         }
         self.handle_inner(now, decapsulate(packet)?)
@@ -92,7 +94,7 @@ impl MobileNode {
     /// Takes in a packet that the home agent has forwarded.
     fn handle_inner(&mut self, now: Instant, inner: Packet) -> Option<Packet> {
         let Some((from, to)) = addresses_v6(&inner) else {
-            self.counts.misdirected += 1;
+            self.counts_mut().misdirected += 1;
             return None;
         };
         match inner.body {
@@ -102,7 +104,7 @@ impl MobileNode {
             }
             // Rule 3 of `tunnel`: a packet that is not for this mobile does not go back.
             _ if !self.is_own(to) => {
-                self.counts.misdirected += 1;
+                self.counts_mut().misdirected += 1;
                 None
             }
             _ => {
@@ -126,7 +128,7 @@ impl MobileNode {
         };
         let home = self.settings.home_address;
         if extended.routing_home_address != Some(home) || extended.home_address.is_some() {
-            self.counts.misdirected += 1;
+            self.counts_mut().misdirected += 1;
             return None;
         }
         if let Body::Mobility(message) = extended.body {
@@ -145,13 +147,15 @@ impl MobileNode {
         (source, destination): (Ipv6Addr, Ipv6Addr),
         message: MobilityMessage,
     ) {
-        let from_home_agent = source == self.settings.home_agent;
+        let from_home_agent = source == self.settings.fleet.home_agent;
         match message {
             MobilityMessage::BindingAcknowledgement(answer) if from_home_agent => {
                 self.handle_home_answer(now, answer);
             }
             MobilityMessage::BindingRefreshRequest if from_home_agent => self.register(now),
-            MobilityMessage::BindingAcknowledgement(answer) if self.group.asks(source) => {
+            MobilityMessage::BindingAcknowledgement(answer)
+                if self.group.as_ref().is_some_and(|group| group.asks(source)) =>
+            {
                 self.handle_member_answer(now, answer);
             }
             MobilityMessage::FastBindingAcknowledgement(answer) => {
@@ -174,7 +178,7 @@ impl MobileNode {
             packet.ip.hop_limit -= 1;
             self.received.push_back(Received::Behind(packet));
         } else {
-            self.counts.turned_back += 1;
+            self.counts_mut().turned_back += 1;
         }
         None
     }
@@ -189,21 +193,21 @@ impl MobileNode {
     /// Addresses a packet like [`handle_outgoing`](Self::handle_outgoing), but returns it instead of queueing it.
     pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
         let Some((source, destination)) = addresses_v6(&packet) else {
-            self.counts.misdirected += 1;
+            self.counts_mut().misdirected += 1;
             return None;
         };
         if self.is_own(destination) {
-            self.counts.turned_back += 1;
+            self.counts_mut().turned_back += 1;
             return None;
         }
         let under_care_of = self.care_of() == Some(source);
         if !self.is_own(source) && !under_care_of {
-            self.counts.misdirected += 1;
+            self.counts_mut().misdirected += 1;
             return None;
         }
         match self.attachment() {
             Attachment::None => {
-                self.counts.unreachable += 1;
+                self.counts_mut().unreachable += 1;
                 None
             }
             Attachment::Home => self.over_place(packet),
@@ -224,7 +228,7 @@ impl MobileNode {
     pub(super) fn by_binding(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
         match self.bound_place(now) {
             None => {
-                self.counts.unreachable += 1;
+                self.counts_mut().unreachable += 1;
                 None
             }
             Some(Place {
@@ -271,7 +275,7 @@ impl MobileNode {
         packet: Packet,
     ) -> Option<(Towards, Packet)> {
         let forwarded = packet.ip.source != IpAddr::V6(self.settings.home_address);
-        let ends = (care_of.into(), self.settings.home_agent.into());
+        let ends = (care_of.into(), self.settings.fleet.home_agent.into());
         match self.tunnels.encapsulate(now, packet, ends, forwarded) {
             Ok(outer) => Some((Towards::Interface(interface), outer)),
             Err(Refusal::TooBig {

@@ -44,11 +44,12 @@ struct Accepted {
 }
 
 /// An entry of the binding update list.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Registration {
     /// Sequence number of the latest update.
     sequence: BindingSequence,
-    pub(super) pending: Option<Pending>,
+    /// Apart, since most of the time there is none.
+    pub(super) pending: Option<Box<Pending>>,
     accepted: Option<Accepted>,
     /// Time of the next attempt after a refusal.
     retry_at: Option<Instant>,
@@ -61,6 +62,10 @@ pub(super) struct Registration {
 }
 
 impl Registration {
+    pub(super) fn pending(&self) -> Option<Pending> {
+        self.pending.as_deref().copied()
+    }
+
     pub(super) fn accepted(&self, now: Instant) -> Option<Ipv6Addr> {
         let accepted = self.accepted.filter(|accepted| accepted.expires > now)?;
         Some(accepted.care_of)
@@ -77,9 +82,8 @@ impl Registration {
 
     /// Returns the time of the next action. `refreshes`: the mobile is away, and refreshes its binding.
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
-        let pending = self
-            .pending
-            .map(|pending| pending.retransmission.deadline());
+        let pending = self.pending.as_ref();
+        let pending = pending.map(|pending| pending.retransmission.deadline());
         let refresh = self.accepted.map(|accepted| match self.pending {
             None if refreshes => accepted.refresh_at.min(accepted.expires),
             _ => accepted.expires,
@@ -99,14 +103,14 @@ impl Registration {
         self.retry_at = None;
         self.is_deleted = false;
         self.is_certain = false;
-        self.pending = Some(Pending {
+        self.pending = Some(Box::new(Pending {
             purpose,
             care_of,
             retransmission: Retransmission::begin(now, timeout),
             begun: now,
             sent: now,
             first_sequence: self.sequence,
-        });
+        }));
         self.sequence.0
     }
 
@@ -122,7 +126,7 @@ impl Registration {
 
     /// Returns the pending update if this sequence number acknowledges one of its transmissions.
     pub(super) fn answers(&self, sequence: u16) -> Option<Pending> {
-        let pending = self.pending?;
+        let pending = self.pending()?;
         let number = BindingSequence(sequence);
         let too_old = pending.first_sequence.is_after(number);
         let unknown = number.is_after(self.sequence);
@@ -232,7 +236,7 @@ impl MobileNode {
 
     /// Registers the current attachment with the home agent.
     pub(super) fn register(&mut self, now: Instant) {
-        let times = self.settings.binding_times;
+        let times = self.settings.fleet.binding_times;
         // Section 11.8: before its first answer the home agent detects duplicates.
         let timeout = match self.home.accepted(now) {
             None => times.first_registration_timeout,
@@ -246,7 +250,7 @@ impl MobileNode {
     }
 
     pub(super) fn ask_for_buffering(&mut self, now: Instant) {
-        let Some(request) = self.settings.buffering else {
+        let Some(request) = self.settings.fleet.buffering else {
             return;
         };
         // Away only with a binding; at home always, since the home agent has no binding then.
@@ -261,7 +265,7 @@ impl MobileNode {
     }
 
     pub(super) fn announce_next(&mut self, now: Instant, next: Ipv6Addr) {
-        let timeout = self.settings.binding_times.initial_timeout;
+        let timeout = self.settings.fleet.binding_times.initial_timeout;
         let sequence = self.home.begin(now, (Purpose::Announce, next), timeout);
         self.send_update(now, (Purpose::Announce, next), sequence);
     }
@@ -282,7 +286,7 @@ impl MobileNode {
         let home = self.settings.home_address;
         let lifetime = match purpose {
             Purpose::Deregister => BindingLifetime::ZERO,
-            _ => self.settings.lifetime,
+            _ => self.settings.fleet.lifetime,
         };
         let explicit = self.settings.router.as_ref().filter(|one| one.explicit);
         let update = BindingUpdate {
@@ -307,7 +311,7 @@ impl MobileNode {
         // The current location, not the next one.
         let source = self.care_of().unwrap_or(home);
         let option = (source != home).then_some(home);
-        let to = self.settings.home_agent;
+        let to = self.settings.fleet.home_agent;
         let packet = mobility_packet((source, to), (option, None), message);
         self.events
             .push_back(MobileEvent::UpdateSent { to, sequence });
@@ -317,26 +321,26 @@ impl MobileNode {
     /// Takes in the home agent's acknowledgment (section 11.7.3).
     pub(super) fn handle_home_answer(&mut self, now: Instant, answer: BindingAcknowledgement) {
         if let Some(key) = &self.settings.key {
-            let care_of = self.home.pending.map(|pending| pending.care_of);
+            let care_of = self.home.pending().map(|pending| pending.care_of);
             let care_of = care_of.unwrap_or(self.settings.home_address);
             let message = MobilityMessage::BindingAcknowledgement(answer);
             if !is_from_home(key, (care_of, self.settings.home_address), &message) {
-                self.counts.unexpected += 1;
+                self.counts_mut().unexpected += 1;
                 return;
             }
         }
         if answer.status == BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW
-            && let Some(pending) = self.home.pending
+            && let Some(pending) = self.home.pending()
         {
             self.home.follow(answer.sequence);
             let sequence = self
                 .home
-                .again(now, self.settings.binding_times.longest_timeout);
+                .again(now, self.settings.fleet.binding_times.longest_timeout);
             self.send_update(now, (pending.purpose, pending.care_of), sequence);
             return;
         }
         let Some(pending) = self.home.answers(answer.sequence) else {
-            self.counts.unexpected += 1;
+            self.counts_mut().unexpected += 1;
             return;
         };
         let deletes = pending.purpose == Purpose::Deregister;
@@ -386,7 +390,7 @@ impl MobileNode {
     }
 
     fn handle_refused(&mut self, now: Instant, status: BindingStatus) {
-        let retry_at = now + self.settings.binding_times.longest_timeout;
+        let retry_at = now + self.settings.fleet.binding_times.longest_timeout;
         self.home.refuse(retry_at);
         self.events.push_back(MobileEvent::Refused(status));
     }
@@ -397,10 +401,10 @@ impl MobileNode {
         if expired {
             self.events.push_back(MobileEvent::Expired);
         }
-        if let Some(pending) = self.home.pending
+        if let Some(pending) = self.home.pending()
             && pending.retransmission.deadline() <= now
         {
-            let request = self.settings.buffering;
+            let request = self.settings.fleet.buffering;
             let most = request.map_or(0, |request| request.retransmissions);
             if pending.purpose == Purpose::Buffer && pending.retransmission.sent() > most {
                 // Study D, section 6.1: the mobile then waits for the handover, without knowing whether the home agent
@@ -409,7 +413,7 @@ impl MobileNode {
                 self.events.push_back(MobileEvent::Buffering(false));
                 return;
             }
-            let longest = self.settings.binding_times.longest_timeout;
+            let longest = self.settings.fleet.binding_times.longest_timeout;
             let sequence = self.home.again(now, longest);
             self.send_update(now, (pending.purpose, pending.care_of), sequence);
         }

@@ -12,11 +12,11 @@ const NAME: &[u8] = b"2001:db8:100::abc";
 
 fn settings() -> MobileSettings {
     MobileSettings {
-        access: Some(AccessSettings {
+        access: Some(Box::new(AccessSettings {
             server: ip(ACCESS_SERVER),
             user_name: NAME.into(),
             secret: SECRET,
-        }),
+        })),
         ..mobile_settings()
     }
 }

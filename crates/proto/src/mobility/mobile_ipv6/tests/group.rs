@@ -12,10 +12,7 @@ const POLICY: BufferPolicy = BufferPolicy {
 };
 
 fn group_world(policy: BufferPolicy) -> World {
-    let mobile = MobileSettings {
-        has_group: true,
-        ..mobile_settings()
-    };
+    let mobile = mobile_with(|fleet| fleet.has_group = true);
     World::new(mobile, agent_settings(), subscriber()).with_group(policy)
 }
 
@@ -173,12 +170,11 @@ fn what_does_not_fit_is_lost_from_its_oldest() {
 fn the_network_behind_loses_nothing() {
     let behind = prefix("2001:db8:aaaa::", 48);
     let mobile = MobileSettings {
-        has_group: true,
         router: Some(RouterRegistration {
             prefixes: vec![behind],
             explicit: true,
         }),
-        ..mobile_settings()
+        ..mobile_with(|fleet| fleet.has_group = true)
     };
     let subscriber = Subscriber {
         prefixes: Some(Box::new([behind])),
@@ -250,7 +246,7 @@ fn a_router_that_forgot_is_asked_anew() {
     world.send_down(ip(HOME), 1);
     world.run_until(at(3000));
     assert_eq!(world.got, [0]);
-    let lifetime = u64::from(mobile_settings().lifetime.seconds());
+    let lifetime = u64::from(mobile_settings().fleet.lifetime.seconds());
     world.run_until(at(lifetime * 1000));
     assert_eq!(world.times_of("LBU"), [20, 60 + lifetime * 750]);
     assert_eq!(world.got, [0, 1]);

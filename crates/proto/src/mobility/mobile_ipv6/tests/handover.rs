@@ -39,10 +39,7 @@ fn router_world(explicit: bool) -> World {
 
 fn buffering_world() -> World {
     World::new(
-        MobileSettings {
-            buffering: Some(BufferingRequest::STUDY_D),
-            ..mobile_settings()
-        },
+        mobile_with(|fleet| fleet.buffering = Some(BufferingRequest::STUDY_D)),
         HomeAgentSettings {
             strategy: Strategy::Buffer(POLICY),
             ..agent_settings()
@@ -555,10 +552,7 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
 
 /// A mobile that reports its location to previous routers, and routers that hold packets until then.
 fn forwarding_world() -> World {
-    let mobile = MobileSettings {
-        tells_routers: true,
-        ..mobile_settings()
-    };
+    let mobile = mobile_with(|fleet| fleet.tells_routers = true);
     World::new(mobile, agent_settings(), subscriber()).with_buffering_routers(POLICY)
 }
 

@@ -44,12 +44,12 @@ fn service(number: usize) -> MihfId {
 
 fn settings() -> MobileSettings {
     MobileSettings {
-        handover_service: Some(HandoverServiceSettings {
+        handover_service: Some(Box::new(HandoverServiceSettings {
             point_of_service: ip(SERVICES[0]),
             service_identifier: service(0),
             identifier: mobile(),
             links: vec![first_link(), second_link()],
-        }),
+        })),
         ..mobile_settings()
     }
 }

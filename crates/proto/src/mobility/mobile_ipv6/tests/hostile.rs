@@ -214,7 +214,10 @@ proptest! {
     fn nothing_forged_moves_a_binding(packets in prop::collection::vec(some_packet(), 1..60)) {
         let key = SharedKey { security_parameter_index: 300, key: [3; 20] };
         let mut world = World::new(
-            MobileSettings { key: Some(key), optimizes_routes: true, ..mobile_settings() },
+            MobileSettings {
+                key: Some(key),
+                ..mobile_with(|fleet| fleet.optimizes_routes = true)
+            },
             agent_settings(),
             Subscriber { key: Some(key), ..subscriber() },
         );
@@ -240,12 +243,11 @@ proptest! {
         packets in prop::collection::vec((some_packet(), 0..5000u64), 1..60),
     ) {
         let mut mobile = MobileNode::new(
-            MobileSettings {
-                optimizes_routes: true,
-                detection: DuplicateAddressDetection::STANDARD,
-                buffering: Some(BufferingRequest::STUDY_D),
-                ..mobile_settings()
-            },
+            mobile_with(|fleet| {
+                fleet.optimizes_routes = true;
+                fleet.configuration = configuration(DuplicateAddressDetection::STANDARD);
+                fleet.buffering = Some(BufferingRequest::STUDY_D);
+            }),
             2,
             [1; 16],
         );

@@ -25,15 +25,14 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
         ..agent_settings()
     };
     let mut world = World::new(
-        MobileSettings {
-            detection: DuplicateAddressDetection::STANDARD,
-            buffering: Some(BufferingRequest::STUDY_D),
-            tells_routers: true,
-            optimizes_routes: true,
+        mobile_with(|fleet| {
+            fleet.configuration = configuration(DuplicateAddressDetection::STANDARD);
+            fleet.buffering = Some(BufferingRequest::STUDY_D);
+            fleet.tells_routers = true;
+            fleet.optimizes_routes = true;
             // A restarted home agent learns of the mobile at the next refresh.
-            lifetime: BindingLifetime::at_most(if restarts { 60 } else { 600 }),
-            ..mobile_settings()
-        },
+            fleet.lifetime = BindingLifetime::at_most(if restarts { 60 } else { 600 });
+        }),
         agent.clone(),
         subscriber(),
     )

@@ -15,7 +15,8 @@ use super::*;
 use crate::host::layer::Neighbor;
 use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{
-    ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
+    ConfigurationSettings, ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+    icao_interface_identifier,
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::buffering::BufferPolicy;
@@ -31,6 +32,7 @@ use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::radius;
 use crate::wire::udp::UdpHeader;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) fn ip(text: &str) -> Ipv6Addr {
     text.parse().expect("an address")
@@ -70,24 +72,39 @@ pub(super) fn care_of(link: usize) -> Ipv6Addr {
 pub(super) fn mobile_settings() -> MobileSettings {
     MobileSettings {
         home_address: ip(HOME),
-        home_prefix: link_prefix(0),
-        home_agent: ip(HOME_AGENT),
-        lifetime: BindingLifetime::at_most(600),
         key: None,
         router: None,
         interface_identifier: icao_interface_identifier(0xABC),
-        detection: NO_DETECTION,
-        configuration_times: ConfigurationTimes::default(),
-        binding_times: BindingTimes::default(),
         access: None,
         handover_service: None,
-        buffering: None,
-        tells_routers: false,
-        has_group: false,
-        optimizes_routes: false,
-        path_mtu: 1500,
-        clamp_segment_size: false,
+        fleet: Arc::new(FleetSettings {
+            home_agent: ip(HOME_AGENT),
+            lifetime: BindingLifetime::at_most(600),
+            configuration: configuration(NO_DETECTION),
+            binding_times: BindingTimes::default(),
+            buffering: None,
+            tells_routers: false,
+            has_group: false,
+            optimizes_routes: false,
+            path_mtu: 1500,
+            clamp_segment_size: false,
+        }),
     }
+}
+
+/// The mobile's settings with some of the fleet's changed.
+pub(super) fn mobile_with(change: impl FnOnce(&mut FleetSettings)) -> MobileSettings {
+    let mut settings = mobile_settings();
+    change(Arc::make_mut(&mut settings.fleet));
+    settings
+}
+
+pub(super) fn configuration(detection: DuplicateAddressDetection) -> Arc<ConfigurationSettings> {
+    Arc::new(ConfigurationSettings {
+        detection,
+        times: ConfigurationTimes::default(),
+        home_prefix: Some(link_prefix(0)),
+    })
 }
 
 pub(super) fn agent_settings() -> HomeAgentSettings {

@@ -8,10 +8,7 @@ use crate::wire::mobility_header::{
 
 fn optimizing() -> World {
     let mut world = World::new(
-        MobileSettings {
-            optimizes_routes: true,
-            ..mobile_settings()
-        },
+        mobile_with(|fleet| fleet.optimizes_routes = true),
         agent_settings(),
         subscriber(),
     );
@@ -49,10 +46,7 @@ fn the_first_packet_through_the_tunnel_begins_it() {
 /// RFC 6275 section 11.8: retransmitted after 1 s, doubled each time up to 32 s. Then no action is due.
 #[test]
 fn a_correspondent_that_answers_no_test_is_left_alone() {
-    let settings = MobileSettings {
-        optimizes_routes: true,
-        ..mobile_settings()
-    };
+    let settings = mobile_with(|fleet| fleet.optimizes_routes = true);
     let mut world = World::new(settings, agent_settings(), subscriber());
     world.lost_names = vec!["HoT", "CoT"];
     world.attach(0, 1);

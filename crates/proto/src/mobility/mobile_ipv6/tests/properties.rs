@@ -79,13 +79,14 @@ fn settings(options: Options) -> (MobileSettings, HomeAgentSettings, Subscriber)
     };
     let overlap = Duration::from_secs(3);
     let mobile = MobileSettings {
-        detection,
-        tells_routers: options.forwards,
-        has_group: options.multicasts,
-        optimizes_routes: options.optimizes_routes,
-        lifetime: BindingLifetime::at_most(60),
         key,
-        ..mobile_settings()
+        ..mobile_with(|fleet| {
+            fleet.configuration = configuration(detection);
+            fleet.tells_routers = options.forwards;
+            fleet.has_group = options.multicasts;
+            fleet.optimizes_routes = options.optimizes_routes;
+            fleet.lifetime = BindingLifetime::at_most(60);
+        })
     };
     let agent = HomeAgentSettings {
         detection,

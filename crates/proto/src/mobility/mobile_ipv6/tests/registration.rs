@@ -58,10 +58,7 @@ fn status(answer: Option<BindingAcknowledgement>) -> BindingStatus {
 #[test]
 fn registration_with_detection_takes_its_time_and_no_retransmission() {
     let mut world = World::new(
-        MobileSettings {
-            detection: STANDARD,
-            ..mobile_settings()
-        },
+        mobile_with(|fleet| fleet.configuration = configuration(STANDARD)),
         HomeAgentSettings {
             detection: STANDARD,
             ..agent_settings()
@@ -140,10 +137,7 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
 #[test]
 fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
     let mut world = World::new(
-        MobileSettings {
-            lifetime: BindingLifetime::at_most(12),
-            ..mobile_settings()
-        },
+        mobile_with(|fleet| fleet.lifetime = BindingLifetime::at_most(12)),
         agent_settings(),
         subscriber(),
     );

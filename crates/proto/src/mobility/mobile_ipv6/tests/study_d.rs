@@ -12,10 +12,7 @@ fn world() -> World {
         drop_duplicates: true,
     };
     World::new(
-        MobileSettings {
-            buffering: Some(BufferingRequest::STUDY_D),
-            ..mobile_settings()
-        },
+        mobile_with(|fleet| fleet.buffering = Some(BufferingRequest::STUDY_D)),
         HomeAgentSettings {
             strategy: Strategy::Buffer(policy),
             ..agent_settings()
@@ -130,10 +127,7 @@ fn fourth_condition() {
 fn detection_costs_more_than_a_second() {
     let completion = |detection| {
         let mut world = World::new(
-            MobileSettings {
-                detection,
-                ..mobile_settings()
-            },
+            mobile_with(|fleet| fleet.configuration = configuration(detection)),
             agent_settings(),
             subscriber(),
         );

@@ -1,0 +1,77 @@
+//! Further addresses of a host.
+
+use super::InterfaceId;
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+/// More addresses than this are not searched one after the other.
+const MOST_SEARCHED: usize = 8;
+
+/// An address, and the interface that it belongs to, by its number.
+type Address = (IpAddr, Option<u32>);
+
+/// The addresses of a host but for its first, and the interface of each that belongs to one.
+#[derive(Debug)]
+pub(super) enum Addresses {
+    /// As nearly all hosts have them.
+    Few(Vec<Address>),
+    /// Where searching takes long.
+    Many(Box<ManyAddresses>),
+}
+
+#[derive(Debug)]
+pub(super) struct ManyAddresses {
+    in_order: Vec<Address>,
+    /// Of one that is there twice the first counts.
+    by_address: BTreeMap<IpAddr, Option<u32>>,
+}
+
+impl Default for Addresses {
+    fn default() -> Self {
+        Addresses::Few(Vec::new())
+    }
+}
+
+impl Addresses {
+    pub fn push(&mut self, address: IpAddr, interface: Option<InterfaceId>) {
+        let added = (address, interface.map(|interface| interface.0 as u32));
+        match self {
+            Addresses::Few(all) if all.len() < MOST_SEARCHED => {
+                all.reserve_exact(1);
+                all.push(added);
+            }
+            Addresses::Few(all) => {
+                let mut in_order = core::mem::take(all);
+                in_order.push(added);
+                let by_address = in_order.iter().rev().copied().collect();
+                *self = Addresses::Many(Box::new(ManyAddresses {
+                    in_order,
+                    by_address,
+                }));
+            }
+            Addresses::Many(many) => {
+                many.in_order.push(added);
+                many.by_address.entry(address).or_insert(added.1);
+            }
+        }
+    }
+
+    /// The interface that an address belongs to, if it belongs to one; `None` if the host has it not.
+    #[inline]
+    pub fn get(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
+        let found = match self {
+            Addresses::Few(all) => all.iter().find(|(own, _)| *own == address)?.1,
+            Addresses::Many(many) => *many.by_address.get(&address)?,
+        };
+        Some(found.map(|number| InterfaceId(number as usize)))
+    }
+
+    /// All in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
+        let all = match self {
+            Addresses::Few(all) => all,
+            Addresses::Many(many) => &many.in_order,
+        };
+        all.iter().map(|&(address, _)| address)
+    }
+}

@@ -1,0 +1,42 @@
+//! Queues that are empty but for moments.
+
+use std::collections::VecDeque;
+
+/// A queue that takes a pointer while it is empty: a simulation has many agents, most of them silent.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::box_collection,
+    reason = "nearly all are empty, and so pay for a pointer only"
+)]
+pub(crate) struct Burst<T>(Option<Box<VecDeque<T>>>);
+
+impl<T> Default for Burst<T> {
+    fn default() -> Self {
+        Burst(None)
+    }
+}
+
+impl<T> Burst<T> {
+    pub fn push_back(&mut self, item: T) {
+        // Mostly it is the only one.
+        let one = || Box::new(VecDeque::with_capacity(1));
+        self.0.get_or_insert_with(one).push_back(item);
+    }
+
+    pub fn extend(&mut self, items: impl IntoIterator<Item = T>) {
+        items.into_iter().for_each(|item| self.push_back(item));
+    }
+
+    pub fn pop_front(&mut self) -> Option<T> {
+        let queue = self.0.as_mut()?;
+        let first = queue.pop_front();
+        if queue.is_empty() {
+            self.0 = None;
+        }
+        first
+    }
+
+    pub fn clear(&mut self) {
+        self.0 = None;
+    }
+}
