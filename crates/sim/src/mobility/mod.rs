@@ -39,7 +39,7 @@ pub struct RawMobility {
     pub ipv6: mobile_ipv6::RawMobileNode,
     /// How long a binding holds; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
     pub lifetime: Option<PositiveTime>,
-    /// The rest of them.
+    /// Mobile IPv6's own keys of its tunnel.
     #[serde(flatten)]
     pub ipv6_tunnel: mobile_ipv6::RawTunnel,
     /// Mobile IPv4's own keys.
@@ -48,20 +48,20 @@ pub struct RawMobility {
 }
 
 impl RawMobility {
-    /// The names of nodes with which a mobile speaks in some way.
+    /// Returns the names of nodes in it, but for the home agent's.
     pub(crate) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let rules = self.ipv4.policy.iter_mut();
         rules.flat_map(|rule| &mut rule.to)
     }
 
-    /// The prefix of the network behind a mobile router.
-    pub(crate) fn network_prefix_mut(&mut self) -> &mut Option<String> {
-        &mut self.ipv6_tunnel.network_prefix
-    }
-
-    /// The prefix of the network behind a mobile router.
+    /// Returns the prefix of the network behind a mobile router, as written.
     pub(crate) fn network_prefix(&self) -> Option<&str> {
         self.ipv6_tunnel.network_prefix.as_deref()
+    }
+
+    /// Returns the same, to change it.
+    pub(crate) fn network_prefix_mut(&mut self) -> &mut Option<String> {
+        &mut self.ipv6_tunnel.network_prefix
     }
 }
 
@@ -89,7 +89,7 @@ pub struct RawHomeAgent {
     pub ipv6: mobile_ipv6::RawHomeAgentKeys,
     /// The longest lifetime of a binding that it grants. Default "18 h".
     pub longest_lifetime: Option<PositiveTime>,
-    /// The rest of them.
+    /// Mobile IPv6's own keys of its tunnels.
     #[serde(flatten)]
     pub ipv6_tunnels: mobile_ipv6::RawTunnels,
 }
@@ -180,7 +180,7 @@ impl Mobility {
         matches!(self, Mobility::Ipv6(_))
     }
 
-    /// The node of the mobile's home agent.
+    /// Returns the node of the mobile's home agent.
     pub fn home_agent(&self, agents: &Agents) -> NodeIndex {
         match self {
             Mobility::Ipv6(own) => agents.ipv6[own.home_agent].node,
@@ -188,7 +188,7 @@ impl Mobility {
         }
     }
 
-    /// The access link on which the mobile is at home.
+    /// Returns the access link on which the mobile is at home.
     pub fn home_link(&self) -> Option<LinkIndex> {
         match self {
             Mobility::Ipv6(own) => own.home_link,
@@ -196,7 +196,7 @@ impl Mobility {
         }
     }
 
-    /// The home address of IPv4 of a mobile, by its number.
+    /// Returns the home address of IPv4 of a mobile, by its number.
     pub fn ipv4_home_address(&self, mobile: usize, agents: &Agents) -> Option<Ipv4Addr> {
         match self {
             Mobility::Ipv6(_) => None,
@@ -276,7 +276,7 @@ fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
     report.misplaced(path, &others, &own, context);
 }
 
-/// The home agent of a mobile, by its place among those of its protocol.
+/// Finds the home agent of a mobile, by its place among those of its protocol.
 fn home_agent(
     raw: &RawMobility,
     path: &Path,
@@ -312,7 +312,7 @@ impl World {
         self.add_ipv4_agents();
     }
 
-    /// A mobile's care-of address in a cell, if it has one there.
+    /// Returns a mobile's care-of address in a cell, if it has one there.
     pub(crate) fn care_of_in_cell(&self, number: usize, place: RadioPlace) -> Option<IpAddr> {
         match self.scenario.mobiles[number].mobility.as_deref()? {
             Mobility::Ipv6(_) => Some(self.ipv6_address_in(number, place)),

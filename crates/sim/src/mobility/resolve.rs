@@ -24,7 +24,7 @@ pub(super) struct HomeAgents<'a> {
 }
 
 impl HomeAgents<'_> {
-    /// The place of the home agent called `name`; reports if it is among the `others` or nowhere.
+    /// Finds the place of the home agent called `name`; reports if it is among the `others` or nowhere.
     pub fn find(
         &self,
         name: &str,
@@ -49,7 +49,7 @@ impl HomeAgents<'_> {
     }
 }
 
-/// The link on which a mobile is at home, if it joins the mobile with its home agent.
+/// Finds the link on which a mobile is at home, if it joins the mobile with its home agent.
 pub(super) fn home_link(
     raw: &RawMobility,
     [agent, mobile]: [NodeIndex; 2],

@@ -80,7 +80,7 @@ pub enum RawKind {
 }
 
 impl RawKind {
-    /// The link of this kind, as its scenario changes it; none of a radio network, which is no link between two nodes.
+    /// Returns a link of this kind before its keys are applied; none of a radio network, which is no link between two nodes.
     pub fn preset(self, name: &str) -> Option<LinkConfig> {
         Some(match self {
             RawKind::Wired => presets::wired::link(name),

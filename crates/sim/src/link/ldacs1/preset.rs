@@ -8,7 +8,7 @@ use crate::link::presets::{plain, symmetric};
 use baton_proto::time::Duration;
 
 impl NetworkConfig {
-    /// The link of one aircraft to a cell, as if it had the cell to itself; it has no name.
+    /// Makes the link of one aircraft to a cell, as if it had the cell to itself; it has no name.
     pub fn link(&self, cell: CellId) -> LinkConfig {
         let direction = |direction: Direction| -> DirectionConfig {
             let rate = self.nominal_rate(cell, direction);

@@ -24,7 +24,7 @@ pub struct RawMobileNode {
 }
 
 impl RawMobileNode {
-    /// The keys, and which of them are written.
+    /// Lists the keys, and which of them are written.
     pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
         vec![
             ("care_of_address", self.care_of_address.is_some()),

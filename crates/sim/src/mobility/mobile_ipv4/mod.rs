@@ -38,7 +38,7 @@ pub struct MobileIpv4 {
 }
 
 impl MobileIpv4 {
-    /// The protocol of a mobile, if it is this one.
+    /// Returns the protocol of a mobile, if it is this one.
     fn of(mobile: &Mobile) -> Option<&MobileIpv4> {
         match mobile.mobility.as_deref()? {
             Mobility::Ipv4(own) => Some(own),
@@ -46,7 +46,7 @@ impl MobileIpv4 {
         }
     }
 
-    /// The home address of a mobile, by its number. The home agent has the first address of the home network, the mobiles the
+    /// Returns the home address of a mobile, by its number. The home agent has the first address of the home network, the mobiles the
     /// following ones.
     pub(super) fn home_address(&self, mobile: usize, agents: &Ipv4Agents) -> Ipv4Addr {
         let agent = &agents.home_agents[self.home_agent];

@@ -223,7 +223,7 @@ impl World {
         }
     }
 
-    /// A mobile's care-of address in a cell, if it has one there.
+    /// Returns a mobile's care-of address in a cell, if it has one there.
     pub(in crate::mobility) fn ipv4_address_in(
         &self,
         number: usize,

@@ -60,7 +60,7 @@ pub struct RawTunnels {
 }
 
 impl RawMobileNode {
-    /// The keys, and which of them are written.
+    /// Lists the keys, and which of them are written.
     pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
         vec![
             (
@@ -82,7 +82,7 @@ impl RawMobileNode {
 }
 
 impl RawHomeAgentKeys {
-    /// The keys, and which of them are written.
+    /// Lists the keys, and which of them are written.
     pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
         vec![
             (
@@ -96,14 +96,14 @@ impl RawHomeAgentKeys {
 }
 
 impl RawTunnels {
-    /// The keys, and which of them are written.
+    /// Lists the keys, and which of them are written.
     pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
         vec![("clamp_segment_size", self.clamp_segment_size.is_some())]
     }
 }
 
 impl RawTunnel {
-    /// The keys, and which of them are written.
+    /// Lists the keys, and which of them are written.
     pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
         vec![
             ("network_prefix", self.network_prefix.is_some()),

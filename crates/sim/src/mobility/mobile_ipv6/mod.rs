@@ -53,7 +53,7 @@ pub struct MobileIpv6 {
 }
 
 impl MobileIpv6 {
-    /// The protocol of a mobile, if it is this one.
+    /// Returns the protocol of a mobile, if it is this one.
     fn of(mobile: &Mobile) -> Option<&MobileIpv6> {
         match mobile.mobility.as_deref()? {
             Mobility::Ipv6(own) => Some(own),

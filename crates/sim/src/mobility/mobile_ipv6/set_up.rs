@@ -35,7 +35,7 @@ const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the ways between agents, in bytes, until something is learned of them.
 const PATH_MTU: u32 = 1500;
 
-/// The addresses of IPv6 by which the world's flows know nodes; none where this is not spoken. `behind` are the nodes behind
+/// Returns the addresses of IPv6 by which the world's flows know nodes; none where this is not spoken. `behind` are the nodes behind
 /// each mobile.
 pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec<Ipv6Addr> {
     if scenario.agents.ipv6.is_empty() {
@@ -401,7 +401,7 @@ impl World {
         layers.get_or_add(|| PointOfService::new(identifier, address))
     }
 
-    /// A mobile's care-of address in a cell.
+    /// Returns a mobile's care-of address in a cell.
     pub(in crate::mobility) fn ipv6_address_in(&self, number: usize, place: RadioPlace) -> IpAddr {
         let prefix = self.neighbors(place.radio).prefix(place.cell);
         address_in(prefix, number).into()

@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// The neighbour that a mobile is to the router of an access link.
+    /// Describes a mobile to the router of an access link.
     pub(super) fn neighbor(&self, number: usize, link: usize) -> Neighbor {
         let node = self.mobiles[number].node.0;
         let own = || self.directory.flow_addresses(&self.scenario, [node; 2])[0];

@@ -5,7 +5,7 @@ use crate::scenario::defaults::{DECIMAL_SIZES, size, whole};
 use crate::scenario::model::Radio;
 use serde_json::{Value, json};
 
-/// A radio network's keys; null for those whose default is a word, which their comments tell.
+/// Lists a radio network's keys; null for those whose default is a word, which their comments tell.
 pub(crate) fn json_defaults(network: &Radio) -> Option<Value> {
     let (config, station) = (&network.config, network.stations.first()?);
     Some(json!({

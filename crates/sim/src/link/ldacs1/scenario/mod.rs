@@ -106,7 +106,7 @@ pub enum RawErrors {
 }
 
 impl RawRadio {
-    /// The keys, and which of them are written.
+    /// Lists the keys, and which of them are written.
     pub(crate) fn written(&self) -> [(&'static str, bool); 9] {
         [
             ("cells", self.cells.is_some()),

@@ -16,7 +16,7 @@ use crate::scenario::units::Power;
 /// Most cells of a network, which is what their numbers hold.
 const MOST_CELLS: usize = 65_536;
 
-/// Parameters and cells, with the nodes of these.
+/// Resolves the parameters of a network and its cells, with the nodes of these.
 pub(crate) fn network(
     (name, raw): (&str, &RawLink),
     path: &Path,
