@@ -591,7 +591,7 @@ fn access_routers_that_buffer_lose_nothing() {
         assert!(world.stale.is_empty());
         // The router forgets the mobile, and then intercepts nothing.
         world.run_until(at(60_000));
-        assert!(!world.routers[from].takes(world.neighbor(from).address.into()));
+        assert!(!world.routers[from].takes(world.neighbor(from).address));
     }
 }
 
