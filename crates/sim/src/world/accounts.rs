@@ -112,14 +112,14 @@ impl World {
         let identity = packet.identity_within();
         if identity.is_some() {
             self.hear_held(node);
-            self.accounts.send_on(packet);
+            self.probes.accounts.send_on(packet);
             return way_of(identity);
         }
         self.count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
     }
 
     fn count_sent(&mut self, (node, flow): (usize, FlowId), ip: &IpHeader, has_data: bool) -> Way {
-        let flow = &mut self.flows[flow.0 as usize];
+        let flow = &mut self.load.flows[flow.0 as usize];
         let way = flow.way(node, ip);
         flow.packets[way as usize].sent += 1;
         if way == Way::ToSink && has_data {
@@ -131,7 +131,7 @@ impl World {
     /// A host is given a packet, to take it in or to give it up. What becomes of it shows when the host has been polled.
     #[inline]
     pub(super) fn put_in_hand(&mut self, node: usize, packet: &Packet, is_for_it: bool) {
-        self.accounts.in_hand = packet.flow.map(|flow| InHand {
+        self.probes.accounts.in_hand = packet.flow.map(|flow| InHand {
             node,
             flow,
             identity: packet.identity_within(),
@@ -147,8 +147,13 @@ impl World {
     pub(super) fn settle_accounts(&mut self, node: usize) {
         self.hear_held(node);
         self.hear_unsent(node);
-        let is_accepted = self.nodes[node].host.take_accepted();
-        let Some(hand) = self.accounts.in_hand.take_if(|hand| hand.node == node) else {
+        let is_accepted = self.net.nodes[node].host.take_accepted();
+        let Some(hand) = self
+            .probes
+            .accounts
+            .in_hand
+            .take_if(|hand| hand.node == node)
+        else {
             return;
         };
         // An agent that an error is for says to nobody that it has taken it.
@@ -163,7 +168,8 @@ impl World {
             Way::ToSource => 0,
         };
         // What a gateway takes in on the way has not come to the other end.
-        if is_end && lost.is_none() && node == self.flows[hand.flow.0 as usize].nodes[receiver] {
+        if is_end && lost.is_none() && node == self.load.flows[hand.flow.0 as usize].nodes[receiver]
+        {
             self.count_delay(hand.flow, hand.identity, hand.has_data);
         }
     }
@@ -172,30 +178,30 @@ impl World {
     #[inline]
     pub(super) fn count_delay(&mut self, flow: FlowId, identity: Identity, has_data: bool) {
         let delay = self.now.saturating_since(identity.sent());
-        let flow = &mut self.flows[flow.0 as usize];
+        let flow = &mut self.load.flows[flow.0 as usize];
         flow.delays[way_of(identity) as usize].add(delay, has_data);
     }
 
     /// Hears what a host's buffers have taken in and dropped.
     #[inline]
     fn hear_held(&mut self, node: usize) {
-        if self.nodes[node].host.agents().is_some() {
+        if self.net.nodes[node].host.agents().is_some() {
             self.hear_agents(node);
         }
     }
 
     #[inline(never)]
     fn hear_agents(&mut self, node: usize) {
-        while let Some(held) = self.nodes[node].host.poll_held() {
-            let hand = self.accounts.leave_hand(held.identity);
+        while let Some(held) = self.net.nodes[node].host.poll_held() {
+            let hand = self.probes.accounts.leave_hand(held.identity);
             let key = key(held.identity);
             if held.dropped {
-                self.accounts.held.remove(&key);
+                self.probes.accounts.held.remove(&key);
                 self.end_way(held.flow, held.identity, Some(LossCause::Buffer));
             } else {
                 let has_data = hand.is_some_and(|hand| hand.has_data);
                 let kept = (held.flow, held.identity, has_data);
-                self.accounts.held.insert(key, kept);
+                self.probes.accounts.held.insert(key, kept);
             }
         }
     }
@@ -203,7 +209,7 @@ impl World {
     /// Hears which of its own packets a host could send nowhere.
     #[inline]
     fn hear_unsent(&mut self, node: usize) {
-        while let Some(unsent) = self.nodes[node].host.poll_unsent() {
+        while let Some(unsent) = self.net.nodes[node].host.poll_unsent() {
             self.count_unsent(node, &unsent);
         }
     }
@@ -217,7 +223,7 @@ impl World {
 
     fn count_unsent(&mut self, node: usize, unsent: &Unsent) {
         let way = self.count_sent((node, unsent.flow), &unsent.ip, unsent.has_data);
-        let flow = &mut self.flows[unsent.flow.0 as usize];
+        let flow = &mut self.load.flows[unsent.flow.0 as usize];
         flow.packets[way as usize].end(Some(LossCause::Host));
         self.end_silence(unsent.flow.0 as usize);
     }
@@ -235,9 +241,9 @@ impl World {
         if lost.is_none() {
             self.note_arrival(flow.0 as usize, way);
         }
-        let is_end = self.accounts.end(identity, lost.is_some());
+        let is_end = self.probes.accounts.end(identity, lost.is_some());
         if is_end {
-            self.flows[flow.0 as usize].packets[way as usize].end(lost);
+            self.load.flows[flow.0 as usize].packets[way as usize].end(lost);
             self.end_silence(flow.0 as usize);
         }
         is_end
@@ -246,16 +252,16 @@ impl World {
     /// Ends the wait of a flow to which no datagram is to come any more, and tells its mobiles how long it was.
     #[inline]
     pub(super) fn end_silence(&mut self, flow: usize) {
-        if let Some(waited) = self.flows[flow].end_silence(self.now) {
+        if let Some(waited) = self.load.flows[flow].end_silence(self.now) {
             self.tell_wait(flow, waited);
         }
     }
 
     #[inline(never)]
     fn tell_wait(&mut self, flow: usize, waited: Duration) {
-        let run = &self.flows[flow];
+        let run = &self.load.flows[flow];
         for &mobile in &run.movers {
-            if let Some(record) = self.mobiles[mobile].handovers.last_mut() {
+            if let Some(record) = self.net.mobiles[mobile].handovers.last_mut() {
                 record.note_wait(flow, waited);
             }
         }
@@ -264,17 +270,17 @@ impl World {
     /// A packet of a flow has come to the end of its way: tells it the mobiles whose access links it may have crossed.
     #[inline]
     fn note_arrival(&mut self, flow: usize, way: Way) {
-        if let Some(over) = self.arrived_over {
+        if let Some(over) = self.probes.arrived_over {
             self.tell_arrival(flow, way, over);
         }
     }
 
     #[inline(never)]
     fn tell_arrival(&mut self, flow: usize, way: Way, over: usize) {
-        let run = &mut self.flows[flow];
+        let run = &mut self.load.flows[flow];
         run.arrivals[way as usize] = Some((self.now, over));
         for &mobile in &run.movers {
-            self.mobiles[mobile].arrive(self.now, (flow, way), over);
+            self.net.mobiles[mobile].arrive(self.now, (flow, way), over);
         }
     }
 
@@ -282,15 +288,19 @@ impl World {
     /// once for each packet, however many copies there are.
     pub(super) fn for_each_under_way(&self, mut count: impl FnMut(FlowId, Way, bool)) {
         let mut seen = BTreeSet::new();
-        let on_links = self.packets.iter().filter_map(|travelling| {
+        let on_links = self.net.packets.iter().filter_map(|travelling| {
             let packet = &travelling.packet;
             Some((packet.flow?, packet.identity_within(), packet.has_data()))
         });
-        let held = self.accounts.held.values().copied();
+        let held = self.probes.accounts.held.values().copied();
         for (flow, identity, has_data) in on_links.chain(held) {
-            let is_several = self.accounts.several.contains_key(&identity.number());
+            let is_several = self
+                .probes
+                .accounts
+                .several
+                .contains_key(&identity.number());
             let is_first = !is_several || seen.insert(identity.number());
-            if is_first && !self.accounts.has_arrived(identity) {
+            if is_first && !self.probes.accounts.has_arrived(identity) {
                 count(flow, way_of(identity), has_data);
             }
         }

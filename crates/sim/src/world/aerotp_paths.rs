@@ -18,13 +18,13 @@ pub struct FlowPath {
 impl World {
     /// Gives hosts an address for each of their links that is a path of a flow. The flow begins over its first one.
     pub(super) fn add_aerotp_paths(&mut self) {
-        for flow in 0..self.flows.len() {
-            let Some(paths) = self.flows[flow].spec.paths.clone() else {
+        for flow in 0..self.load.flows.len() {
+            let Some(paths) = self.load.flows[flow].spec.paths.clone() else {
                 continue;
             };
-            self.nodes[paths.host.0].forwards = false;
-            let role = self.flows[flow].role_at(paths.host.0);
-            let mut addresses = self.flows[flow].addresses;
+            self.net.nodes[paths.host.0].forwards = false;
+            let role = self.load.flows[flow].role_at(paths.host.0);
+            let mut addresses = self.load.flows[flow].addresses;
             for link in paths.links {
                 let versions = addresses[role.other() as usize].is_ipv4();
                 addresses[role as usize] = self.link_address(paths.host.0, link.0, versions);
@@ -32,37 +32,37 @@ impl World {
                     link: link.0,
                     addresses,
                 };
-                self.flows[flow].aerotp.paths.push(path);
+                self.load.flows[flow].aerotp.paths.push(path);
             }
-            if let Some(first) = self.flows[flow].aerotp.paths.first() {
-                self.flows[flow].addresses = first.addresses;
+            if let Some(first) = self.load.flows[flow].aerotp.paths.first() {
+                self.load.flows[flow].addresses = first.addresses;
             }
         }
     }
 
     /// The address of a node at one of its links, which is reached over that alone and sends over that alone.
     fn link_address(&mut self, node: usize, link: usize, is_ipv4: bool) -> IpAddr {
-        let end = self.wires.end_across(link, node).other();
+        let end = self.net.wires.end_across(link, node).other();
         let versions = numbered(PATHS, 2 * link + end.index());
         let address = versions[usize::from(!is_ipv4)];
         let interface = self.interface(node, link);
-        let host = &mut self.nodes[node].host;
+        let host = &mut self.net.nodes[node].host;
         if host.addresses().all(|known| known != address) {
             host.add_interface_address(address, interface);
-            let far = self.wires.far_from(link, node);
-            self.behind_links.push(BehindLink { address, far });
+            let far = self.net.wires.far_from(link, node);
+            self.net.behind_links.push(BehindLink { address, far });
         }
         address
     }
 
     /// Opens the further paths of a connection that has just been opened over the first.
     pub(super) fn open_aerotp_paths(&mut self, flow: usize, socket: AerotpId) {
-        let node = self.flows[flow].spec.from.0;
-        for path in self.flows[flow].aerotp.paths.clone() {
+        let node = self.load.flows[flow].spec.from.0;
+        for path in self.load.flows[flow].aerotp.paths.clone() {
             let [local, remote] = path.addresses;
             let rate = self.slowest_on_way(flow, Some(&path));
-            let host = &mut self.nodes[node].host;
-            if path.addresses != self.flows[flow].addresses {
+            let host = &mut self.net.nodes[node].host;
+            if path.addresses != self.load.flows[flow].addresses {
                 host.aerotp_add_path(self.now, socket, (local, remote), rate);
             }
         }

@@ -6,7 +6,7 @@ use super::observed::Observed;
 use super::ports::RealHosts;
 use super::traffic::Application;
 use super::wires::{LeadsTo, Wires};
-use super::{Event, Node, World};
+use super::{Event, Load, Net, Node, Probes, Script, World};
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::packets::Packets;
@@ -64,36 +64,45 @@ impl World {
             &mut recorder,
         );
         let signals = recorder.records_signals().then(Box::default);
-        let mut world = World {
-            now: Instant::ZERO,
-            queue: EventQueue::default(),
-            packets: Packets::default(),
-            accounts: Default::default(),
+        let net = Net {
             nodes,
             wires,
-            flows,
-            mobiles: Vec::new(),
+            packets: Packets::default(),
             radios: Vec::new(),
-            notices: Vec::new(),
-            runs: BTreeMap::new(),
-            recorder,
-            captures,
-            arrived_over: None,
+            mobiles: Vec::new(),
             real: RealHosts::default(),
+            directory,
             behind_links: Vec::new(),
             behind_agents: Vec::new(),
             behind_cells: Vec::new(),
             routers: Vec::new(),
             touched: Vec::new(),
             touched_radios: Vec::new(),
-            events: 0,
+            to_tell: Vec::new(),
+        };
+        let probes = Probes {
+            recorder,
+            captures,
+            accounts: Default::default(),
             observed: Observed::default(),
             drops: Default::default(),
-            losses: scenario.losses.clone(),
-            to_tell: Vec::new(),
+            arrived_over: None,
             signals,
-            directory,
+        };
+        let script = Script {
+            notices: Vec::new(),
+            runs: BTreeMap::new(),
+            losses: scenario.losses.clone(),
+        };
+        let mut world = World {
             scenario,
+            now: Instant::ZERO,
+            queue: EventQueue::default(),
+            events: 0,
+            net,
+            load: Load { flows },
+            probes,
+            script,
         };
         world.introduce_links();
         world.add_radios();
@@ -110,7 +119,7 @@ impl World {
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
         }
-        (0..world.flows.len())
+        (0..world.load.flows.len())
             .filter(|&flow| started[flow])
             .for_each(|flow| world.arm_flow(flow));
         world.start_agents();
@@ -120,17 +129,17 @@ impl World {
 
     /// Gives back the room that lists have kept to grow.
     fn shrink(&mut self) {
-        self.mobiles.shrink_to_fit();
-        self.behind_agents.shrink_to_fit();
-        self.routers.shrink_to_fit();
-        for radio in &mut self.radios {
+        self.net.mobiles.shrink_to_fit();
+        self.net.behind_agents.shrink_to_fit();
+        self.net.routers.shrink_to_fit();
+        for radio in &mut self.net.radios {
             radio.shrink();
         }
     }
 
     fn add_mobiles(&mut self, real: &[NodeIndex]) {
         let mut flows_at: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
-        for (number, flow) in self.flows.iter().enumerate() {
+        for (number, flow) in self.load.flows.iter().enumerate() {
             for end in BTreeSet::from([flow.spec.from, flow.spec.to]) {
                 flows_at.entry(end).or_default().push(number);
             }
@@ -143,9 +152,9 @@ impl World {
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &mobile.attachment);
             for link in self.links_of(node) {
-                let of_radio = self.wires.place(link).is_some();
+                let of_radio = self.net.wires.place(link).is_some();
                 if !is_router || of_radio || access.binary_search(&link).is_ok() {
-                    let wire = &mut self.wires[link];
+                    let wire = &mut self.net.wires[link];
                     wire.mobile = Some(number);
                     wire.in_use = false;
                 }
@@ -166,14 +175,14 @@ impl World {
         let mut reached = BTreeSet::from([router]);
         let mut next = vec![router];
         while let Some(node) = next.pop() {
-            for &leads_to in self.nodes[node].interfaces.iter() {
+            for &leads_to in self.net.nodes[node].interfaces.iter() {
                 let LeadsTo::Link(link, _) = leads_to else {
                     continue;
                 };
                 let link = link as usize;
-                let (far, _) = self.wires.far_from(link, node);
+                let (far, _) = self.net.wires.far_from(link, node);
                 let is_mobile = mobile_nodes.contains(&NodeIndex(far));
-                if self.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
+                if self.net.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
                     next.push(far);
                 }
             }
@@ -193,8 +202,8 @@ impl World {
     ) -> Vec<usize> {
         let own = flows_at.get(&node).into_iter().flatten();
         for &flow in own.clone() {
-            let slot = usize::from(self.flows[flow].mobiles[0].is_some());
-            self.flows[flow].mobiles[slot] = Some(number);
+            let slot = usize::from(self.load.flows[flow].mobiles[0].is_some());
+            self.load.flows[flow].mobiles[slot] = Some(number);
         }
         let within = |end: NodeIndex| end == node || behind.binary_search(&end.0).is_ok();
         let of_others = behind
@@ -202,12 +211,12 @@ impl World {
             .flat_map(|&inner| flows_at.get(&NodeIndex(inner)));
         let of_others = of_others.flatten().filter(|&&flow| {
             // What stays within the network does not notice.
-            let spec = &self.flows[flow].spec;
+            let spec = &self.load.flows[flow].spec;
             within(spec.from) != within(spec.to)
         });
         let taken: BTreeSet<usize> = own.chain(of_others).copied().collect();
         for &flow in &taken {
-            self.flows[flow].movers.push(number);
+            self.load.flows[flow].movers.push(number);
         }
         taken.into_iter().collect()
     }

@@ -26,7 +26,11 @@ pub struct ClassSummary {
 impl World {
     /// The classes of the scenario's flows, by name. Flows between real hosts are in none.
     pub(super) fn classes(&self) -> Vec<ClassSummary> {
-        let flows = self.flows.iter().filter(|flow| flow.observed.is_none());
+        let flows = self
+            .load
+            .flows
+            .iter()
+            .filter(|flow| flow.observed.is_none());
         let mut names: Vec<&str> = flows
             .filter_map(|flow| flow.spec.class.as_deref())
             .collect();
@@ -40,7 +44,7 @@ impl World {
             |flow: &FlowRun| flow.observed.is_none() && flow.spec.class.as_deref() == Some(name);
         let mut delays = Delays::default();
         let (mut count, mut sent) = (0, 0);
-        for flow in self.flows.iter().filter(|flow| is_of(flow)) {
+        for flow in self.load.flows.iter().filter(|flow| is_of(flow)) {
             count += 1;
             sent += flow.data_to_sink;
             if let Some(of_flow) = flow.delays[Way::ToSink as usize].of_data() {
@@ -50,7 +54,7 @@ impl World {
         let mut under_way = 0;
         self.for_each_under_way(|flow, way, has_data| {
             let counts = way == Way::ToSink && has_data;
-            under_way += u64::from(counts && is_of(&self.flows[flow.0 as usize]));
+            under_way += u64::from(counts && is_of(&self.load.flows[flow.0 as usize]));
         });
         let delivered = delays.packets();
         ClassSummary {

@@ -12,32 +12,32 @@ use std::collections::BTreeSet;
 impl World {
     /// Gives gateways the agents that the flows of their mobiles name.
     pub(super) fn add_path_agents(&mut self) {
-        for flow in 0..self.flows.len() {
-            let run = &self.flows[flow];
+        for flow in 0..self.load.flows.len() {
+            let run = &self.load.flows[flow];
             let ends = [run.spec.from.0, run.spec.to.0];
             let part = run.spec.remedies.iter().find_map(|kind| kind.at_gateway());
             let (Some(part), Some(number)) = (part, run.mobiles[0]) else {
                 continue;
             };
-            if ends.iter().any(|&node| self.nodes[node].real) {
+            if ends.iter().any(|&node| self.net.nodes[node].real) {
                 continue;
             }
-            let sends = self.mobiles[number].node == run.spec.from;
+            let sends = self.net.mobiles[number].node == run.spec.from;
             for (node, interface) in self.gateways(number) {
-                let Some((served, service)) = service(&self.flows[flow], sends, part) else {
+                let Some((served, service)) = service(&self.load.flows[flow], sends, part) else {
                     continue;
                 };
-                if let Some(code_point) = self.flows[flow].spec.code_point {
-                    let host = &mut self.nodes[node].host;
-                    host.set_code_point(self.flows[flow].id, code_point);
+                if let Some(code_point) = self.load.flows[flow].spec.code_point {
+                    let host = &mut self.net.nodes[node].host;
+                    host.set_code_point(self.load.flows[flow].id, code_point);
                 }
                 let secret = node_secret(&self.scenario, node);
-                let layers = self.nodes[node].host.agents_mut();
+                let layers = self.net.nodes[node].host.agents_mut();
                 let agents = layers.get_or_add(|| PathAgents::new(secret));
                 agents.add_access(served.mobile, interface);
                 agents.serve(served, service);
             }
-            let remedies = self.flows[flow].spec.remedies.iter();
+            let remedies = self.load.flows[flow].spec.remedies.iter();
             let mut kinds = remedies.filter_map(Scheme::published);
             if kinds.any(Kind::transfers_context) {
                 self.introduce_gateways(number);
@@ -50,10 +50,10 @@ impl World {
         let gateways: BTreeSet<usize> =
             self.gateways(number).into_iter().map(|end| end.0).collect();
         for &node in &gateways {
-            let own = self.nodes[node].host.address();
+            let own = self.net.nodes[node].host.address();
             for &peer in gateways.iter().filter(|&&peer| peer != node) {
-                let peer = self.nodes[peer].host.address();
-                if let Some(agents) = self.nodes[node].host.layer_mut::<PathAgents>() {
+                let peer = self.net.nodes[peer].host.address();
+                if let Some(agents) = self.net.nodes[node].host.layer_mut::<PathAgents>() {
                     agents.add_peer(own, peer);
                 }
             }
@@ -62,11 +62,12 @@ impl World {
 
     /// The network's ends of a mobile's access links, all cells of a radio network among them: node and interface.
     fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
-        let node = self.mobiles[number].node;
+        let node = self.net.mobiles[number].node;
         let own = self.links_of(node).into_iter();
-        let own = own.filter(|&link| self.wires[link].mobile == Some(number));
-        let own = own.flat_map(|link| self.wires.to_all_cells(link));
-        own.map(|link| self.wires.far_from(link, node.0)).collect()
+        let own = own.filter(|&link| self.net.wires[link].mobile == Some(number));
+        let own = own.flat_map(|link| self.net.wires.to_all_cells(link));
+        own.map(|link| self.net.wires.far_from(link, node.0))
+            .collect()
     }
 }
 

@@ -15,31 +15,32 @@ impl World {
     pub(super) fn pump(&mut self, node: usize) {
         self.drive(node);
         loop {
-            while let Some(event) = self.nodes[node].host.poll_event() {
+            while let Some(event) = self.net.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
             }
-            while let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now) {
+            while let Some((interface, packet)) = self.net.nodes[node].host.poll_transmit(self.now)
+            {
                 self.send(node, interface, packet);
             }
             // What found no route here, or was too long for it, has made an event instead of a packet.
-            if let Some(event) = self.nodes[node].host.poll_event() {
+            if let Some(event) = self.net.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
-            } else if !self.nodes[node].host.may_transmit() {
+            } else if !self.net.nodes[node].host.may_transmit() {
                 break;
             }
         }
         self.drive(node);
         self.settle_accounts(node);
-        while let Some(socket) = self.nodes[node].host.poll_changed() {
+        while let Some(socket) = self.net.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);
         }
-        while let Some(socket) = self.nodes[node].host.poll_aerotp_changed() {
+        while let Some(socket) = self.net.nodes[node].host.poll_aerotp_changed() {
             self.record_aerotp(node, socket);
         }
         // A context from another gateway brings deadlines that passed on the way: time does not run back.
-        let deadline = self.nodes[node].host.poll_timeout();
+        let deadline = self.net.nodes[node].host.poll_timeout();
         let deadline = deadline.map(|deadline| deadline.max(self.now));
-        self.nodes[node]
+        self.net.nodes[node]
             .timer
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
     }
@@ -48,7 +49,7 @@ impl World {
     /// aircraft there.
     pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
         let to = packet.ip.destination;
-        if let LeadsTo::Cell(cell) = self.nodes[node].interfaces[interface.0]
+        if let LeadsTo::Cell(cell) = self.net.nodes[node].interfaces[interface.0]
             && is_for_all(to)
         {
             for link in self.links_in(cell) {
@@ -65,19 +66,19 @@ impl World {
             self.account_sent(node, flow, &mut packet)
         });
         // What comes out of a tunnel has crossed the access link that the tunnel did.
-        let crossed = self.arrived_over;
+        let crossed = self.probes.arrived_over;
         let crossed = crossed.filter(|_| packet.identity_within().is_some());
-        let id = self.packets.insert(self.now, packet, way);
+        let id = self.net.packets.insert(self.now, packet, way);
         if let Some(link) = crossed {
-            self.packets[id].cross_access(link);
+            self.net.packets[id].cross_access(link);
         }
         let Some((link, end)) = exit else {
             return self.give_up(id);
         };
-        if self.signals.is_some() {
+        if self.probes.signals.is_some() {
             self.begin_signal(node, link, id);
         }
-        if !self.losses.is_empty() && self.is_to_be_lost(id) {
+        if !self.script.losses.is_empty() && self.is_to_be_lost(id) {
             return self.lose_at_sender((link, end), id);
         }
         self.offer_to((link, end), id);
@@ -88,7 +89,7 @@ impl World {
             return self.record_layer_signal(node, words);
         }
         if let HostEvent::AddressAcquired { interface, address } = event {
-            if let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0] {
+            if let LeadsTo::Radio(aircraft) = self.net.nodes[node].interfaces[interface.0] {
                 self.learn_address(aircraft, address);
             }
             return;
@@ -100,18 +101,22 @@ impl World {
             self.assign_socket(node, socket, flow, role);
         }
         if let HostEvent::AerotpAccepted { socket, .. } = event {
-            let apart = self.nodes[node].apart();
+            let apart = self.net.nodes[node].apart();
             apart.aerotp.insert(socket, (flow, role));
         }
-        let delivered =
-            self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
+        let delivered = self.load.flows[flow].handle_event(
+            self.now,
+            &mut self.net.nodes[node].host,
+            role,
+            event,
+        );
         self.note_delivery(flow, delivered);
         self.arm_flow(flow);
     }
 
     /// The flow that an event is about, and which of its ends.
     fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
-        let state = &self.nodes[node];
+        let state = &self.net.nodes[node];
         let port = match event {
             HostEvent::Tcp { socket, .. } => {
                 let (flow, role) = (*state.sockets.get(socket.0 as usize)?)?;
@@ -129,35 +134,40 @@ impl World {
             HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) => return None,
         };
         let flow = state.flow_at_port(port)?;
-        Some((flow, self.flows[flow].role_at(node)))
+        Some((flow, self.load.flows[flow].role_at(node)))
     }
 
     /// Records a sender's state after something has touched it.
     fn record_connection(&mut self, node: usize, socket: SocketId) {
-        if !self.recorder.records_series() {
+        if !self.probes.recorder.records_series() {
             return;
         }
-        if let Some(&Some((flow, Role::Source))) = self.nodes[node].sockets.get(socket.0 as usize)
-            && let Some(connection) = self.nodes[node].host.connection(socket)
+        if let Some(&Some((flow, Role::Source))) =
+            self.net.nodes[node].sockets.get(socket.0 as usize)
+            && let Some(connection) = self.net.nodes[node].host.connection(socket)
         {
-            self.flows[flow as usize].record_connection(self.now, connection, &mut self.recorder);
+            self.load.flows[flow as usize].record_connection(
+                self.now,
+                connection,
+                &mut self.probes.recorder,
+            );
         }
     }
 
     fn record_aerotp(&mut self, node: usize, socket: AerotpId) {
-        if !self.recorder.records_series() {
+        if !self.probes.recorder.records_series() {
             return;
         }
-        if let Some((flow, Role::Source)) = self.nodes[node].flow_of_aerotp(socket)
-            && let Some(connection) = self.nodes[node].host.aerotp(socket)
+        if let Some((flow, Role::Source)) = self.net.nodes[node].flow_of_aerotp(socket)
+            && let Some(connection) = self.net.nodes[node].host.aerotp(socket)
         {
-            self.flows[flow].record_aerotp(self.now, connection, &mut self.recorder);
+            self.load.flows[flow].record_aerotp(self.now, connection, &mut self.probes.recorder);
         }
     }
 
     fn assign_socket(&mut self, node: usize, id: SocketId, flow: usize, role: Role) {
         let socket = id.0 as usize;
-        let sockets = &mut self.nodes[node].sockets;
+        let sockets = &mut self.net.nodes[node].sockets;
         while sockets.len() <= socket {
             sockets.push(None);
         }
@@ -166,35 +176,35 @@ impl World {
     }
 
     pub(super) fn run_source(&mut self, flow: usize) {
-        if !self.flows[flow].timer.fired(self.now) {
+        if !self.load.flows[flow].timer.fired(self.now) {
             return;
         }
-        let node = self.flows[flow].active_node();
-        let run = &self.flows[flow];
+        let node = self.load.flows[flow].active_node();
+        let run = &self.load.flows[flow];
         let rate = match run.aerotp_settings() {
             Some(_) if run.is_to_start() => self.slowest_on_way(flow, run.aerotp.paths.first()),
             _ => DataRate::ZERO,
         };
-        let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host, rate);
-        let role = self.flows[flow].role_at(node);
+        let opened = self.load.flows[flow].run(self.now, &mut self.net.nodes[node].host, rate);
+        let role = self.load.flows[flow].role_at(node);
         match opened {
             Some(Opened::Tcp(socket)) => self.assign_socket(node, socket, flow, role),
             Some(Opened::Aerotp(socket)) => {
-                let apart = self.nodes[node].apart();
+                let apart = self.net.nodes[node].apart();
                 apart.aerotp.insert(socket, (flow, role));
                 self.open_aerotp_paths(flow, socket);
             }
             None => {}
         }
         self.pump(node);
-        if self.flows[flow].application.is_stopped() {
+        if self.load.flows[flow].application.is_stopped() {
             self.end_silence(flow);
         }
         self.arm_flow(flow);
     }
 
     pub(super) fn arm_flow(&mut self, flow: usize) {
-        let run = &mut self.flows[flow];
+        let run = &mut self.load.flows[flow];
         run.timer
             .arm(&mut self.queue, run.deadline(), Event::Flow(flow as u32));
     }
@@ -202,14 +212,14 @@ impl World {
     /// Tells the record and the mobiles of bytes that have come to an application.
     pub(super) fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
         let Some(delivered) = delivered else { return };
-        for &mobile in &self.flows[flow].movers {
-            self.mobiles[mobile].deliver(self.now, flow, &delivered, self.arrived_over);
+        for &mobile in &self.load.flows[flow].movers {
+            self.net.mobiles[mobile].deliver(self.now, flow, &delivered, self.probes.arrived_over);
         }
-        if self.recorder.records_series() {
-            self.flows[flow].record_delivery(
+        if self.probes.recorder.records_series() {
+            self.load.flows[flow].record_delivery(
                 self.now,
                 self.scenario.record.interval,
-                &mut self.recorder,
+                &mut self.probes.recorder,
             );
         }
     }

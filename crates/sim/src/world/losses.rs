@@ -9,13 +9,13 @@ impl World {
     /// Whether the scenario lets this message, which a host sends, be lost; it then counts as one of those.
     #[inline(never)]
     pub(super) fn is_to_be_lost(&mut self, id: PacketId) -> bool {
-        let packet = &self.packets[id].packet;
+        let packet = &self.net.packets[id].packet;
         let Some(signal) = packet.signal() else {
             return false;
         };
         let buffering = says_buffer(packet);
         let now = self.now;
-        let loss = self.losses.iter_mut().find(|loss| {
+        let loss = self.script.losses.iter_mut().find(|loss| {
             loss.message == signal.name
                 && loss.buffering.is_none_or(|asked| asked == buffering)
                 && loss.after <= now

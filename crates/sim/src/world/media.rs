@@ -14,20 +14,20 @@ const FULL_PACKET: u32 = 1500;
 impl World {
     /// Delivers what a medium says to the node at one of its ends, and lets that answer.
     pub(super) fn tell_end(&mut self, link: usize, end: End, event: LinkEvent) {
-        let (node, interface) = self.wires.ends(link)[end.index()];
-        let host = &mut self.nodes[node].host;
+        let (node, interface) = self.net.wires.ends(link)[end.index()];
+        let host = &mut self.net.nodes[node].host;
         host.handle_link(self.now, interface, event);
         self.pump(node);
     }
 
     /// Lets an access link tell the network's end something of the mobile, once the mobile's node has done all that it does now.
     pub(super) fn tell_network_later(&mut self, link: usize, event: LinkEvent) {
-        self.to_tell.push((link, event));
+        self.net.to_tell.push((link, event));
     }
 
     /// Lets access links say what they have to say to the network's ends.
     pub(super) fn tell_networks(&mut self) {
-        for (link, event) in core::mem::take(&mut self.to_tell) {
+        for (link, event) in core::mem::take(&mut self.net.to_tell) {
             self.tell_network(link, event);
         }
     }
@@ -35,14 +35,14 @@ impl World {
     /// Tells the network's end of an access link an event that concerns the mobile: at a base station as one of those in its
     /// cell. A mobile that has not come does not go.
     pub(super) fn tell_network(&mut self, link: usize, event: LinkEvent) {
-        let Some(number) = self.wires[link].mobile else {
+        let Some(number) = self.net.wires[link].mobile else {
             return;
         };
         let event = match event {
             LinkEvent::CellGoingDown => LinkEvent::GoingDown,
             event => event,
         };
-        let told_up = &mut self.wires[link].told_up;
+        let told_up = &mut self.net.wires[link].told_up;
         let is_news = match event {
             LinkEvent::Up => {
                 *told_up = true;
@@ -55,18 +55,18 @@ impl World {
         if !is_news {
             return;
         }
-        let node = self.mobiles[number].node.0;
-        let (router, interface) = self.wires.far_from(link, node);
-        let protocol = self.mobiles[number].protocol.as_ref();
+        let node = self.net.mobiles[number].node.0;
+        let (router, interface) = self.net.wires.far_from(link, node);
+        let protocol = self.net.mobiles[number].protocol.as_ref();
         if protocol.is_some_and(|own| own.told || event != LinkEvent::Up) {
             self.record_link_signal(router, link, event);
         }
         let neighbor = self.neighbor(number, link);
-        let host = &mut self.nodes[router].host;
+        let host = &mut self.net.nodes[router].host;
         host.handle_neighbor(self.now, interface, event, neighbor);
-        match self.wires.place(link) {
+        match self.net.wires.place(link) {
             Some(_) => self.pump(router),
-            None => self.tell_end(link, self.wires.end_across(link, node), event),
+            None => self.tell_end(link, self.net.wires.end_across(link, node), event),
         }
     }
 
@@ -78,9 +78,9 @@ impl World {
         id: PacketId,
         status: TransmitStatus,
     ) {
-        let (node, interface) = self.wires.ends(link)[end.index()];
-        let packet = &self.packets[id].packet;
-        let host = &mut self.nodes[node].host;
+        let (node, interface) = self.net.wires.ends(link)[end.index()];
+        let packet = &self.net.packets[id].packet;
+        let host = &mut self.net.nodes[node].host;
         if host.handle_transmit_status(self.now, interface, packet, status) {
             self.pump(node);
         }
@@ -90,7 +90,7 @@ impl World {
     #[cold]
     pub(super) fn tell_queued(&mut self, link: usize, end: End, id: PacketId) {
         self.touch(link);
-        let link_state = &mut self.wires[link].link;
+        let link_state = &mut self.net.wires[link].link;
         link_state.catch_up(self.now);
         let config = link_state.config();
         let is_half_full = is_half_full(config, end, link_state.queue(end));
@@ -101,8 +101,8 @@ impl World {
     /// A link that repeats says which attempts have failed.
     #[cold]
     pub(super) fn tell_failures(&mut self, link: usize) {
-        while let Some((from, packet)) = self.wires[link].link.poll_failure(self.now) {
-            if self.wires[link].interests[from.index()].failed_attempts {
+        while let Some((from, packet)) = self.net.wires[link].link.poll_failure(self.now) {
+            if self.net.wires[link].interests[from.index()].failed_attempts {
                 self.tell_status(link, from, packet, TransmitStatus::AttemptFailed);
             }
         }
@@ -110,8 +110,8 @@ impl World {
 
     /// Notes at each end of each link which statuses the node there asks for.
     pub(super) fn subscribe_to_media(&mut self) {
-        for wire in self.wires.plain_mut() {
-            let nodes = &self.nodes;
+        for wire in self.net.wires.plain_mut() {
+            let nodes = &self.net.nodes;
             let ask = |(node, _): (usize, _)| nodes[node].host.status_interests();
             wire.interests = wire.present_ends().map(ask);
         }
@@ -119,32 +119,32 @@ impl World {
 
     /// Lets each medium say at both ends what it carries, before anything happens.
     pub(super) fn introduce_links(&mut self) {
-        let between_nodes = self.wires.iter().flat_map(|wire| {
+        let between_nodes = self.net.wires.iter().flat_map(|wire| {
             let at_a = parameters(wire.link.config(), End::A);
             let said = [at_a, at_a.from_other_end()];
             wire.present_ends().into_iter().zip(said)
         });
-        let at_base_stations = self.wires.cells();
+        let at_base_stations = self.net.wires.cells();
         let at_base_stations =
             at_base_stations.map(|(end, config)| (end, parameters(config, End::A)));
         for ((node, interface), said) in between_nodes.chain(at_base_stations) {
-            let host = &mut self.nodes[node].host;
+            let host = &mut self.net.nodes[node].host;
             host.handle_link(self.now, interface, LinkEvent::Parameters(said));
         }
     }
 
     /// A radio network reports to an aircraft what the cell carries into which it comes.
     pub(super) fn report_cell(&mut self, link: usize) {
-        let said = parameters(self.wires.config(link), End::B);
-        let [_, (node, interface)] = self.wires.ends(link);
-        let host = &mut self.nodes[node].host;
+        let said = parameters(self.net.wires.config(link), End::B);
+        let [_, (node, interface)] = self.net.wires.ends(link);
+        let host = &mut self.net.nodes[node].host;
         host.handle_link(self.now, interface, LinkEvent::Parameters(said));
     }
 
     /// A link carries something else now, and says so at both ends.
     pub(super) fn report_parameters(&mut self, link: usize) {
         for end in End::ALL {
-            let said = parameters(self.wires[link].link.config(), end);
+            let said = parameters(self.net.wires[link].link.config(), end);
             self.tell_end(link, end, LinkEvent::Parameters(said));
         }
     }
@@ -152,7 +152,7 @@ impl World {
     /// A change has turned a link, or has given it other parameters: it says at both ends whether packets pass. Mobiles and their
     /// access links have signals of their own ([`signal`](Self::signal)).
     pub(super) fn report_state(&mut self, link: usize) {
-        let wire = &self.wires[link];
+        let wire = &self.net.wires[link];
         let event = match wire.works {
             true => LinkEvent::Up,
             false => LinkEvent::Down,

@@ -68,21 +68,22 @@ pub struct World {
     pub(crate) scenario: Scenario,
     pub(crate) now: Instant,
     queue: EventQueue<Event>,
-    packets: Packets,
-    accounts: accounts::Accounts,
+    /// Events handled so far.
+    events: u64,
+    pub(crate) net: Net,
+    load: Load,
+    probes: Probes,
+    script: Script,
+}
+
+/// Nodes, links and packets, and how they hang together.
+pub(crate) struct Net {
     pub(crate) nodes: Vec<Node>,
     pub(crate) wires: Wires,
-    flows: Vec<FlowRun>,
-    pub(crate) mobiles: Vec<MobileRun>,
+    packets: Packets,
     radios: Vec<RadioRun>,
-    /// What links will say whose state follows from where their mobile is.
-    notices: Vec<Notice>,
-    /// For links whose state follows from where their mobile is, its run as drawn.
-    runs: BTreeMap<usize, LineRun>,
-    recorder: Recorder,
-    captures: Option<Captures>,
-    /// The access link over which the packet came that a host is taking in.
-    arrived_over: Option<usize>,
+    /// Mobiles, whose routes follow them, with the record of their handovers.
+    pub(crate) mobiles: Vec<MobileRun>,
     real: RealHosts,
     /// Which mobile and which address is where.
     pub(crate) directory: Directory,
@@ -97,15 +98,36 @@ pub struct World {
     touched: Vec<usize>,
     /// Radio networks to poll when the links are done.
     touched_radios: Vec<usize>,
-    events: u64,
-    observed: Observed,
-    drops: Drops,
-    /// Signalling messages that are still to be lost.
-    losses: Vec<SignallingLoss>,
     /// Events that access links are to tell the network's ends.
     to_tell: Vec<(usize, LinkEvent)>,
-    /// Where signals are recorded.
+}
+
+/// Applications, each at both ends of its flow.
+struct Load {
+    flows: Vec<FlowRun>,
+}
+
+/// Probes, which only look.
+struct Probes {
+    recorder: Recorder,
+    captures: Option<Captures>,
+    accounts: accounts::Accounts,
+    observed: Observed,
+    drops: Drops,
+    /// The access link over which the packet came that a host is taking in.
+    arrived_over: Option<usize>,
+    /// Messages under way, where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
+}
+
+/// The scenario's script, but for its changes, which stand in the scenario.
+struct Script {
+    /// Events that links are going to tell whose state follows from where their mobile is.
+    notices: Vec<Notice>,
+    /// The runs of those links' mobiles, as drawn.
+    runs: BTreeMap<usize, LineRun>,
+    /// Signalling messages that are still to be lost.
+    losses: Vec<SignallingLoss>,
 }
 
 /// What can happen next.
@@ -181,16 +203,16 @@ impl World {
 
     /// The mobile at a node.
     pub(crate) fn mobile_at(&self, node: usize) -> Option<usize> {
-        self.directory.mobile_at(node)
+        self.net.directory.mobile_at(node)
     }
 
     /// The links of a node, in the order of the scenario; of an aircraft on a radio network its link to the cell where it is. Cells
     /// are none of their base station's.
     fn links_of(&self, node: NodeIndex) -> Vec<usize> {
-        let interfaces = self.nodes[node.0].interfaces.iter();
+        let interfaces = self.net.nodes[node.0].interfaces.iter();
         let links = interfaces.filter_map(|&leads_to| match leads_to {
             LeadsTo::Link(link, _) => Some(link as usize),
-            LeadsTo::Radio(aircraft) => Some(self.wires.present(aircraft)),
+            LeadsTo::Radio(aircraft) => Some(self.net.wires.present(aircraft)),
             LeadsTo::Cell(_) => None,
         });
         links.collect()
@@ -199,9 +221,9 @@ impl World {
     /// The link, and the end of it, by which a packet for a neighbour leaves an interface; none if nobody there has the address.
     #[inline]
     fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
-        match self.nodes[node].interfaces[interface.0] {
+        match self.net.nodes[node].interfaces[interface.0] {
             LeadsTo::Link(link, end) => Some((link as usize, end)),
-            LeadsTo::Radio(aircraft) => Some((self.wires.present(aircraft), End::B)),
+            LeadsTo::Radio(aircraft) => Some((self.net.wires.present(aircraft), End::B)),
             LeadsTo::Cell(cell) => Some((self.link_to_neighbor(cell, to)?, End::A)),
         }
     }
@@ -218,18 +240,18 @@ impl World {
 
     /// Fails if something could not be recorded.
     pub fn check_record(&self) -> Result<(), RecordError> {
-        if let Some(captures) = &self.captures {
+        if let Some(captures) = &self.probes.captures {
             captures.check()?;
         }
-        self.recorder.check()
+        self.probes.recorder.check()
     }
 
     /// Hands on what has been recorded so far, where a thread of its own writes it.
     pub fn flush_record(&mut self) {
-        if let Some(captures) = &mut self.captures {
+        if let Some(captures) = &mut self.probes.captures {
             captures.flush();
         }
-        self.recorder.flush();
+        self.probes.recorder.flush();
     }
 
     /// Runs everything that happens up to and including `limit`, and then stands there; or stops after
@@ -256,16 +278,16 @@ impl World {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Link(link) => {
-                let wire = &mut self.wires[link as usize];
+                let wire = &mut self.net.wires[link as usize];
                 if wire.timer.fired(self.now) {
                     self.touch(link as usize);
                 }
             }
             Event::Host(node) => {
                 let node = node as usize;
-                if self.nodes[node].timer.fired(self.now) {
+                if self.net.nodes[node].timer.fired(self.now) {
                     self.measure(node);
-                    self.nodes[node].host.handle_timeout(self.now);
+                    self.net.nodes[node].host.handle_timeout(self.now);
                     self.pump(node);
                 }
             }
@@ -279,17 +301,17 @@ impl World {
 
     #[inline]
     fn touch(&mut self, link: usize) {
-        let wire = &mut self.wires[link];
+        let wire = &mut self.net.wires[link];
         if !wire.touched {
             wire.touched = true;
-            self.touched.push(link);
+            self.net.touched.push(link);
         }
     }
 
     /// Polls the links and radio networks that were touched until nothing more happens at this moment.
     fn settle(&mut self) {
         self.settle_links();
-        while let Some(radio) = self.touched_radios.pop() {
+        while let Some(radio) = self.net.touched_radios.pop() {
             self.poll_radio(radio);
             self.settle_links();
         }
@@ -297,36 +319,36 @@ impl World {
 
     fn settle_links(&mut self) {
         let mut done = 0;
-        while let Some(&link) = self.touched.get(done) {
+        while let Some(&link) = self.net.touched.get(done) {
             done += 1;
-            let wire = &mut self.wires[link];
+            let wire = &mut self.net.wires[link];
             wire.touched = false;
             let is_access = wire.mobile.is_some();
             if wire.repeats {
                 self.tell_failures(link);
             }
-            while let Some(fate) = self.wires[link].link.poll(self.now) {
+            while let Some(fate) = self.net.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }
             if is_access {
                 self.report_drained(link);
             }
-            if self.recorder.records_series() {
+            if self.probes.recorder.records_series() {
                 self.record_queues(link);
             }
-            let wire = &mut self.wires[link];
+            let wire = &mut self.net.wires[link];
             let deadline = wire.link.next_deadline();
             wire.timer
                 .arm(&mut self.queue, deadline, Event::Link(link as u32));
         }
-        self.touched.clear();
+        self.net.touched.clear();
     }
 
     /// Ends the run at the moment that it has reached: what is still under way is recorded as such, and
     /// what was recorded is closed.
     pub fn finish(mut self) -> Result<(Summary, Tables), RecordError> {
-        for travelling in self.packets.iter() {
-            self.recorder.packet(&PacketRecord {
+        for travelling in self.net.packets.iter() {
+            self.probes.recorder.packet(&PacketRecord {
                 number: travelling.number(),
                 link: travelling.link as usize,
                 from: travelling.from,
@@ -337,18 +359,19 @@ impl World {
             });
         }
         self.end_signals();
-        (0..self.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
+        (0..self.net.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
         for flow in self
+            .load
             .flows
             .iter()
             .filter(|flow| flow.progress.delivered_bytes > 0)
         {
-            flow.record_delivered_bytes(self.now, &mut self.recorder);
+            flow.record_delivered_bytes(self.now, &mut self.probes.recorder);
         }
         let summary = summary::summarise(&self);
-        if let Some(captures) = self.captures {
+        if let Some(captures) = self.probes.captures {
             captures.finish()?;
         }
-        Ok((summary, self.recorder.finish()?))
+        Ok((summary, self.probes.recorder.finish()?))
     }
 }

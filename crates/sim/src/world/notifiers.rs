@@ -15,7 +15,7 @@ impl World {
         let speaks_aerotp = !self.scenario.aerotp_gateways.is_empty()
             || flows.any(|flow| matches!(flow.transport, Transport::Aerotp(_)));
         if speaks_aerotp {
-            for node in &mut self.nodes {
+            for node in &mut self.net.nodes {
                 node.host.add_layer(Backpressure::default());
             }
         }
@@ -24,6 +24,7 @@ impl World {
             remedies.contains(&Scheme::Published(Kind::Ebsn))
         };
         let told: Vec<Conversation> = self
+            .load
             .flows
             .iter()
             .filter(listens)
@@ -33,7 +34,7 @@ impl World {
             return;
         }
         for node in self.ends_of_repeating_links() {
-            let layers = self.nodes[node].host.agents_mut();
+            let layers = self.net.nodes[node].host.agents_mut();
             let notifier = layers.get_or_add(BadStateNotifier::default);
             told.iter().for_each(|&one| notifier.serve(one));
         }
@@ -41,14 +42,14 @@ impl World {
 
     /// The nodes at the ends of links that send again what they lose, now or after a change.
     fn ends_of_repeating_links(&self) -> BTreeSet<usize> {
-        let from_start = self.wires.plain().iter().enumerate();
+        let from_start = self.net.wires.plain().iter().enumerate();
         let from_start = from_start.filter(|(_, wire)| wire.repeats);
         let changes = self.scenario.changes.iter();
         let later = changes.filter(|change| change.config.repeats());
         let links = from_start.map(|(link, _)| link);
         let links = links.chain(later.map(|change| change.link.0));
         links
-            .flat_map(|link| self.wires.ends(link))
+            .flat_map(|link| self.net.wires.ends(link))
             .map(|(node, _)| node)
             .collect()
     }

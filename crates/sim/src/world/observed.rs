@@ -47,18 +47,18 @@ impl World {
     /// A real host has sent a packet, which no link has yet: sets its flow, and whether it was sent before. The
     /// packet is the next to get a number.
     pub(super) fn observe_sent(&mut self, node: usize, packet: &mut Packet) {
-        let mut scratch = core::mem::take(&mut self.observed.scratch);
+        let mut scratch = core::mem::take(&mut self.probes.observed.scratch);
         let (flow, sending) = match PacketView::parse(bytes_of(packet, &mut scratch)) {
             Ok(view) => {
                 let (flow, sending) = self.note_sent(node, &view);
                 (Some(FlowId(flow as u32)), sending)
             }
             Err(reason) => {
-                self.observed.table.unassigned.count(reason);
+                self.probes.observed.table.unassigned.count(reason);
                 (None, Sending::New)
             }
         };
-        self.observed.scratch = scratch;
+        self.probes.observed.scratch = scratch;
         packet.flow = flow;
         packet.retransmission = sending == Sending::Retransmission;
     }
@@ -70,21 +70,21 @@ impl World {
             return;
         };
         if !packet.bit_errors.is_empty() {
-            self.observed.table.unassigned.damaged += 1;
+            self.probes.observed.table.unassigned.damaged += 1;
             return;
         }
-        let mut scratch = core::mem::take(&mut self.observed.scratch);
+        let mut scratch = core::mem::take(&mut self.probes.observed.scratch);
         if let Ok(view) = PacketView::parse(bytes_of(packet, &mut scratch)) {
             self.note_received(node, number, flow as usize, &view);
         }
-        self.observed.scratch = scratch;
+        self.probes.observed.scratch = scratch;
     }
 
     fn note_sent(&mut self, node: usize, view: &PacketView) -> (usize, Sending) {
         let flow = self.flow_of(node, view);
-        let number = self.packets.numbered();
+        let number = self.net.packets.numbered();
         let now = self.now;
-        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+        let Some(observed) = self.load.flows[flow].observed.as_deref_mut() else {
             return (flow, Sending::New);
         };
         let from = observed.side_of(node);
@@ -103,7 +103,7 @@ impl World {
 
     fn note_received(&mut self, node: usize, number: u64, flow: usize, view: &PacketView) {
         let now = self.now;
-        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+        let Some(observed) = self.load.flows[flow].observed.as_deref_mut() else {
             return;
         };
         let from = observed.side_towards(node);
@@ -112,7 +112,7 @@ impl World {
             self.learn_responder(flow, node);
         }
         self.learn_alias(flow, FiveTuple::of(view));
-        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+        let Some(observed) = self.load.flows[flow].observed.as_deref_mut() else {
             return;
         };
         let view = observed.relevant(view);
@@ -121,27 +121,27 @@ impl World {
             self.note_arrived(flow, arrived);
         }
         self.update_program(flow, false);
-        self.flows[flow].follow_conversation(now);
+        self.load.flows[flow].follow_conversation(now);
     }
 
     /// New bytes have come to one end of a conversation.
     fn note_arrived(&mut self, flow: usize, arrived: Arrived) {
         let now = self.now;
-        let Some(observed) = self.flows[flow].observed.as_deref() else {
+        let Some(observed) = self.load.flows[flow].observed.as_deref() else {
             return;
         };
         let direction = observed.direction(arrived.from);
         let Some(waited) = arrived.waited else {
-            self.observed.program[direction].count(arrived.bytes);
-            return self.flows[flow].follow_conversation(now);
+            self.probes.observed.program[direction].count(arrived.bytes);
+            return self.load.flows[flow].follow_conversation(now);
         };
         let back_rests = !observed.conversation.has_outstanding(arrived.from.other());
-        self.observed.program[direction].deliver(now, arrived.bytes);
+        self.probes.observed.program[direction].deliver(now, arrived.bytes);
         if back_rests {
-            self.observed.program[1 - direction].start_anew(now);
+            self.probes.observed.program[1 - direction].start_anew(now);
         }
-        self.flows[flow].follow_conversation(now);
-        if self.flows[flow].main_side() == Some(arrived.from) {
+        self.load.flows[flow].follow_conversation(now);
+        if self.load.flows[flow].main_side() == Some(arrived.from) {
             let delivered = Delivered {
                 bytes: arrived.bytes,
                 waited,
@@ -151,9 +151,9 @@ impl World {
     }
 
     fn update_program(&mut self, flow: usize, answers: bool) {
-        if let Some(observed) = self.flows[flow].observed.as_deref() {
+        if let Some(observed) = self.load.flows[flow].observed.as_deref() {
             let waits = observed.conversation.waits();
-            for direction in &mut self.observed.program {
+            for direction in &mut self.probes.observed.program {
                 direction.update(self.now, flow, waits, answers);
             }
         }
@@ -161,7 +161,7 @@ impl World {
 
     /// What all conversations between real hosts have achieved together.
     pub fn program_progress(&self) -> ProgramProgress {
-        let [towards, from] = &self.observed.program;
+        let [towards, from] = &self.probes.observed.program;
         let bytes = |program: &Program| program.progress().delivered_bytes;
         let main = if bytes(from) > bytes(towards) {
             from
@@ -178,6 +178,7 @@ impl World {
     /// something unread, and nothing has failed.
     pub fn note_success_at(&mut self, node: usize) {
         for observed in self
+            .load
             .flows
             .iter_mut()
             .filter_map(|flow| flow.observed.as_deref_mut())
@@ -190,6 +191,7 @@ impl World {
     /// TCP segments with numbers that no connection would give them: a program forges packets.
     pub fn impossible_segments(&self) -> u64 {
         let observed = self
+            .load
             .flows
             .iter()
             .filter_map(|flow| flow.observed.as_deref());
@@ -200,16 +202,16 @@ impl World {
 
     /// Packets that links dropped, by the cause as it stands in the table of packets.
     pub fn drops(&self) -> &BTreeMap<&'static str, u64> {
-        &self.observed.drops
+        &self.probes.observed.drops
     }
 
     /// Packets at real hosts that belong to no conversation.
     pub fn unassigned(&self) -> Unassigned {
-        self.observed.table.unassigned
+        self.probes.observed.table.unassigned
     }
 
     pub(super) fn count_cause(&mut self, reason: DropReason) {
-        *self.observed.drops.entry(reason.name()).or_default() += 1;
+        *self.probes.observed.drops.entry(reason.name()).or_default() += 1;
     }
 }
 

@@ -86,15 +86,15 @@ impl World {
                 balances.entry((place.clone(), from)).or_default().offered += offered[from.index()];
             }
         };
-        for (number, wire) in self.wires.plain().iter().enumerate() {
+        for (number, wire) in self.net.wires.plain().iter().enumerate() {
             offer(self.place_of(number), wire.offered);
         }
-        for (radio, run) in self.scenario.radios.iter().zip(&self.radios) {
+        for (radio, run) in self.scenario.radios.iter().zip(&self.net.radios) {
             for (cell, offered) in radio.config.cells.iter().zip(run.offered()) {
                 offer(format!("{}.{}", radio.config.name, cell.name), *offered);
             }
         }
-        for (link, from, reason, count) in self.drops.all() {
+        for (link, from, reason, count) in self.probes.drops.all() {
             let balance = balances.entry((self.place_of(link), from)).or_default();
             *balance.dropped.entry(reason).or_default() += count;
         }
@@ -103,7 +103,7 @@ impl World {
 
     /// Name of a link; of one to a cell that of the cell.
     fn place_of(&self, link: usize) -> String {
-        let Some(RadioPlace { radio, cell, .. }) = self.wires.place(link) else {
+        let Some(RadioPlace { radio, cell, .. }) = self.net.wires.place(link) else {
             return self.scenario.links[link].config.name.clone();
         };
         let network = &self.scenario.radios[radio as usize].config;
@@ -116,9 +116,9 @@ impl World {
 
     /// What is said to nobody in particular, and by agents, is often for nobody: it is left out.
     fn overloaded_hosts(&self) -> Vec<Overload> {
-        let offered = self.packets.numbered();
+        let offered = self.net.packets.numbered();
         let mut all = Vec::new();
-        for (node, name) in self.nodes.iter().zip(&self.scenario.nodes) {
+        for (node, name) in self.net.nodes.iter().zip(&self.scenario.nodes) {
             let host = node.host.discarded();
             let causes = [
                 ("no_route", host.no_route),

@@ -135,7 +135,7 @@ fn is_routable(ip: &IpHeader) -> bool {
 impl World {
     /// The interfaces of real hosts: host by host as in the live settings, a mobile's in the order of its links.
     pub fn ports(&self) -> &[Port] {
-        &self.real.ports
+        &self.net.real.ports
     }
 
     /// A node's address of either version. In a world without real hosts nobody has one of IPv6.
@@ -149,15 +149,15 @@ impl World {
         let mut packet = match Packet::verbatim(bytes) {
             Ok(packet) if is_routable(&packet.ip) => packet,
             Ok(_) => {
-                self.real.not_forwarded.not_routable += 1;
+                self.net.real.not_forwarded.not_routable += 1;
                 return;
             }
             Err(_) => {
-                self.real.not_forwarded.malformed += 1;
+                self.net.real.not_forwarded.malformed += 1;
                 return;
             }
         };
-        let node = self.real.ports[port.0].node.0;
+        let node = self.net.real.ports[port.0].node.0;
         self.observe_sent(node, &mut packet);
         match self.first_hop(port, &packet) {
             Ok(interface) => self.send(node, interface, packet),
@@ -171,23 +171,23 @@ impl World {
 
     /// What a real host is to read, in the order in which it arrived.
     pub fn poll_delivery(&mut self) -> Option<Delivery> {
-        self.real.deliveries.pop_front()
+        self.net.real.deliveries.pop_front()
     }
 
     /// What a real host's kernel is to be told next.
     pub fn poll_interface_event(&mut self) -> Option<InterfaceEvent> {
-        self.real.events.pop_front()
+        self.net.real.events.pop_front()
     }
 
     /// What real hosts wrote so far that was not carried.
     pub fn not_forwarded(&self) -> NotForwarded {
-        self.real.not_forwarded
+        self.net.real.not_forwarded
     }
 
     /// The interface of the node by which a packet leaves, if it fits.
     fn first_hop(&mut self, port: PortId, packet: &Packet) -> Result<InterfaceId, IcmpError> {
-        let Port { node, link, .. } = self.real.ports[port.0];
-        let node = &mut self.nodes[node.0];
+        let Port { node, link, .. } = self.net.real.ports[port.0];
+        let node = &mut self.net.nodes[node.0];
         match link {
             None => node.host.route_out(packet, packet.wire_length()),
             Some(link) => {
@@ -202,19 +202,19 @@ impl World {
     /// Tells a real host at once what became of its packet. It comes from a neighbour: a kernel takes nothing
     /// in that comes from its own address.
     fn refuse(&mut self, port: PortId, packet: &Packet, error: IcmpError) {
-        let Port { node, link, .. } = self.real.ports[port.0];
+        let Port { node, link, .. } = self.net.real.ports[port.0];
         let link = link.map(|link| link.0).or_else(|| {
-            let routes = self.nodes[node.0].host.routes();
+            let routes = self.net.nodes[node.0].host.routes();
             let towards = routes.lookup(packet.ip.destination);
             let towards = towards.unwrap_or(InterfaceId(0));
             let exit = self.exit(node.0, towards, packet.ip.destination);
             exit.map(|(link, _)| link)
         });
         let Some(link) = link else { return };
-        let neighbour = self.wires.far_from(link, node.0);
-        if let Some(answer) = self.nodes[neighbour.0].host.error_about(packet, error) {
+        let neighbour = self.net.wires.far_from(link, node.0);
+        if let Some(answer) = self.net.nodes[neighbour.0].host.error_about(packet, error) {
             let at = self.now;
-            self.real.deliveries.push_back(Delivery {
+            self.net.real.deliveries.push_back(Delivery {
                 at,
                 port,
                 packet: answer,
@@ -224,10 +224,10 @@ impl World {
 
     /// Hands a packet that has arrived at a real host to its port.
     pub(super) fn deliver_to_port(&mut self, node: usize, id: PacketId) {
-        let travelling = &self.packets[id];
+        let travelling = &self.net.packets[id];
         let (number, link, access) = (travelling.number(), travelling.link, travelling.access());
-        let packet = self.packets.remove(id);
-        self.arrived_over = access;
+        let packet = self.net.packets.remove(id);
+        self.probes.arrived_over = access;
         self.observe_delivered(node, number, &packet);
         if let Some(flow) = packet.flow {
             // Its kernel's checksums find the damage.
@@ -239,10 +239,14 @@ impl World {
                 self.count_delay(flow, identity, has_data);
             }
         }
-        self.arrived_over = None;
-        if let Some(port) = self.nodes[node].port().or(self.wires[link as usize].port) {
+        self.probes.arrived_over = None;
+        if let Some(port) = self.net.nodes[node]
+            .port()
+            .or(self.net.wires[link as usize].port)
+        {
             let at = self.now;
-            self.real
+            self.net
+                .real
                 .deliveries
                 .push_back(Delivery { at, port, packet });
         }

@@ -26,16 +26,16 @@ impl World {
             let mut draws = seed.stream(&format!("mobile {name} track"));
             let later = Duration::from_nanos(draws.below(along.jitter.as_nanos().max(1)));
             let run = along.run.delayed(later);
-            self.runs.insert(link, run);
+            self.script.runs.insert(link, run);
             for event in along.reception.events(&run) {
                 if event.at == Instant::ZERO && event.news == LinkEvent::Down {
-                    let wire = &mut self.wires[link];
+                    let wire = &mut self.net.wires[link];
                     wire.works = false;
                     wire.link.set_down(Instant::ZERO, false);
                     continue;
                 }
-                let number = self.notices.len() as u32;
-                self.notices.push(Notice { link, event });
+                let number = self.script.notices.len() as u32;
+                self.script.notices.push(Notice { link, event });
                 self.queue.push(event.at, Event::Notice(number));
             }
         }
@@ -43,14 +43,14 @@ impl World {
 
     /// A link says something now.
     pub(super) fn hear_notice(&mut self, number: usize) {
-        let Notice { link, event } = self.notices[number];
+        let Notice { link, event } = self.script.notices[number];
         self.record_notice(link, &event);
         match event.news {
             LinkEvent::Up => self.turn(link, true),
             LinkEvent::Down => self.turn(link, false),
             _ => {
-                if let Some(number) = self.wires[link].mobile {
-                    let interface = self.interface(self.mobiles[number].node.0, link);
+                if let Some(number) = self.net.wires[link].mobile {
+                    let interface = self.interface(self.net.mobiles[number].node.0, link);
                     self.tell_mobile(number, interface, event.news);
                     self.tell_network(link, event.news);
                 }
@@ -60,10 +60,10 @@ impl World {
 
     /// Records what a link says, but for what a protocol is told, which records it itself.
     fn record_notice(&mut self, link: usize, event: &ReceptionEvent) {
-        let Some(number) = self.wires[link].mobile else {
+        let Some(number) = self.net.wires[link].mobile else {
             return;
         };
-        let mobile = &self.mobiles[number];
+        let mobile = &self.net.mobiles[number];
         let node = mobile.node.0;
         let is_told = mobile.protocol.is_some() && mobile.attached == Some(link);
         match event.news {

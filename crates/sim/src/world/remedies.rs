@@ -20,7 +20,7 @@ impl World {
         flow: usize,
         role: Role,
     ) {
-        let run = &self.flows[flow];
+        let run = &self.load.flows[flow];
         if run.spec.remedies.is_empty() {
             return;
         }
@@ -33,20 +33,20 @@ impl World {
         let parts: Vec<_> = schemes
             .filter_map(|scheme| scheme.part(side, sends))
             .collect();
-        let host = &mut self.nodes[node].host;
+        let host = &mut self.net.nodes[node].host;
         host.add_remedies(self.now, socket, parts);
     }
 
     /// The rate of the slowest link on a flow's way, or on one of several paths, as it is now, in IP packets. Beyond a home
     /// agent that is the mobile's access link. Where no way is known, that of the slowest link of all.
     pub(super) fn slowest_on_way(&self, flow: usize, path: Option<&FlowPath>) -> DataRate {
-        let run = &self.flows[flow];
+        let run = &self.load.flows[flow];
         let [source, to] = path.map_or(run.addresses, |path| path.addresses);
         let (mut node, end) = (run.spec.from.0, run.spec.to.0);
         let mut slowest = None;
         // No way is longer than there are nodes.
-        for _ in 0..self.nodes.len() {
-            let host = &self.nodes[node].host;
+        for _ in 0..self.net.nodes.len() {
+            let host = &self.net.nodes[node].host;
             let own = host.interface_of(source);
             let link = match own.or_else(|| host.routes().lookup(to)) {
                 Some(interface) if interface.is_virtual() => self.agents_link(node, flow),
@@ -56,7 +56,7 @@ impl World {
             let Some(link) = link.filter(|_| node != end) else {
                 break;
             };
-            let ends = self.wires.ends(link);
+            let ends = self.net.wires.ends(link);
             // What enters a tunnel comes out at the far end of the mobile's link.
             let from = match ends.map(|(at, _)| at) {
                 [a, _] if a == node => End::A,
@@ -64,11 +64,11 @@ impl World {
                 [a, _] if a == end => End::B,
                 _ => End::A,
             };
-            let rate = packet_rate(self.wires.config(link), from);
+            let rate = packet_rate(self.net.wires.config(link), from);
             slowest = Some(slowest.map_or(rate, |slowest: DataRate| slowest.min(rate)));
             node = ends[from.other().index()].0;
         }
-        let all = self.wires.iter();
+        let all = self.net.wires.iter();
         let all = all.flat_map(|wire| {
             let config = wire.link.config();
             [End::A, End::B].map(|from| packet_rate(config, from))
@@ -78,17 +78,18 @@ impl World {
 
     /// The access link to which an agent at a node brings a flow's packets.
     fn agents_link(&self, node: usize, flow: usize) -> Option<usize> {
-        let mobiles = self.flows[flow].mobiles.into_iter().flatten();
-        let mut mobiles = mobiles.map(|number| &self.mobiles[number]);
-        let own =
-            |mobile: &&MobileRun| (mobile.node.0 == node) == (self.flows[flow].spec.from.0 == node);
+        let mobiles = self.load.flows[flow].mobiles.into_iter().flatten();
+        let mut mobiles = mobiles.map(|number| &self.net.mobiles[number]);
+        let own = |mobile: &&MobileRun| {
+            (mobile.node.0 == node) == (self.load.flows[flow].spec.from.0 == node)
+        };
         mobiles.find(own)?.attached
     }
 
     /// What a mobile's link is like, as its own layers know it.
     pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
-        let config = self.wires.config(link);
-        let at_mobile = match self.wires.ends(link)[0].0 == self.mobiles[number].node.0 {
+        let config = self.net.wires.config(link);
+        let at_mobile = match self.net.wires.ends(link)[0].0 == self.net.mobiles[number].node.0 {
             true => End::A,
             false => End::B,
         };

@@ -17,7 +17,7 @@ impl World {
     /// A host has sent a packet by a link, which may carry a signal. Asked where signals are recorded.
     #[inline(never)]
     pub(super) fn begin_signal(&mut self, node: usize, link: usize, id: PacketId) {
-        let travelling = &self.packets[id];
+        let travelling = &self.net.packets[id];
         let Some(signal) = travelling.packet.signal() else {
             return;
         };
@@ -33,7 +33,7 @@ impl World {
                 dropped: None,
             },
         };
-        if let Some(under_way) = &mut self.signals {
+        if let Some(under_way) = &mut self.probes.signals {
             under_way.insert((identity.number(), identity.copy()), record);
         }
     }
@@ -46,24 +46,24 @@ impl World {
         ended: (Instant, usize),
         dropped: Option<DropReason>,
     ) {
-        let Some(under_way) = &mut self.signals else {
+        let Some(under_way) = &mut self.probes.signals else {
             return;
         };
-        let identity = self.packets[id].packet.identity;
+        let identity = self.net.packets[id].packet.identity;
         if let Some(record) = under_way.remove(&(identity.number(), identity.copy())) {
             let way = SignalWay::Message {
                 packet: Some(identity.number()),
                 ended: Some(ended),
                 dropped,
             };
-            self.recorder.signal(SignalRecord { way, ..record });
+            self.probes.recorder.signal(SignalRecord { way, ..record });
         }
     }
 
     /// The run has ended: what has not is under way.
     pub(super) fn end_signals(&mut self) {
-        for (_, record) in self.signals.take().into_iter().flat_map(|all| *all) {
-            self.recorder.signal(record);
+        for (_, record) in self.probes.signals.take().into_iter().flat_map(|all| *all) {
+            self.probes.recorder.signal(record);
         }
     }
 
@@ -74,7 +74,7 @@ impl World {
 
     /// The same in other words.
     pub(super) fn record_link(&mut self, node: usize, link: usize, signal: Wording) {
-        self.recorder.signal(SignalRecord {
+        self.probes.recorder.signal(SignalRecord {
             signal,
             sender: node,
             link: Some(link),
@@ -85,8 +85,8 @@ impl World {
 
     /// A layer tells its host.
     pub(super) fn record_layer_signal(&mut self, node: usize, signal: Wording) {
-        if self.signals.is_some() {
-            self.recorder.signal(SignalRecord {
+        if self.probes.signals.is_some() {
+            self.probes.recorder.signal(SignalRecord {
                 signal,
                 sender: node,
                 link: None,

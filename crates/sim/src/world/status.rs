@@ -13,18 +13,18 @@ const FLOWS_SHOWN: usize = 3;
 impl World {
     /// Packets that wait or fly on a link.
     pub fn packets_under_way(&self) -> usize {
-        self.packets.len()
+        self.net.packets.len()
     }
 
     /// The scenario's flows in its order, with their ports and starts as drawn; then conversations as they began.
     pub fn flows(&self) -> &[FlowRun] {
-        &self.flows
+        &self.load.flows
     }
 
     /// What is going on: for each mobile the link in use and since when, and how much some flows have delivered.
     pub fn status(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
-        for mobile in &self.mobiles {
+        for mobile in &self.net.mobiles {
             let node = &self.scenario.nodes[mobile.node.0];
             let link = mobile.attached.map_or(Cow::Borrowed("no link"), |link| {
                 self.scenario.link_name(LinkIndex(link))
@@ -37,11 +37,11 @@ impl World {
         }
         parts.truncate(FLOWS_SHOWN);
         for flow in self.flows_shown() {
-            let flow = &self.flows[flow];
+            let flow = &self.load.flows[flow];
             let delivered = size(flow.progress.delivered_bytes);
             parts.push(format!("{} {delivered}", flow.spec.name));
         }
-        if let Some(more) = self.flows.len().checked_sub(FLOWS_SHOWN + 1) {
+        if let Some(more) = self.load.flows.len().checked_sub(FLOWS_SHOWN + 1) {
             parts.push(format!("and {} more flows", more + 1));
         }
         parts.join(", ")
@@ -49,9 +49,9 @@ impl World {
 
     /// The first flows; if real hosts make more and more of them, those to which something came last.
     fn flows_shown(&self) -> Vec<usize> {
-        let mut shown: Vec<usize> = (0..self.flows.len()).collect();
-        if self.flows.iter().any(|flow| flow.observed.is_some()) {
-            shown.sort_by_key(|&flow| Reverse(self.flows[flow].progress.last_delivery));
+        let mut shown: Vec<usize> = (0..self.load.flows.len()).collect();
+        if self.load.flows.iter().any(|flow| flow.observed.is_some()) {
+            shown.sort_by_key(|&flow| Reverse(self.load.flows[flow].progress.last_delivery));
         }
         shown.truncate(FLOWS_SHOWN);
         shown.sort_unstable();

@@ -291,10 +291,10 @@ pub struct HandoverFlowSummary {
 /// Sums up a world at the moment that it has reached.
 pub fn summarise(world: &World) -> Summary {
     let mut discarded = Discarded::default();
-    for node in &world.nodes {
+    for node in &world.net.nodes {
         discarded.add(node.host.discarded());
     }
-    let mut under_way = vec![[0; 2]; world.flows.len()];
+    let mut under_way = vec![[0; 2]; world.load.flows.len()];
     world.for_each_under_way(|flow, way, _| under_way[flow.0 as usize][way as usize] += 1);
     Summary {
         format: FORMAT,
@@ -303,8 +303,9 @@ pub fn summarise(world: &World) -> Summary {
         simulated_s: world.now.as_secs_f64(),
         wall_s: None,
         events: world.events,
-        packets: world.packets.numbered(),
+        packets: world.net.packets.numbered(),
         flows: world
+            .load
             .flows
             .iter()
             .zip(under_way)
@@ -324,7 +325,7 @@ pub fn summarise(world: &World) -> Summary {
 
 fn agents(world: &World) -> Vec<AgentSummary> {
     let mut all = Vec::new();
-    for (node, name) in world.nodes.iter().zip(&world.scenario.nodes) {
+    for (node, name) in world.net.nodes.iter().zip(&world.scenario.nodes) {
         for (rank, counters) in node.host.layer_counters() {
             if (counters.buffered, counters.copies) != (BufferCounts::default(), 0) {
                 all.push(AgentSummary::new(name, rank.name(), &counters));
@@ -456,18 +457,18 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
         link.map(|link| world.scenario.link_name(LinkIndex(link)).into_owned())
     };
     let mut all = Vec::new();
-    for (number, mobile) in world.mobiles.iter().enumerate() {
+    for (number, mobile) in world.net.mobiles.iter().enumerate() {
         for record in &mobile.handovers {
             let rate = |link: usize| world.path_parameters(number, link).to_mobile;
             let rate = |link: Option<usize>| link.map(|link| rate(link).bits_per_second());
             let crossings =
                 |entry: &FlowAtHandover| entry.crossings.map(|crossing| crossing.interruption_s());
             let flows = record.flows.iter().map(|entry| HandoverFlowSummary {
-                packet_interruption_s: world.flows[entry.flow]
+                packet_interruption_s: world.load.flows[entry.flow]
                     .source_first(crossings(entry))
                     .into(),
-                lost_by: world.flows[entry.flow].source_first(entry.lost).into(),
-                name: world.flows[entry.flow].spec.name.clone(),
+                lost_by: world.load.flows[entry.flow].source_first(entry.lost).into(),
+                name: world.load.flows[entry.flow].spec.name.clone(),
                 delivered_bytes: entry.delivered,
                 stall_s: entry.longest_stall.as_secs_f64(),
                 interruption_s: entry.interruption.as_secs_f64(),
@@ -502,12 +503,12 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
 impl World {
     fn connection(&self, flow: &FlowRun, end: usize) -> Option<&baton_proto::tcp::Connection> {
         let node = [flow.spec.from.0, flow.spec.to.0][end];
-        flow.sockets[end].and_then(|socket| self.nodes[node].host.connection(socket))
+        flow.sockets[end].and_then(|socket| self.net.nodes[node].host.connection(socket))
     }
 
     fn aerotp_connection(&self, flow: &FlowRun, end: usize) -> Option<&aerotp::Connection> {
         let node = [flow.spec.from.0, flow.spec.to.0][end];
-        flow.aerotp.sockets[end].and_then(|socket| self.nodes[node].host.aerotp(socket))
+        flow.aerotp.sockets[end].and_then(|socket| self.net.nodes[node].host.aerotp(socket))
     }
 
     fn source_statistics(&self, flow: &FlowRun) -> Option<&Statistics> {
@@ -517,7 +518,7 @@ impl World {
 
     /// Segments that came to a flow's sink with nothing new in them.
     pub(super) fn spurious_retransmissions(&self, flow: usize) -> u64 {
-        let flow = &self.flows[flow];
+        let flow = &self.load.flows[flow];
         if let Some((observed, main)) = flow.observation() {
             return observed.conversation.counters(main).spurious;
         }

@@ -13,7 +13,7 @@ use baton_proto::time::Instant;
 impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
-        let to = self.packets[id].packet.ip.destination;
+        let to = self.net.packets[id].packet.ip.destination;
         match self.exit(node, interface, to) {
             Some(exit) => self.offer_to(exit, id),
             None => {
@@ -25,8 +25,8 @@ impl World {
 
     /// Hands a packet to a link, at this end.
     pub(super) fn offer_to(&mut self, (link, end): (usize, End), id: PacketId) {
-        if self.wires[link].mobile.is_some() {
-            if let Some(place) = self.wires.place(link) {
+        if self.net.wires[link].mobile.is_some() {
+            if let Some(place) = self.net.wires.place(link) {
                 return self.offer_to_radio((link, place), end, id);
             }
             if !self.translate_offered(link, end, id) {
@@ -34,9 +34,9 @@ impl World {
             }
         }
         let length = self.leave(link, end, id);
-        let wire = &mut self.wires[link];
+        let wire = &mut self.net.wires[link];
         if wire.link.reads_labels() {
-            let packet = &self.packets[id].packet;
+            let packet = &self.net.packets[id].packet;
             let label = Label {
                 flow: packet.flow,
                 precedence: packet.ip.precedence(),
@@ -54,12 +54,12 @@ impl World {
     /// A packet leaves a host over a link, from this end. Returns its length in bytes.
     #[inline]
     pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
-        let travelling = &mut self.packets[id];
+        let travelling = &mut self.net.packets[id];
         travelling.offered = self.now;
         travelling.link = link as u32;
         travelling.from = end;
-        self.wires[link].offered[end.index()] += 1;
-        if let Some(captures) = &mut self.captures {
+        self.net.wires[link].offered[end.index()] += 1;
+        if let Some(captures) = &mut self.probes.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
         travelling.length
@@ -69,13 +69,16 @@ impl World {
     /// moment. For worlds of which series are recorded.
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
-        let wire = &mut self.wires[link];
+        let wire = &mut self.net.wires[link];
         wire.link.catch_up(self.now);
         for end in [End::A, End::B] {
             let (packets, bytes) = wire.link.queue(end);
             let subject = subjects[end.index()];
-            let mut put =
-                |quantity, value| self.recorder.series(self.now, subject, quantity, value);
+            let mut put = |quantity, value| {
+                self.probes
+                    .recorder
+                    .series(self.now, subject, quantity, value)
+            };
             put(Quantity::QueuePackets, f64::from(packets));
             put(Quantity::QueueBytes, bytes as f64);
         }
@@ -83,12 +86,12 @@ impl World {
 
     // What most packets do not meet stands in functions of its own: this one is to stay small.
     pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
-        if self.recorder.records_packets() {
+        if self.probes.recorder.records_packets() {
             self.record_packet(link, &fate);
         }
-        let wire = &self.wires[link];
+        let wire = &self.net.wires[link];
         let is_access = wire.mobile.is_some();
-        let at = self.wires.ends(link)[1 - fate.from.index()];
+        let at = self.net.wires.ends(link)[1 - fate.from.index()];
         if is_access {
             self.cross_access(link, fate.packet);
         }
@@ -97,8 +100,13 @@ impl World {
                 if !bit_errors.is_empty() {
                     self.damage((link, fate.from), fate.packet, bit_errors);
                 }
-                if let Some(captures) = &mut self.captures {
-                    captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
+                if let Some(captures) = &mut self.probes.captures {
+                    captures.received(
+                        fate.at,
+                        link,
+                        fate.from,
+                        &self.net.packets[fate.packet].packet,
+                    );
                 }
                 if is_access && !self.translate_delivered(link, fate.from, fate.packet) {
                     return self.give_up(fate.packet);
@@ -112,12 +120,12 @@ impl World {
     /// Flips the bits that the channel of a link has hit, but for those that it spares.
     #[inline(never)]
     fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
-        let config = self.wires[link].link.config();
+        let config = self.net.wires[link].link.config();
         let direction = match from {
             End::A => &config.down,
             End::B => &config.up,
         };
-        let packet = &mut self.packets[id].packet;
+        let packet = &mut self.net.packets[id].packet;
         if !direction.channel.spares_headers {
             return packet.bit_errors.add(bit_errors);
         }
@@ -129,12 +137,12 @@ impl World {
 
     #[inline(never)]
     fn record_packet(&mut self, link: usize, fate: &Fate) {
-        let travelling = &self.packets[fate.packet];
+        let travelling = &self.net.packets[fate.packet];
         let dropped = match fate.outcome {
             Outcome::Delivered { .. } => None,
             Outcome::Dropped(reason) => Some(reason),
         };
-        self.recorder.packet(&PacketRecord {
+        self.probes.recorder.packet(&PacketRecord {
             number: travelling.number(),
             link,
             from: fate.from,
@@ -148,27 +156,27 @@ impl World {
     /// A packet has left a mobile's access link.
     #[inline(never)]
     fn cross_access(&mut self, link: usize, id: PacketId) {
-        let travelling = &mut self.packets[id];
+        let travelling = &mut self.net.packets[id];
         travelling.cross_access(link);
-        if let Some(held) = &mut self.wires[link].leaving {
+        if let Some(held) = &mut self.net.wires[link].leaving {
             held.remove(&travelling.number());
         }
     }
 
     fn arrive(&mut self, at: (usize, InterfaceId), id: PacketId) {
         let (node, _) = at;
-        let Travelling { length, packet, .. } = &mut self.packets[id];
-        match self.nodes[node].host.route(self.now, packet, *length) {
+        let Travelling { length, packet, .. } = &mut self.net.packets[id];
+        match self.net.nodes[node].host.route(self.now, packet, *length) {
             Verdict::Forward(interface) => {
                 self.offer(node, interface, id);
-                if self.nodes[node].host.take_stirred() {
+                if self.net.nodes[node].host.take_stirred() {
                     self.pump(node);
                 }
             }
             Verdict::Local => self.arrive_for_good(at, id),
             Verdict::Discard => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
-                let packet = self.packets.remove(id);
+                let packet = self.net.packets.remove(id);
                 self.put_in_hand(node, &packet, false);
                 self.pump(node);
             }
@@ -178,23 +186,23 @@ impl World {
     /// A packet has come to the host that it is for.
     #[inline(never)]
     fn arrive_for_good(&mut self, (node, interface): (usize, InterfaceId), id: PacketId) {
-        if self.nodes[node].real {
+        if self.net.nodes[node].real {
             return self.deliver_to_port(node, id);
         }
         self.end_signal(id, (self.now, node), None);
-        self.arrived_over = self.packets[id].access();
-        let packet = self.packets.remove(id);
+        self.probes.arrived_over = self.net.packets[id].access();
+        let packet = self.net.packets.remove(id);
         self.put_in_hand(node, &packet, true);
-        let host = &mut self.nodes[node].host;
+        let host = &mut self.net.nodes[node].host;
         host.handle_packet(self.now, interface, packet);
         self.pump(node);
-        self.arrived_over = None;
+        self.probes.arrived_over = None;
     }
 
     /// A translator of addresses lets a packet not pass, or nobody in a cell has its address.
     #[cold]
     pub(super) fn give_up(&mut self, id: PacketId) {
-        let packet = self.packets.remove(id);
+        let packet = self.net.packets.remove(id);
         if let Some(flow) = packet.flow {
             self.end_way(flow, packet.identity_within(), Some(LossCause::Host));
         }
@@ -202,28 +210,28 @@ impl World {
 
     #[inline(never)]
     fn lose(&mut self, link: usize, id: PacketId, reason: DropReason, at: Instant) {
-        let from = self.packets[id].from.index();
-        let (towards, _) = self.wires.ends(link)[1 - from];
+        let from = self.net.packets[id].from.index();
+        let (towards, _) = self.net.wires.ends(link)[1 - from];
         self.end_signal(id, (at, towards), Some(reason));
-        if reason.is_congestion() && self.wires[link].interests[from].drops {
+        if reason.is_congestion() && self.net.wires[link].interests[from].drops {
             self.tell_status(link, End::ALL[from], id, TransmitStatus::Dropped);
         }
-        let packet = self.packets.remove(id);
+        let packet = self.net.packets.remove(id);
         self.count_cause(reason);
         if let Some(flow) = packet.flow {
-            self.flows[flow.0 as usize].dropped_packets += 1;
+            self.load.flows[flow.0 as usize].dropped_packets += 1;
             self.end_way(flow, packet.identity_within(), Some(reason.into()));
         }
-        let wire = &self.wires[link];
+        let wire = &self.net.wires[link];
         // What routers tell all on a link is no loss where nobody is.
         if packet.ip.destination.is_multicast() {
             return;
         }
-        self.drops.count(link, End::ALL[from], reason);
+        self.probes.drops.count(link, End::ALL[from], reason);
         if let Some(mobile) = wire.mobile
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
         {
-            self.mobiles[mobile].lose(link, wire.works, packet.flow);
+            self.net.mobiles[mobile].lose(link, wire.works, packet.flow);
         }
     }
 }

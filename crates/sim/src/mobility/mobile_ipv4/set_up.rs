@@ -94,7 +94,7 @@ impl World {
             address: agent.prefix.host(1),
             longest_lifetime: agent.longest_lifetime,
             // A mobile has no more than it has links.
-            simultaneous_bindings: self.wires.plain().len() + cells,
+            simultaneous_bindings: self.net.wires.plain().len() + cells,
             reverse_tunnel: true,
             foreign_agents: BTreeMap::new(),
             advertising: Advertising {
@@ -105,7 +105,7 @@ impl World {
             clock: Clock::default(),
             secret: self.secret(node, "home agent"),
         };
-        self.nodes[node].host.add_address(config.address.into());
+        self.net.nodes[node].host.add_address(config.address.into());
         let mut home_agent = HomeAgent::new(Instant::ZERO, config);
         for (mobile, link) in own {
             let home_address = agent.prefix.host(2 + mobile as u32);
@@ -113,12 +113,12 @@ impl World {
             let towards = link.map_or(Rank::HomeNetwork.interface(), |link| {
                 self.interface(node, link.0)
             });
-            self.behind_links.push(BehindLink {
+            self.net.behind_links.push(BehindLink {
                 address: home_address.into(),
                 far: (node, towards),
             });
         }
-        let host = &mut self.nodes[node].host;
+        let host = &mut self.net.nodes[node].host;
         host.add_layer(home_agent);
         host.agents_mut().get_or_add(HomeNetwork::default);
     }
@@ -152,15 +152,15 @@ impl World {
         }
         for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
             let radio = radio as u32;
-            let present = self.wires.present(AircraftPlace { radio, station });
+            let present = self.net.wires.present(AircraftPlace { radio, station });
             let interface = self.interface(node, present);
             // In which cell it will be, is told when it is there.
             sources.push((interface, CareOf::ForeignAgent));
             self.add_cell_networks(radio, mobility.care_of);
         }
         let layer = mobile_ipv4::Mobile::new(MobileNode::new(config), sources);
-        self.nodes[node].host.add_layer(layer);
-        self.mobiles[number].protocol = Some(ProtocolRun {
+        self.net.nodes[node].host.add_layer(layer);
+        self.net.mobiles[number].protocol = Some(ProtocolRun {
             home_agent: home_node,
             care_of,
             told: true,
@@ -171,7 +171,7 @@ impl World {
     fn add_cell_networks(&mut self, radio: u32, source: CareOfSource) {
         for cell in 0..self.scenario.radios[radio as usize].stations.len() {
             let cell = CellId(cell as u16);
-            let far = self.wires.base_station(CellPlace { radio, cell });
+            let far = self.net.wires.base_station(CellPlace { radio, cell });
             let neighbors = self.neighbors(radio);
             let [ends, _] = neighbors.ends(cell);
             let server = (
@@ -179,10 +179,10 @@ impl World {
                 neighbors.length(),
                 neighbors.given(cell),
             );
-            if !self.behind_cells.iter().any(|known| known.ends == ends) {
-                self.behind_cells.push(BehindCell { ends, far });
+            if !self.net.behind_cells.iter().any(|known| known.ends == ends) {
+                self.net.behind_cells.push(BehindCell { ends, far });
             }
-            let layers = self.nodes[far.0].host.agents_mut();
+            let layers = self.net.nodes[far.0].host.agents_mut();
             let is_served = layers
                 .all::<LinkServer>()
                 .any(|server| server.interface == far.1);
@@ -198,7 +198,10 @@ impl World {
 
     /// Tells the source of a mobile's care-of address in a cell.
     fn source_in_cell(&self, number: usize, mobility: &MobileIpv4, place: RadioPlace) -> CareOf {
-        let (node, link) = (self.mobiles[number].node.0, self.wires.number(place));
+        let (node, link) = (
+            self.net.mobiles[number].node.0,
+            self.net.wires.number(place),
+        );
         let home_address = mobility.home_address(number, &self.scenario.agents.ipv4);
         let own = self
             .neighbors(place.radio)
@@ -217,8 +220,8 @@ impl World {
             return;
         };
         let source = self.source_in_cell(number, mobility, place);
-        let node = self.mobiles[number].node.0;
-        if let Some(mobile) = self.nodes[node].host.layer_mut::<mobile_ipv4::Mobile>() {
+        let node = self.net.mobiles[number].node.0;
+        if let Some(mobile) = self.net.nodes[node].host.layer_mut::<mobile_ipv4::Mobile>() {
             mobile.set_care_of(interface, source);
         }
     }
@@ -233,12 +236,12 @@ impl World {
         match self.source_in_cell(number, mobility, place) {
             CareOf::Known(address) => Some(address.into()),
             CareOf::ForeignAgent => {
-                let (router, _) = self.wires.ends(self.wires.number(place))[0];
-                Some(self.directory.ipv4(&self.scenario, router).into())
+                let (router, _) = self.net.wires.ends(self.net.wires.number(place))[0];
+                Some(self.net.directory.ipv4(&self.scenario, router).into())
             }
             CareOf::Acquired => {
-                let node = self.mobiles[number].node.0;
-                let mobile = self.nodes[node].host.layer::<mobile_ipv4::Mobile>()?;
+                let node = self.net.mobiles[number].node.0;
+                let mobile = self.net.nodes[node].host.layer::<mobile_ipv4::Mobile>()?;
                 let point = mobile.node().registered(self.now)?;
                 Some(point.care_of_address.into())
             }
@@ -250,7 +253,7 @@ impl World {
         let rule = |rule: &PolicyRule| {
             let to = rule
                 .to
-                .map(|node| self.directory.ipv4(&self.scenario, node.0));
+                .map(|node| self.net.directory.ipv4(&self.scenario, node.0));
             mobile_ipv4::PolicyRule {
                 destination: to.unwrap_or(Ipv4Addr::UNSPECIFIED),
                 prefix_length: if to.is_some() { 32 } else { 0 },
@@ -271,7 +274,7 @@ impl World {
         (node, link): (usize, usize),
         [home_address, own]: [Ipv4Addr; 2],
     ) -> CareOf {
-        let (router, _) = self.wires.far_from(link, node);
+        let (router, _) = self.net.wires.far_from(link, node);
         let mut agents = self.scenario.agents.ipv4.foreign_agents.iter();
         let has_agent = agents.any(|agent| agent.node.0 == router);
         match (
@@ -289,10 +292,10 @@ impl World {
 
     /// The address that a mobile will have on a link, with a route to it and, for DHCP, somebody who gives it out.
     fn care_of_address(&mut self, source: CareOf, (node, link): (usize, usize)) -> IpAddr {
-        let (router, interface) = self.wires.far_from(link, node);
+        let (router, interface) = self.net.wires.far_from(link, node);
         let own = on_access_link(link, MOBILE);
         match source {
-            CareOf::ForeignAgent => return self.directory.ipv4(&self.scenario, router).into(),
+            CareOf::ForeignAgent => return self.net.directory.ipv4(&self.scenario, router).into(),
             // At home, whose route there is already.
             CareOf::Known(address) if address != own => return address.into(),
             CareOf::Known(_) => {}
@@ -300,10 +303,10 @@ impl World {
                 let server = on_access_link(link, ROUTER);
                 let server = AddressServer::new(server, ACCESS_LENGTH, [own, own], LEASE);
                 let server = LinkServer { interface, server };
-                self.nodes[router].host.add_layer(server);
+                self.net.nodes[router].host.add_layer(server);
             }
         }
-        self.behind_links.push(BehindLink {
+        self.net.behind_links.push(BehindLink {
             address: own.into(),
             far: (router, interface),
         });
@@ -319,16 +322,16 @@ impl World {
             let home_address = mobility.home_address(number, &self.scenario.agents.ipv4);
             keys.insert(home_address, self.association(number, "foreign"));
             for link in access_links(&self.scenario, &mobile.attachment) {
-                let (router, interface) = self.wires.far_from(link, mobile.node.0);
+                let (router, interface) = self.net.wires.far_from(link, mobile.node.0);
                 if router == node && mobility.home_link != Some(LinkIndex(link)) {
                     interfaces.push(interface);
                 }
             }
             for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
                 let radio = radio as u32;
-                let present = self.wires.present(AircraftPlace { radio, station });
-                for link in self.wires.to_all_cells(present) {
-                    let [(router, interface), _] = self.wires.ends(link);
+                let present = self.net.wires.present(AircraftPlace { radio, station });
+                for link in self.net.wires.to_all_cells(present) {
+                    let [(router, interface), _] = self.net.wires.ends(link);
                     if router == node && mobility.home_link != Some(LinkIndex(link)) {
                         interfaces.push(interface);
                     }
@@ -337,10 +340,10 @@ impl World {
         }
         let interfaces = each_once(interfaces.into_iter());
         let config = ForeignAgentConfig {
-            address: self.directory.ipv4(&self.scenario, node),
+            address: self.net.directory.ipv4(&self.scenario, node),
             gateway: agent
                 .gateway
-                .map(|above| self.directory.ipv4(&self.scenario, above.0)),
+                .map(|above| self.net.directory.ipv4(&self.scenario, above.0)),
             longest_lifetime: LONGEST_RELAYED,
             most_visitors: usize::MAX,
             reverse_tunnel: true,
@@ -356,6 +359,6 @@ impl World {
             secret: self.secret(node, "foreign agent"),
         };
         let agent = ForeignAgent::new(Instant::ZERO, config);
-        self.nodes[node].host.add_layer(agent);
+        self.net.nodes[node].host.add_layer(agent);
     }
 }

@@ -132,9 +132,9 @@ impl World {
         if self.scenario.agents.ipv6.is_empty() {
             return;
         }
-        for number in 0..self.nodes.len() {
-            let address = self.directory.ipv6(number);
-            self.nodes[number].host.add_address(address.into());
+        for number in 0..self.net.nodes.len() {
+            let address = self.net.directory.ipv6(number);
+            self.net.nodes[number].host.add_address(address.into());
         }
         for number in 0..self.scenario.agents.ipv6.len() {
             self.add_home_agent(number);
@@ -182,7 +182,7 @@ impl World {
             path_mtu: PATH_MTU,
             clamp_segment_size: agent.clamp_segment_size,
         };
-        let host = &mut self.nodes[agent.node.0].host;
+        let host = &mut self.net.nodes[agent.node.0].host;
         host.add_address(agent.address().into());
         host.add_layer(mobile_ipv6::HomeAgent::new(settings));
         host.agents_mut().get_or_add(HomeNetwork::default);
@@ -221,7 +221,7 @@ impl World {
             home_agent: agent.address(),
         };
         for &link in &access.links {
-            let far = self.wires.far_from(link, node.0);
+            let far = self.net.wires.far_from(link, node.0);
             let is_home = mobility.home_link == Some(LinkIndex(link));
             let prefix = match is_home {
                 true => agent.prefix,
@@ -232,12 +232,12 @@ impl World {
             let address = IpAddr::V6(address_in(prefix, number));
             if !is_home {
                 group.extend(self.join(far, member, mobility));
-                self.behind_links.push(BehindLink { address, far });
+                self.net.behind_links.push(BehindLink { address, far });
             }
             care_of.push((link, address));
         }
         for cell in self.cells_of(access) {
-            let far = self.wires.base_station(cell);
+            let far = self.net.wires.base_station(cell);
             if self.neighbors(cell.radio).prefix(cell.cell) != agent.prefix {
                 group.extend(self.join(far, member, mobility));
             }
@@ -258,30 +258,30 @@ impl World {
             handover_service: handover_service.map(Box::new),
             fleet,
         };
-        let interfaces = self.nodes[node.0].interfaces.len();
+        let interfaces = self.net.nodes[node.0].interfaces.len();
         let secret = seed.secret(&format!("mobile {name} protocol"));
-        let host = &mut self.nodes[node.0].host;
+        let host = &mut self.net.nodes[node.0].host;
         host.add_layer(MobileNode::new(settings, interfaces, secret));
         let subscriber = Subscriber {
             home_address,
             key: Some(key),
             prefixes: network_prefix.map(|prefix| Box::from([prefix])),
         };
-        let host = &mut self.nodes[agent.node.0].host;
+        let host = &mut self.net.nodes[agent.node.0].host;
         if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {
             home_agent.subscribe(subscriber);
             if !group.is_empty() {
                 home_agent.form_group(home_address, &group);
             }
         }
-        self.mobiles[number].protocol = Some(ProtocolRun {
+        self.net.mobiles[number].protocol = Some(ProtocolRun {
             home_agent: agent.node.0,
             care_of,
             told: mobility.advertisements == Advertisements::AtLinkUp,
         });
         let far = (agent.node.0, self.home_interface(agent.node, mobility));
         self.put_behind_agent(node.0, far);
-        for inner in self.directory.behind(number).to_vec() {
+        for inner in self.net.directory.behind(number).to_vec() {
             self.put_behind_agent(inner.0, far);
         }
     }
@@ -306,7 +306,7 @@ impl World {
         let (mut is_spoken, mut is_frequent) = (false, false);
         let network = &self.scenario.radios[radio];
         for aircraft in &network.aircraft {
-            let number = self.directory.mobile_at(aircraft.node.0);
+            let number = self.net.directory.mobile_at(aircraft.node.0);
             let mobile = number.map(|number| &self.scenario.mobiles[number]);
             let Some(mobility) = mobile.and_then(MobileIpv6::of) else {
                 continue;
@@ -324,21 +324,21 @@ impl World {
                 radio: radio as u32,
                 cell,
             };
-            let (home, far) = (homes.get(&cell), self.wires.base_station(place));
+            let (home, far) = (homes.get(&cell), self.net.wires.base_station(place));
             if let Some(agent) = home {
                 self.neighbors_mut(place.radio)
                     .set_prefix(cell, agent.prefix);
             }
             let neighbors = self.neighbors(place.radio);
             let (prefix, [_, ends]) = (neighbors.prefix(cell), neighbors.ends(cell));
-            self.behind_cells.push(BehindCell { ends, far });
+            self.net.behind_cells.push(BehindCell { ends, far });
             self.advertise(far, prefix, is_frequent, home);
         }
     }
 
     /// Lets an AAA server know a mobile, by its home address; returns what the mobile knows of the server.
     fn enrol(&mut self, aaa: AccessControl, name: &str, home_address: Ipv6Addr) -> AccessSettings {
-        let server = self.directory.ipv6(aaa.server.0);
+        let server = self.net.directory.ipv6(aaa.server.0);
         let secret = Seed(self.scenario.seed).secret(&format!("mobile {name} access"));
         let user_name = home_address.to_string().into_bytes().into_boxed_slice();
         let user = AccessUser {
@@ -346,7 +346,7 @@ impl World {
             welcome: true,
             processing: aaa.processing,
         };
-        let layers = self.nodes[aaa.server.0].host.agents_mut();
+        let layers = self.net.nodes[aaa.server.0].host.agents_mut();
         layers
             .get_or_add(|| AccessServer::new(server))
             .enrol(&user_name, user);
@@ -368,17 +368,17 @@ impl World {
         let identifier = self.mih_identifier(node);
         self.point_of_service(service).enrol(identifier.clone());
         // Those of links that are no access links are asked about nowhere.
-        let mut links = vec![LinkIdentifier::new(0, b""); self.nodes[node].interfaces.len()];
+        let mut links = vec![LinkIdentifier::new(0, b""); self.net.nodes[node].interfaces.len()];
         let radios = access.radios.iter().map(|&(radio, station)| AircraftPlace {
             radio: radio as u32,
             station,
         });
-        let present = radios.map(|aircraft| self.wires.present(aircraft));
+        let present = radios.map(|aircraft| self.net.wires.present(aircraft));
         let present: Vec<usize> = access.links.iter().copied().chain(present).collect();
         for link in present {
-            for link in self.wires.to_all_cells(link) {
+            for link in self.net.wires.to_all_cells(link) {
                 let known = self.link_identifier(link);
-                let (router, _) = self.wires.far_from(link, node);
+                let (router, _) = self.net.wires.far_from(link, node);
                 let gateway = self.point_of_service(router);
                 let in_charge = (gateway.identifier().clone(), gateway.address());
                 gateway.add_link(known.clone(), in_charge.clone());
@@ -387,7 +387,7 @@ impl World {
             links[self.interface(node, link).0] = self.link_identifier(link);
         }
         HandoverServiceSettings {
-            point_of_service: self.directory.ipv6(service),
+            point_of_service: self.net.directory.ipv6(service),
             service_identifier: self.mih_identifier(service),
             identifier,
             links,
@@ -396,8 +396,8 @@ impl World {
 
     /// The point of service at a node, which is made one if it is none.
     fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
-        let (identifier, address) = (self.mih_identifier(node), self.directory.ipv6(node));
-        let layers = self.nodes[node].host.agents_mut();
+        let (identifier, address) = (self.mih_identifier(node), self.net.directory.ipv6(node));
+        let layers = self.net.nodes[node].host.agents_mut();
         layers.get_or_add(|| PointOfService::new(identifier, address))
     }
 
@@ -418,9 +418,9 @@ impl World {
         if mobility.is_none_or(|own| own.point_of_service.is_none()) {
             return;
         }
-        let known = self.link_identifier(self.wires.number(place));
-        let node = self.mobiles[number].node.0;
-        if let Some(mobile) = self.nodes[node].host.layer_mut::<MobileNode>() {
+        let known = self.link_identifier(self.net.wires.number(place));
+        let node = self.net.mobiles[number].node.0;
+        if let Some(mobile) = self.net.nodes[node].host.layer_mut::<MobileNode>() {
             mobile.set_link(interface, known);
         }
     }
@@ -432,12 +432,12 @@ impl World {
 
     /// Which access link, or cell, it is to them: of IEEE 802.11 or of another kind.
     fn link_identifier(&self, link: usize) -> LinkIdentifier {
-        let config = self.wires.config(link);
+        let config = self.net.wires.config(link);
         let link_type = match config.medium {
             Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
             Medium::FullDuplex => LinkIdentifier::OTHER_WIRELESS,
         };
-        let name = match self.wires.place(link) {
+        let name = match self.net.wires.place(link) {
             None => mih_name(&config.name, link),
             Some(RadioPlace { radio, cell, .. }) => {
                 let (radio, cell) = (&self.scenario.radios[radio as usize], usize::from(cell.0));
@@ -471,8 +471,8 @@ impl World {
     fn add_correspondent(&mut self, node: NodeIndex) {
         let seed = Seed(self.scenario.seed);
         let name = self.scenario.nodes[node.0].clone();
-        let address = self.directory.ipv6(node.0);
-        let host = &mut self.nodes[node.0].host;
+        let address = self.net.directory.ipv6(node.0);
+        let host = &mut self.net.nodes[node.0].host;
         let has_agent = host.layer::<MobileNode>().is_some()
             || host.layer::<mobile_ipv6::HomeAgent>().is_some()
             || host.layer::<Correspondent>().is_some();
@@ -491,7 +491,7 @@ impl World {
         mobility: &MobileIpv6,
     ) -> Option<Ipv6Addr> {
         let policy = mobility.multicast_buffering?;
-        let routers = self.nodes[router].host.layer_mut::<AccessRouters>()?;
+        let routers = self.net.nodes[router].host.layer_mut::<AccessRouters>()?;
         routers.join(interface, mobile, policy);
         Some(routers.at(interface)?.settings().address)
     }
@@ -519,7 +519,7 @@ impl World {
             settings.address = agent.address();
         }
         settings.path_mtu = PATH_MTU;
-        let host = &mut self.nodes[router].host;
+        let host = &mut self.net.nodes[router].host;
         // Mobiles that have left write to it.
         if !host.has_address(settings.address.into()) {
             host.add_address(settings.address.into());

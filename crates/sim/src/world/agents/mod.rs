@@ -38,8 +38,8 @@ impl World {
 
     /// The address that a mobile with a protocol has on a link.
     pub(super) fn care_of(&self, number: usize, link: usize) -> Option<IpAddr> {
-        let protocol = self.mobiles[number].protocol.as_ref()?;
-        if let Some(place) = self.wires.place(link) {
+        let protocol = self.net.mobiles[number].protocol.as_ref()?;
+        if let Some(place) = self.net.wires.place(link) {
             return self.care_of_in_cell(number, place);
         }
         let found = protocol.care_of.iter().find(|(known, _)| *known == link)?;
@@ -48,15 +48,15 @@ impl World {
 
     /// A node's interface to a link that ends at it.
     pub(crate) fn interface(&self, node: usize, link: usize) -> InterfaceId {
-        let [a, b] = self.wires.ends(link);
+        let [a, b] = self.net.wires.ends(link);
         if a.0 == node { a.1 } else { b.1 }
     }
 
     /// Leads routes for the addresses that a node has to a home agent, whose agent decides, and otherwise to the home link.
     pub(crate) fn put_behind_agent(&mut self, node: usize, far: (usize, InterfaceId)) {
-        let addresses = self.nodes[node].host.addresses().count() as u32;
+        let addresses = self.net.nodes[node].host.addresses().count() as u32;
         let node = node as u32;
-        self.behind_agents.push(BehindAgent {
+        self.net.behind_agents.push(BehindAgent {
             node,
             addresses,
             far,
@@ -65,22 +65,22 @@ impl World {
 
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
-        for number in 0..self.mobiles.len() {
-            self.pump(self.mobiles[number].node.0);
+        for number in 0..self.net.mobiles.len() {
+            self.pump(self.net.mobiles[number].node.0);
         }
         if self.scenario.has_protocols() {
             // Routers and home agents have deadlines, too.
-            (0..self.nodes.len()).for_each(|node| self.pump(node));
+            (0..self.net.nodes.len()).for_each(|node| self.pump(node));
             self.settle();
         }
     }
 
     /// Describes a mobile to the router of an access link.
     pub(super) fn neighbor(&self, number: usize, link: usize) -> Neighbor {
-        let node = self.mobiles[number].node.0;
-        let own = || self.directory.flow_addresses(&self.scenario, [node; 2])[0];
+        let node = self.net.mobiles[number].node.0;
+        let own = || self.net.directory.flow_addresses(&self.scenario, [node; 2])[0];
         let address = self.care_of(number, link).unwrap_or_else(own);
-        let protocol = self.mobiles[number].protocol.as_ref();
+        let protocol = self.net.mobiles[number].protocol.as_ref();
         let Mobile {
             mobility,
             network_prefix,
@@ -109,19 +109,19 @@ impl World {
         destination: IpAddr,
     ) -> Option<(IpAddr, InterfaceId)> {
         let with_protocol = |node: usize| {
-            let mobile = &self.mobiles[self.mobile_at(node)?];
+            let mobile = &self.net.mobiles[self.mobile_at(node)?];
             Some((mobile.attached?, mobile.protocol.as_ref()?))
         };
         if let Some((link, _)) = with_protocol(node) {
-            let own = self.nodes[to].host.address();
+            let own = self.net.nodes[to].host.address();
             // To the network behind a mobile router routes lead.
-            let route = self.nodes[node].host.routes().lookup(own);
+            let route = self.net.nodes[node].host.routes().lookup(own);
             let left_to_agent = route.is_none_or(|interface| interface.is_virtual());
             return left_to_agent.then(|| (own, self.interface(node, link)));
         }
         let (link, protocol) = with_protocol(to)?;
         let care_of = self.care_of(self.mobile_at(to)?, link)?;
-        let (router, interface) = self.wires.far_from(link, to);
+        let (router, interface) = self.net.wires.far_from(link, to);
         if router == node && destination == care_of {
             return Some((destination, interface));
         }
@@ -130,7 +130,7 @@ impl World {
         }
         let interface = match router == node {
             true => interface,
-            false => self.nodes[node].host.routes().lookup(care_of)?,
+            false => self.net.nodes[node].host.routes().lookup(care_of)?,
         };
         Some((care_of, interface))
     }

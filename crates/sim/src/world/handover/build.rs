@@ -35,13 +35,14 @@ impl World {
             detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
         });
         let reports_paths = self.reports_paths(&mobile, &flows);
-        let host = &mut self.nodes[node].host;
+        let host = &mut self.net.nodes[node].host;
         host.set_attachment(machine, reports_paths);
         let subject = self
+            .probes
             .recorder
             .subject(&format!("mobile {}", self.scenario.nodes[node]));
         let measured = self.measured(&mobile.attachment);
-        self.mobiles.push(MobileRun {
+        self.net.mobiles.push(MobileRun {
             node: mobile.node,
             attached: None,
             outgoing: None,
@@ -59,14 +60,14 @@ impl World {
 
     /// The interfaces to a mobile's access links.
     fn access_interfaces(&self, number: usize, node: usize) -> Vec<AccessInterface> {
-        let interfaces = self.nodes[node].interfaces.iter().enumerate();
+        let interfaces = self.net.nodes[node].interfaces.iter().enumerate();
         let access = interfaces.filter_map(|(place, &leads_to)| {
             let (link, is_network) = match leads_to {
                 LeadsTo::Link(link, _) => (link as usize, false),
-                LeadsTo::Radio(aircraft) => (self.wires.present(aircraft), true),
+                LeadsTo::Radio(aircraft) => (self.net.wires.present(aircraft), true),
                 LeadsTo::Cell(_) => return None,
             };
-            let own = self.wires[link].mobile == Some(number);
+            let own = self.net.wires[link].mobile == Some(number);
             own.then_some(AccessInterface {
                 id: InterfaceId(place),
                 is_network,
@@ -87,7 +88,7 @@ impl World {
             .mobility
             .as_deref()
             .is_some_and(Mobility::reports_paths)
-            && flows.iter().any(|&flow| wants(&self.flows[flow]))
+            && flows.iter().any(|&flow| wants(&self.load.flows[flow]))
     }
 
     /// The links of which a mobile measures what it receives, if it decides from outside.
@@ -112,16 +113,16 @@ impl World {
             let link = self.link_at(node, id);
             let is_up = match is_network {
                 true => self.is_in_network(link),
-                false => self.wires[link].works,
+                false => self.net.wires[link].works,
             };
             if is_up {
                 up.push(id);
             }
         }
-        if let Some(own) = self.nodes[node].host.attachment_mut() {
+        if let Some(own) = self.net.nodes[node].host.attachment_mut() {
             own.begin(self.now, &up);
         }
-        while let Some(output) = self.nodes[node].host.poll_attachment(self.now) {
+        while let Some(output) = self.net.nodes[node].host.poll_attachment(self.now) {
             match output {
                 Output::Command(interface, command) => {
                     let link = self.link_at(node, interface);

@@ -10,8 +10,8 @@ impl World {
     /// Carries out a command of a mobile's node.
     pub(super) fn command(&mut self, link: usize, command: LinkCommand) {
         let now = self.now;
-        let is_radio = self.wires.place(link).is_some();
-        let wire = &mut self.wires[link];
+        let is_radio = self.net.wires.place(link).is_some();
+        let wire = &mut self.net.wires[link];
         match command {
             LinkCommand::Attach => {
                 // That an aircraft has come to a cell, its network says.
@@ -50,8 +50,8 @@ impl World {
     /// Sends what waits at IP before a link that its mobile has left that way where the routes of the nodes at its ends lead
     /// now (study T, section 7.2.3); the mobile's own only with `own`.
     fn reroute(&mut self, link: usize, own: bool) {
-        let wire = &self.wires[link];
-        let mobile = wire.mobile.map(|number| self.mobiles[number].node.0);
+        let wire = &self.net.wires[link];
+        let mobile = wire.mobile.map(|number| self.net.mobiles[number].node.0);
         let moving = wire
             .present_ends()
             .map(|(node, _)| own || Some(node) != mobile);
@@ -63,10 +63,10 @@ impl World {
     }
 
     fn reroute_end(&mut self, link: usize, end: End) {
-        let (node, _) = self.wires.ends(link)[end.index()];
-        for id in self.wires[link].link.take_from_ip(self.now, end) {
-            let travelling = &self.packets[id];
-            let host = &mut self.nodes[node].host;
+        let (node, _) = self.net.wires.ends(link)[end.index()];
+        for id in self.net.wires[link].link.take_from_ip(self.now, end) {
+            let travelling = &self.net.packets[id];
+            let host = &mut self.net.nodes[node].host;
             match host.route_again(self.now, &travelling.packet, travelling.length) {
                 Some(interface) => self.offer(node, interface, id),
                 None => self.discard_waiting((link, end), id),
@@ -89,7 +89,7 @@ impl World {
     /// Changes a link's parameters or state as the scenario says.
     pub(in crate::world) fn apply_change(&mut self, number: usize) {
         let change = self.scenario.changes[number].clone();
-        let wire = &mut self.wires[change.link.0];
+        let wire = &mut self.net.wires[change.link.0];
         let is_new = wire.works != change.up || *wire.link.config() != *change.config;
         wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
@@ -106,7 +106,7 @@ impl World {
 
     /// Lets a link work or not from now on, and tells its mobile if that is new.
     pub(in crate::world) fn turn(&mut self, link: usize, up: bool) {
-        let wire = &mut self.wires[link];
+        let wire = &mut self.net.wires[link];
         let turned = wire.works != up;
         wire.works = up;
         if turned && !up && wire.link.is_up() {
@@ -118,10 +118,10 @@ impl World {
         self.touch(link);
         if let (Some(number), true) = (mobile, turned) {
             self.note_turn(number, link, up);
-            let interface = self.interface(self.mobiles[number].node.0, link);
+            let interface = self.interface(self.net.mobiles[number].node.0, link);
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
             // A link that a mobile does not use is up for the mobile alone, which may take it then.
-            let tells_network = !up || self.mobiles[number].attached == Some(link);
+            let tells_network = !up || self.net.mobiles[number].attached == Some(link);
             self.tell_mobile(number, interface, event);
             if tells_network {
                 self.tell_network(link, event);
@@ -131,12 +131,12 @@ impl World {
 
     /// Notes what a mobile's flows had lost, if its link in use goes down.
     pub(in crate::world) fn note_turn(&mut self, number: usize, link: usize, up: bool) {
-        if self.mobiles[number].attached == Some(link) {
+        if self.net.mobiles[number].attached == Some(link) {
             let before = (!up).then(|| LostBefore {
                 packets: Losses::default(),
                 flows: Some(self.losses_of(number)),
             });
-            self.mobiles[number].lost_before = before.map(Box::new);
+            self.net.mobiles[number].lost_before = before.map(Box::new);
         }
     }
 }

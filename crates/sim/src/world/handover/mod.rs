@@ -92,9 +92,9 @@ impl MobileRun {
 impl World {
     /// A medium says something at a mobile's end of an access link.
     pub(super) fn tell_mobile(&mut self, number: usize, interface: InterfaceId, event: LinkEvent) {
-        let node = self.mobiles[number].node.0;
+        let node = self.net.mobiles[number].node.0;
         self.measure(node);
-        let host = &mut self.nodes[node].host;
+        let host = &mut self.net.nodes[node].host;
         host.handle_link(self.now, interface, event);
         self.pump(node);
     }
@@ -114,10 +114,10 @@ impl World {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
         }
         let joins = |leads_to: &LeadsTo| matches!((*leads_to, to), (LeadsTo::Link(link, _), Some(to)) if link as usize == to.0);
-        let place = self.nodes[node.0].interfaces.iter().position(joins);
+        let place = self.net.nodes[node.0].interfaces.iter().position(joins);
         // An interface that there is not leads to no access link.
         let interface = to.map(|_| InterfaceId(place.unwrap_or(usize::MAX)));
-        let host = &mut self.nodes[node.0].host;
+        let host = &mut self.net.nodes[node.0].host;
         host.request_handover(self.now, interface, handover)
             .map_err(|refusal| self.refused(node, to, refusal))?;
         self.pump(node.0);
@@ -140,7 +140,7 @@ impl World {
             Refusal::ChoosesByDecision => by_key("decision"),
             Refusal::NoAccessLink => {
                 let own = self.links_of(node).into_iter();
-                let own = own.map(|link| &self.wires[link]);
+                let own = own.map(|link| &self.net.wires[link]);
                 let own = own.filter(|wire| wire.mobile.is_some());
                 let own: Vec<&str> = own.map(|wire| wire.link.config().name.as_str()).collect();
                 format!(
@@ -157,17 +157,17 @@ impl World {
     /// Carries out what the attachment of a node wants done, if it is a mobile, one thing after the other.
     #[inline]
     pub(super) fn drive(&mut self, node: usize) {
-        if self.nodes[node].host.attachment().is_some()
+        if self.net.nodes[node].host.attachment().is_some()
             && let Some(number) = self.mobile_at(node)
-            && !self.mobiles[number].is_driven
+            && !self.net.mobiles[number].is_driven
         {
             self.drive_mobile(number, node);
         }
     }
 
     fn drive_mobile(&mut self, number: usize, node: usize) {
-        self.mobiles[number].is_driven = true;
-        while let Some(output) = self.nodes[node].host.poll_attachment(self.now) {
+        self.net.mobiles[number].is_driven = true;
+        while let Some(output) = self.net.nodes[node].host.poll_attachment(self.now) {
             match output {
                 Output::Command(interface, command) => {
                     let link = self.link_at(node, interface);
@@ -180,18 +180,18 @@ impl World {
                 Output::Signal(signal) => self.follow(number, signal),
             }
         }
-        self.mobiles[number].is_driven = false;
+        self.net.mobiles[number].is_driven = false;
         self.announce(number);
         self.tell_networks();
     }
 
     /// The link behind an interface; of a radio network that of the cell of which it speaks.
     pub(super) fn link_at(&self, node: usize, interface: InterfaceId) -> usize {
-        match self.nodes[node].interfaces[interface.0] {
+        match self.net.nodes[node].interfaces[interface.0] {
             LeadsTo::Link(link, _) => link as usize,
             LeadsTo::Radio(aircraft) => self.spoken_of(aircraft),
             // No mobile has such an interface.
-            LeadsTo::Cell(CellPlace { radio, cell }) => self.wires.number(RadioPlace {
+            LeadsTo::Cell(CellPlace { radio, cell }) => self.net.wires.number(RadioPlace {
                 radio,
                 station: StationId(0),
                 cell,
@@ -201,17 +201,17 @@ impl World {
 
     /// Follows what a mobile's node says of its attachment, of which its own parts have heard: they may have packets to send.
     fn follow(&mut self, number: usize, signal: Signal) {
-        let node = self.mobiles[number].node.0;
+        let node = self.net.mobiles[number].node.0;
         match signal {
             Signal::Announced => self.note_announcement(number),
             Signal::HandoverForeseen(_) => self.pump(node),
             Signal::Begun(begun) => self.begin_record(number, begun),
             Signal::Attached(interface) => {
                 let link = interface.map(|interface| self.link_at(node, interface));
-                let before = self.mobiles[number].attached;
+                let before = self.net.mobiles[number].attached;
                 self.note_attached(number, link);
                 // Over the links of a mobile with a protocol no route leads: its agents decide.
-                if self.mobiles[number].protocol.is_none() && !self.follow_cell(before, link) {
+                if self.net.mobiles[number].protocol.is_none() && !self.follow_cell(before, link) {
                     self.install_routes();
                 }
             }
@@ -221,7 +221,7 @@ impl World {
             }
             Signal::InUse(..) => self.pump(node),
             Signal::Link(interface, event) => {
-                if self.mobiles[number].protocol.is_some() {
+                if self.net.mobiles[number].protocol.is_some() {
                     let link = self.link_at(node, interface);
                     self.record_link_signal(node, link, event);
                     self.pump(node);
@@ -238,31 +238,32 @@ impl World {
     }
 
     fn begin_record(&mut self, number: usize, begun: Begun) {
-        let node = self.mobiles[number].node.0;
+        let node = self.net.mobiles[number].node.0;
         let link = begun.to.map(|interface| self.link_at(node, interface));
-        self.mobiles[number].outgoing = None;
+        self.net.mobiles[number].outgoing = None;
         self.open_record(number, begun.at, link, begun.kind.name());
     }
 
     /// Lets routes lead over a mobile's access link, once they are installed. A mobile that has broken with its old link and
     /// takes no other leaves them as they are: nobody knows, and what is sent there is lost or, by a link that buffers, kept.
     fn note_attached(&mut self, number: usize, link: Option<usize>) {
-        self.mobiles[number].attached = link;
-        for own in self.links_of(self.mobiles[number].node) {
-            let wire = &mut self.wires[own];
+        self.net.mobiles[number].attached = link;
+        for own in self.links_of(self.net.mobiles[number].node) {
+            let wire = &mut self.net.wires[own];
             wire.in_use &= wire.mobile != Some(number) || link.is_none() && wire.broken;
         }
         if let Some(link) = link {
-            self.wires[link].in_use = self.scenario.mobiles[number].mobility.is_none();
+            self.net.wires[link].in_use = self.scenario.mobiles[number].mobility.is_none();
         }
         let series = link.map_or(-1.0, |link| link as f64);
-        let subject = self.mobiles[number].subject;
-        self.recorder
+        let subject = self.net.mobiles[number].subject;
+        self.probes
+            .recorder
             .series(self.now, subject, Quantity::AttachedLink, series);
     }
 
     fn note_outgoing(&mut self, number: usize, link: Option<usize>) {
-        let old = core::mem::replace(&mut self.mobiles[number].outgoing, link);
+        let old = core::mem::replace(&mut self.net.mobiles[number].outgoing, link);
         if let (Some(old), None) = (old, link) {
             self.touch(old);
         }
@@ -271,28 +272,33 @@ impl World {
 
     /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns whether that is what has happened.
     fn follow_cell(&mut self, before: Option<usize>, link: Option<usize>) -> bool {
-        let Some(link) = link.filter(|&link| self.wires.place(link).is_some()) else {
+        let Some(link) = link.filter(|&link| self.net.wires.place(link).is_some()) else {
             return false;
         };
-        let radio = |link: usize| self.wires.place(link).map(|place| place.radio);
+        let radio = |link: usize| self.net.wires.place(link).map(|place| place.radio);
         let stays = before.is_none_or(|before| radio(before) == radio(link));
-        stays && routing::follow(&mut self.nodes, &self.routers, self.wires.ends(link))
+        stays
+            && routing::follow(
+                &mut self.net.nodes,
+                &self.net.routers,
+                self.net.wires.ends(link),
+            )
     }
 
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
     pub(super) fn install_routes(&mut self) {
         let behind_links = self.behind_links();
-        let behind = (&behind_links[..], &self.behind_cells[..]);
-        self.routers = routing::install(&mut self.nodes, &self.wires, behind);
-        for mobile in &self.mobiles {
+        let behind = (&behind_links[..], &self.net.behind_cells[..]);
+        self.net.routers = routing::install(&mut self.net.nodes, &self.net.wires, behind);
+        for mobile in &self.net.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
                 let node = mobile.node.0;
                 let at_mobile = |link: usize| {
-                    let mut ends = self.wires.ends(link).into_iter();
+                    let mut ends = self.net.wires.ends(link).into_iter();
                     ends.find(|end| end.0 == node)
                 };
                 if let (Some((_, old)), Some((_, new))) = (at_mobile(old), at_mobile(new)) {
-                    self.nodes[node].host.routes_mut().redirect(new, old);
+                    self.net.nodes[node].host.routes_mut().redirect(new, old);
                 }
             }
         }
@@ -303,18 +309,18 @@ impl World {
         let Some(number) = self.mobile_at(node) else {
             return;
         };
-        let mobile = &self.mobiles[number];
+        let mobile = &self.net.mobiles[number];
         for (place, &link) in mobile.measured.iter().enumerate() {
             let (Some(along), Some(run)) = (
                 self.scenario.links[link].reception.as_ref(),
-                self.runs.get(&link),
+                self.script.runs.get(&link),
             ) else {
                 continue;
             };
             let position_m = run.position_m(self.now);
             let received_dbm = along.reception.measured_dbm(position_m);
             let interface = self.interface(node, link);
-            let host = &mut self.nodes[node].host;
+            let host = &mut self.net.nodes[node].host;
             host.handle_measurement(Measurement::ReceivedPower(interface, received_dbm));
             if place == 0 {
                 host.handle_measurement(Measurement::Position(position_m));

@@ -215,9 +215,9 @@ impl World {
         kind: &'static str,
     ) {
         self.close_last_record(number);
-        let old = self.mobiles[number].attached;
+        let old = self.net.mobiles[number].attached;
         let flows = self.flows_at_handover(number);
-        let mobile = &mut self.mobiles[number];
+        let mobile = &mut self.net.mobiles[number];
         let announced = mobile.announced.take();
         let mut record = HandoverRecord {
             announced: announced.map(|announcement| announcement.at),
@@ -237,10 +237,10 @@ impl World {
 
     /// The flows that a handover of a mobile may touch: all but the conversations that are over.
     fn flows_at_handover(&self, number: usize) -> Vec<FlowAtHandover> {
-        let flows = self.mobiles[number].flows.iter();
+        let flows = self.net.mobiles[number].flows.iter();
         flows
             .filter(|&&flow| {
-                let observed = self.flows[flow].observed.as_deref();
+                let observed = self.load.flows[flow].observed.as_deref();
                 !observed.is_some_and(ObservedFlow::is_over)
             })
             .map(|&flow| FlowAtHandover {
@@ -254,9 +254,9 @@ impl World {
 
     /// Notes what the flows of a mobile have delivered when its next handover is announced.
     pub(super) fn note_announcement(&mut self, number: usize) {
-        let flows = self.mobiles[number].flows.iter();
-        let bytes = |&flow: &usize| (flow, self.flows[flow].progress.delivered_bytes);
-        self.mobiles[number].announced = Some(Box::new(Announcement {
+        let flows = self.net.mobiles[number].flows.iter();
+        let bytes = |&flow: &usize| (flow, self.load.flows[flow].progress.delivered_bytes);
+        self.net.mobiles[number].announced = Some(Box::new(Announcement {
             at: self.now,
             delivered: flows.map(bytes).collect(),
             lost: self.losses_of(number),
@@ -265,26 +265,26 @@ impl World {
 
     /// What the flows of a mobile have lost so far.
     pub(super) fn losses_of(&self, number: usize) -> FlowLosses {
-        let flows = self.mobiles[number].flows.iter();
+        let flows = self.net.mobiles[number].flows.iter();
         flows
-            .map(|&flow| (flow, self.flows[flow].losses()))
+            .map(|&flow| (flow, self.load.flows[flow].losses()))
             .collect()
     }
 
     /// What a flow lost before the next handover was announced, or before its mobile's link went down, or else until now.
     fn lost_before(&self, number: usize, flow: usize) -> [LossCounts; 2] {
-        let mobile = &self.mobiles[number];
+        let mobile = &self.net.mobiles[number];
         let announced = mobile.announced.as_ref().map(|next| &next.lost);
         let known = announced.or_else(|| mobile.lost_before.as_ref()?.flows.as_ref());
         let mut known = known.into_iter().flatten();
         let known = known.find(|(known, _)| *known == flow);
-        known.map_or_else(|| self.flows[flow].losses(), |&(_, losses)| losses)
+        known.map_or_else(|| self.load.flows[flow].losses(), |&(_, losses)| losses)
     }
 
     /// When the last packets of a flow have come to its ends, if they came over the link that its mobile is leaving.
     fn crossings_before(&self, number: usize, flow: usize) -> [Crossing; 2] {
-        let old = self.mobiles[number].attached;
-        self.flows[flow].arrivals.map(|arrival| {
+        let old = self.net.mobiles[number].attached;
+        self.load.flows[flow].arrivals.map(|arrival| {
             let arrival = arrival.filter(|&(_, over)| Some(over) == old);
             Crossing {
                 last_over_old: arrival.map(|(at, _)| at),
@@ -295,18 +295,19 @@ impl World {
 
     /// Payload bytes that a flow delivered before the next handover was announced, or if it is not, until now.
     fn delivered_before(&self, number: usize, flow: usize) -> u64 {
-        let announced = self.mobiles[number].announced.iter();
+        let announced = self.net.mobiles[number].announced.iter();
         announced
             .flat_map(|announcement| &announcement.delivered)
             .find(|(known, _)| *known == flow)
-            .map_or(self.flows[flow].progress.delivered_bytes, |&(_, bytes)| {
-                bytes
-            })
+            .map_or(
+                self.load.flows[flow].progress.delivered_bytes,
+                |&(_, bytes)| bytes,
+            )
     }
 
     /// A conversation has begun since the last handover: its record takes it in.
     pub(in super::super) fn add_to_last_record(&mut self, number: usize, flow: usize) {
-        let Some(mut record) = self.mobiles[number].handovers.pop() else {
+        let Some(mut record) = self.net.mobiles[number].handovers.pop() else {
             return;
         };
         if let Err(place) = record.flows.binary_search_by_key(&flow, |entry| entry.flow) {
@@ -317,7 +318,7 @@ impl World {
             }
             record.flows.insert(place, entry);
         }
-        self.mobiles[number].handovers.push(record);
+        self.net.mobiles[number].handovers.push(record);
     }
 
     fn flow_at_handover(&self, flow: usize) -> FlowAtHandover {
@@ -327,13 +328,13 @@ impl World {
             interruption: Duration::ZERO,
             settled: false,
             lost_packets: 0,
-            lost_before: self.flows[flow].losses(),
+            lost_before: self.load.flows[flow].losses(),
             lost: Default::default(),
             crossings: Default::default(),
             came_later: false,
             spurious_before: self.spurious_retransmissions(flow),
             spurious: 0,
-            delivered_before: self.flows[flow].progress.delivered_bytes,
+            delivered_before: self.load.flows[flow].progress.delivered_bytes,
             delivered: 0,
             watch: None,
         }
@@ -341,50 +342,50 @@ impl World {
 
     /// Notes that the mobile's new link is in use: from now on rates are watched there.
     pub(super) fn complete_last_record(&mut self, number: usize, link: Option<usize>) {
-        let Some(mut record) = self.mobiles[number].handovers.pop() else {
+        let Some(mut record) = self.net.mobiles[number].handovers.pop() else {
             return;
         };
         record.completed = Some(self.now);
         for entry in &mut record.flows {
             entry.watch = link.and_then(|link| self.rate_watch(entry.flow, link));
         }
-        self.mobiles[number].handovers.push(record);
+        self.net.mobiles[number].handovers.push(record);
     }
 
     /// Fills in what the last handover's record could not know before the next began.
     pub(in super::super) fn close_last_record(&mut self, number: usize) {
-        let Some(mut record) = self.mobiles[number].handovers.pop() else {
+        let Some(mut record) = self.net.mobiles[number].handovers.pop() else {
             return;
         };
         let at = record.at;
         record.active = record.completed.is_some_and(|completed| {
             let mut flows = record.flows.iter().filter(|entry| !entry.came_later);
-            flows.any(|entry| self.flows[entry.flow].was_under_way(at, completed))
+            flows.any(|entry| self.load.flows[entry.flow].was_under_way(at, completed))
         });
         for entry in &mut record.flows {
             entry.spurious = self.spurious_retransmissions(entry.flow);
             // An observed flow may have changed its main direction since.
             entry.spurious = entry.spurious.saturating_sub(entry.spurious_before);
-            let open = self.flows[entry.flow].open_stall(self.now);
+            let open = self.load.flows[entry.flow].open_stall(self.now);
             entry.note_wait(open);
             let lost = self.lost_before(number, entry.flow);
             entry.lost = [0, 1].map(|way| lost[way].since(&entry.lost_before[way]));
             entry.delivered = self.delivered_before(number, entry.flow);
             entry.delivered = entry.delivered.saturating_sub(entry.delivered_before);
         }
-        self.mobiles[number].handovers.push(record);
+        self.net.mobiles[number].handovers.push(record);
     }
 
     /// Waits for 90 % of what a link carries of a flow's data, over two round trips of the path or the time of
     /// ten full segments, whichever is longer, so that one burst of slow start does not count as a rate.
     fn rate_watch(&self, flow: usize, link: usize) -> Option<RateWatch> {
-        let run = &self.flows[flow];
+        let run = &self.load.flows[flow];
         let route = self.route(run.spec.from.0, run.spec.to.0);
         let &(_, from) = route.iter().find(|&&(crossed, _)| crossed == link)?;
         let (segment_time, payload) = self.segment_time(run, link, from)?;
         let rate = u64::from(payload) * 8 * 1_000_000_000 / segment_time.as_nanos().max(1);
         let round_trip = route.iter().fold(Duration::ZERO, |sum, &(link, _)| {
-            sum + self.wires.config(link).round_trip_delay()
+            sum + self.net.wires.config(link).round_trip_delay()
         });
         let window = (round_trip + round_trip).max(segment_time.saturating_mul(RATE_SEGMENTS));
         let full = (rate as f64 * FULL_RATE) as u64;
@@ -394,7 +395,7 @@ impl World {
     /// The time that a link spends on a full packet of a flow, and the payload in it. On a shared medium the
     /// acknowledgments take their part of it.
     fn segment_time(&self, run: &FlowRun, link: usize, from: End) -> Option<(Duration, u32)> {
-        let config = self.wires.config(link);
+        let config = self.net.wires.config(link);
         let (length, payload) = run.full_packet(config.mtu);
         let mut time = config.service_time(from, length)?;
         if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
@@ -411,16 +412,16 @@ impl World {
     /// The links from one node to another as the hosts' routes lead now, each with the end at which packets
     /// enter; as far as they lead.
     fn route(&self, from: usize, to: usize) -> Vec<(usize, End)> {
-        let mut destination = self.nodes[to].host.address();
+        let mut destination = self.net.nodes[to].host.address();
         let mut route = Vec::new();
         let mut node = from;
-        while node != to && route.len() < self.nodes.len() {
+        while node != to && route.len() < self.net.nodes.len() {
             let interface = match self.agents_route(node, to, destination) {
                 Some((towards, interface)) => {
                     destination = towards;
                     interface
                 }
-                None => match self.nodes[node].host.routes().lookup(destination) {
+                None => match self.net.nodes[node].host.routes().lookup(destination) {
                     Some(interface) if !interface.is_virtual() => interface,
                     _ => break,
                 },
@@ -429,7 +430,7 @@ impl World {
                 break;
             };
             route.push((link, end));
-            node = self.wires.ends(link)[1 - end.index()].0;
+            node = self.net.wires.ends(link)[1 - end.index()].0;
         }
         route
     }

@@ -10,11 +10,11 @@ impl World {
     /// the data. A sample of a connection of which no packet was seen says nothing.
     pub fn note_tcp_info(&mut self, sample: &TcpInfoSample) {
         let tuple = FiveTuple::of_tcp(sample.local, sample.remote);
-        let Some(flow) = self.observed.table.find(tuple) else {
+        let Some(flow) = self.probes.observed.table.find(tuple) else {
             return;
         };
-        let main = self.flows[flow].main_side();
-        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+        let main = self.load.flows[flow].main_side();
+        let Some(observed) = self.load.flows[flow].observed.as_deref_mut() else {
             return;
         };
         let side = observed.side_of(sample.node.0);
@@ -28,8 +28,12 @@ impl World {
     }
 
     fn record_tcp_info(&mut self, flow: usize, sample: &TcpInfoSample) {
-        let subject = self.flows[flow].subject();
-        let mut put = |quantity, value| self.recorder.series(sample.at, subject, quantity, value);
+        let subject = self.load.flows[flow].subject();
+        let mut put = |quantity, value| {
+            self.probes
+                .recorder
+                .series(sample.at, subject, quantity, value)
+        };
         put(
             Quantity::CongestionWindow,
             f64::from(sample.congestion_window),

@@ -21,12 +21,17 @@ impl World {
             return None;
         }
         let server = (view.destination, view.ports.1);
-        let mut candidates = self.flows.iter().enumerate().filter_map(|(flow, run)| {
-            let observed = run.observed.as_deref()?;
-            let ids = observed.connection_ids.as_deref()?;
-            let same_ends = observed.side_of(node) == Side::Opener && observed.server == server;
-            same_ends.then_some((flow, observed, ids))
-        });
+        let mut candidates = self
+            .load
+            .flows
+            .iter()
+            .enumerate()
+            .filter_map(|(flow, run)| {
+                let observed = run.observed.as_deref()?;
+                let ids = observed.connection_ids.as_deref()?;
+                let same_ends = observed.side_of(node) == Side::Opener && observed.server == server;
+                same_ends.then_some((flow, observed, ids))
+            });
         let sure = candidates
             .clone()
             .find(|(_, _, ids)| ids.bears(view.payload));

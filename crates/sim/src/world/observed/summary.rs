@@ -79,7 +79,7 @@ impl ObservedFlow {
                 moves: self.moves,
                 may_continue: self
                     .may_continue
-                    .map(|flow| world.flows[flow].spec.name.clone()),
+                    .map(|flow| world.load.flows[flow].spec.name.clone()),
             }),
             ..simulated
         }

@@ -80,8 +80,8 @@ impl World {
     /// The flow of a packet that a real host sends; if it is the first of a conversation, a new one.
     pub(super) fn flow_of(&mut self, node: usize, view: &PacketView) -> usize {
         let tuple = FiveTuple::of(view);
-        if let Some(flow) = self.observed.table.find(tuple)
-            && let Some(observed) = self.flows[flow].observed.as_deref()
+        if let Some(flow) = self.probes.observed.table.find(tuple)
+            && let Some(observed) = self.load.flows[flow].observed.as_deref()
             && !observed
                 .conversation
                 .is_over_with(observed.side_of(node), view)
@@ -90,15 +90,15 @@ impl World {
         }
         let moved = self.moved(node, view);
         if let Some(Moved::Surely(flow)) = moved {
-            self.observed.table.insert(tuple, flow);
-            if let Some(observed) = self.flows[flow].observed.as_deref_mut() {
+            self.probes.observed.table.insert(tuple, flow);
+            if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
                 observed.moves += 1;
             }
             return flow;
         }
         let flow = match self.scenario_flow(node, view) {
             Some(flow) => flow,
-            None if self.observed.table.conversations >= MOST_CONVERSATIONS => {
+            None if self.probes.observed.table.conversations >= MOST_CONVERSATIONS => {
                 return self.others(node, view);
             }
             None => {
@@ -107,11 +107,11 @@ impl World {
                 if let Some(Moved::Perhaps(flow)) = moved {
                     observed.may_continue = Some(flow);
                 }
-                self.observed.table.conversations += 1;
+                self.probes.observed.table.conversations += 1;
                 self.add_flow(name, observed, view)
             }
         };
-        self.observed.table.insert(tuple, flow);
+        self.probes.observed.table.insert(tuple, flow);
         flow
     }
 
@@ -126,8 +126,8 @@ impl World {
     /// had its conversation.
     fn scenario_flow(&mut self, node: usize, view: &PacketView) -> Option<usize> {
         let port = view.ports.1;
-        let flow = self.nodes[node].flow_at_port(port)?;
-        let run = &self.flows[flow];
+        let flow = self.net.nodes[node].flow_at_port(port)?;
+        let run = &self.load.flows[flow];
         let carried = match run.spec.transport {
             Transport::Tcp { .. } => view.protocol == protocol::TCP,
             Transport::Udp => view.protocol == protocol::UDP,
@@ -142,18 +142,18 @@ impl World {
         }
         let mut observed = self.begin_conversation(node, view);
         observed.in_scenario = true;
-        self.flows[flow].observed = Some(Box::new(observed));
+        self.load.flows[flow].observed = Some(Box::new(observed));
         Some(flow)
     }
 
     fn others(&mut self, node: usize, view: &PacketView) -> usize {
-        if let Some(flow) = self.observed.table.others {
+        if let Some(flow) = self.probes.observed.table.others {
             return flow;
         }
         let mut observed = self.begin_conversation(node, view);
         observed.mixed = true;
         let flow = self.add_flow(OTHERS.to_owned(), observed, view);
-        self.observed.table.others = Some(flow);
+        self.probes.observed.table.others = Some(flow);
         flow
     }
 
@@ -165,7 +165,12 @@ impl World {
             protocol::ICMP | protocol::ICMPV6 => ("icmp".to_owned(), 0),
             other => (format!("protocol-{other}"), 0),
         };
-        let ordinal = self.observed.table.ordinals.entry((view.protocol, key));
+        let ordinal = self
+            .probes
+            .observed
+            .table
+            .ordinals
+            .entry((view.protocol, key));
         let ordinal = ordinal.or_default();
         loop {
             *ordinal += 1;
@@ -178,7 +183,7 @@ impl World {
 
     /// Makes a flow of a conversation, known to the record and to the mobiles at its ends.
     fn add_flow(&mut self, name: String, observed: ObservedFlow, view: &PacketView) -> usize {
-        let number = self.flows.len();
+        let number = self.load.flows.len();
         let [from, to] = observed.nodes;
         let from = NodeIndex(from.unwrap_or(0));
         let spec = Flow {
@@ -197,15 +202,15 @@ impl World {
             class: None,
             name,
         };
-        let subject = self.recorder.subject(&format!("flow {}", spec.name));
-        self.recorder.add_flow(&spec.name);
+        let subject = self.probes.recorder.subject(&format!("flow {}", spec.name));
+        self.probes.recorder.add_flow(&spec.name);
         let stream = Seed(self.scenario.seed).stream(&spec.name);
         let application = Application::new(spec.traffic, spec.start, stream);
         let addresses = [view.source, view.destination];
         let id = FlowId(number as u32);
         let mut run = FlowRun::new(id, spec, addresses, view.ports.1, application, subject);
         run.observed = Some(Box::new(observed));
-        self.flows.push(run);
+        self.load.flows.push(run);
         for node in [from, NodeIndex(to.unwrap_or(from.0))] {
             self.add_to_mobile(number, node.0);
         }
@@ -214,12 +219,12 @@ impl World {
 
     /// A packet of a conversation has come to a node that nobody knew to be its other end.
     pub(super) fn learn_responder(&mut self, flow: usize, node: usize) {
-        if let Some(observed) = self.flows[flow].observed.as_deref_mut() {
+        if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
             observed.nodes[1] = Some(node);
         }
-        if let Some(observed) = self.flows[flow].observed.as_deref() {
+        if let Some(observed) = self.load.flows[flow].observed.as_deref() {
             let towards = self.leads_to_mobile(observed);
-            if let Some(observed) = self.flows[flow].observed.as_deref_mut() {
+            if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
                 observed.towards_mobile = towards;
             }
         }
@@ -228,9 +233,9 @@ impl World {
 
     /// Where an address is translated on the way, a conversation's packets have another 5-tuple at its other end.
     pub(super) fn learn_alias(&mut self, flow: usize, tuple: FiveTuple) {
-        let table = &mut self.observed.table;
+        let table = &mut self.probes.observed.table;
         let mixed = table.others == Some(flow);
-        let own = self.flows[flow].observed.as_deref().map(|o| o.tuple);
+        let own = self.load.flows[flow].observed.as_deref().map(|o| o.tuple);
         if !mixed && own != Some(tuple) && table.find(tuple) != Some(flow) {
             table.insert(tuple, flow);
         }
@@ -239,16 +244,16 @@ impl World {
     /// Lets the mobile at a node, if there is one, know of a flow, and so its last handover.
     fn add_to_mobile(&mut self, flow: usize, node: usize) {
         let at = |mobile: &MobileRun| mobile.node.0 == node;
-        let Some(number) = self.mobiles.iter().position(at) else {
+        let Some(number) = self.net.mobiles.iter().position(at) else {
             return;
         };
-        if self.flows[flow].mobiles.contains(&Some(number)) {
+        if self.load.flows[flow].mobiles.contains(&Some(number)) {
             return;
         }
-        let slot = usize::from(self.flows[flow].mobiles[0].is_some());
-        self.flows[flow].mobiles[slot] = Some(number);
-        self.flows[flow].movers.push(number);
-        let flows = &mut self.mobiles[number].flows;
+        let slot = usize::from(self.load.flows[flow].mobiles[0].is_some());
+        self.load.flows[flow].mobiles[slot] = Some(number);
+        self.load.flows[flow].movers.push(number);
+        let flows = &mut self.net.mobiles[number].flows;
         let place = flows.partition_point(|&other| other < flow);
         flows.insert(place, flow);
         self.add_to_last_record(number, flow);
@@ -257,7 +262,7 @@ impl World {
     /// Whether the responder is a mobile and the opener is not.
     fn leads_to_mobile(&self, observed: &ObservedFlow) -> bool {
         let [opener, responder] = observed.nodes.map(|node| {
-            node.is_some_and(|node| self.mobiles.iter().any(|mobile| mobile.node.0 == node))
+            node.is_some_and(|node| self.net.mobiles.iter().any(|mobile| mobile.node.0 == node))
         });
         responder && !opener
     }
@@ -265,7 +270,7 @@ impl World {
     /// The node that has an address.
     fn node_at(&self, address: IpAddr) -> Option<usize> {
         let has = |node: &Node| node.host.addresses().any(|own| own == address);
-        self.nodes.iter().position(has)
+        self.net.nodes.iter().position(has)
     }
 }
 

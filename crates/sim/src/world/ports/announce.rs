@@ -8,8 +8,8 @@ use baton_proto::interface::LinkEvent;
 impl World {
     /// Tells a real mobile's kernel what has changed since it was last told.
     pub(in super::super) fn announce(&mut self, number: usize) {
-        let node = self.mobiles[number].node;
-        if !self.nodes[node.0].real {
+        let node = self.net.mobiles[number].node;
+        if !self.net.nodes[node.0].real {
             return;
         }
         let RealHosts {
@@ -17,22 +17,22 @@ impl World {
             states,
             events,
             ..
-        } = &mut self.real;
-        let attached = self.mobiles[number].attached;
-        let outgoing = self.mobiles[number].outgoing.or(attached);
+        } = &mut self.net.real;
+        let attached = self.net.mobiles[number].attached;
+        let outgoing = self.net.mobiles[number].outgoing.or(attached);
         let mine = |place: usize| (ports[place].node == node).then_some(ports[place].link?.0);
         let mine: Vec<(usize, usize)> = (0..ports.len())
             .filter_map(|place| Some((place, mine(place)?)))
             .collect();
         if self.scenario.live.address == AddressPolicy::New {
             for &(place, link) in &mine {
-                if states[place].up && self.wires[link].broken {
+                if states[place].up && self.net.wires[link].broken {
                     (states[place].up, states[place].default) = (false, false);
                     events.push_back(InterfaceEvent::Down(PortId(place)));
                 }
             }
             for &(place, link) in &mine {
-                if attached == Some(link) && !states[place].up && !self.wires[link].broken {
+                if attached == Some(link) && !states[place].up && !self.net.wires[link].broken {
                     states[place].up = true;
                     events.push_back(InterfaceEvent::Up(PortId(place)));
                 }
@@ -54,23 +54,28 @@ impl World {
 
     /// Tells the kernels at both ends of a link what it takes now.
     pub(in super::super) fn announce_mtu(&mut self, link: usize) {
-        for (node, _) in self.wires.ends(link) {
+        for (node, _) in self.net.wires.ends(link) {
             let host = NodeIndex(node);
-            let Some(port) = self.nodes[node].port().or(self.wires[link].port) else {
+            let Some(port) = self.net.nodes[node].port().or(self.net.wires[link].port) else {
                 continue;
             };
-            if self.real.ports[port.0].node != host {
+            if self.net.real.ports[port.0].node != host {
                 continue;
             }
-            let links = match self.real.ports[port.0].link {
+            let links = match self.net.real.ports[port.0].link {
                 Some(link) => vec![link.0],
                 None => self.links_of(host),
             };
-            let largest = links.iter().map(|&link| self.wires[link].link.config().mtu);
+            let largest = links
+                .iter()
+                .map(|&link| self.net.wires[link].link.config().mtu);
             let Some(mtu) = largest.max() else { continue };
-            if self.real.states[port.0].mtu != mtu {
-                self.real.states[port.0].mtu = mtu;
-                self.real.events.push_back(InterfaceEvent::Mtu(port, mtu));
+            if self.net.real.states[port.0].mtu != mtu {
+                self.net.real.states[port.0].mtu = mtu;
+                self.net
+                    .real
+                    .events
+                    .push_back(InterfaceEvent::Mtu(port, mtu));
             }
         }
     }
@@ -78,20 +83,21 @@ impl World {
     /// Notes what an old access link holds, whose interface is to go when the link has drained.
     pub(in super::super) fn begin_leaving(&mut self, link: usize) {
         let held = self
+            .net
             .packets
             .iter()
             .filter(|held| held.link as usize == link);
         let held = held.map(|held| held.number()).collect();
-        self.wires[link].leaving = Some(Box::new(held));
+        self.net.wires[link].leaving = Some(Box::new(held));
     }
 
     /// Tells a mobile once all that its old access link held at the handover has left it.
     pub(in super::super) fn report_drained(&mut self, link: usize) {
-        let wire = &mut self.wires[link];
+        let wire = &mut self.net.wires[link];
         if let Some(number) = wire.mobile
             && wire.leaving.take_if(|held| held.is_empty()).is_some()
         {
-            let interface = self.interface(self.mobiles[number].node.0, link);
+            let interface = self.interface(self.net.mobiles[number].node.0, link);
             self.tell_mobile(number, interface, LinkEvent::QueueDrained);
         }
     }

@@ -40,19 +40,24 @@ pub(in super::super) struct BehindAgent {
 impl World {
     /// All addresses that are reached through one interface only.
     pub(in super::super) fn behind_links(&self) -> Vec<BehindLink> {
-        let agents = self.behind_agents.iter();
+        let agents = self.net.behind_agents.iter();
         let of_agents = agents.flat_map(
             |&BehindAgent {
                  node,
                  addresses,
                  far,
              }| {
-                let own = self.nodes[node as usize].host.addresses();
+                let own = self.net.nodes[node as usize].host.addresses();
                 own.take(addresses as usize)
                     .map(move |address| BehindLink { address, far })
             },
         );
-        self.behind_links.iter().copied().chain(of_agents).collect()
+        self.net
+            .behind_links
+            .iter()
+            .copied()
+            .chain(of_agents)
+            .collect()
     }
 
     /// Makes hosts real: gives them ports, and everybody addresses of both versions.
@@ -60,30 +65,32 @@ impl World {
         if hosts.is_empty() {
             return;
         }
-        for (number, node) in self.nodes.iter_mut().enumerate() {
+        for (number, node) in self.net.nodes.iter_mut().enumerate() {
             node.host.add_address(node_addresses(number)[1]);
         }
         let access = self.access_addresses();
         for &host in hosts {
-            self.nodes[host.0].real = true;
-            if self.mobiles.iter().any(|mobile| mobile.node == host) {
+            self.net.nodes[host.0].real = true;
+            if self.net.mobiles.iter().any(|mobile| mobile.node == host) {
                 for link in self.links_of(host) {
                     let own = access.iter().find(|entry| entry.0 == (host, link));
                     self.add_access_port(host, link, own.map(|entry| entry.1));
                 }
             } else {
                 let links = self.links_of(host).into_iter();
-                let mtu = links.map(|link| self.wires[link].link.config().mtu).max();
-                self.nodes[host.0].apart().port = Some(PortId(self.real.ports.len()));
+                let mtu = links
+                    .map(|link| self.net.wires[link].link.config().mtu)
+                    .max();
+                self.net.nodes[host.0].apart().port = Some(PortId(self.net.real.ports.len()));
                 self.push_port(host, None, mtu.unwrap_or(0), node_addresses(host.0));
             }
         }
-        (0..self.mobiles.len()).for_each(|mobile| self.announce(mobile));
+        (0..self.net.mobiles.len()).for_each(|mobile| self.announce(mobile));
     }
 
     /// Addresses of mobiles on their access links, numbered through all mobiles and their links.
     fn access_addresses(&self) -> Vec<((NodeIndex, usize), [IpAddr; 2])> {
-        let nodes = self.mobiles.iter().map(|mobile| mobile.node);
+        let nodes = self.net.mobiles.iter().map(|mobile| mobile.node);
         nodes
             .flat_map(|node| {
                 self.links_of(node)
@@ -101,7 +108,7 @@ impl World {
         let addresses = match own.filter(|_| new) {
             Some(own) => {
                 for address in own {
-                    self.nodes[host.0].host.add_address(address);
+                    self.net.nodes[host.0].host.add_address(address);
                 }
                 self.put_behind(host, link, own);
                 own
@@ -111,25 +118,25 @@ impl World {
         if self.scenario.live.nat {
             self.add_translator(host, link);
         }
-        self.wires[link].port = Some(PortId(self.real.ports.len()));
-        let mtu = self.wires[link].link.config().mtu;
+        self.net.wires[link].port = Some(PortId(self.net.real.ports.len()));
+        let mtu = self.net.wires[link].link.config().mtu;
         self.push_port(host, Some(LinkIndex(link)), mtu, addresses);
     }
 
     /// Makes addresses known that are reached over one access link of a host.
     fn put_behind(&mut self, host: NodeIndex, link: usize, addresses: [IpAddr; 2]) {
-        let far = self.wires.far_from(link, host.0);
+        let far = self.net.wires.far_from(link, host.0);
         let behind = addresses.map(|address| BehindLink { address, far });
-        self.behind_links.extend(behind);
+        self.net.behind_links.extend(behind);
     }
 
     /// Puts a translator at the network's end of an access link, with an address and ports of its own.
     fn add_translator(&mut self, host: NodeIndex, link: usize) {
         let outside = numbered(OUTSIDE, link);
         let first_port = FIRST_PORT.wrapping_add(PORTS_APART.wrapping_mul(link as u16));
-        self.wires[link].nat = Some(Box::new(AccessNat {
+        self.net.wires[link].nat = Some(Box::new(AccessNat {
             nat: Nat::new(outside, first_port),
-            end: self.wires.end_across(link, host.0),
+            end: self.net.wires.end_across(link, host.0),
         }));
         self.put_behind(host, link, outside);
     }
@@ -141,13 +148,13 @@ impl World {
         mtu: u32,
         addresses: [IpAddr; 2],
     ) {
-        self.real.ports.push(Port {
+        self.net.real.ports.push(Port {
             node,
             link,
             mtu,
             addresses: addresses.to_vec(),
         });
-        self.real.states.push(PortState {
+        self.net.real.states.push(PortState {
             mtu,
             up: link.is_none() || self.scenario.live.address == AddressPolicy::Kept,
             default: false,

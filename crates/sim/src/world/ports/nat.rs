@@ -17,7 +17,7 @@ impl World {
     /// Packets that translators have refused so far, all together.
     pub fn refused_by_nat(&self) -> Refused {
         let mut sum = Refused::default();
-        for translator in self.wires.iter().filter_map(|wire| wire.nat.as_ref()) {
+        for translator in self.net.wires.iter().filter_map(|wire| wire.nat.as_ref()) {
             let refused = translator.nat.refused();
             sum.unmapped += refused.unmapped;
             sum.hairpin += refused.hairpin;
@@ -35,9 +35,9 @@ impl World {
         end: End,
         id: PacketId,
     ) -> bool {
-        match &mut self.wires[link].nat {
+        match &mut self.net.wires[link].nat {
             Some(translator) if translator.end == end => {
-                let packet = &mut self.packets[id].packet;
+                let packet = &mut self.net.packets[id].packet;
                 translator.nat.translate_in(self.now, packet)
             }
             _ => true,
@@ -51,9 +51,9 @@ impl World {
         end: End,
         id: PacketId,
     ) -> bool {
-        match &mut self.wires[link].nat {
+        match &mut self.net.wires[link].nat {
             Some(translator) if translator.end != end => {
-                let packet = &mut self.packets[id].packet;
+                let packet = &mut self.net.packets[id].packet;
                 translator.nat.translate_out(self.now, packet)
             }
             _ => true,

@@ -21,16 +21,16 @@ impl World {
             LinkEvent::GoingDown | LinkEvent::Rollback => self.tell_of_cell(link, event.event),
             LinkEvent::HandoverImminent => {
                 let Some(to) = event.other else { return };
-                self.radios[radio].aircraft[station.0 as usize].hands_over = true;
+                self.net.radios[radio].aircraft[station.0 as usize].hands_over = true;
                 let new = self.radio_link(radio, station, to);
                 self.tell_of_cell(new, event.event);
             }
             LinkEvent::QueueDrained => {
-                let (node, _) = self.wires.ends(link)[0];
+                let (node, _) = self.net.wires.ends(link)[0];
                 self.record_link_signal(node, link, event.event);
             }
             LinkEvent::Detected | LinkEvent::HandoverComplete => {
-                let [_, (node, _)] = self.wires.ends(link);
+                let [_, (node, _)] = self.net.wires.ends(link);
                 self.record_link_signal(node, link, event.event);
             }
             LinkEvent::ParametersReport => self.report_power(link, event),
@@ -48,13 +48,13 @@ impl World {
         else {
             return;
         };
-        let [_, (node, interface)] = self.wires.ends(link);
+        let [_, (node, interface)] = self.net.wires.ends(link);
         let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
         let signal = packet::Wording::new(event.event.name(), details);
         self.record_link(node, link, signal);
         let measured = Measurement::ReceivedPower(interface, Some(received_dbm));
-        self.nodes[node].host.handle_measurement(measured);
-        if let Some(mobile) = self.wires[link].mobile {
+        self.net.nodes[node].host.handle_measurement(measured);
+        if let Some(mobile) = self.net.wires[link].mobile {
             self.tell_mobile(mobile, interface, event.event);
         }
     }
@@ -62,7 +62,7 @@ impl World {
     /// An aircraft is registered in a cell.
     fn radio_up(&mut self, radio: usize, event: &Event) {
         let link = self.radio_link(radio, event.station, event.cell);
-        let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
+        let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
         aircraft.cell = Some(event.cell);
         let registered = (self.now, aircraft.cell);
         // It is said also of those that were there from the start.
@@ -70,12 +70,12 @@ impl World {
             aircraft.registered.push(registered);
         }
         aircraft.hands_over = false;
-        self.wires.move_to(RadioPlace {
+        self.net.wires.move_to(RadioPlace {
             radio: radio as u32,
             station: event.station,
             cell: event.cell,
         });
-        self.wires[link].works = true;
+        self.net.wires[link].works = true;
         self.report_cell(link);
         self.tell_of_cell(link, LinkEvent::Up);
     }
@@ -85,12 +85,12 @@ impl World {
         let link = self.radio_link(radio, event.station, event.cell);
         self.record_radio_link(link, [(0, 0); 2]);
         let now = self.now;
-        let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
+        let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
         let mobile = aircraft.mobile;
         aircraft.cell = None;
         aircraft.registered.push((now, None));
         if !aircraft.hands_over {
-            self.wires[link].works = false;
+            self.net.wires[link].works = false;
             self.note_turn(mobile, link, false);
         }
         self.tell_of_cell(link, LinkEvent::Down);
@@ -98,16 +98,18 @@ impl World {
 
     /// Tells a mobile what a network says of the link to a cell, and records it where no protocol does.
     fn tell_of_cell(&mut self, link: usize, event: LinkEvent) {
-        let (Some(place), Some(mobile)) = (self.wires.place(link), self.wires[link].mobile) else {
+        let (Some(place), Some(mobile)) = (self.net.wires.place(link), self.net.wires[link].mobile)
+        else {
             return;
         };
-        let [_, (node, network)] = self.wires.ends(link);
-        let aircraft = &mut self.radios[place.radio as usize].aircraft[place.station.0 as usize];
+        let [_, (node, network)] = self.net.wires.ends(link);
+        let aircraft =
+            &mut self.net.radios[place.radio as usize].aircraft[place.station.0 as usize];
         aircraft.spoken_of = place.cell;
-        let host = &self.nodes[node].host;
+        let host = &self.net.nodes[node].host;
         let uses = host.attachment().and_then(Attachment::network) == Some(network);
         let is_told = event != LinkEvent::HandoverImminent || uses;
-        if self.mobiles[mobile].protocol.is_none() || !is_told {
+        if self.net.mobiles[mobile].protocol.is_none() || !is_told {
             self.record_link_signal(node, link, event);
         }
         if event == LinkEvent::Up {
@@ -119,18 +121,18 @@ impl World {
 
     /// A control message, between an aircraft and a base station.
     pub(super) fn record_radio_message(&mut self, radio: usize, message: &Message) {
-        if self.signals.is_none() {
+        if self.probes.signals.is_none() {
             return;
         }
         let link = self.radio_link(radio, message.station, message.cell);
-        let [(base_station, _), (aircraft, _)] = self.wires.ends(link);
+        let [(base_station, _), (aircraft, _)] = self.net.wires.ends(link);
         let (direction, signal) = message.words(&self.scenario.radios[radio].config.cells);
         let (sender, receiver) = match direction {
             Some(Direction::Forward) => (base_station, aircraft),
             Some(Direction::Return) => (aircraft, base_station),
             None => return self.record_link(base_station, link, signal),
         };
-        self.recorder.signal(SignalRecord {
+        self.probes.recorder.signal(SignalRecord {
             signal,
             sender,
             link: Some(link),

@@ -80,17 +80,17 @@ impl World {
     pub(super) fn add_radios(&mut self) {
         let seed = Seed(self.scenario.seed);
         for number in 0..self.scenario.radios.len() {
-            let run = run(&self.scenario, (number, &self.directory), seed);
+            let run = run(&self.scenario, (number, &self.net.directory), seed);
             for (station, aircraft) in run.aircraft.iter().enumerate() {
                 if let Some(cell) = aircraft.cell {
-                    self.wires.move_to(RadioPlace {
+                    self.net.wires.move_to(RadioPlace {
                         radio: number as u32,
                         station: StationId(station as u32),
                         cell,
                     });
                 }
             }
-            self.radios.push(run);
+            self.net.radios.push(run);
             self.touch_radio(number);
             self.arm_radio(number);
         }
@@ -98,21 +98,21 @@ impl World {
 
     /// Whether a mobile is in a cell of the network that a link is of.
     pub(super) fn is_in_network(&self, link: usize) -> bool {
-        self.wires.place(link).is_some_and(|place| {
-            let network = &self.radios[place.radio as usize].network;
+        self.net.wires.place(link).is_some_and(|place| {
+            let network = &self.net.radios[place.radio as usize].network;
             network.serving_cell(place.station).is_some()
         })
     }
 
     /// The link to the cell of which a network has spoken to an aircraft last.
     pub(super) fn spoken_of(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
-        let run = &self.radios[radio as usize].aircraft[station.0 as usize];
+        let run = &self.net.radios[radio as usize].aircraft[station.0 as usize];
         self.radio_link(radio as usize, station, run.spoken_of)
     }
 
     /// The access link between an aircraft and a cell.
     fn radio_link(&self, radio: usize, station: StationId, cell: CellId) -> usize {
-        self.wires.number(RadioPlace {
+        self.net.wires.number(RadioPlace {
             radio: radio as u32,
             station,
             cell,
@@ -121,26 +121,26 @@ impl World {
 
     /// Tells the names of a link's directions in series; of a radio network's they are made when they are needed.
     pub(super) fn subjects(&mut self, link: usize) -> [Subject; 2] {
-        let Some(place) = self.wires.place(link) else {
-            return self.wires[link].subjects;
+        let Some(place) = self.net.wires.place(link) else {
+            return self.net.wires[link].subjects;
         };
-        let known = &mut self.radios[place.radio as usize].subjects;
+        let known = &mut self.net.radios[place.radio as usize].subjects;
         *known.entry(link).or_insert_with(|| {
             let name = self.scenario.link_name(LinkIndex(link));
-            wires::subjects(&mut self.recorder, &name)
+            wires::subjects(&mut self.probes.recorder, &name)
         })
     }
 
     fn touch_radio(&mut self, radio: usize) {
-        let run = &mut self.radios[radio];
+        let run = &mut self.net.radios[radio];
         if !run.touched {
             run.touched = true;
-            self.touched_radios.push(radio);
+            self.net.touched_radios.push(radio);
         }
     }
 
     fn arm_radio(&mut self, radio: usize) {
-        let run = &mut self.radios[radio];
+        let run = &mut self.net.radios[radio];
         let deadline = run.network.next_deadline();
         run.timer
             .arm(&mut self.queue, deadline, Event::Radio(radio as u32));
@@ -148,7 +148,7 @@ impl World {
 
     /// A network's deadline has come.
     pub(super) fn run_radio(&mut self, radio: usize) {
-        if self.radios[radio].timer.fired(self.now) {
+        if self.net.radios[radio].timer.fired(self.now) {
             self.touch_radio(radio);
         }
     }
@@ -162,12 +162,12 @@ impl World {
         id: PacketId,
     ) {
         let radio = place.radio as usize;
-        self.radios[radio].offered[usize::from(place.cell.0)][end.index()] += 1;
+        self.net.radios[radio].offered[usize::from(place.cell.0)][end.index()] += 1;
         self.leave(link, end, id);
-        let travelling = &self.packets[id];
+        let travelling = &self.net.packets[id];
         let is_signalling = travelling.packet.is_signalling();
         let flow = travelling.packet.flow;
-        let flow = flow.and_then(|flow| self.flows.get(flow.0 as usize));
+        let flow = flow.and_then(|flow| self.load.flows.get(flow.0 as usize));
         let service = flow.map_or(RadioService::DEFAULT, |flow| flow.spec.radio_service);
         let offered = Offered {
             station: place.station,
@@ -185,9 +185,9 @@ impl World {
             },
             acknowledged: service.acknowledged,
         };
-        let run = &mut self.radios[radio];
+        let run = &mut self.net.radios[radio];
         run.network.offer(self.now, offered);
-        if self.recorder.records_series() {
+        if self.probes.recorder.records_series() {
             run.to_record.insert(place.station);
         }
         self.touch_radio(radio);
@@ -195,15 +195,15 @@ impl World {
 
     /// Hears all that a network has to tell at this moment.
     pub(super) fn poll_radio(&mut self, radio: usize) {
-        self.radios[radio].touched = false;
-        while let Some(output) = self.radios[radio].network.poll(self.now) {
+        self.net.radios[radio].touched = false;
+        while let Some(output) = self.net.radios[radio].network.poll(self.now) {
             match output {
                 Output::Fate(fate) => self.end_on_radio(radio, fate),
                 Output::Event(event) => self.handle_radio_event(radio, &event),
                 Output::Message(message) => self.record_radio_message(radio, &message),
             }
         }
-        while let Some(station) = self.radios[radio].to_record.pop_first() {
+        while let Some(station) = self.net.radios[radio].to_record.pop_first() {
             self.record_radio_queues(radio, station);
         }
         self.arm_radio(radio);
@@ -213,10 +213,10 @@ impl World {
     fn end_on_radio(&mut self, radio: usize, fate: cells::Fate) {
         let link = match fate.cell {
             Some(cell) => self.radio_link(radio, fate.station, cell),
-            None => self.packets[fate.packet].link as usize,
+            None => self.net.packets[fate.packet].link as usize,
         };
-        if self.recorder.records_series() {
-            self.radios[radio].to_record.insert(fate.station);
+        if self.probes.recorder.records_series() {
+            self.net.radios[radio].to_record.insert(fate.station);
         }
         let from = match fate.direction {
             Direction::Forward => End::A,
@@ -233,7 +233,7 @@ impl World {
 
     /// Records what waits for an aircraft and in it, as the queues of its link to the cell in which it is.
     fn record_radio_queues(&mut self, radio: usize, station: StationId) {
-        let run = &self.radios[radio];
+        let run = &self.net.radios[radio];
         let Some(cell) = run.aircraft[station.0 as usize].cell else {
             return;
         };
@@ -244,12 +244,15 @@ impl World {
     }
 
     fn record_radio_link(&mut self, link: usize, queues: [(u32, u32); 2]) {
-        if !self.recorder.records_series() {
+        if !self.probes.recorder.records_series() {
             return;
         }
         for (subject, (packets, bytes)) in self.subjects(link).into_iter().zip(queues) {
-            let mut put =
-                |quantity, value| self.recorder.series(self.now, subject, quantity, value);
+            let mut put = |quantity, value| {
+                self.probes
+                    .recorder
+                    .series(self.now, subject, quantity, value)
+            };
             put(Quantity::QueuePackets, f64::from(packets));
             put(Quantity::QueueBytes, f64::from(bytes));
         }

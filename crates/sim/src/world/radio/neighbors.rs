@@ -140,13 +140,13 @@ impl World {
         CellPlace { radio, cell }: CellPlace,
         to: IpAddr,
     ) -> Option<usize> {
-        let run = &self.radios[radio as usize];
+        let run = &self.net.radios[radio as usize];
         let station_of = |mobile: usize| {
             let place = run.aircraft.binary_search_by_key(&mobile, |one| one.mobile);
             place.ok().map(|place| StationId(place as u32))
         };
         let station = run.neighbors.find(cell, to, station_of)?;
-        Some(self.wires.number(RadioPlace {
+        Some(self.net.wires.number(RadioPlace {
             radio,
             station,
             cell,
@@ -155,9 +155,12 @@ impl World {
 
     /// The links from a cell to all aircraft that are registered there.
     pub(in super::super) fn links_in(&self, CellPlace { radio, cell }: CellPlace) -> Vec<usize> {
-        let registered = self.radios[radio as usize].network.registered(cell).iter();
+        let registered = self.net.radios[radio as usize]
+            .network
+            .registered(cell)
+            .iter();
         let links = registered.map(|&station| {
-            self.wires.number(RadioPlace {
+            self.net.wires.number(RadioPlace {
                 radio,
                 station,
                 cell,
@@ -168,22 +171,22 @@ impl World {
 
     /// The addresses of a radio network.
     pub(crate) fn neighbors(&self, radio: u32) -> &Neighbors {
-        &self.radios[radio as usize].neighbors
+        &self.net.radios[radio as usize].neighbors
     }
 
     /// The same, to change them.
     pub(crate) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
-        &mut self.radios[radio as usize].neighbors
+        &mut self.net.radios[radio as usize].neighbors
     }
 
     /// Makes known which addresses aircraft have, and the nodes behind them.
     pub(in super::super) fn introduce_aircraft(&mut self) {
-        for (radio, run) in self.scenario.radios.iter().zip(&mut self.radios) {
+        for (radio, run) in self.scenario.radios.iter().zip(&mut self.net.radios) {
             let aircraft = radio.aircraft.iter().zip(&run.aircraft).enumerate();
             let addresses = aircraft.flat_map(|(station, (aircraft, state))| {
-                let behind = self.directory.behind(state.mobile).iter();
+                let behind = self.net.directory.behind(state.mobile).iter();
                 let nodes = core::iter::once(&aircraft.node).chain(behind);
-                let hosts = nodes.map(|node| &self.nodes[node.0].host);
+                let hosts = nodes.map(|node| &self.net.nodes[node.0].host);
                 let addresses = hosts.flat_map(|host| host.addresses());
                 addresses.map(move |address| (address, StationId(station as u32)))
             });
@@ -197,6 +200,8 @@ impl World {
         AircraftPlace { radio, station }: AircraftPlace,
         address: IpAddr,
     ) {
-        self.radios[radio as usize].neighbors.add(address, station);
+        self.net.radios[radio as usize]
+            .neighbors
+            .add(address, station);
     }
 }

@@ -61,7 +61,7 @@ pub struct PlaceSummary {
 impl World {
     /// Where aircraft were, and in which cell, up to now.
     pub(in super::super) fn radio_summaries(&self) -> Vec<RadioSummary> {
-        let radios = self.scenario.radios.iter().zip(&self.radios);
+        let radios = self.scenario.radios.iter().zip(&self.net.radios);
         radios
             .map(|(radio, run)| {
                 let cells = &radio.config.cells;

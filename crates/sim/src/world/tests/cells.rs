@@ -244,11 +244,11 @@ fn a_cell_has_one_prefix_and_an_aircraft_one_interface() {
             assert_eq!(identifier == care_of(0, 0).1, number == 0);
         }
         assert_ne!(care_of(number, 0).0, care_of(number, 1).0);
-        let node = &world.nodes[scenario.mobiles[number].node.0];
+        let node = &world.net.nodes[scenario.mobiles[number].node.0];
         assert_eq!(node.interfaces.len(), 1);
     }
     let station = scenario.radios[0].stations[0].node.0;
-    assert_eq!(world.nodes[station].interfaces.len(), 2);
+    assert_eq!(world.net.nodes[station].interfaces.len(), 2);
 }
 
 /// With others in the cell, whoever comes is told alone: advertisements do not grow with the square of the fleet.
