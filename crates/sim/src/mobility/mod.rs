@@ -315,7 +315,7 @@ impl World {
     /// Returns a mobile's care-of address in a cell, if it has one there.
     pub(crate) fn care_of_in_cell(&self, number: usize, place: RadioPlace) -> Option<IpAddr> {
         match self.scenario.mobiles[number].mobility.as_deref()? {
-            Mobility::Ipv6(_) => Some(self.ipv6_address_in(number, place)),
+            Mobility::Ipv6(_) => Some(self.net.ipv6_address_in(number, place)),
             Mobility::Ipv4(own) => self.ipv4_address_in(number, own, place),
         }
     }

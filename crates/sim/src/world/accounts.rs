@@ -1,9 +1,9 @@
 //! Where the packets of flows are, from when each is sent to its end: on a link, in the hand of a host, or in an agent's
 //! buffer. All of them begin in [`World::count_sent`] or [`World::count_unsent`], and end in [`World::end_way`].
 
-use super::World;
 use super::delays::brings_data;
 use super::packet_counts::{LossCause, Way};
+use super::{Load, Probes, World};
 use baton_proto::host::Unsent;
 use baton_proto::packet::{Body, FlowId, Identity, IpHeader, Packet};
 use baton_proto::time::Duration;
@@ -115,30 +115,8 @@ impl World {
             self.probes.accounts.send_on(packet);
             return way_of(identity);
         }
-        self.count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
-    }
-
-    fn count_sent(&mut self, (node, flow): (usize, FlowId), ip: &IpHeader, has_data: bool) -> Way {
-        let flow = &mut self.load.flows[flow.0 as usize];
-        let way = flow.way(node, ip);
-        flow.packets[way as usize].sent += 1;
-        if way == Way::ToSink && has_data {
-            flow.data_to_sink += 1;
-        }
-        way
-    }
-
-    /// A host is given a packet, to take it in or to give it up. What becomes of it shows when the host has been polled.
-    #[inline]
-    pub(super) fn put_in_hand(&mut self, node: usize, packet: &Packet, is_for_it: bool) {
-        self.probes.accounts.in_hand = packet.flow.map(|flow| InHand {
-            node,
-            flow,
-            identity: packet.identity_within(),
-            has_data: brings_data(packet),
-            is_damaged: !packet.bit_errors.is_empty(),
-            is_error: is_for_it && matches!(packet.body, Body::Icmp(IcmpMessage::Error { .. })),
-        });
+        self.load
+            .count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
     }
 
     /// A host has been polled until it had nothing more to say. What it had in hand, and neither sent on nor holds, has come to
@@ -222,7 +200,9 @@ impl World {
     }
 
     fn count_unsent(&mut self, node: usize, unsent: &Unsent) {
-        let way = self.count_sent((node, unsent.flow), &unsent.ip, unsent.has_data);
+        let way = self
+            .load
+            .count_sent((node, unsent.flow), &unsent.ip, unsent.has_data);
         let flow = &mut self.load.flows[unsent.flow.0 as usize];
         flow.packets[way as usize].end(Some(LossCause::Host));
         self.end_silence(unsent.flow.0 as usize);
@@ -304,5 +284,32 @@ impl World {
                 count(flow, way_of(identity), has_data);
             }
         }
+    }
+}
+
+impl Load {
+    fn count_sent(&mut self, (node, flow): (usize, FlowId), ip: &IpHeader, has_data: bool) -> Way {
+        let flow = &mut self.flows[flow.0 as usize];
+        let way = flow.way(node, ip);
+        flow.packets[way as usize].sent += 1;
+        if way == Way::ToSink && has_data {
+            flow.data_to_sink += 1;
+        }
+        way
+    }
+}
+
+impl Probes {
+    /// A host is given a packet, to take it in or to give it up. What becomes of it shows when the host has been polled.
+    #[inline]
+    pub(super) fn put_in_hand(&mut self, node: usize, packet: &Packet, is_for_it: bool) {
+        self.accounts.in_hand = packet.flow.map(|flow| InHand {
+            node,
+            flow,
+            identity: packet.identity_within(),
+            has_data: brings_data(packet),
+            is_damaged: !packet.bit_errors.is_empty(),
+            is_error: is_for_it && matches!(packet.body, Body::Icmp(IcmpMessage::Error { .. })),
+        });
     }
 }

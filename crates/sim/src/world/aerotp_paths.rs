@@ -1,7 +1,7 @@
 //! Several paths of one AeroTP connection: an address of its host for each link, and routes to that.
 
-use super::World;
 use super::ports::BehindLink;
+use super::{Net, World};
 use crate::addresses::{PATHS, numbered};
 use baton_proto::host::AerotpId;
 use core::net::IpAddr;
@@ -27,7 +27,7 @@ impl World {
             let mut addresses = self.load.flows[flow].addresses;
             for link in paths.links {
                 let versions = addresses[role.other() as usize].is_ipv4();
-                addresses[role as usize] = self.link_address(paths.host.0, link.0, versions);
+                addresses[role as usize] = self.net.link_address(paths.host.0, link.0, versions);
                 let path = FlowPath {
                     link: link.0,
                     addresses,
@@ -38,21 +38,6 @@ impl World {
                 self.load.flows[flow].addresses = first.addresses;
             }
         }
-    }
-
-    /// The address of a node at one of its links, which is reached over that alone and sends over that alone.
-    fn link_address(&mut self, node: usize, link: usize, is_ipv4: bool) -> IpAddr {
-        let end = self.net.wires.end_across(link, node).other();
-        let versions = numbered(PATHS, 2 * link + end.index());
-        let address = versions[usize::from(!is_ipv4)];
-        let interface = self.interface(node, link);
-        let host = &mut self.net.nodes[node].host;
-        if host.addresses().all(|known| known != address) {
-            host.add_interface_address(address, interface);
-            let far = self.net.wires.far_from(link, node);
-            self.net.behind_links.push(BehindLink { address, far });
-        }
-        address
     }
 
     /// Opens the further paths of a connection that has just been opened over the first.
@@ -66,5 +51,22 @@ impl World {
                 host.aerotp_add_path(self.now, socket, (local, remote), rate);
             }
         }
+    }
+}
+
+impl Net {
+    /// The address of a node at one of its links, which is reached over that alone and sends over that alone.
+    fn link_address(&mut self, node: usize, link: usize, is_ipv4: bool) -> IpAddr {
+        let end = self.wires.end_across(link, node).other();
+        let versions = numbered(PATHS, 2 * link + end.index());
+        let address = versions[usize::from(!is_ipv4)];
+        let interface = self.interface(node, link);
+        let host = &mut self.nodes[node].host;
+        if host.addresses().all(|known| known != address) {
+            host.add_interface_address(address, interface);
+            let far = self.wires.far_from(link, node);
+            self.behind_links.push(BehindLink { address, far });
+        }
+        address
     }
 }

@@ -114,8 +114,8 @@ impl World {
         world.add_aerotp_gateways();
         world.add_aerotp_paths();
         world.add_notifiers();
-        world.subscribe_to_media();
-        world.install_routes();
+        world.net.subscribe_to_media();
+        world.net.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
         }
@@ -151,7 +151,7 @@ impl World {
             let (node, is_router) = (mobile.node, mobile.is_router());
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &mobile.attachment);
-            for link in self.links_of(node) {
+            for link in self.net.links_of(node) {
                 let of_radio = self.net.wires.place(link).is_some();
                 if !is_router || of_radio || access.binary_search(&link).is_ok() {
                     let wire = &mut self.net.wires[link];
@@ -160,65 +160,12 @@ impl World {
                 }
             }
             let behind = match is_router {
-                true => self.nodes_behind(node.0, &mobile_nodes),
+                true => self.net.nodes_behind(node.0, &mobile_nodes),
                 false => Vec::new(),
             };
-            let flows = self.take_flows(number, node, &behind, &flows_at);
+            let flows = self.load.take_flows(number, node, &behind, &flows_at);
             self.add_mobile(number, flows, real.contains(&node));
         }
-    }
-}
-
-impl World {
-    /// The nodes of the network behind a mobile router, ascending: those that are reached without a mobile's access links.
-    fn nodes_behind(&self, router: usize, mobile_nodes: &BTreeSet<NodeIndex>) -> Vec<usize> {
-        let mut reached = BTreeSet::from([router]);
-        let mut next = vec![router];
-        while let Some(node) = next.pop() {
-            for &leads_to in self.net.nodes[node].interfaces.iter() {
-                let LeadsTo::Link(link, _) = leads_to else {
-                    continue;
-                };
-                let link = link as usize;
-                let (far, _) = self.net.wires.far_from(link, node);
-                let is_mobile = mobile_nodes.contains(&NodeIndex(far));
-                if self.net.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
-                    next.push(far);
-                }
-            }
-        }
-        reached.remove(&router);
-        reached.into_iter().collect()
-    }
-
-    /// The flows that go through the handovers of a mobile: its own, and those of the nodes behind it. `flows_at` has those
-    /// of each node.
-    fn take_flows(
-        &mut self,
-        number: usize,
-        node: NodeIndex,
-        behind: &[usize],
-        flows_at: &BTreeMap<NodeIndex, Vec<usize>>,
-    ) -> Vec<usize> {
-        let own = flows_at.get(&node).into_iter().flatten();
-        for &flow in own.clone() {
-            let slot = usize::from(self.load.flows[flow].mobiles[0].is_some());
-            self.load.flows[flow].mobiles[slot] = Some(number);
-        }
-        let within = |end: NodeIndex| end == node || behind.binary_search(&end.0).is_ok();
-        let of_others = behind
-            .iter()
-            .flat_map(|&inner| flows_at.get(&NodeIndex(inner)));
-        let of_others = of_others.flatten().filter(|&&flow| {
-            // What stays within the network does not notice.
-            let spec = &self.load.flows[flow].spec;
-            within(spec.from) != within(spec.to)
-        });
-        let taken: BTreeSet<usize> = own.chain(of_others).copied().collect();
-        for &flow in &taken {
-            self.load.flows[flow].movers.push(number);
-        }
-        taken.into_iter().collect()
     }
 }
 
@@ -280,4 +227,59 @@ fn flows(
         flows.push(run);
     }
     flows
+}
+
+impl Net {
+    /// The nodes of the network behind a mobile router, ascending: those that are reached without a mobile's access links.
+    fn nodes_behind(&self, router: usize, mobile_nodes: &BTreeSet<NodeIndex>) -> Vec<usize> {
+        let mut reached = BTreeSet::from([router]);
+        let mut next = vec![router];
+        while let Some(node) = next.pop() {
+            for &leads_to in self.nodes[node].interfaces.iter() {
+                let LeadsTo::Link(link, _) = leads_to else {
+                    continue;
+                };
+                let link = link as usize;
+                let (far, _) = self.wires.far_from(link, node);
+                let is_mobile = mobile_nodes.contains(&NodeIndex(far));
+                if self.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
+                    next.push(far);
+                }
+            }
+        }
+        reached.remove(&router);
+        reached.into_iter().collect()
+    }
+}
+
+impl Load {
+    /// The flows that go through the handovers of a mobile: its own, and those of the nodes behind it. `flows_at` has those
+    /// of each node.
+    fn take_flows(
+        &mut self,
+        number: usize,
+        node: NodeIndex,
+        behind: &[usize],
+        flows_at: &BTreeMap<NodeIndex, Vec<usize>>,
+    ) -> Vec<usize> {
+        let own = flows_at.get(&node).into_iter().flatten();
+        for &flow in own.clone() {
+            let slot = usize::from(self.flows[flow].mobiles[0].is_some());
+            self.flows[flow].mobiles[slot] = Some(number);
+        }
+        let within = |end: NodeIndex| end == node || behind.binary_search(&end.0).is_ok();
+        let of_others = behind
+            .iter()
+            .flat_map(|&inner| flows_at.get(&NodeIndex(inner)));
+        let of_others = of_others.flatten().filter(|&&flow| {
+            // What stays within the network does not notice.
+            let spec = &self.flows[flow].spec;
+            within(spec.from) != within(spec.to)
+        });
+        let taken: BTreeSet<usize> = own.chain(of_others).copied().collect();
+        for &flow in &taken {
+            self.flows[flow].movers.push(number);
+        }
+        taken.into_iter().collect()
+    }
 }

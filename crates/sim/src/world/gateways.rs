@@ -1,8 +1,8 @@
 //! Agents on the path at gateways: the nodes at the network's end of a mobile's access links.
 
-use super::World;
 use super::build::node_secret;
 use super::flow::FlowRun;
+use super::{Net, World};
 use crate::scenario::model::Transport;
 use baton_proto::gateways::path::{PathAgents, Served, Service, Split};
 use baton_proto::interface::InterfaceId;
@@ -23,7 +23,7 @@ impl World {
                 continue;
             }
             let sends = self.net.mobiles[number].node == run.spec.from;
-            for (node, interface) in self.gateways(number) {
+            for (node, interface) in self.net.gateways(number) {
                 let Some((served, service)) = service(&self.load.flows[flow], sends, part) else {
                     continue;
                 };
@@ -40,34 +40,9 @@ impl World {
             let remedies = self.load.flows[flow].spec.remedies.iter();
             let mut kinds = remedies.filter_map(Scheme::published);
             if kinds.any(Kind::transfers_context) {
-                self.introduce_gateways(number);
+                self.net.introduce_gateways(number);
             }
         }
-    }
-
-    /// Tells the gateways of a mobile of each other.
-    fn introduce_gateways(&mut self, number: usize) {
-        let gateways: BTreeSet<usize> =
-            self.gateways(number).into_iter().map(|end| end.0).collect();
-        for &node in &gateways {
-            let own = self.net.nodes[node].host.address();
-            for &peer in gateways.iter().filter(|&&peer| peer != node) {
-                let peer = self.net.nodes[peer].host.address();
-                if let Some(agents) = self.net.nodes[node].host.layer_mut::<PathAgents>() {
-                    agents.add_peer(own, peer);
-                }
-            }
-        }
-    }
-
-    /// The network's ends of a mobile's access links, all cells of a radio network among them: node and interface.
-    fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
-        let node = self.net.mobiles[number].node;
-        let own = self.links_of(node).into_iter();
-        let own = own.filter(|&link| self.net.wires[link].mobile == Some(number));
-        let own = own.flat_map(|link| self.net.wires.to_all_cells(link));
-        own.map(|link| self.net.wires.far_from(link, node.0))
-            .collect()
     }
 }
 
@@ -103,4 +78,30 @@ fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> Option<(Served, Ser
         }
     };
     Some((served, service))
+}
+
+impl Net {
+    /// Tells the gateways of a mobile of each other.
+    fn introduce_gateways(&mut self, number: usize) {
+        let gateways: BTreeSet<usize> =
+            self.gateways(number).into_iter().map(|end| end.0).collect();
+        for &node in &gateways {
+            let own = self.nodes[node].host.address();
+            for &peer in gateways.iter().filter(|&&peer| peer != node) {
+                let peer = self.nodes[peer].host.address();
+                if let Some(agents) = self.nodes[node].host.layer_mut::<PathAgents>() {
+                    agents.add_peer(own, peer);
+                }
+            }
+        }
+    }
+
+    /// The network's ends of a mobile's access links, all cells of a radio network among them: node and interface.
+    fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
+        let node = self.mobiles[number].node;
+        let own = self.links_of(node).into_iter();
+        let own = own.filter(|&link| self.wires[link].mobile == Some(number));
+        let own = own.flat_map(|link| self.wires.to_all_cells(link));
+        own.map(|link| self.wires.far_from(link, node.0)).collect()
+    }
 }

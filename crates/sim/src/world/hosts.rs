@@ -52,12 +52,12 @@ impl World {
         if let LeadsTo::Cell(cell) = self.net.nodes[node].interfaces[interface.0]
             && is_for_all(to)
         {
-            for link in self.links_in(cell) {
+            for link in self.net.links_in(cell) {
                 self.send_by(node, Some((link, End::A)), packet.clone());
             }
             return;
         }
-        let exit = self.exit(node, interface, to);
+        let exit = self.net.exit(node, interface, to);
         self.send_by(node, exit, packet);
     }
 
@@ -90,7 +90,7 @@ impl World {
         }
         if let HostEvent::AddressAcquired { interface, address } = event {
             if let LeadsTo::Radio(aircraft) = self.net.nodes[node].interfaces[interface.0] {
-                self.learn_address(aircraft, address);
+                self.net.learn_address(aircraft, address);
             }
             return;
         }

@@ -1,6 +1,6 @@
 //! What media say to the nodes at their ends, and how it gets there.
 
-use super::World;
+use super::{Net, World};
 use crate::link::End;
 use crate::link::config::{LinkConfig, QueueLimit};
 use crate::packets::PacketId;
@@ -18,11 +18,6 @@ impl World {
         let host = &mut self.net.nodes[node].host;
         host.handle_link(self.now, interface, event);
         self.pump(node);
-    }
-
-    /// Lets an access link tell the network's end something of the mobile, once the mobile's node has done all that it does now.
-    pub(super) fn tell_network_later(&mut self, link: usize, event: LinkEvent) {
-        self.net.to_tell.push((link, event));
     }
 
     /// Lets access links say what they have to say to the network's ends.
@@ -89,7 +84,7 @@ impl World {
     /// A link has just been offered a packet, and says at which rate its queue is served if that is more than half full.
     #[cold]
     pub(super) fn tell_queued(&mut self, link: usize, end: End, id: PacketId) {
-        self.touch(link);
+        self.net.touch(link);
         let link_state = &mut self.net.wires[link].link;
         link_state.catch_up(self.now);
         let config = link_state.config();
@@ -105,15 +100,6 @@ impl World {
             if self.net.wires[link].interests[from.index()].failed_attempts {
                 self.tell_status(link, from, packet, TransmitStatus::AttemptFailed);
             }
-        }
-    }
-
-    /// Notes at each end of each link which statuses the node there asks for.
-    pub(super) fn subscribe_to_media(&mut self) {
-        for wire in self.net.wires.plain_mut() {
-            let nodes = &self.net.nodes;
-            let ask = |(node, _): (usize, _)| nodes[node].host.status_interests();
-            wire.interests = wire.present_ends().map(ask);
         }
     }
 
@@ -162,7 +148,7 @@ impl World {
             return;
         }
         for end in End::ALL {
-            if self.mobile_at(ends[end.index()].0).is_none() {
+            if self.net.mobile_at(ends[end.index()].0).is_none() {
                 self.tell_end(link, end, event);
             }
         }
@@ -207,4 +193,20 @@ pub(super) fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
     let bits = u128::from(length) * 8 * 1_000_000_000;
     let rate = bits / u128::from(time.as_nanos().max(1));
     DataRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX))
+}
+
+impl Net {
+    /// Lets an access link tell the network's end something of the mobile, once the mobile's node has done all that it does now.
+    pub(super) fn tell_network_later(&mut self, link: usize, event: LinkEvent) {
+        self.to_tell.push((link, event));
+    }
+
+    /// Notes at each end of each link which statuses the node there asks for.
+    pub(super) fn subscribe_to_media(&mut self) {
+        for wire in self.wires.plain_mut() {
+            let nodes = &self.nodes;
+            let ask = |(node, _): (usize, _)| nodes[node].host.status_interests();
+            wire.interests = wire.present_ends().map(ask);
+        }
+    }
 }

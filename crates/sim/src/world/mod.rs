@@ -32,6 +32,45 @@ mod routing;
 mod signals;
 mod status;
 pub mod summary;
+
+impl Net {
+    /// The mobile at a node.
+    pub(crate) fn mobile_at(&self, node: usize) -> Option<usize> {
+        self.directory.mobile_at(node)
+    }
+
+    /// The links of a node, in the order of the scenario; of an aircraft on a radio network its link to the cell where it is. Cells
+    /// are none of their base station's.
+    fn links_of(&self, node: NodeIndex) -> Vec<usize> {
+        let interfaces = self.nodes[node.0].interfaces.iter();
+        let links = interfaces.filter_map(|&leads_to| match leads_to {
+            LeadsTo::Link(link, _) => Some(link as usize),
+            LeadsTo::Radio(aircraft) => Some(self.wires.present(aircraft)),
+            LeadsTo::Cell(_) => None,
+        });
+        links.collect()
+    }
+
+    /// The link, and the end of it, by which a packet for a neighbour leaves an interface; none if nobody there has the address.
+    #[inline]
+    fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
+        match self.nodes[node].interfaces[interface.0] {
+            LeadsTo::Link(link, end) => Some((link as usize, end)),
+            LeadsTo::Radio(aircraft) => Some((self.wires.present(aircraft), End::B)),
+            LeadsTo::Cell(cell) => Some((self.link_to_neighbor(cell, to)?, End::A)),
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, link: usize) {
+        let wire = &mut self.wires[link];
+        if !wire.touched {
+            wire.touched = true;
+            self.touched.push(link);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -201,33 +240,6 @@ impl World {
         self.events
     }
 
-    /// The mobile at a node.
-    pub(crate) fn mobile_at(&self, node: usize) -> Option<usize> {
-        self.net.directory.mobile_at(node)
-    }
-
-    /// The links of a node, in the order of the scenario; of an aircraft on a radio network its link to the cell where it is. Cells
-    /// are none of their base station's.
-    fn links_of(&self, node: NodeIndex) -> Vec<usize> {
-        let interfaces = self.net.nodes[node.0].interfaces.iter();
-        let links = interfaces.filter_map(|&leads_to| match leads_to {
-            LeadsTo::Link(link, _) => Some(link as usize),
-            LeadsTo::Radio(aircraft) => Some(self.net.wires.present(aircraft)),
-            LeadsTo::Cell(_) => None,
-        });
-        links.collect()
-    }
-
-    /// The link, and the end of it, by which a packet for a neighbour leaves an interface; none if nobody there has the address.
-    #[inline]
-    fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
-        match self.net.nodes[node].interfaces[interface.0] {
-            LeadsTo::Link(link, end) => Some((link as usize, end)),
-            LeadsTo::Radio(aircraft) => Some((self.net.wires.present(aircraft), End::B)),
-            LeadsTo::Cell(cell) => Some((self.link_to_neighbor(cell, to)?, End::A)),
-        }
-    }
-
     /// When something happens next.
     pub fn next_time(&mut self) -> Option<Instant> {
         self.queue.next_time()
@@ -280,7 +292,7 @@ impl World {
             Event::Link(link) => {
                 let wire = &mut self.net.wires[link as usize];
                 if wire.timer.fired(self.now) {
-                    self.touch(link as usize);
+                    self.net.touch(link as usize);
                 }
             }
             Event::Host(node) => {
@@ -297,15 +309,6 @@ impl World {
             Event::Notice(number) => self.hear_notice(number as usize),
         }
         self.settle();
-    }
-
-    #[inline]
-    fn touch(&mut self, link: usize) {
-        let wire = &mut self.net.wires[link];
-        if !wire.touched {
-            wire.touched = true;
-            self.net.touched.push(link);
-        }
     }
 
     /// Polls the links and radio networks that were touched until nothing more happens at this moment.
@@ -358,7 +361,7 @@ impl World {
                 packet: &travelling.packet,
             });
         }
-        self.end_signals();
+        self.probes.end_signals();
         (0..self.net.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
         for flow in self
             .load

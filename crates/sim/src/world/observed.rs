@@ -13,8 +13,8 @@ pub use flow::ObservedFlow;
 pub use summary::ObservedSummary;
 pub use table::Unassigned;
 
-use super::World;
 use super::flow::Delivered;
+use super::{Probes, World};
 use crate::link::DropReason;
 use crate::observe::{Arrived, FiveTuple, NoConversation, PacketView, Program, Sending, Side};
 use baton_proto::packet::{Body, FlowId, Packet};
@@ -44,6 +44,20 @@ pub struct ProgramProgress {
 }
 
 impl World {
+    /// The program at a node went well to its end: where its kernel has reset a connection, it closed that with
+    /// something unread, and nothing has failed.
+    pub fn note_success_at(&mut self, node: usize) {
+        for observed in self
+            .load
+            .flows
+            .iter_mut()
+            .filter_map(|flow| flow.observed.as_deref_mut())
+        {
+            let nodes = observed.nodes;
+            observed.closes_by_reset = nodes.map(|end| end == Some(node));
+        }
+    }
+
     /// A real host has sent a packet, which no link has yet: sets its flow, and whether it was sent before. The
     /// packet is the next to get a number.
     pub(super) fn observe_sent(&mut self, node: usize, packet: &mut Packet) {
@@ -174,20 +188,6 @@ impl World {
         }
     }
 
-    /// The program at a node went well to its end: where its kernel has reset a connection, it closed that with
-    /// something unread, and nothing has failed.
-    pub fn note_success_at(&mut self, node: usize) {
-        for observed in self
-            .load
-            .flows
-            .iter_mut()
-            .filter_map(|flow| flow.observed.as_deref_mut())
-        {
-            let nodes = observed.nodes;
-            observed.closes_by_reset = nodes.map(|end| end == Some(node));
-        }
-    }
-
     /// TCP segments with numbers that no connection would give them: a program forges packets.
     pub fn impossible_segments(&self) -> u64 {
         let observed = self
@@ -209,10 +209,6 @@ impl World {
     pub fn unassigned(&self) -> Unassigned {
         self.probes.observed.table.unassigned
     }
-
-    pub(super) fn count_cause(&mut self, reason: DropReason) {
-        *self.probes.observed.drops.entry(reason.name()).or_default() += 1;
-    }
 }
 
 /// The bytes of a packet; `scratch` holds them if they have yet to be made.
@@ -223,4 +219,10 @@ fn bytes_of<'a>(packet: &'a Packet, scratch: &'a mut Vec<u8>) -> &'a [u8] {
     scratch.clear();
     packet.encode(scratch);
     scratch
+}
+
+impl Probes {
+    pub(super) fn count_cause(&mut self, reason: DropReason) {
+        *self.observed.drops.entry(reason.name()).or_default() += 1;
+    }
 }

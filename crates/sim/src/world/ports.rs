@@ -207,7 +207,7 @@ impl World {
             let routes = self.net.nodes[node.0].host.routes();
             let towards = routes.lookup(packet.ip.destination);
             let towards = towards.unwrap_or(InterfaceId(0));
-            let exit = self.exit(node.0, towards, packet.ip.destination);
+            let exit = self.net.exit(node.0, towards, packet.ip.destination);
             exit.map(|(link, _)| link)
         });
         let Some(link) = link else { return };

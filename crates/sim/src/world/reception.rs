@@ -50,7 +50,7 @@ impl World {
             LinkEvent::Down => self.turn(link, false),
             _ => {
                 if let Some(number) = self.net.wires[link].mobile {
-                    let interface = self.interface(self.net.mobiles[number].node.0, link);
+                    let interface = self.net.interface(self.net.mobiles[number].node.0, link);
                     self.tell_mobile(number, interface, event.news);
                     self.tell_network(link, event.news);
                 }

@@ -1,10 +1,10 @@
 //! Remedies of flows at their connections, and the parameters of links by which these and gateways go.
 
-use super::World;
 use super::aerotp_paths::FlowPath;
 use super::flow::Role;
 use super::handover::MobileRun;
 use super::media::{packet_rate, parameters};
+use super::{Net, World};
 use crate::link::End;
 use baton_proto::crosslayer::PathParameters;
 use baton_proto::host::SocketId;
@@ -25,7 +25,7 @@ impl World {
             return;
         }
         let sends = role == Role::Source;
-        let side = match self.mobile_at(node) {
+        let side = match self.net.mobile_at(node) {
             Some(_) => Side::Mobile,
             None => Side::Correspondent,
         };
@@ -50,7 +50,7 @@ impl World {
             let own = host.interface_of(source);
             let link = match own.or_else(|| host.routes().lookup(to)) {
                 Some(interface) if interface.is_virtual() => self.agents_link(node, flow),
-                Some(interface) => self.exit(node, interface, to).map(|(link, _)| link),
+                Some(interface) => self.net.exit(node, interface, to).map(|(link, _)| link),
                 None => None,
             };
             let Some(link) = link.filter(|_| node != end) else {
@@ -85,11 +85,13 @@ impl World {
         };
         mobiles.find(own)?.attached
     }
+}
 
+impl Net {
     /// What a mobile's link is like, as its own layers know it.
     pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
-        let config = self.net.wires.config(link);
-        let at_mobile = match self.net.wires.ends(link)[0].0 == self.net.mobiles[number].node.0 {
+        let config = self.wires.config(link);
+        let at_mobile = match self.wires.ends(link)[0].0 == self.mobiles[number].node.0 {
             true => End::A,
             false => End::B,
         };

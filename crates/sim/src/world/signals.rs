@@ -1,7 +1,7 @@
 //! The signalling ladder: who sent what to whom, and when. A message is known when a host sends it, and its row is
 //! written when it has ended.
 
-use super::World;
+use super::{Probes, World};
 use crate::link::DropReason;
 use crate::packets::PacketId;
 use crate::record::{SignalRecord, SignalWay};
@@ -60,13 +60,6 @@ impl World {
         }
     }
 
-    /// The run has ended: what has not is under way.
-    pub(super) fn end_signals(&mut self) {
-        for (_, record) in self.probes.signals.take().into_iter().flat_map(|all| *all) {
-            self.probes.recorder.signal(record);
-        }
-    }
-
     /// A link tells its end at a node.
     pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkEvent) {
         self.record_link(node, link, Wording::new(signal.name(), String::new()));
@@ -93,6 +86,15 @@ impl World {
                 sent: self.now,
                 way: SignalWay::Agent,
             });
+        }
+    }
+}
+
+impl Probes {
+    /// The run has ended: what has not is under way.
+    pub(super) fn end_signals(&mut self) {
+        for (_, record) in self.signals.take().into_iter().flat_map(|all| *all) {
+            self.recorder.signal(record);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is going on in a world, in a line for whoever waits for it.
 
-use super::World;
 use super::flow::FlowRun;
+use super::{Load, World};
 use crate::scenario::model::LinkIndex;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -36,7 +36,7 @@ impl World {
             parts.push(part);
         }
         parts.truncate(FLOWS_SHOWN);
-        for flow in self.flows_shown() {
+        for flow in self.load.flows_shown() {
             let flow = &self.load.flows[flow];
             let delivered = size(flow.progress.delivered_bytes);
             parts.push(format!("{} {delivered}", flow.spec.name));
@@ -45,17 +45,6 @@ impl World {
             parts.push(format!("and {} more flows", more + 1));
         }
         parts.join(", ")
-    }
-
-    /// The first flows; if real hosts make more and more of them, those to which something came last.
-    fn flows_shown(&self) -> Vec<usize> {
-        let mut shown: Vec<usize> = (0..self.load.flows.len()).collect();
-        if self.load.flows.iter().any(|flow| flow.observed.is_some()) {
-            shown.sort_by_key(|&flow| Reverse(self.load.flows[flow].progress.last_delivery));
-        }
-        shown.truncate(FLOWS_SHOWN);
-        shown.sort_unstable();
-        shown
     }
 }
 
@@ -66,6 +55,19 @@ fn size(bytes: u64) -> String {
         10_000..10_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
         10_000_000..10_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+impl Load {
+    /// The first flows; if real hosts make more and more of them, those to which something came last.
+    fn flows_shown(&self) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..self.flows.len()).collect();
+        if self.flows.iter().any(|flow| flow.observed.is_some()) {
+            shown.sort_by_key(|&flow| Reverse(self.flows[flow].progress.last_delivery));
+        }
+        shown.truncate(FLOWS_SHOWN);
+        shown.sort_unstable();
+        shown
     }
 }
 

@@ -1,6 +1,5 @@
 //! What came of a run, in the words of `baton run --json`.
 
-use super::World;
 use super::classes::ClassSummary;
 use super::delays::{DelaySummary, Delays, WayDelays};
 use super::flow::FlowRun;
@@ -9,6 +8,7 @@ use super::observed::ObservedSummary;
 use super::overload::Overload;
 use super::packet_counts::{BothWays, LossCounts, PacketSummary};
 use super::radio::RadioSummary;
+use super::{Net, World};
 use crate::run::FORMAT;
 use crate::scenario::mode_name;
 use crate::scenario::model::{LinkIndex, Transport};
@@ -342,13 +342,13 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
         Transport::Aerotp(_) => "aerotp",
         Transport::Icmp => "icmp",
     };
-    let statistics = world.source_statistics(flow);
+    let statistics = world.net.source_statistics(flow);
     let ping = flow.application.ping_summary().map(|ping| PingResult {
         sent: ping.sent,
         answered: ping.answered,
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
     });
-    let aerotp = [0, 1].map(|end| world.aerotp_connection(flow, end));
+    let aerotp = [0, 1].map(|end| world.net.aerotp_connection(flow, end));
     let aerotp_statistics = aerotp.map(|end| end.map(|connection| connection.statistics()));
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
     let delays = flow.source_first(flow.delays.each_ref());
@@ -459,7 +459,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
     let mut all = Vec::new();
     for (number, mobile) in world.net.mobiles.iter().enumerate() {
         for record in &mobile.handovers {
-            let rate = |link: usize| world.path_parameters(number, link).to_mobile;
+            let rate = |link: usize| world.net.path_parameters(number, link).to_mobile;
             let rate = |link: Option<usize>| link.map(|link| rate(link).bits_per_second());
             let crossings =
                 |entry: &FlowAtHandover| entry.crossings.map(|crossing| crossing.interruption_s());
@@ -501,21 +501,6 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
 }
 
 impl World {
-    fn connection(&self, flow: &FlowRun, end: usize) -> Option<&baton_proto::tcp::Connection> {
-        let node = [flow.spec.from.0, flow.spec.to.0][end];
-        flow.sockets[end].and_then(|socket| self.net.nodes[node].host.connection(socket))
-    }
-
-    fn aerotp_connection(&self, flow: &FlowRun, end: usize) -> Option<&aerotp::Connection> {
-        let node = [flow.spec.from.0, flow.spec.to.0][end];
-        flow.aerotp.sockets[end].and_then(|socket| self.net.nodes[node].host.aerotp(socket))
-    }
-
-    fn source_statistics(&self, flow: &FlowRun) -> Option<&Statistics> {
-        self.connection(flow, 0)
-            .map(|connection| connection.statistics())
-    }
-
     /// Segments that came to a flow's sink with nothing new in them.
     pub(super) fn spurious_retransmissions(&self, flow: usize) -> u64 {
         let flow = &self.load.flows[flow];
@@ -523,12 +508,30 @@ impl World {
             return observed.conversation.counters(main).spurious;
         }
         // What a code across packets has restored before it came is there already, too, and was sent once.
-        if let Some(connection) = self.aerotp_connection(flow, 1) {
-            let sent = self.aerotp_connection(flow, 0);
+        if let Some(connection) = self.net.aerotp_connection(flow, 1) {
+            let sent = self.net.aerotp_connection(flow, 0);
             let again = sent.map_or(0, |sent| sent.statistics().retransmitted);
             return connection.statistics().duplicates.min(again);
         }
-        self.connection(flow, 1)
+        self.net
+            .connection(flow, 1)
             .map_or(0, |connection| connection.statistics().duplicates_received)
+    }
+}
+
+impl Net {
+    fn connection(&self, flow: &FlowRun, end: usize) -> Option<&baton_proto::tcp::Connection> {
+        let node = [flow.spec.from.0, flow.spec.to.0][end];
+        flow.sockets[end].and_then(|socket| self.nodes[node].host.connection(socket))
+    }
+
+    fn aerotp_connection(&self, flow: &FlowRun, end: usize) -> Option<&aerotp::Connection> {
+        let node = [flow.spec.from.0, flow.spec.to.0][end];
+        flow.aerotp.sockets[end].and_then(|socket| self.nodes[node].host.aerotp(socket))
+    }
+
+    fn source_statistics(&self, flow: &FlowRun) -> Option<&Statistics> {
+        self.connection(flow, 0)
+            .map(|connection| connection.statistics())
     }
 }

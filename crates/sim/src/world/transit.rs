@@ -1,7 +1,7 @@
 //! Packets on their way: offered to links, delivered or dropped, handed on.
 
-use super::World;
 use super::packet_counts::LossCause;
+use super::{Net, World};
 use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
@@ -14,7 +14,7 @@ impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
         let to = self.net.packets[id].packet.ip.destination;
-        match self.exit(node, interface, to) {
+        match self.net.exit(node, interface, to) {
             Some(exit) => self.offer_to(exit, id),
             None => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
@@ -48,7 +48,7 @@ impl World {
         if wire.interests[end.index()].queued {
             return self.tell_queued(link, end, id);
         }
-        self.touch(link);
+        self.net.touch(link);
     }
 
     /// A packet leaves a host over a link, from this end. Returns its length in bytes.
@@ -93,12 +93,12 @@ impl World {
         let is_access = wire.mobile.is_some();
         let at = self.net.wires.ends(link)[1 - fate.from.index()];
         if is_access {
-            self.cross_access(link, fate.packet);
+            self.net.cross_access(link, fate.packet);
         }
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
                 if !bit_errors.is_empty() {
-                    self.damage((link, fate.from), fate.packet, bit_errors);
+                    self.net.damage((link, fate.from), fate.packet, bit_errors);
                 }
                 if let Some(captures) = &mut self.probes.captures {
                     captures.received(
@@ -115,24 +115,6 @@ impl World {
             }
             Outcome::Dropped(reason) => self.lose(link, fate.packet, reason, fate.at),
         }
-    }
-
-    /// Flips the bits that the channel of a link has hit, but for those that it spares.
-    #[inline(never)]
-    fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
-        let config = self.net.wires[link].link.config();
-        let direction = match from {
-            End::A => &config.down,
-            End::B => &config.up,
-        };
-        let packet = &mut self.net.packets[id].packet;
-        if !direction.channel.spares_headers {
-            return packet.bit_errors.add(bit_errors);
-        }
-        let headers = packet.headers_length() * 8;
-        let hit = bit_errors.positions().iter().copied();
-        let hit = hit.filter(|&bit| bit >= headers).collect::<Vec<u32>>();
-        packet.bit_errors.add(hit.into());
     }
 
     #[inline(never)]
@@ -153,16 +135,6 @@ impl World {
         });
     }
 
-    /// A packet has left a mobile's access link.
-    #[inline(never)]
-    fn cross_access(&mut self, link: usize, id: PacketId) {
-        let travelling = &mut self.net.packets[id];
-        travelling.cross_access(link);
-        if let Some(held) = &mut self.net.wires[link].leaving {
-            held.remove(&travelling.number());
-        }
-    }
-
     fn arrive(&mut self, at: (usize, InterfaceId), id: PacketId) {
         let (node, _) = at;
         let Travelling { length, packet, .. } = &mut self.net.packets[id];
@@ -177,7 +149,7 @@ impl World {
             Verdict::Discard => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
                 let packet = self.net.packets.remove(id);
-                self.put_in_hand(node, &packet, false);
+                self.probes.put_in_hand(node, &packet, false);
                 self.pump(node);
             }
         }
@@ -192,7 +164,7 @@ impl World {
         self.end_signal(id, (self.now, node), None);
         self.probes.arrived_over = self.net.packets[id].access();
         let packet = self.net.packets.remove(id);
-        self.put_in_hand(node, &packet, true);
+        self.probes.put_in_hand(node, &packet, true);
         let host = &mut self.net.nodes[node].host;
         host.handle_packet(self.now, interface, packet);
         self.pump(node);
@@ -217,7 +189,7 @@ impl World {
             self.tell_status(link, End::ALL[from], id, TransmitStatus::Dropped);
         }
         let packet = self.net.packets.remove(id);
-        self.count_cause(reason);
+        self.probes.count_cause(reason);
         if let Some(flow) = packet.flow {
             self.load.flows[flow.0 as usize].dropped_packets += 1;
             self.end_way(flow, packet.identity_within(), Some(reason.into()));
@@ -232,6 +204,36 @@ impl World {
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
         {
             self.net.mobiles[mobile].lose(link, wire.works, packet.flow);
+        }
+    }
+}
+
+impl Net {
+    /// Flips the bits that the channel of a link has hit, but for those that it spares.
+    #[inline(never)]
+    fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
+        let config = self.wires[link].link.config();
+        let direction = match from {
+            End::A => &config.down,
+            End::B => &config.up,
+        };
+        let packet = &mut self.packets[id].packet;
+        if !direction.channel.spares_headers {
+            return packet.bit_errors.add(bit_errors);
+        }
+        let headers = packet.headers_length() * 8;
+        let hit = bit_errors.positions().iter().copied();
+        let hit = hit.filter(|&bit| bit >= headers).collect::<Vec<u32>>();
+        packet.bit_errors.add(hit.into());
+    }
+
+    /// A packet has left a mobile's access link.
+    #[inline(never)]
+    fn cross_access(&mut self, link: usize, id: PacketId) {
+        let travelling = &mut self.packets[id];
+        travelling.cross_access(link);
+        if let Some(held) = &mut self.wires[link].leaving {
+            held.remove(&travelling.number());
         }
     }
 }

@@ -86,7 +86,7 @@ impl World {
             .map(|(mobile, _, mobility)| (mobile, mobility.home_link))
             .collect();
         let links = own.iter().filter_map(|&(_, link)| link);
-        let interfaces = links.map(|link| self.interface(node, link.0));
+        let interfaces = links.map(|link| self.net.interface(node, link.0));
         let interfaces = each_once(interfaces);
         let cells = self.scenario.radios.iter();
         let cells: usize = cells.map(|radio| radio.stations.len()).sum();
@@ -111,7 +111,7 @@ impl World {
             let home_address = agent.prefix.host(2 + mobile as u32);
             home_agent.add_mobile(home_address, self.association(mobile, "home"));
             let towards = link.map_or(Rank::HomeNetwork.interface(), |link| {
-                self.interface(node, link.0)
+                self.net.interface(node, link.0)
             });
             self.net.behind_links.push(BehindLink {
                 address: home_address.into(),
@@ -144,7 +144,7 @@ impl World {
         let mut sources = Vec::new();
         let mut care_of = Vec::new();
         for link in access_links(&self.scenario, &mobile.attachment) {
-            let interface = self.interface(node, link);
+            let interface = self.net.interface(node, link);
             let own = on_access_link(link, MOBILE);
             let source = self.care_of_source(mobility, (node, link), [home_address, own]);
             sources.push((interface, source));
@@ -153,7 +153,7 @@ impl World {
         for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
             let radio = radio as u32;
             let present = self.net.wires.present(AircraftPlace { radio, station });
-            let interface = self.interface(node, present);
+            let interface = self.net.interface(node, present);
             // In which cell it will be, is told when it is there.
             sources.push((interface, CareOf::ForeignAgent));
             self.add_cell_networks(radio, mobility.care_of);
@@ -172,7 +172,7 @@ impl World {
         for cell in 0..self.scenario.radios[radio as usize].stations.len() {
             let cell = CellId(cell as u16);
             let far = self.net.wires.base_station(CellPlace { radio, cell });
-            let neighbors = self.neighbors(radio);
+            let neighbors = self.net.neighbors(radio);
             let [ends, _] = neighbors.ends(cell);
             let server = (
                 neighbors.router(cell),
@@ -204,6 +204,7 @@ impl World {
         );
         let home_address = mobility.home_address(number, &self.scenario.agents.ipv4);
         let own = self
+            .net
             .neighbors(place.radio)
             .address(place.cell, place.station);
         self.care_of_source(mobility, (node, link), [home_address, own])

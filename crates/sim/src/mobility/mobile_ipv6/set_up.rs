@@ -5,11 +5,11 @@ use crate::addresses::{access_prefix, node_addresses};
 use crate::link::config::Medium;
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario, StationId};
-use crate::world::World;
 use crate::world::agents::{ProtocolRun, access_links};
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
 use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
+use crate::world::{Net, World};
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{ConfigurationSettings, ConfigurationTimes};
@@ -169,7 +169,7 @@ impl World {
         // Of several home links one hears what is asked and said of home addresses.
         let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
         let home_interface = home_link.map_or(Rank::HomeNetwork.interface(), |mobility| {
-            self.home_interface(agent.node, mobility)
+            self.net.home_interface(agent.node, mobility)
         });
         let settings = HomeAgentSettings {
             address: agent.address(),
@@ -186,14 +186,6 @@ impl World {
         host.add_address(agent.address().into());
         host.add_layer(mobile_ipv6::HomeAgent::new(settings));
         host.agents_mut().get_or_add(HomeNetwork::default);
-    }
-
-    /// The interface of a home agent to a mobile's home link; the agent where there is no such link.
-    fn home_interface(&self, agent: NodeIndex, mobility: &MobileIpv6) -> InterfaceId {
-        let link = mobility.home_link;
-        link.map_or(Rank::HomeNetwork.interface(), |link| {
-            self.interface(agent.0, link.0)
-        })
     }
 
     fn add_mobile_node(
@@ -231,15 +223,15 @@ impl World {
             self.advertise(far, prefix, is_frequent, is_home.then_some(&agent));
             let address = IpAddr::V6(address_in(prefix, number));
             if !is_home {
-                group.extend(self.join(far, member, mobility));
+                group.extend(self.net.join(far, member, mobility));
                 self.net.behind_links.push(BehindLink { address, far });
             }
             care_of.push((link, address));
         }
         for cell in self.cells_of(access) {
             let far = self.net.wires.base_station(cell);
-            if self.neighbors(cell.radio).prefix(cell.cell) != agent.prefix {
-                group.extend(self.join(far, member, mobility));
+            if self.net.neighbors(cell.radio).prefix(cell.cell) != agent.prefix {
+                group.extend(self.net.join(far, member, mobility));
             }
         }
         let credentials = mobility.aaa.map(|aaa| self.enrol(aaa, &name, home_address));
@@ -279,10 +271,10 @@ impl World {
             care_of,
             told: mobility.advertisements == Advertisements::AtLinkUp,
         });
-        let far = (agent.node.0, self.home_interface(agent.node, mobility));
-        self.put_behind_agent(node.0, far);
+        let far = (agent.node.0, self.net.home_interface(agent.node, mobility));
+        self.net.put_behind_agent(node.0, far);
         for inner in self.net.directory.behind(number).to_vec() {
-            self.put_behind_agent(inner.0, far);
+            self.net.put_behind_agent(inner.0, far);
         }
     }
 
@@ -326,10 +318,11 @@ impl World {
             };
             let (home, far) = (homes.get(&cell), self.net.wires.base_station(place));
             if let Some(agent) = home {
-                self.neighbors_mut(place.radio)
+                self.net
+                    .neighbors_mut(place.radio)
                     .set_prefix(cell, agent.prefix);
             }
-            let neighbors = self.neighbors(place.radio);
+            let neighbors = self.net.neighbors(place.radio);
             let (prefix, [_, ends]) = (neighbors.prefix(cell), neighbors.ends(cell));
             self.net.behind_cells.push(BehindCell { ends, far });
             self.advertise(far, prefix, is_frequent, home);
@@ -384,7 +377,7 @@ impl World {
                 gateway.add_link(known.clone(), in_charge.clone());
                 self.point_of_service(service).add_link(known, in_charge);
             }
-            links[self.interface(node, link).0] = self.link_identifier(link);
+            links[self.net.interface(node, link).0] = self.link_identifier(link);
         }
         HandoverServiceSettings {
             point_of_service: self.net.directory.ipv6(service),
@@ -399,12 +392,6 @@ impl World {
         let (identifier, address) = (self.mih_identifier(node), self.net.directory.ipv6(node));
         let layers = self.net.nodes[node].host.agents_mut();
         layers.get_or_add(|| PointOfService::new(identifier, address))
-    }
-
-    /// Returns a mobile's care-of address in a cell.
-    pub(in crate::mobility) fn ipv6_address_in(&self, number: usize, place: RadioPlace) -> IpAddr {
-        let prefix = self.neighbors(place.radio).prefix(place.cell);
-        address_in(prefix, number).into()
     }
 
     /// Tells a mobile that asks a point of service of the cell that an interface leads to from now on.
@@ -456,7 +443,7 @@ impl World {
                 self.scenario.flows[number].to,
             ];
             for (node, peer) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-                let mobile = self.mobile_at(peer.0);
+                let mobile = self.net.mobile_at(peer.0);
                 let mobile = mobile.map(|number| &self.scenario.mobiles[number]);
                 if mobile
                     .and_then(MobileIpv6::of)
@@ -481,19 +468,6 @@ impl World {
             let nonces = seed.secret(&format!("node {name} nonces"));
             host.add_layer(Correspondent::new(address, node_key, nonces));
         }
-    }
-
-    /// Lets the router at an interface keep copies for a mobile, if that is chosen; returns where they go.
-    fn join(
-        &mut self,
-        (router, interface): NodeInterface,
-        mobile: GroupMobile,
-        mobility: &MobileIpv6,
-    ) -> Option<Ipv6Addr> {
-        let policy = mobility.multicast_buffering?;
-        let routers = self.net.nodes[router].host.layer_mut::<AccessRouters>()?;
-        routers.join(interface, mobile, policy);
-        Some(routers.at(interface)?.settings().address)
     }
 
     /// Lets a router advertise a prefix at an interface, as a home agent its own.
@@ -527,5 +501,34 @@ impl World {
         host.agents_mut()
             .get_or_add(AccessRouters::default)
             .push(AccessRouter::new(Instant::ZERO, settings, draws));
+    }
+}
+
+impl Net {
+    /// The interface of a home agent to a mobile's home link; the agent where there is no such link.
+    fn home_interface(&self, agent: NodeIndex, mobility: &MobileIpv6) -> InterfaceId {
+        let link = mobility.home_link;
+        link.map_or(Rank::HomeNetwork.interface(), |link| {
+            self.interface(agent.0, link.0)
+        })
+    }
+
+    /// Returns a mobile's care-of address in a cell.
+    pub(in crate::mobility) fn ipv6_address_in(&self, number: usize, place: RadioPlace) -> IpAddr {
+        let prefix = self.neighbors(place.radio).prefix(place.cell);
+        address_in(prefix, number).into()
+    }
+
+    /// Lets the router at an interface keep copies for a mobile, if that is chosen; returns where they go.
+    fn join(
+        &mut self,
+        (router, interface): NodeInterface,
+        mobile: GroupMobile,
+        mobility: &MobileIpv6,
+    ) -> Option<Ipv6Addr> {
+        let policy = mobility.multicast_buffering?;
+        let routers = self.nodes[router].host.layer_mut::<AccessRouters>()?;
+        routers.join(interface, mobile, policy);
+        Some(routers.at(interface)?.settings().address)
     }
 }

@@ -2,8 +2,8 @@
 
 mod directory;
 
-use super::World;
 use super::ports::BehindAgent;
+use super::{Net, World};
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobile, Scenario};
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
@@ -44,23 +44,6 @@ impl World {
         }
         let found = protocol.care_of.iter().find(|(known, _)| *known == link)?;
         Some(found.1)
-    }
-
-    /// A node's interface to a link that ends at it.
-    pub(crate) fn interface(&self, node: usize, link: usize) -> InterfaceId {
-        let [a, b] = self.net.wires.ends(link);
-        if a.0 == node { a.1 } else { b.1 }
-    }
-
-    /// Leads routes for the addresses that a node has to a home agent, whose agent decides, and otherwise to the home link.
-    pub(crate) fn put_behind_agent(&mut self, node: usize, far: (usize, InterfaceId)) {
-        let addresses = self.net.nodes[node].host.addresses().count() as u32;
-        let node = node as u32;
-        self.net.behind_agents.push(BehindAgent {
-            node,
-            addresses,
-            far,
-        });
     }
 
     /// Tells mobiles of the links that they begin with.
@@ -109,7 +92,7 @@ impl World {
         destination: IpAddr,
     ) -> Option<(IpAddr, InterfaceId)> {
         let with_protocol = |node: usize| {
-            let mobile = &self.net.mobiles[self.mobile_at(node)?];
+            let mobile = &self.net.mobiles[self.net.mobile_at(node)?];
             Some((mobile.attached?, mobile.protocol.as_ref()?))
         };
         if let Some((link, _)) = with_protocol(node) {
@@ -117,10 +100,10 @@ impl World {
             // To the network behind a mobile router routes lead.
             let route = self.net.nodes[node].host.routes().lookup(own);
             let left_to_agent = route.is_none_or(|interface| interface.is_virtual());
-            return left_to_agent.then(|| (own, self.interface(node, link)));
+            return left_to_agent.then(|| (own, self.net.interface(node, link)));
         }
         let (link, protocol) = with_protocol(to)?;
-        let care_of = self.care_of(self.mobile_at(to)?, link)?;
+        let care_of = self.care_of(self.net.mobile_at(to)?, link)?;
         let (router, interface) = self.net.wires.far_from(link, to);
         if router == node && destination == care_of {
             return Some((destination, interface));
@@ -133,5 +116,24 @@ impl World {
             false => self.net.nodes[node].host.routes().lookup(care_of)?,
         };
         Some((care_of, interface))
+    }
+}
+
+impl Net {
+    /// A node's interface to a link that ends at it.
+    pub(crate) fn interface(&self, node: usize, link: usize) -> InterfaceId {
+        let [a, b] = self.wires.ends(link);
+        if a.0 == node { a.1 } else { b.1 }
+    }
+
+    /// Leads routes for the addresses that a node has to a home agent, whose agent decides, and otherwise to the home link.
+    pub(crate) fn put_behind_agent(&mut self, node: usize, far: (usize, InterfaceId)) {
+        let addresses = self.nodes[node].host.addresses().count() as u32;
+        let node = node as u32;
+        self.behind_agents.push(BehindAgent {
+            node,
+            addresses,
+            far,
+        });
     }
 }

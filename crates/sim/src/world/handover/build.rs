@@ -6,9 +6,9 @@ use crate::rng::Seed;
 use crate::scenario::model::{
     AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Scenario, TimetableEntry, Transport,
 };
-use crate::world::World;
 use crate::world::flow::FlowRun;
 use crate::world::wires::LeadsTo;
+use crate::world::{Load, Net, World};
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::{
     AccessInterface, Attachment, Decider, Entry, Output, Policy, Preference, Settings, Signal,
@@ -25,7 +25,7 @@ impl World {
         let node = mobile.node.0;
         let policy = policy(&mobile.attachment, &self.scenario, (self, node));
         let machine = Attachment::new(Settings {
-            interfaces: self.access_interfaces(number, node),
+            interfaces: self.net.access_interfaces(number, node),
             policy,
             registers: mobile.mobility.is_some(),
             asks_point_of_service: mobile
@@ -34,7 +34,7 @@ impl World {
                 .is_some_and(Mobility::asks_point_of_service),
             detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
         });
-        let reports_paths = self.reports_paths(&mobile, &flows);
+        let reports_paths = self.load.reports_paths(&mobile, &flows);
         let host = &mut self.net.nodes[node].host;
         host.set_attachment(machine, reports_paths);
         let subject = self
@@ -58,39 +58,6 @@ impl World {
         self.begin(number, node);
     }
 
-    /// The interfaces to a mobile's access links.
-    fn access_interfaces(&self, number: usize, node: usize) -> Vec<AccessInterface> {
-        let interfaces = self.net.nodes[node].interfaces.iter().enumerate();
-        let access = interfaces.filter_map(|(place, &leads_to)| {
-            let (link, is_network) = match leads_to {
-                LeadsTo::Link(link, _) => (link as usize, false),
-                LeadsTo::Radio(aircraft) => (self.net.wires.present(aircraft), true),
-                LeadsTo::Cell(_) => return None,
-            };
-            let own = self.net.wires[link].mobile == Some(number);
-            own.then_some(AccessInterface {
-                id: InterfaceId(place),
-                is_network,
-            })
-        });
-        access.collect()
-    }
-
-    /// True if a mobile's binding updates report the parameters of its link, because one of its flows hears by them: by a
-    /// remedy, or an AeroTP sender, which goes by the rate.
-    fn reports_paths(&self, mobile: &Mobile, flows: &[usize]) -> bool {
-        let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
-        let wants = |flow: &FlowRun| {
-            matches!(flow.spec.transport, Transport::Aerotp(_))
-                || flow.spec.remedies.iter().any(by_update)
-        };
-        mobile
-            .mobility
-            .as_deref()
-            .is_some_and(Mobility::reports_paths)
-            && flows.iter().any(|&flow| wants(&self.load.flows[flow]))
-    }
-
     /// The links of which a mobile measures what it receives, if it decides from outside.
     fn measured(&self, policy: &AttachmentPolicy) -> Vec<usize> {
         let AttachmentPolicy::Decision(chosen) = policy else {
@@ -109,10 +76,10 @@ impl World {
     fn begin(&mut self, number: usize, node: usize) {
         self.measure(node);
         let mut up = Vec::new();
-        for AccessInterface { id, is_network } in self.access_interfaces(number, node) {
-            let link = self.link_at(node, id);
+        for AccessInterface { id, is_network } in self.net.access_interfaces(number, node) {
+            let link = self.net.link_at(node, id);
             let is_up = match is_network {
-                true => self.is_in_network(link),
+                true => self.net.is_in_network(link),
                 false => self.net.wires[link].works,
             };
             if is_up {
@@ -125,11 +92,11 @@ impl World {
         while let Some(output) = self.net.nodes[node].host.poll_attachment(self.now) {
             match output {
                 Output::Command(interface, command) => {
-                    let link = self.link_at(node, interface);
+                    let link = self.net.link_at(node, interface);
                     self.command(link, command);
                 }
                 Output::Signal(Signal::Attached(interface)) => {
-                    let link = interface.map(|interface| self.link_at(node, interface));
+                    let link = interface.map(|interface| self.net.link_at(node, interface));
                     return self.note_attached(number, link);
                 }
                 Output::Signal(_) => {}
@@ -144,7 +111,7 @@ fn policy(
     scenario: &Scenario,
     (world, node): (&World, usize),
 ) -> Policy {
-    let interface = |link: &LinkIndex| world.interface(node, link.0);
+    let interface = |link: &LinkIndex| world.net.interface(node, link.0);
     match chosen {
         AttachmentPolicy::Timetable(entries) => {
             let name = &scenario.nodes[node];
@@ -175,5 +142,42 @@ fn policy(
             let decision = chosen.decision.build(&chosen.names);
             Policy::Decision(Box::new(Decider::new(decision, interfaces)))
         }
+    }
+}
+
+impl Net {
+    /// The interfaces to a mobile's access links.
+    fn access_interfaces(&self, number: usize, node: usize) -> Vec<AccessInterface> {
+        let interfaces = self.nodes[node].interfaces.iter().enumerate();
+        let access = interfaces.filter_map(|(place, &leads_to)| {
+            let (link, is_network) = match leads_to {
+                LeadsTo::Link(link, _) => (link as usize, false),
+                LeadsTo::Radio(aircraft) => (self.wires.present(aircraft), true),
+                LeadsTo::Cell(_) => return None,
+            };
+            let own = self.wires[link].mobile == Some(number);
+            own.then_some(AccessInterface {
+                id: InterfaceId(place),
+                is_network,
+            })
+        });
+        access.collect()
+    }
+}
+
+impl Load {
+    /// True if a mobile's binding updates report the parameters of its link, because one of its flows hears by them: by a
+    /// remedy, or an AeroTP sender, which goes by the rate.
+    fn reports_paths(&self, mobile: &Mobile, flows: &[usize]) -> bool {
+        let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
+        let wants = |flow: &FlowRun| {
+            matches!(flow.spec.transport, Transport::Aerotp(_))
+                || flow.spec.remedies.iter().any(by_update)
+        };
+        mobile
+            .mobility
+            .as_deref()
+            .is_some_and(Mobility::reports_paths)
+            && flows.iter().any(|&flow| wants(&self.flows[flow]))
     }
 }

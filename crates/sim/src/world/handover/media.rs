@@ -22,14 +22,14 @@ impl World {
                     wire.link.set_up(now);
                 }
                 if is_news {
-                    self.tell_network_later(link, LinkEvent::Up);
+                    self.net.tell_network_later(link, LinkEvent::Up);
                 }
             }
             LinkCommand::Detach { keep_queue } => {
                 wire.broken = true;
                 wire.leaving = None;
                 wire.link.set_down(now, keep_queue);
-                self.tell_network_later(link, LinkEvent::Down);
+                self.net.tell_network_later(link, LinkEvent::Down);
             }
             LinkCommand::HoldAtIp => {
                 wire.broken = true;
@@ -38,12 +38,12 @@ impl World {
                     true => wire.link.hold_at_ip(now),
                     false => wire.link.set_down(now, false),
                 }
-                self.tell_network_later(link, LinkEvent::Down);
+                self.net.tell_network_later(link, LinkEvent::Down);
             }
             LinkCommand::DiscardQueue => wire.link.discard_queue(now),
-            LinkCommand::ReportDrained => self.begin_leaving(link),
+            LinkCommand::ReportDrained => self.net.begin_leaving(link),
             LinkCommand::TakeFromIp { own } => self.reroute(link, own),
-            LinkCommand::GoingDown => self.tell_network_later(link, LinkEvent::GoingDown),
+            LinkCommand::GoingDown => self.net.tell_network_later(link, LinkEvent::GoingDown),
         }
     }
 
@@ -93,7 +93,7 @@ impl World {
         let is_new = wire.works != change.up || *wire.link.config() != *change.config;
         wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
-        self.touch(change.link.0);
+        self.net.touch(change.link.0);
         self.announce_mtu(change.link.0);
         if is_new {
             self.report_parameters(change.link.0);
@@ -115,10 +115,10 @@ impl World {
             wire.link.set_up(self.now);
         }
         let mobile = wire.mobile;
-        self.touch(link);
+        self.net.touch(link);
         if let (Some(number), true) = (mobile, turned) {
             self.note_turn(number, link, up);
-            let interface = self.interface(self.net.mobiles[number].node.0, link);
+            let interface = self.net.interface(self.net.mobiles[number].node.0, link);
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
             // A link that a mobile does not use is up for the mobile alone, which may take it then.
             let tells_network = !up || self.net.mobiles[number].attached == Some(link);

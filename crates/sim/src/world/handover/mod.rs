@@ -15,7 +15,7 @@ use super::agents::ProtocolRun;
 use super::flow::Delivered;
 use super::packet_counts::Way;
 use super::wires::{CellPlace, LeadsTo, RadioPlace};
-use super::{World, routing};
+use super::{Net, World, routing};
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{LinkIndex, NodeIndex, StationId};
 use baton_proto::interface::{InterfaceId, LinkCommand, LinkEvent};
@@ -110,7 +110,7 @@ impl World {
         handover: Handover,
     ) -> Result<(), String> {
         let name = &self.scenario.nodes[node.0];
-        if self.mobile_at(node.0).is_none() {
+        if self.net.mobile_at(node.0).is_none() {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
         }
         let joins = |leads_to: &LeadsTo| matches!((*leads_to, to), (LeadsTo::Link(link, _), Some(to)) if link as usize == to.0);
@@ -139,7 +139,7 @@ impl World {
             Refusal::ChoosesByPreference => by_key("prefer"),
             Refusal::ChoosesByDecision => by_key("decision"),
             Refusal::NoAccessLink => {
-                let own = self.links_of(node).into_iter();
+                let own = self.net.links_of(node).into_iter();
                 let own = own.map(|link| &self.net.wires[link]);
                 let own = own.filter(|wire| wire.mobile.is_some());
                 let own: Vec<&str> = own.map(|wire| wire.link.config().name.as_str()).collect();
@@ -158,7 +158,7 @@ impl World {
     #[inline]
     pub(super) fn drive(&mut self, node: usize) {
         if self.net.nodes[node].host.attachment().is_some()
-            && let Some(number) = self.mobile_at(node)
+            && let Some(number) = self.net.mobile_at(node)
             && !self.net.mobiles[number].is_driven
         {
             self.drive_mobile(number, node);
@@ -170,11 +170,11 @@ impl World {
         while let Some(output) = self.net.nodes[node].host.poll_attachment(self.now) {
             match output {
                 Output::Command(interface, command) => {
-                    let link = self.link_at(node, interface);
+                    let link = self.net.link_at(node, interface);
                     self.command(link, command);
                     // Packets on the link take no notice of this one.
                     if command != LinkCommand::GoingDown {
-                        self.touch(link);
+                        self.net.touch(link);
                     }
                 }
                 Output::Signal(signal) => self.follow(number, signal),
@@ -185,20 +185,6 @@ impl World {
         self.tell_networks();
     }
 
-    /// The link behind an interface; of a radio network that of the cell of which it speaks.
-    pub(super) fn link_at(&self, node: usize, interface: InterfaceId) -> usize {
-        match self.net.nodes[node].interfaces[interface.0] {
-            LeadsTo::Link(link, _) => link as usize,
-            LeadsTo::Radio(aircraft) => self.spoken_of(aircraft),
-            // No mobile has such an interface.
-            LeadsTo::Cell(CellPlace { radio, cell }) => self.net.wires.number(RadioPlace {
-                radio,
-                station: StationId(0),
-                cell,
-            }),
-        }
-    }
-
     /// Follows what a mobile's node says of its attachment, of which its own parts have heard: they may have packets to send.
     fn follow(&mut self, number: usize, signal: Signal) {
         let node = self.net.mobiles[number].node.0;
@@ -207,28 +193,30 @@ impl World {
             Signal::HandoverForeseen(_) => self.pump(node),
             Signal::Begun(begun) => self.begin_record(number, begun),
             Signal::Attached(interface) => {
-                let link = interface.map(|interface| self.link_at(node, interface));
+                let link = interface.map(|interface| self.net.link_at(node, interface));
                 let before = self.net.mobiles[number].attached;
                 self.note_attached(number, link);
                 // Over the links of a mobile with a protocol no route leads: its agents decide.
-                if self.net.mobiles[number].protocol.is_none() && !self.follow_cell(before, link) {
-                    self.install_routes();
+                if self.net.mobiles[number].protocol.is_none()
+                    && !self.net.follow_cell(before, link)
+                {
+                    self.net.install_routes();
                 }
             }
             Signal::Outgoing(interface) => {
-                let link = interface.map(|interface| self.link_at(node, interface));
-                self.note_outgoing(number, link);
+                let link = interface.map(|interface| self.net.link_at(node, interface));
+                self.net.note_outgoing(number, link);
             }
             Signal::InUse(..) => self.pump(node),
             Signal::Link(interface, event) => {
                 if self.net.mobiles[number].protocol.is_some() {
-                    let link = self.link_at(node, interface);
+                    let link = self.net.link_at(node, interface);
                     self.record_link_signal(node, link, event);
                     self.pump(node);
                 }
             }
             Signal::Complete(interface) => {
-                let link = interface.map(|interface| self.link_at(node, interface));
+                let link = interface.map(|interface| self.net.link_at(node, interface));
                 self.complete_last_record(number, link);
                 self.pump(node);
             }
@@ -239,7 +227,7 @@ impl World {
 
     fn begin_record(&mut self, number: usize, begun: Begun) {
         let node = self.net.mobiles[number].node.0;
-        let link = begun.to.map(|interface| self.link_at(node, interface));
+        let link = begun.to.map(|interface| self.net.link_at(node, interface));
         self.net.mobiles[number].outgoing = None;
         self.open_record(number, begun.at, link, begun.kind.name());
     }
@@ -248,7 +236,7 @@ impl World {
     /// takes no other leaves them as they are: nobody knows, and what is sent there is lost or, by a link that buffers, kept.
     fn note_attached(&mut self, number: usize, link: Option<usize>) {
         self.net.mobiles[number].attached = link;
-        for own in self.links_of(self.net.mobiles[number].node) {
+        for own in self.net.links_of(self.net.mobiles[number].node) {
             let wire = &mut self.net.wires[own];
             wire.in_use &= wire.mobile != Some(number) || link.is_none() && wire.broken;
         }
@@ -262,51 +250,9 @@ impl World {
             .series(self.now, subject, Quantity::AttachedLink, series);
     }
 
-    fn note_outgoing(&mut self, number: usize, link: Option<usize>) {
-        let old = core::mem::replace(&mut self.net.mobiles[number].outgoing, link);
-        if let (Some(old), None) = (old, link) {
-            self.touch(old);
-        }
-        self.install_routes();
-    }
-
-    /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns whether that is what has happened.
-    fn follow_cell(&mut self, before: Option<usize>, link: Option<usize>) -> bool {
-        let Some(link) = link.filter(|&link| self.net.wires.place(link).is_some()) else {
-            return false;
-        };
-        let radio = |link: usize| self.net.wires.place(link).map(|place| place.radio);
-        let stays = before.is_none_or(|before| radio(before) == radio(link));
-        stays
-            && routing::follow(
-                &mut self.net.nodes,
-                &self.net.routers,
-                self.net.wires.ends(link),
-            )
-    }
-
-    /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
-    pub(super) fn install_routes(&mut self) {
-        let behind_links = self.behind_links();
-        let behind = (&behind_links[..], &self.net.behind_cells[..]);
-        self.net.routers = routing::install(&mut self.net.nodes, &self.net.wires, behind);
-        for mobile in &self.net.mobiles {
-            if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
-                let node = mobile.node.0;
-                let at_mobile = |link: usize| {
-                    let mut ends = self.net.wires.ends(link).into_iter();
-                    ends.find(|end| end.0 == node)
-                };
-                if let (Some((_, old)), Some((_, new))) = (at_mobile(old), at_mobile(new)) {
-                    self.net.nodes[node].host.routes_mut().redirect(new, old);
-                }
-            }
-        }
-    }
-
     /// Lets a mobile that decides from outside measure what it receives and where it is.
     pub(super) fn measure(&mut self, node: usize) {
-        let Some(number) = self.mobile_at(node) else {
+        let Some(number) = self.net.mobile_at(node) else {
             return;
         };
         let mobile = &self.net.mobiles[number];
@@ -319,11 +265,64 @@ impl World {
             };
             let position_m = run.position_m(self.now);
             let received_dbm = along.reception.measured_dbm(position_m);
-            let interface = self.interface(node, link);
+            let interface = self.net.interface(node, link);
             let host = &mut self.net.nodes[node].host;
             host.handle_measurement(Measurement::ReceivedPower(interface, received_dbm));
             if place == 0 {
                 host.handle_measurement(Measurement::Position(position_m));
+            }
+        }
+    }
+}
+
+impl Net {
+    /// The link behind an interface; of a radio network that of the cell of which it speaks.
+    pub(super) fn link_at(&self, node: usize, interface: InterfaceId) -> usize {
+        match self.nodes[node].interfaces[interface.0] {
+            LeadsTo::Link(link, _) => link as usize,
+            LeadsTo::Radio(aircraft) => self.spoken_of(aircraft),
+            // No mobile has such an interface.
+            LeadsTo::Cell(CellPlace { radio, cell }) => self.wires.number(RadioPlace {
+                radio,
+                station: StationId(0),
+                cell,
+            }),
+        }
+    }
+
+    fn note_outgoing(&mut self, number: usize, link: Option<usize>) {
+        let old = core::mem::replace(&mut self.mobiles[number].outgoing, link);
+        if let (Some(old), None) = (old, link) {
+            self.touch(old);
+        }
+        self.install_routes();
+    }
+
+    /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns whether that is what has happened.
+    fn follow_cell(&mut self, before: Option<usize>, link: Option<usize>) -> bool {
+        let Some(link) = link.filter(|&link| self.wires.place(link).is_some()) else {
+            return false;
+        };
+        let radio = |link: usize| self.wires.place(link).map(|place| place.radio);
+        let stays = before.is_none_or(|before| radio(before) == radio(link));
+        stays && routing::follow(&mut self.nodes, &self.routers, self.wires.ends(link))
+    }
+
+    /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
+    pub(super) fn install_routes(&mut self) {
+        let behind_links = self.behind_links();
+        let behind = (&behind_links[..], &self.behind_cells[..]);
+        self.routers = routing::install(&mut self.nodes, &self.wires, behind);
+        for mobile in &self.mobiles {
+            if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
+                let node = mobile.node.0;
+                let at_mobile = |link: usize| {
+                    let mut ends = self.wires.ends(link).into_iter();
+                    ends.find(|end| end.0 == node)
+                };
+                if let (Some((_, old)), Some((_, new))) = (at_mobile(old), at_mobile(new)) {
+                    self.nodes[node].host.routes_mut().redirect(new, old);
+                }
             }
         }
     }

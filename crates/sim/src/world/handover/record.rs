@@ -1,10 +1,10 @@
 //! What a handover did to the flows.
 
-use super::super::World;
 use super::super::flow::{Delivered, FlowRun};
 use super::super::observed::ObservedFlow;
 use super::super::packet_counts::{LossCounts, Way};
 use super::super::progress::RateWatch;
+use super::super::{Net, World};
 use crate::link::End;
 use crate::link::config::Medium;
 use crate::scenario::model::Transport;
@@ -382,7 +382,7 @@ impl World {
         let run = &self.load.flows[flow];
         let route = self.route(run.spec.from.0, run.spec.to.0);
         let &(_, from) = route.iter().find(|&&(crossed, _)| crossed == link)?;
-        let (segment_time, payload) = self.segment_time(run, link, from)?;
+        let (segment_time, payload) = self.net.segment_time(run, link, from)?;
         let rate = u64::from(payload) * 8 * 1_000_000_000 / segment_time.as_nanos().max(1);
         let round_trip = route.iter().fold(Duration::ZERO, |sum, &(link, _)| {
             sum + self.net.wires.config(link).round_trip_delay()
@@ -390,23 +390,6 @@ impl World {
         let window = (round_trip + round_trip).max(segment_time.saturating_mul(RATE_SEGMENTS));
         let full = (rate as f64 * FULL_RATE) as u64;
         Some(RateWatch::new(DataRate::from_bits_per_second(full), window))
-    }
-
-    /// The time that a link spends on a full packet of a flow, and the payload in it. On a shared medium the
-    /// acknowledgments take their part of it.
-    fn segment_time(&self, run: &FlowRun, link: usize, from: End) -> Option<(Duration, u32)> {
-        let config = self.net.wires.config(link);
-        let (length, payload) = run.full_packet(config.mtu);
-        let mut time = config.service_time(from, length)?;
-        if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
-            (&run.spec.transport, config.medium)
-        {
-            let acknowledgment = config.service_time(from.other(), ACKNOWLEDGMENT_LENGTH)?;
-            let acknowledgment = acknowledgment.as_nanos();
-            let segments = 1 + u64::from(receiver.delayed_ack.is_some());
-            time += Duration::from_nanos(acknowledgment / segments);
-        }
-        Some((time, payload))
     }
 
     /// The links from one node to another as the hosts' routes lead now, each with the end at which packets
@@ -426,12 +409,31 @@ impl World {
                     _ => break,
                 },
             };
-            let Some((link, end)) = self.exit(node, interface, destination) else {
+            let Some((link, end)) = self.net.exit(node, interface, destination) else {
                 break;
             };
             route.push((link, end));
             node = self.net.wires.ends(link)[1 - end.index()].0;
         }
         route
+    }
+}
+
+impl Net {
+    /// The time that a link spends on a full packet of a flow, and the payload in it. On a shared medium the
+    /// acknowledgments take their part of it.
+    fn segment_time(&self, run: &FlowRun, link: usize, from: End) -> Option<(Duration, u32)> {
+        let config = self.wires.config(link);
+        let (length, payload) = run.full_packet(config.mtu);
+        let mut time = config.service_time(from, length)?;
+        if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
+            (&run.spec.transport, config.medium)
+        {
+            let acknowledgment = config.service_time(from.other(), ACKNOWLEDGMENT_LENGTH)?;
+            let acknowledgment = acknowledgment.as_nanos();
+            let segments = 1 + u64::from(receiver.delayed_ack.is_some());
+            time += Duration::from_nanos(acknowledgment / segments);
+        }
+        Some((time, payload))
     }
 }

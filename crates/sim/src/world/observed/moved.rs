@@ -1,6 +1,6 @@
 //! QUIC connections whose client has another address than before.
 
-use super::super::World;
+use super::super::Load;
 use super::ObservedFlow;
 use crate::observe::{PacketView, Side};
 use baton_proto::wire::protocol;
@@ -13,7 +13,7 @@ pub(super) enum Moved {
     Perhaps(usize),
 }
 
-impl World {
+impl Load {
     /// The QUIC connection that a node goes on with from another address or port.
     pub(super) fn moved(&self, node: usize, view: &PacketView) -> Option<Moved> {
         // A new connection would begin with a long header.
@@ -21,17 +21,12 @@ impl World {
             return None;
         }
         let server = (view.destination, view.ports.1);
-        let mut candidates = self
-            .load
-            .flows
-            .iter()
-            .enumerate()
-            .filter_map(|(flow, run)| {
-                let observed = run.observed.as_deref()?;
-                let ids = observed.connection_ids.as_deref()?;
-                let same_ends = observed.side_of(node) == Side::Opener && observed.server == server;
-                same_ends.then_some((flow, observed, ids))
-            });
+        let mut candidates = self.flows.iter().enumerate().filter_map(|(flow, run)| {
+            let observed = run.observed.as_deref()?;
+            let ids = observed.connection_ids.as_deref()?;
+            let same_ends = observed.side_of(node) == Side::Opener && observed.server == server;
+            same_ends.then_some((flow, observed, ids))
+        });
         let sure = candidates
             .clone()
             .find(|(_, _, ids)| ids.bears(view.payload));

@@ -2,7 +2,7 @@
 
 use super::super::flow::FlowRun;
 use super::super::traffic::Application;
-use super::super::{MobileRun, Node, World};
+use super::super::{MobileRun, Net, Node, World};
 use super::moved::Moved;
 use super::{NoConversation, ObservedFlow};
 use crate::observe::{FiveTuple, PacketView};
@@ -88,7 +88,7 @@ impl World {
         {
             return flow;
         }
-        let moved = self.moved(node, view);
+        let moved = self.load.moved(node, view);
         if let Some(Moved::Surely(flow)) = moved {
             self.probes.observed.table.insert(tuple, flow);
             if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
@@ -117,8 +117,8 @@ impl World {
 
     fn begin_conversation(&self, node: usize, view: &PacketView) -> ObservedFlow {
         let mut observed = ObservedFlow::new(self.now, node, view);
-        observed.nodes[1] = self.node_at(view.destination).filter(|&to| to != node);
-        observed.towards_mobile = self.leads_to_mobile(&observed);
+        observed.nodes[1] = self.net.node_at(view.destination).filter(|&to| to != node);
+        observed.towards_mobile = self.net.leads_to_mobile(&observed);
         observed
     }
 
@@ -135,7 +135,7 @@ impl World {
             Transport::Icmp => matches!(view.protocol, protocol::ICMP | protocol::ICMPV6),
         };
         let ends = [run.spec.from.0, run.spec.to.0];
-        let to = self.node_at(view.destination)?;
+        let to = self.net.node_at(view.destination)?;
         let fresh = run.observed.as_deref().is_none_or(ObservedFlow::is_unused);
         if !carried || !fresh || !ends.contains(&node) || !ends.contains(&to) || to == node {
             return None;
@@ -223,7 +223,7 @@ impl World {
             observed.nodes[1] = Some(node);
         }
         if let Some(observed) = self.load.flows[flow].observed.as_deref() {
-            let towards = self.leads_to_mobile(observed);
+            let towards = self.net.leads_to_mobile(observed);
             if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
                 observed.towards_mobile = towards;
             }
@@ -258,20 +258,6 @@ impl World {
         flows.insert(place, flow);
         self.add_to_last_record(number, flow);
     }
-
-    /// Whether the responder is a mobile and the opener is not.
-    fn leads_to_mobile(&self, observed: &ObservedFlow) -> bool {
-        let [opener, responder] = observed.nodes.map(|node| {
-            node.is_some_and(|node| self.net.mobiles.iter().any(|mobile| mobile.node.0 == node))
-        });
-        responder && !opener
-    }
-
-    /// The node that has an address.
-    fn node_at(&self, address: IpAddr) -> Option<usize> {
-        let has = |node: &Node| node.host.addresses().any(|own| own == address);
-        self.net.nodes.iter().position(has)
-    }
 }
 
 /// What carries a conversation that is in no scenario. Its segments are as long as its links take.
@@ -289,5 +275,21 @@ fn transport(carried: u8) -> Transport {
         }
         protocol::ICMP | protocol::ICMPV6 => Transport::Icmp,
         _ => Transport::Udp,
+    }
+}
+
+impl Net {
+    /// Whether the responder is a mobile and the opener is not.
+    fn leads_to_mobile(&self, observed: &ObservedFlow) -> bool {
+        let [opener, responder] = observed.nodes.map(|node| {
+            node.is_some_and(|node| self.mobiles.iter().any(|mobile| mobile.node.0 == node))
+        });
+        responder && !opener
+    }
+
+    /// The node that has an address.
+    fn node_at(&self, address: IpAddr) -> Option<usize> {
+        let has = |node: &Node| node.host.addresses().any(|own| own == address);
+        self.nodes.iter().position(has)
     }
 }

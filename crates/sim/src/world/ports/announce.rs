@@ -2,7 +2,7 @@
 
 use super::{AddressPolicy, InterfaceEvent, PortId, RealHosts};
 use crate::scenario::model::NodeIndex;
-use crate::world::World;
+use crate::world::{Net, World};
 use baton_proto::interface::LinkEvent;
 
 impl World {
@@ -64,7 +64,7 @@ impl World {
             }
             let links = match self.net.real.ports[port.0].link {
                 Some(link) => vec![link.0],
-                None => self.links_of(host),
+                None => self.net.links_of(host),
             };
             let largest = links
                 .iter()
@@ -80,25 +80,26 @@ impl World {
         }
     }
 
-    /// Notes what an old access link holds, whose interface is to go when the link has drained.
-    pub(in super::super) fn begin_leaving(&mut self, link: usize) {
-        let held = self
-            .net
-            .packets
-            .iter()
-            .filter(|held| held.link as usize == link);
-        let held = held.map(|held| held.number()).collect();
-        self.net.wires[link].leaving = Some(Box::new(held));
-    }
-
     /// Tells a mobile once all that its old access link held at the handover has left it.
     pub(in super::super) fn report_drained(&mut self, link: usize) {
         let wire = &mut self.net.wires[link];
         if let Some(number) = wire.mobile
             && wire.leaving.take_if(|held| held.is_empty()).is_some()
         {
-            let interface = self.interface(self.net.mobiles[number].node.0, link);
+            let interface = self.net.interface(self.net.mobiles[number].node.0, link);
             self.tell_mobile(number, interface, LinkEvent::QueueDrained);
         }
+    }
+}
+
+impl Net {
+    /// Notes what an old access link holds, whose interface is to go when the link has drained.
+    pub(in super::super) fn begin_leaving(&mut self, link: usize) {
+        let held = self
+            .packets
+            .iter()
+            .filter(|held| held.link as usize == link);
+        let held = held.map(|held| held.number()).collect();
+        self.wires[link].leaving = Some(Box::new(held));
     }
 }

@@ -4,7 +4,7 @@ use super::nat::AccessNat;
 use super::{AddressPolicy, Port, PortId, PortState};
 use crate::addresses::{node_addresses, numbered};
 use crate::scenario::model::{LinkIndex, NodeIndex};
-use crate::world::World;
+use crate::world::{Net, World};
 use baton_proto::interface::InterfaceId;
 use baton_proto::nat::Nat;
 use core::net::IpAddr;
@@ -38,28 +38,6 @@ pub(in super::super) struct BehindAgent {
 }
 
 impl World {
-    /// All addresses that are reached through one interface only.
-    pub(in super::super) fn behind_links(&self) -> Vec<BehindLink> {
-        let agents = self.net.behind_agents.iter();
-        let of_agents = agents.flat_map(
-            |&BehindAgent {
-                 node,
-                 addresses,
-                 far,
-             }| {
-                let own = self.net.nodes[node as usize].host.addresses();
-                own.take(addresses as usize)
-                    .map(move |address| BehindLink { address, far })
-            },
-        );
-        self.net
-            .behind_links
-            .iter()
-            .copied()
-            .chain(of_agents)
-            .collect()
-    }
-
     /// Makes hosts real: gives them ports, and everybody addresses of both versions.
     pub(in super::super) fn add_ports(&mut self, hosts: &[NodeIndex]) {
         if hosts.is_empty() {
@@ -68,16 +46,16 @@ impl World {
         for (number, node) in self.net.nodes.iter_mut().enumerate() {
             node.host.add_address(node_addresses(number)[1]);
         }
-        let access = self.access_addresses();
+        let access = self.net.access_addresses();
         for &host in hosts {
             self.net.nodes[host.0].real = true;
             if self.net.mobiles.iter().any(|mobile| mobile.node == host) {
-                for link in self.links_of(host) {
+                for link in self.net.links_of(host) {
                     let own = access.iter().find(|entry| entry.0 == (host, link));
                     self.add_access_port(host, link, own.map(|entry| entry.1));
                 }
             } else {
-                let links = self.links_of(host).into_iter();
+                let links = self.net.links_of(host).into_iter();
                 let mtu = links
                     .map(|link| self.net.wires[link].link.config().mtu)
                     .max();
@@ -88,20 +66,6 @@ impl World {
         (0..self.net.mobiles.len()).for_each(|mobile| self.announce(mobile));
     }
 
-    /// Addresses of mobiles on their access links, numbered through all mobiles and their links.
-    fn access_addresses(&self) -> Vec<((NodeIndex, usize), [IpAddr; 2])> {
-        let nodes = self.net.mobiles.iter().map(|mobile| mobile.node);
-        nodes
-            .flat_map(|node| {
-                self.links_of(node)
-                    .into_iter()
-                    .map(move |link| (node, link))
-            })
-            .enumerate()
-            .map(|(number, pair)| (pair, numbered(ACCESS, number)))
-            .collect()
-    }
-
     /// A port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
     fn add_access_port(&mut self, host: NodeIndex, link: usize, own: Option<[IpAddr; 2]>) {
         let new = self.scenario.live.address == AddressPolicy::New;
@@ -110,7 +74,7 @@ impl World {
                 for address in own {
                     self.net.nodes[host.0].host.add_address(address);
                 }
-                self.put_behind(host, link, own);
+                self.net.put_behind(host, link, own);
                 own
             }
             None => node_addresses(host.0),
@@ -123,13 +87,6 @@ impl World {
         self.push_port(host, Some(LinkIndex(link)), mtu, addresses);
     }
 
-    /// Makes addresses known that are reached over one access link of a host.
-    fn put_behind(&mut self, host: NodeIndex, link: usize, addresses: [IpAddr; 2]) {
-        let far = self.net.wires.far_from(link, host.0);
-        let behind = addresses.map(|address| BehindLink { address, far });
-        self.net.behind_links.extend(behind);
-    }
-
     /// Puts a translator at the network's end of an access link, with an address and ports of its own.
     fn add_translator(&mut self, host: NodeIndex, link: usize) {
         let outside = numbered(OUTSIDE, link);
@@ -138,7 +95,7 @@ impl World {
             nat: Nat::new(outside, first_port),
             end: self.net.wires.end_across(link, host.0),
         }));
-        self.put_behind(host, link, outside);
+        self.net.put_behind(host, link, outside);
     }
 
     fn push_port(
@@ -159,5 +116,45 @@ impl World {
             up: link.is_none() || self.scenario.live.address == AddressPolicy::Kept,
             default: false,
         });
+    }
+}
+
+impl Net {
+    /// All addresses that are reached through one interface only.
+    pub(in super::super) fn behind_links(&self) -> Vec<BehindLink> {
+        let agents = self.behind_agents.iter();
+        let of_agents = agents.flat_map(
+            |&BehindAgent {
+                 node,
+                 addresses,
+                 far,
+             }| {
+                let own = self.nodes[node as usize].host.addresses();
+                own.take(addresses as usize)
+                    .map(move |address| BehindLink { address, far })
+            },
+        );
+        self.behind_links.iter().copied().chain(of_agents).collect()
+    }
+
+    /// Addresses of mobiles on their access links, numbered through all mobiles and their links.
+    fn access_addresses(&self) -> Vec<((NodeIndex, usize), [IpAddr; 2])> {
+        let nodes = self.mobiles.iter().map(|mobile| mobile.node);
+        nodes
+            .flat_map(|node| {
+                self.links_of(node)
+                    .into_iter()
+                    .map(move |link| (node, link))
+            })
+            .enumerate()
+            .map(|(number, pair)| (pair, numbered(ACCESS, number)))
+            .collect()
+    }
+
+    /// Makes addresses known that are reached over one access link of a host.
+    fn put_behind(&mut self, host: NodeIndex, link: usize, addresses: [IpAddr; 2]) {
+        let far = self.wires.far_from(link, host.0);
+        let behind = addresses.map(|address| BehindLink { address, far });
+        self.behind_links.extend(behind);
     }
 }

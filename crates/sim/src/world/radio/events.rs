@@ -11,7 +11,7 @@ use baton_proto::packet;
 impl World {
     pub(super) fn handle_radio_event(&mut self, radio: usize, event: &Event) {
         let station = event.station;
-        let link = self.radio_link(radio, station, event.cell);
+        let link = self.net.radio_link(radio, station, event.cell);
         match event.event {
             LinkEvent::Up => self.radio_up(radio, event),
             LinkEvent::Down => self.radio_down(radio, event),
@@ -22,7 +22,7 @@ impl World {
             LinkEvent::HandoverImminent => {
                 let Some(to) = event.other else { return };
                 self.net.radios[radio].aircraft[station.0 as usize].hands_over = true;
-                let new = self.radio_link(radio, station, to);
+                let new = self.net.radio_link(radio, station, to);
                 self.tell_of_cell(new, event.event);
             }
             LinkEvent::QueueDrained => {
@@ -61,7 +61,7 @@ impl World {
 
     /// An aircraft is registered in a cell.
     fn radio_up(&mut self, radio: usize, event: &Event) {
-        let link = self.radio_link(radio, event.station, event.cell);
+        let link = self.net.radio_link(radio, event.station, event.cell);
         let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
         aircraft.cell = Some(event.cell);
         let registered = (self.now, aircraft.cell);
@@ -82,7 +82,7 @@ impl World {
 
     /// An aircraft has left a cell, or has lost it.
     fn radio_down(&mut self, radio: usize, event: &Event) {
-        let link = self.radio_link(radio, event.station, event.cell);
+        let link = self.net.radio_link(radio, event.station, event.cell);
         self.record_radio_link(link, [(0, 0); 2]);
         let now = self.now;
         let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
@@ -124,7 +124,7 @@ impl World {
         if self.probes.signals.is_none() {
             return;
         }
-        let link = self.radio_link(radio, message.station, message.cell);
+        let link = self.net.radio_link(radio, message.station, message.cell);
         let [(base_station, _), (aircraft, _)] = self.net.wires.ends(link);
         let (direction, signal) = message.words(&self.scenario.radios[radio].config.cells);
         let (sender, receiver) = match direction {

@@ -15,7 +15,7 @@ pub use summary::RadioSummary;
 
 use super::agents::Directory;
 use super::wires::{self, AircraftPlace, RadioPlace};
-use super::{Event, World};
+use super::{Event, Net, World};
 use crate::kernel::Timer;
 use crate::link::cells::{
     self, CellId, Direction, Network, Offered, Output, SIGNALLING_PRIORITY, StationId, Way,
@@ -91,32 +91,9 @@ impl World {
                 }
             }
             self.net.radios.push(run);
-            self.touch_radio(number);
+            self.net.touch_radio(number);
             self.arm_radio(number);
         }
-    }
-
-    /// Whether a mobile is in a cell of the network that a link is of.
-    pub(super) fn is_in_network(&self, link: usize) -> bool {
-        self.net.wires.place(link).is_some_and(|place| {
-            let network = &self.net.radios[place.radio as usize].network;
-            network.serving_cell(place.station).is_some()
-        })
-    }
-
-    /// The link to the cell of which a network has spoken to an aircraft last.
-    pub(super) fn spoken_of(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
-        let run = &self.net.radios[radio as usize].aircraft[station.0 as usize];
-        self.radio_link(radio as usize, station, run.spoken_of)
-    }
-
-    /// The access link between an aircraft and a cell.
-    fn radio_link(&self, radio: usize, station: StationId, cell: CellId) -> usize {
-        self.net.wires.number(RadioPlace {
-            radio: radio as u32,
-            station,
-            cell,
-        })
     }
 
     /// Tells the names of a link's directions in series; of a radio network's they are made when they are needed.
@@ -131,14 +108,6 @@ impl World {
         })
     }
 
-    fn touch_radio(&mut self, radio: usize) {
-        let run = &mut self.net.radios[radio];
-        if !run.touched {
-            run.touched = true;
-            self.net.touched_radios.push(radio);
-        }
-    }
-
     fn arm_radio(&mut self, radio: usize) {
         let run = &mut self.net.radios[radio];
         let deadline = run.network.next_deadline();
@@ -149,7 +118,7 @@ impl World {
     /// A network's deadline has come.
     pub(super) fn run_radio(&mut self, radio: usize) {
         if self.net.radios[radio].timer.fired(self.now) {
-            self.touch_radio(radio);
+            self.net.touch_radio(radio);
         }
     }
 
@@ -190,7 +159,7 @@ impl World {
         if self.probes.recorder.records_series() {
             run.to_record.insert(place.station);
         }
-        self.touch_radio(radio);
+        self.net.touch_radio(radio);
     }
 
     /// Hears all that a network has to tell at this moment.
@@ -212,7 +181,7 @@ impl World {
     /// A packet's fate, on the link of the cell that carried it.
     fn end_on_radio(&mut self, radio: usize, fate: cells::Fate) {
         let link = match fate.cell {
-            Some(cell) => self.radio_link(radio, fate.station, cell),
+            Some(cell) => self.net.radio_link(radio, fate.station, cell),
             None => self.net.packets[fate.packet].link as usize,
         };
         if self.probes.recorder.records_series() {
@@ -239,7 +208,7 @@ impl World {
         };
         let queues =
             [Direction::Forward, Direction::Return].map(|way| run.network.queue(station, way));
-        let link = self.radio_link(radio, station, cell);
+        let link = self.net.radio_link(radio, station, cell);
         self.record_radio_link(link, queues);
     }
 
@@ -293,5 +262,38 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
         offered: vec![[0; 2]; radio.stations.len()],
         to_record: BTreeSet::new(),
         subjects: BTreeMap::new(),
+    }
+}
+
+impl Net {
+    /// Whether a mobile is in a cell of the network that a link is of.
+    pub(super) fn is_in_network(&self, link: usize) -> bool {
+        self.wires.place(link).is_some_and(|place| {
+            let network = &self.radios[place.radio as usize].network;
+            network.serving_cell(place.station).is_some()
+        })
+    }
+
+    /// The link to the cell of which a network has spoken to an aircraft last.
+    pub(super) fn spoken_of(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
+        let run = &self.radios[radio as usize].aircraft[station.0 as usize];
+        self.radio_link(radio as usize, station, run.spoken_of)
+    }
+
+    /// The access link between an aircraft and a cell.
+    fn radio_link(&self, radio: usize, station: StationId, cell: CellId) -> usize {
+        self.wires.number(RadioPlace {
+            radio: radio as u32,
+            station,
+            cell,
+        })
+    }
+
+    fn touch_radio(&mut self, radio: usize) {
+        let run = &mut self.radios[radio];
+        if !run.touched {
+            run.touched = true;
+            self.touched_radios.push(radio);
+        }
     }
 }

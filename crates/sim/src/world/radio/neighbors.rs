@@ -1,7 +1,7 @@
 //! The aircraft that a packet on a cell's interface is for, as address resolution at the link layer would find it.
 
-use super::super::World;
 use super::super::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
+use super::super::{Net, World};
 use crate::addresses::{CellNetworks, access_prefix};
 use crate::mobility::mobile_of;
 use crate::scenario::model::{CellId, Radio, StationId};
@@ -133,52 +133,6 @@ impl Neighbors {
 }
 
 impl World {
-    /// The link from a cell to the aircraft that has an address.
-    #[inline(never)]
-    pub(in super::super) fn link_to_neighbor(
-        &self,
-        CellPlace { radio, cell }: CellPlace,
-        to: IpAddr,
-    ) -> Option<usize> {
-        let run = &self.net.radios[radio as usize];
-        let station_of = |mobile: usize| {
-            let place = run.aircraft.binary_search_by_key(&mobile, |one| one.mobile);
-            place.ok().map(|place| StationId(place as u32))
-        };
-        let station = run.neighbors.find(cell, to, station_of)?;
-        Some(self.net.wires.number(RadioPlace {
-            radio,
-            station,
-            cell,
-        }))
-    }
-
-    /// The links from a cell to all aircraft that are registered there.
-    pub(in super::super) fn links_in(&self, CellPlace { radio, cell }: CellPlace) -> Vec<usize> {
-        let registered = self.net.radios[radio as usize]
-            .network
-            .registered(cell)
-            .iter();
-        let links = registered.map(|&station| {
-            self.net.wires.number(RadioPlace {
-                radio,
-                station,
-                cell,
-            })
-        });
-        links.collect()
-    }
-
-    /// The addresses of a radio network.
-    pub(crate) fn neighbors(&self, radio: u32) -> &Neighbors {
-        &self.net.radios[radio as usize].neighbors
-    }
-
-    /// The same, to change them.
-    pub(crate) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
-        &mut self.net.radios[radio as usize].neighbors
-    }
-
     /// Makes known which addresses aircraft have, and the nodes behind them.
     pub(in super::super) fn introduce_aircraft(&mut self) {
         for (radio, run) in self.scenario.radios.iter().zip(&mut self.net.radios) {
@@ -193,6 +147,51 @@ impl World {
             run.neighbors.add_all(addresses);
         }
     }
+}
+
+impl Net {
+    /// The link from a cell to the aircraft that has an address.
+    #[inline(never)]
+    pub(in super::super) fn link_to_neighbor(
+        &self,
+        CellPlace { radio, cell }: CellPlace,
+        to: IpAddr,
+    ) -> Option<usize> {
+        let run = &self.radios[radio as usize];
+        let station_of = |mobile: usize| {
+            let place = run.aircraft.binary_search_by_key(&mobile, |one| one.mobile);
+            place.ok().map(|place| StationId(place as u32))
+        };
+        let station = run.neighbors.find(cell, to, station_of)?;
+        Some(self.wires.number(RadioPlace {
+            radio,
+            station,
+            cell,
+        }))
+    }
+
+    /// The links from a cell to all aircraft that are registered there.
+    pub(in super::super) fn links_in(&self, CellPlace { radio, cell }: CellPlace) -> Vec<usize> {
+        let registered = self.radios[radio as usize].network.registered(cell).iter();
+        let links = registered.map(|&station| {
+            self.wires.number(RadioPlace {
+                radio,
+                station,
+                cell,
+            })
+        });
+        links.collect()
+    }
+
+    /// The addresses of a radio network.
+    pub(crate) fn neighbors(&self, radio: u32) -> &Neighbors {
+        &self.radios[radio as usize].neighbors
+    }
+
+    /// The same, to change them.
+    pub(crate) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
+        &mut self.radios[radio as usize].neighbors
+    }
 
     /// An aircraft has been given an address at an interface.
     pub(in super::super) fn learn_address(
@@ -200,8 +199,6 @@ impl World {
         AircraftPlace { radio, station }: AircraftPlace,
         address: IpAddr,
     ) {
-        self.net.radios[radio as usize]
-            .neighbors
-            .add(address, station);
+        self.radios[radio as usize].neighbors.add(address, station);
     }
 }
