@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use crate::checksums::mend;
-use baton_proto::nat::Nat;
+use baton_proto::gateways::nat::Nat;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
 use core::net::IpAddr;

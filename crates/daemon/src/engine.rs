@@ -86,7 +86,7 @@ impl Engine {
         outlet: &mut impl Outlet,
     ) {
         let length = packet.wire_length();
-        match self.host.route(now, &mut packet, length) {
+        match self.host.route(now, interface, &mut packet, length) {
             Verdict::Local => self.host.handle_packet(now, interface, packet),
             Verdict::Forward(interface) => outlet.send(interface, &packet),
             Verdict::Discard => {}

@@ -12,7 +12,6 @@ pub mod gateways;
 pub mod host;
 pub mod interface;
 pub mod mobility;
-pub mod nat;
 pub mod packet;
 pub mod rate;
 pub mod remedies;

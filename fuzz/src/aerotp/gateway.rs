@@ -117,7 +117,11 @@ impl Scene {
 
     fn hand_in(&mut self, mut packet: Packet) {
         let (now, length) = (self.now, packet.wire_length());
-        if self.gateway().route(now, &mut packet, length) == Verdict::Local {
+        if self
+            .gateway()
+            .route(now, InterfaceId(0), &mut packet, length)
+            == Verdict::Local
+        {
             self.gateway().handle_packet(now, InterfaceId(0), packet);
         }
     }
@@ -330,10 +334,9 @@ impl Scene {
             assert!(hops < 10 * MOST_AT_ONCE, "packets go round");
             let length = packet.wire_length();
             let host = &mut self.hosts[to];
-            match host.route(now, &mut packet, length) {
-                Verdict::Local => {
-                    host.handle_packet(now, InterfaceId(usize::from(back)), packet);
-                }
+            let interface = InterfaceId(usize::from(back));
+            match host.route(now, interface, &mut packet, length) {
+                Verdict::Local => host.handle_packet(now, interface, packet),
                 Verdict::Forward(out) => {
                     let back = out == InterfaceId(0);
                     let next = if back {

@@ -203,7 +203,7 @@ impl<P: Protocol> Network<P> {
 
     fn arrive(&mut self, (node, interface): (usize, usize), mut packet: Packet) {
         let length = packet.wire_length();
-        match self.hosts[node].route(self.now, &mut packet, length) {
+        match self.hosts[node].route(self.now, InterfaceId(interface), &mut packet, length) {
             Verdict::Local if node == self.victim => {
                 let mut out = Vec::new();
                 packet.encode(&mut out);
@@ -229,7 +229,7 @@ impl<P: Protocol> Network<P> {
             return;
         };
         let length = packet.wire_length();
-        match self.hosts[self.victim].route(self.now, &mut packet, length) {
+        match self.hosts[self.victim].route(self.now, InterfaceId(interface), &mut packet, length) {
             Verdict::Local => self.hand_over(interface, packet),
             Verdict::Forward(interface) => self.fly((self.victim, interface.0), packet),
             Verdict::Discard => {}

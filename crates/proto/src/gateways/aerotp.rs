@@ -418,7 +418,13 @@ impl Layer for AerotpGateway {
         true
     }
 
-    fn inspect(&mut self, _now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
+    fn inspect(
+        &mut self,
+        _now: Instant,
+        _interface: InterfaceId,
+        routes: &RouteTable,
+        packet: &mut Packet,
+    ) -> Look {
         match self.takes(packet, routes) {
             true => Look::Take,
             false => Look::Pass,

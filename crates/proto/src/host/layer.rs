@@ -24,6 +24,8 @@ use core::net::IpAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
+    /// Translator of addresses: all others see a packet with the addresses that the network sees.
+    Translator,
     /// Gateway that carries connections of others across a link by AeroTP.
     AerotpGateway,
     /// Gateway that serves connections of mobiles: snoop and split connections.
@@ -60,6 +62,7 @@ impl Rank {
     /// The layer's name in results.
     pub const fn name(self) -> &'static str {
         match self {
+            Rank::Translator => "address translator",
             Rank::AerotpGateway => "AeroTP gateway",
             Rank::Path => "gateway",
             Rank::AddressServer => "address server",
@@ -235,15 +238,29 @@ pub trait Layer: Any + Debug + Send {
     /// Its place among the layers.
     fn rank(&self) -> Rank;
 
-    /// True of a layer that looks at packets of others that pass, and may end their connections:
-    /// [`inspect`](Self::inspect), [`ends`](Self::ends), [`end`](Self::end) and [`work`](Self::work) are for it alone.
+    /// True of a layer that looks at packets of others that pass, and may change them or end their connections:
+    /// [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends), [`end`](Self::end) and [`work`](Self::work) are
+    /// for it alone.
     fn inspects(&self) -> bool {
         false
     }
 
-    /// Looks at a packet that has come, before the node decides where it goes.
-    fn inspect(&mut self, _now: Instant, _routes: &RouteTable, _packet: &Packet) -> Look {
+    /// Looks at a packet that has come by an interface, before the node decides where it goes, and may change it, but not its
+    /// length.
+    fn inspect(
+        &mut self,
+        _now: Instant,
+        _interface: InterfaceId,
+        _routes: &RouteTable,
+        _packet: &mut Packet,
+    ) -> Look {
         Look::Pass
+    }
+
+    /// Looks at a packet that is about to leave by an interface, whoever has sent it, and may change it, but not its length.
+    /// Returns false if it is dropped, which the layer counts.
+    fn depart(&mut self, _now: Instant, _interface: InterfaceId, _packet: &mut Packet) -> bool {
+        true
     }
 
     /// True for a packet that the layer ends, as one of its connections does or as the beginning of one.

@@ -67,16 +67,33 @@ impl Layers {
     }
 
     /// Lets them look at a packet that has come, until one of them has something to say of it.
-    pub(super) fn inspect(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
+    pub(super) fn inspect(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        routes: &RouteTable,
+        packet: &mut Packet,
+    ) -> Look {
         let mut found = Look::Pass;
         for layer in &mut self.all {
-            match layer.inspect(now, routes, packet) {
+            match layer.inspect(now, interface, routes, packet) {
                 Look::Pass => {}
                 Look::Learn => found = Look::Learn,
                 look => return look,
             }
         }
         found
+    }
+
+    /// Lets them look at a packet that is about to leave; returns false if one of them drops it.
+    pub(super) fn depart(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &mut Packet,
+    ) -> bool {
+        let mut all = self.all.iter_mut().rev();
+        all.all(|layer| layer.depart(now, interface, packet))
     }
 
     /// True for a packet that one of them ends.

@@ -7,14 +7,41 @@ use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 
 impl Host {
-    /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
+    /// Decides about a packet of `length` bytes that has arrived by an interface; one that is forwarded loses a hop.
     #[inline]
-    pub fn route(&mut self, now: Instant, packet: &mut Packet, length: u32) -> Verdict {
-        if self.inspects()
-            && let Some(verdict) = self.inspect(now, packet)
-        {
+    pub fn route(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &mut Packet,
+        length: u32,
+    ) -> Verdict {
+        match self.inspects() {
+            true => self.route_inspected(now, interface, packet, length),
+            false => self.decide(packet, length),
+        }
+    }
+
+    /// Decides about a packet that has arrived where layers look at those that pass.
+    #[cold]
+    fn route_inspected(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &mut Packet,
+        length: u32,
+    ) -> Verdict {
+        if let Some(verdict) = self.inspect(now, interface, packet) {
             return verdict;
         }
+        match self.decide(packet, length) {
+            Verdict::Forward(interface) if !self.depart(now, interface, packet) => Verdict::Discard,
+            verdict => verdict,
+        }
+    }
+
+    #[inline]
+    fn decide(&mut self, packet: &mut Packet, length: u32) -> Verdict {
         if self.takes(&packet.ip) {
             return Verdict::Local;
         }
@@ -42,9 +69,14 @@ impl Host {
     }
 
     /// Lets layers look at a packet; returns what becomes of it, if they have something to say of that.
-    #[cold]
-    fn inspect(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
-        match self.agents.as_mut()?.inspect(now, &self.routes, packet) {
+    fn inspect(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &mut Packet,
+    ) -> Option<Verdict> {
+        let layers = self.agents.as_mut()?;
+        match layers.inspect(now, interface, &self.routes, packet) {
             Look::Pass => None,
             Look::Learn => {
                 self.stirred = true;
@@ -56,6 +88,19 @@ impl Host {
                 Some(Verdict::Discard)
             }
             Look::Drop => Some(Verdict::Discard),
+        }
+    }
+
+    /// Lets layers look at a packet that is about to leave by an interface; returns false if one of them drops it.
+    pub(super) fn depart(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &mut Packet,
+    ) -> bool {
+        match &mut self.agents {
+            Some(layers) if layers.inspect_passing() => layers.depart(now, interface, packet),
+            _ => true,
         }
     }
 
@@ -72,7 +117,11 @@ impl Host {
     /// What a router would tell the packet's source.
     // Once a hop: left to the compiler, a call of it costs a hundredth of all instructions.
     #[inline(always)]
-    pub fn route_out(&mut self, packet: &Packet, length: u32) -> Result<InterfaceId, IcmpError> {
+    pub(super) fn route_out(
+        &mut self,
+        packet: &Packet,
+        length: u32,
+    ) -> Result<InterfaceId, IcmpError> {
         let Some(interface) = self.routes.lookup(packet.ip.destination) else {
             self.given_up().discarded.no_route += 1;
             return Err(IcmpError::Unreachable);
@@ -92,21 +141,46 @@ impl Host {
         }
     }
 
+    /// The interface over which a packet leaves that a kernel has written in this host's place: the one that the kernel has
+    /// chosen, or where a route leads.
+    ///
+    /// # Errors
+    /// As [`route_out`](Self::route_out); `None` of a packet that a layer drops.
+    pub fn route_written(
+        &mut self,
+        now: Instant,
+        chosen: Option<InterfaceId>,
+        packet: &mut Packet,
+    ) -> Result<InterfaceId, Option<IcmpError>> {
+        let length = packet.wire_length();
+        let interface = match chosen {
+            Some(interface) => self.fit(interface, length)?,
+            None => self.route_out(packet, length)?,
+        };
+        match self.depart(now, interface, packet) {
+            true => Ok(interface),
+            false => Err(None),
+        }
+    }
+
     /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is lost where
     /// it waits, and its source told.
     pub fn route_again(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        packet: &mut Packet,
         length: u32,
     ) -> Option<InterfaceId> {
-        // Agents see a packet before it waits, and not again.
+        // Agents have had it before it waited, and do not have it again. A translator at another interface sees it for the first
+        // time: nobody inside has asked for it there.
         let found = self.routes.lookup(packet.ip.destination);
         let found = found.filter(|interface| !interface.is_virtual());
         let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
         let error = match (found, mtu) {
             (Some(_), Some(mtu)) if length > mtu => IcmpError::PacketTooBig { mtu },
-            (Some(interface), _) => return Some(interface),
+            (Some(interface), _) => {
+                return self.depart(now, interface, packet).then_some(interface);
+            }
             (None, _) => IcmpError::Unreachable,
         };
         if let Some(quoted) = packet.quote() {
@@ -120,7 +194,11 @@ impl Host {
     /// # Errors
     /// What a router would tell the packet's source.
     #[inline]
-    pub fn fit(&mut self, interface: InterfaceId, length: u32) -> Result<InterfaceId, IcmpError> {
+    pub(super) fn fit(
+        &mut self,
+        interface: InterfaceId,
+        length: u32,
+    ) -> Result<InterfaceId, IcmpError> {
         // What fits an agent's tunnel, the agent says.
         match self.interface_mtus.get(interface.0) {
             Some(&mtu) if length > mtu => {

@@ -103,7 +103,8 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
 }
 
 fn route(router: &mut Host, packet: &mut Packet) -> Verdict {
-    router.route(Instant::ZERO, packet, packet.wire_length())
+    let length = packet.wire_length();
+    router.route(Instant::ZERO, InterfaceId(0), packet, length)
 }
 
 #[test]

@@ -13,16 +13,33 @@ pub(super) const INSIDE: InterfaceId = InterfaceId::virtual_number(u8::MAX);
 impl Host {
     /// The next packet to send and where.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
+        match self.inspects() {
+            true => self.poll_inspected(now),
+            false => self.poll_outgoing(now),
+        }
+    }
+
+    /// The next packet to send where layers look at those that leave.
+    #[cold]
+    fn poll_inspected(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            if self.inspects()
-                && let Some((layers, mut around)) = self.layers_around()
-            {
-                layers.work(now, &mut around);
+            let (interface, mut packet) = self.poll_outgoing(now)?;
+            if self.depart(now, interface, &mut packet) {
+                return Some((interface, packet));
             }
-            if self.agents.is_some()
-                && let Some(outgoing) = self.poll_agents(now)
-            {
-                return Some(outgoing);
+            self.given_up().unsent.extend(Unsent::of(&packet));
+        }
+    }
+
+    /// The next packet that is to leave, as far as those are concerned that send.
+    #[inline]
+    fn poll_outgoing(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
+        loop {
+            if self.agents.is_some() {
+                self.work_layers(now);
+                if let Some(outgoing) = self.poll_agents(now) {
+                    return Some(outgoing);
+                }
             }
             let mut packet = match self.outbox.pop_front() {
                 Some(packet) => packet,
@@ -62,6 +79,15 @@ impl Host {
                 .aerotp
                 .as_ref()
                 .is_some_and(|aerotp| aerotp.may_transmit())
+    }
+
+    /// Lets layers that end connections of others do what is left to do.
+    fn work_layers(&mut self, now: Instant) {
+        if self.inspects()
+            && let Some((layers, mut around)) = self.layers_around()
+        {
+            layers.work(now, &mut around);
+        }
     }
 
     /// Does what this host's agents want done with packets, up to the next one that leaves.

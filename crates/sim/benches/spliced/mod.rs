@@ -128,7 +128,7 @@ impl Row {
         while let Some((to, interface, mut packet)) = self.flying.pop_front() {
             let length = packet.wire_length();
             let host = &mut self.hosts[to];
-            if host.route(self.now, &mut packet, length) == Verdict::Local {
+            if host.route(self.now, interface, &mut packet, length) == Verdict::Local {
                 host.handle_packet(self.now, interface, packet);
             }
             self.drain(to);

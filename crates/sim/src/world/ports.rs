@@ -8,11 +8,9 @@
 
 mod announce;
 mod build;
-mod nat;
 
 pub(super) use build::BehindAgent;
 pub(crate) use build::BehindLink;
-pub(super) use nat::AccessNat;
 
 use super::World;
 use super::packet_counts::LossCause;
@@ -21,6 +19,7 @@ use crate::addresses::node_addresses;
 use crate::packets::PacketId;
 use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{LinkIndex, NodeIndex};
+use baton_proto::gateways::nat::{Refused, Translator};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{IpHeader, Packet};
 use baton_proto::time::Instant;
@@ -159,11 +158,13 @@ impl World {
         };
         let node = self.net.real.ports[port.0].node.0;
         self.observe_sent(node, &mut packet);
-        match self.first_hop(port, &packet) {
+        match self.first_hop(port, &mut packet) {
             Ok(interface) => self.send(node, interface, packet),
             Err(error) => {
                 self.account_unsent(node, &packet);
-                self.refuse(port, &packet, error);
+                if let Some(error) = error {
+                    self.refuse(port, &packet, error);
+                }
             }
         }
         self.settle();
@@ -184,19 +185,34 @@ impl World {
         self.net.real.not_forwarded
     }
 
-    /// The interface of the node by which a packet leaves, if it fits.
-    fn first_hop(&mut self, port: PortId, packet: &Packet) -> Result<InterfaceId, IcmpError> {
+    /// Packets that translators of addresses have refused so far, all together.
+    pub fn refused_by_nat(&self) -> Refused {
+        let mut sum = Refused::default();
+        for layers in self.net.nodes.iter().filter_map(|node| node.host.agents()) {
+            for translator in layers.all::<Translator>() {
+                sum.add(translator.refused());
+            }
+        }
+        sum
+    }
+
+    /// The interface of the node by which a packet leaves, or what its sender is to be told, if anything.
+    fn first_hop(
+        &mut self,
+        port: PortId,
+        packet: &mut Packet,
+    ) -> Result<InterfaceId, Option<IcmpError>> {
         let Port { node, link, .. } = self.net.real.ports[port.0];
         let node = &mut self.net.nodes[node.0];
-        match link {
-            None => node.host.route_out(packet, packet.wire_length()),
+        let chosen = match link {
+            None => None,
             Some(link) => {
                 let wanted = |leads_to: &LeadsTo| matches!(*leads_to, LeadsTo::Link(joined, _) if joined as usize == link.0);
                 let place = node.interfaces.iter().position(wanted);
-                let interface = InterfaceId(place.ok_or(IcmpError::Unreachable)?);
-                node.host.fit(interface, packet.wire_length())
+                Some(InterfaceId(place.ok_or(IcmpError::Unreachable)?))
             }
-        }
+        };
+        node.host.route_written(self.now, chosen, packet)
     }
 
     /// Tells a real host at once what became of its packet. It comes from a neighbour: a kernel takes nothing

@@ -25,13 +25,10 @@ impl World {
 
     /// Hands a packet to a link, at this end.
     pub(super) fn offer_to(&mut self, (link, end): (usize, End), id: PacketId) {
-        if self.net.wires[link].mobile.is_some() {
-            if let Some(place) = self.net.wires.place(link) {
-                return self.offer_to_radio((link, place), end, id);
-            }
-            if !self.translate_offered(link, end, id) {
-                return self.give_up(id);
-            }
+        if self.net.wires[link].mobile.is_some()
+            && let Some(place) = self.net.wires.place(link)
+        {
+            return self.offer_to_radio((link, place), end, id);
         }
         let length = self.leave(link, end, id);
         let wire = &mut self.net.wires[link];
@@ -108,9 +105,6 @@ impl World {
                         &self.net.packets[fate.packet].packet,
                     );
                 }
-                if is_access && !self.translate_delivered(link, fate.from, fate.packet) {
-                    return self.give_up(fate.packet);
-                }
                 self.arrive(at, fate.packet);
             }
             Outcome::Dropped(reason) => self.lose(link, fate.packet, reason, fate.at),
@@ -136,9 +130,10 @@ impl World {
     }
 
     fn arrive(&mut self, at: (usize, InterfaceId), id: PacketId) {
-        let (node, _) = at;
+        let (node, interface) = at;
         let Travelling { length, packet, .. } = &mut self.net.packets[id];
-        match self.net.nodes[node].host.route(self.now, packet, *length) {
+        let host = &mut self.net.nodes[node].host;
+        match host.route(self.now, interface, packet, *length) {
             Verdict::Forward(interface) => {
                 self.offer(node, interface, id);
                 if self.net.nodes[node].host.take_stirred() {
@@ -171,7 +166,7 @@ impl World {
         self.probes.arrived_over = None;
     }
 
-    /// A translator of addresses lets a packet not pass, or nobody in a cell has its address.
+    /// Nobody in a cell has a packet's address.
     #[cold]
     pub(super) fn give_up(&mut self, id: PacketId) {
         let packet = self.net.packets.remove(id);

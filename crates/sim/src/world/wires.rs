@@ -14,7 +14,7 @@ use baton_proto::interface::{InterfaceId, StatusInterests};
 use core::ops::{Index, IndexMut, Range};
 use std::collections::BTreeSet;
 
-use super::ports::{AccessNat, PortId};
+use super::ports::PortId;
 
 /// A node and one of its interfaces.
 pub(crate) type NodeInterface = (usize, InterfaceId);
@@ -85,8 +85,6 @@ pub(crate) struct Wire {
     pub told_up: bool,
     /// The machine that carries its packets; those of an aircraft's link the radio network carries instead.
     pub link: Link,
-    /// The translator of addresses between its mobile and the network; none where no mobile is.
-    pub(super) nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
     #[expect(
@@ -115,7 +113,6 @@ impl Wire {
             broken: false,
             told_up: false,
             port: None,
-            nat: None,
             leaving: None,
             subjects: [Subject(0); 2],
         }

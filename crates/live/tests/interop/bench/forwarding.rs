@@ -83,7 +83,7 @@ impl Bench {
             None => {
                 let length = packet.wire_length();
                 let now = self.clock.now();
-                if self.ours.route(now, &mut packet, length) == Verdict::Local {
+                if self.ours.route(now, InterfaceId(0), &mut packet, length) == Verdict::Local {
                     self.ours.handle_packet(now, InterfaceId(0), packet);
                 }
             }

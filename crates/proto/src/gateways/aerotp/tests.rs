@@ -134,7 +134,7 @@ impl Row {
     fn arrive(&mut self, from: usize, to: usize, mut packet: Packet) {
         let interface = InterfaceId(usize::from((to == 1 || to == 2) && from > to));
         let length = packet.wire_length();
-        match self.hosts[to].route(self.now, &mut packet, length) {
+        match self.hosts[to].route(self.now, interface, &mut packet, length) {
             Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
             Verdict::Forward(interface) => self.send(to, interface, packet),
             Verdict::Discard => {}

@@ -366,7 +366,13 @@ impl Layer for PathAgents {
         true
     }
 
-    fn inspect(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
+    fn inspect(
+        &mut self,
+        now: Instant,
+        _interface: InterfaceId,
+        routes: &RouteTable,
+        packet: &mut Packet,
+    ) -> Look {
         let look = self.look(now, routes, packet);
         match core::mem::take(&mut self.stirred) {
             true if look == Look::Pass => Look::Learn,

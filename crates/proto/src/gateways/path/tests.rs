@@ -125,7 +125,7 @@ impl Row {
     fn arrive(&mut self, from: usize, to: usize, mut packet: Packet) {
         let interface = InterfaceId(usize::from(to == 1 && from == 2));
         let length = packet.wire_length();
-        match self.hosts[to].route(self.now, &mut packet, length) {
+        match self.hosts[to].route(self.now, interface, &mut packet, length) {
             Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
             Verdict::Forward(interface) => self.send(to, interface, packet),
             Verdict::Discard => {}
@@ -332,12 +332,12 @@ fn only_the_gateway_at_the_last_hop_splits() {
     let routes = row.hosts[1].routes_mut();
     routes.set(address(3), InterfaceId(0));
     let mut syn = tcp(header(TcpFlags::SYN), Payload::EMPTY);
-    let verdict = row.hosts[1].route(row.now, &mut syn, 40);
+    let verdict = row.hosts[1].route(row.now, InterfaceId(0), &mut syn, 40);
     assert_eq!(verdict, Verdict::Forward(InterfaceId(0)));
     // As does what belongs to no connection here.
     row.hosts[1].routes_mut().set(address(3), InterfaceId(1));
     let mut late = tcp(header(TcpFlags::ACK), Payload::EMPTY);
-    let verdict = row.hosts[1].route(row.now, &mut late, 40);
+    let verdict = row.hosts[1].route(row.now, InterfaceId(0), &mut late, 40);
     assert_eq!(verdict, Verdict::Forward(InterfaceId(1)));
 }
 

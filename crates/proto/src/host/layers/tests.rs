@@ -165,7 +165,7 @@ fn a_route_to_a_virtual_interface_leads_through_its_layer() {
     host.routes_mut().set(OTHER, tunnel);
     let mut packet = datagram(OTHER, 5);
     let length = packet.wire_length();
-    let verdict = host.route(Instant::ZERO, &mut packet, length);
+    let verdict = host.route(Instant::ZERO, InterfaceId(0), &mut packet, length);
     assert_eq!(verdict, Verdict::Local);
     assert_eq!(packet.ip.hop_limit, 64, "the layer takes the hop");
     host.handle_packet(Instant::ZERO, InterfaceId(0), packet.clone());

@@ -65,9 +65,9 @@ impl World {
     fn reroute_end(&mut self, link: usize, end: End) {
         let (node, _) = self.net.wires.ends(link)[end.index()];
         for id in self.net.wires[link].link.take_from_ip(self.now, end) {
-            let travelling = &self.net.packets[id];
+            let travelling = &mut self.net.packets[id];
             let host = &mut self.net.nodes[node].host;
-            match host.route_again(self.now, &travelling.packet, travelling.length) {
+            match host.route_again(self.now, &mut travelling.packet, travelling.length) {
                 Some(interface) => self.offer(node, interface, id),
                 None => self.discard_waiting((link, end), id),
             }

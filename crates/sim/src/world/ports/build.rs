@@ -1,12 +1,11 @@
 //! Ports and addresses of real hosts at time zero.
 
-use super::nat::AccessNat;
 use super::{AddressPolicy, Port, PortId, PortState};
 use crate::addresses::{node_addresses, numbered};
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use crate::world::{Net, World};
+use baton_proto::gateways::nat::{Nat, Translator};
 use baton_proto::interface::InterfaceId;
-use baton_proto::nat::Nat;
 use core::net::IpAddr;
 
 /// First address of a mobile on one of its access links: 172.16.0.1 and fd62:6174:6f6e:1::1.
@@ -79,23 +78,15 @@ impl World {
             }
             None => node_addresses(host.0),
         };
-        if self.scenario.live.nat {
-            self.add_translator(host, link);
+        let mobile = self.net.wires[link].mobile;
+        // A mobile router has links besides, to the network behind it.
+        let is_access = mobile.is_some_and(|number| self.net.mobiles[number].node == host);
+        if is_access && self.scenario.live.nat {
+            self.net.add_translator(host, link);
         }
         self.net.wires[link].port = Some(PortId(self.net.real.ports.len()));
         let mtu = self.net.wires[link].link.config().mtu;
         self.push_port(host, Some(LinkIndex(link)), mtu, addresses);
-    }
-
-    /// Puts a translator at the network's end of an access link, with an address and ports of its own.
-    fn add_translator(&mut self, host: NodeIndex, link: usize) {
-        let outside = numbered(OUTSIDE, link);
-        let first_port = FIRST_PORT.wrapping_add(PORTS_APART.wrapping_mul(link as u16));
-        self.net.wires[link].nat = Some(Box::new(AccessNat {
-            nat: Nat::new(outside, first_port),
-            end: self.net.wires.end_across(link, host.0),
-        }));
-        self.net.put_behind(host, link, outside);
     }
 
     fn push_port(
@@ -149,6 +140,16 @@ impl Net {
             .enumerate()
             .map(|(number, pair)| (pair, numbered(ACCESS, number)))
             .collect()
+    }
+
+    /// Gives the node at the network's end of an access link a translator there, with an address and ports of its own.
+    fn add_translator(&mut self, host: NodeIndex, link: usize) {
+        let outside = numbered(OUTSIDE, link);
+        let first_port = FIRST_PORT.wrapping_add(PORTS_APART.wrapping_mul(link as u16));
+        let (far, interface) = self.wires.far_from(link, host.0);
+        let translator = Translator::new(interface, Nat::new(outside, first_port));
+        self.nodes[far].host.add_layer(translator);
+        self.put_behind(host, link, outside);
     }
 
     /// Makes addresses known that are reached over one access link of a host.

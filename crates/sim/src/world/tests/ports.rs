@@ -512,6 +512,46 @@ fn without_its_protocol_a_mobile_routers_kernel_is_reached_over_its_links() {
     }
 }
 
+/// The network behind a mobile router is inside of the translators on the router's access links, and has none of its own.
+#[test]
+fn a_passengers_packets_are_translated_on_the_trains_access_link() {
+    let live = "[live]\nhosts = [\"server\", \"train\", \"passenger\"]\nnat = true\n";
+    let mut world = train_network(live);
+    let [server, passenger] = ["server", "passenger"].map(|name| {
+        let nodes = &world.scenario().nodes;
+        NodeIndex(nodes.iter().position(|node| node == name).unwrap())
+    });
+    let [at_server, at_passenger] = [server, passenger].map(|node| {
+        let of_node = |port: &crate::world::ports::Port| port.node == node;
+        PortId(world.ports().iter().position(of_node).unwrap())
+    });
+    for v6 in [false, true] {
+        let [server, passenger] = [server, passenger].map(|node| world.address(node, v6));
+        let network = if v6 {
+            "fd62:6174:6f6e:2::"
+        } else {
+            "198.18.0."
+        };
+        let mut sent = datagram(passenger, server, 100);
+        for (at, from) in [(at_server, at_passenger), (at_passenger, at_server)] {
+            world.inject(from, &sent);
+            let until = world.now() + Duration::from_millis(100);
+            let found = deliveries(&mut world, until);
+            let [(_, to, packet)] = &found[..] else {
+                panic!("one packet: {found:?}");
+            };
+            assert_eq!(*to, at);
+            if at == at_server {
+                assert!(source(packet).0.to_string().starts_with(network));
+                sent = answer(packet);
+            } else {
+                assert_eq!(packet.ip.destination, passenger);
+            }
+        }
+    }
+    assert_eq!(world.refused_by_nat().total(), 0);
+}
+
 proptest! {
     /// Any packet at any interface, of hosts with and without agents in the scenario.
     #[test]

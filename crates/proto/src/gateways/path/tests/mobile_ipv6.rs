@@ -48,7 +48,7 @@ fn gateway(service: Service) -> Host {
 
 fn arrives(host: &mut Host, now: Instant, mut packet: Packet) -> Verdict {
     let length = packet.wire_length();
-    let verdict = host.route(now, &mut packet, length);
+    let verdict = host.route(now, InterfaceId(0), &mut packet, length);
     if verdict == Verdict::Local {
         host.handle_packet(now, InterfaceId(0), packet);
     }

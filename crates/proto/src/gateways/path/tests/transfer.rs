@@ -145,7 +145,7 @@ impl Ground {
         let from_mobile = packet.ip.source == address_of(MOBILE);
         let interface = InterfaceId(usize::from(from_mobile && to != SERVER));
         let length = packet.wire_length();
-        match self.hosts[to].route(self.now, &mut packet, length) {
+        match self.hosts[to].route(self.now, interface, &mut packet, length) {
             Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
             Verdict::Forward(interface) => self.send(to, interface, packet),
             Verdict::Discard => {}

@@ -1,4 +1,4 @@
-//! Network address translation, as it stands between a mobile and the network on each of its access links.
+//! Network address translation, as a router does it between what is behind one of its interfaces and the network.
 //!
 //! What a host behind it (inside) sends leaves under an address and a port of the translator's (outside), and
 //! what comes to these finds its way back. Of TCP, UDP and ICMP echo, for IPv4 and IPv6 alike:
@@ -13,7 +13,10 @@
 //! Left out: hairpinning (RFC 4787 REQ-9), fragments (REQ-14) and all other protocols. Such packets are refused,
 //! and so is what comes to a port without a mapping. Translation costs no hop.
 
+mod layer;
 mod rewrite;
+
+pub use layer::Translator;
 
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -50,6 +53,14 @@ pub struct Refused {
 }
 
 impl Refused {
+    /// Adds the counts of another translator.
+    pub fn add(&mut self, other: Refused) {
+        self.unmapped += other.unmapped;
+        self.hairpin += other.hairpin;
+        self.unsupported += other.unsupported;
+        self.out_of_ports += other.out_of_ports;
+    }
+
     /// All of them.
     pub fn total(&self) -> u64 {
         self.unmapped + self.hairpin + self.unsupported + self.out_of_ports

@@ -7,10 +7,10 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
 use crate::wire::udp::UdpHeader;
 
-const NOW: Instant = Instant::from_secs(100);
+pub(super) const NOW: Instant = Instant::from_secs(100);
 
 /// Addresses of the translator, the host inside and a host outside.
-fn addresses(v6: bool) -> [IpAddr; 3] {
+pub(super) fn addresses(v6: bool) -> [IpAddr; 3] {
     let texts = match v6 {
         false => ["198.18.0.1", "10.0.0.3", "203.0.113.9"],
         true => ["2001:db8:2::1", "fd00::3", "2001:db8:f::9"],
@@ -18,11 +18,11 @@ fn addresses(v6: bool) -> [IpAddr; 3] {
     texts.map(|text| text.parse().expect("an address"))
 }
 
-fn nat() -> Nat {
+pub(super) fn nat() -> Nat {
     Nat::new([addresses(false)[0], addresses(true)[0]], 2000)
 }
 
-fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
+pub(super) fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
     Packet {
         ip: IpHeader {
             source,
@@ -41,13 +41,13 @@ fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
 }
 
 /// The same as its own kernel would write it.
-fn written(packet: &Packet) -> Packet {
+pub(super) fn written(packet: &Packet) -> Packet {
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);
     Packet::verbatim(&bytes).expect("a right header")
 }
 
-fn datagram(source_port: u16, destination_port: u16, data: &[u8]) -> Body {
+pub(super) fn datagram(source_port: u16, destination_port: u16, data: &[u8]) -> Body {
     let header = UdpHeader {
         source_port,
         destination_port,
@@ -69,7 +69,7 @@ fn segment(source_port: u16, destination_port: u16) -> Body {
 }
 
 /// What a receiver reads.
-fn read(packet: &Packet) -> Packet {
+pub(super) fn read(packet: &Packet) -> Packet {
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);
     Packet::decode(&bytes).expect("right checksums")

@@ -1,0 +1,58 @@
+//! The translator as a layer of a router.
+
+use super::{Nat, Refused};
+use crate::host::RouteTable;
+use crate::host::layer::{Layer, Look, Rank};
+use crate::interface::InterfaceId;
+use crate::packet::Packet;
+use crate::time::Instant;
+
+/// Translator at one interface of a router, which leads inside. What comes by it is translated before the router looks at
+/// it, and what leaves by it after all else, the router's own packets too.
+#[derive(Debug)]
+pub struct Translator {
+    inside: InterfaceId,
+    nat: Nat,
+}
+
+impl Translator {
+    /// A translator at this interface. Routes to its outside addresses are to lead there as well.
+    pub fn new(inside: InterfaceId, nat: Nat) -> Translator {
+        Translator { inside, nat }
+    }
+
+    /// Packets refused so far.
+    pub fn refused(&self) -> Refused {
+        self.nat.refused()
+    }
+}
+
+impl Layer for Translator {
+    fn rank(&self) -> Rank {
+        Rank::Translator
+    }
+
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        _routes: &RouteTable,
+        packet: &mut Packet,
+    ) -> Look {
+        match interface != self.inside || self.nat.translate_out(now, packet) {
+            true => Look::Pass,
+            false => Look::Drop,
+        }
+    }
+
+    fn depart(&mut self, now: Instant, interface: InterfaceId, packet: &mut Packet) -> bool {
+        interface != self.inside || self.nat.translate_in(now, packet)
+    }
+}
+
+#[cfg(test)]
+mod tests;
