@@ -19,8 +19,8 @@ use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
 
-/// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own
-/// from the last to the first; they hear of links and are polled from the first to the last.
+/// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own, and any
+/// that leaves, from the last to the first; they hear of links and are polled from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {

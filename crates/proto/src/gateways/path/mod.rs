@@ -178,7 +178,8 @@ impl PathAgents {
         }
         match heard.event {
             LinkEvent::Down => self.note_loss(&mobile),
-            LinkEvent::Up => self.note_arrival(mobile),
+            // One whose protocol tells where it is has come once its binding says so.
+            LinkEvent::Up if !self.mobiles[&mobile].is_bound() => self.note_arrival(mobile),
             _ => {}
         }
         let path = self.path_to(&mobile, around);

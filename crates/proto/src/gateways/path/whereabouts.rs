@@ -1,6 +1,6 @@
 //! Where mobiles of Mobile IPv6 are, as binding updates and acknowledgements tell that pass, and what leads packets there.
 
-use super::{PathAgents, Served};
+use super::{Mobile, PathAgents, Served};
 use crate::mobility::binding::BindingSequence;
 use crate::packet::{Body, Extended, Packet};
 use crate::wire::mobility_header::{BindingUpdate, MobilityMessage};
@@ -37,6 +37,13 @@ pub(super) enum Wrapping {
     Routing,
     /// The tunnel that begins at the home agent.
     Tunnel(Ipv6Addr),
+}
+
+impl Mobile {
+    /// Returns true if a protocol tells where it is.
+    pub(super) fn is_bound(&self) -> bool {
+        self.binding.is_some() || self.asked.is_some()
+    }
 }
 
 impl PathAgents {

@@ -234,6 +234,9 @@ fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
     assert_eq!(asks(&mut host, now), 1);
     bind(&mut host, now, 6, 1);
     assert_eq!(asks(&mut host, now), 0);
+    let neighbor = Neighbor::new(care_of(1).into());
+    host.handle_neighbor(now, InterfaceId(1), LinkEvent::Up, neighbor);
+    assert_eq!(asks(&mut host, now), 0, "the binding may be an old one");
     host.layer_mut::<PathAgents>()
         .unwrap()
         .note_loss(&HOME.into());
