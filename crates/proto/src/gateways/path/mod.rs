@@ -74,6 +74,8 @@ pub struct PathAgents {
     /// The halves of split connections, bound to addresses of others.
     sockets: Sockets,
     mobiles: BTreeMap<IpAddr, Mobile>,
+    /// Mobiles by the care-of addresses that they have bound.
+    by_care_of: BTreeMap<IpAddr, IpAddr>,
     /// Halves of connections that are split.
     relays: BTreeMap<SocketId, Relay>,
     snooping: Snooping,
@@ -123,6 +125,7 @@ impl PathAgents {
         PathAgents {
             sockets: Sockets::new(secret),
             mobiles: BTreeMap::new(),
+            by_care_of: BTreeMap::new(),
             relays: BTreeMap::new(),
             snooping: Snooping::default(),
             heard: VecDeque::new(),
@@ -155,16 +158,9 @@ impl PathAgents {
 
     /// The mobile that has an address on an access link: its own, or the care-of address that it has bound.
     fn mobile_at(&self, address: IpAddr) -> Option<IpAddr> {
-        let has = |mobile: &Mobile| {
-            let care_of = mobile.binding.and_then(|binding| binding.care_of);
-            care_of.map(IpAddr::V6) == Some(address)
-        };
-        let mut mobiles = self.mobiles.iter();
         match self.mobiles.contains_key(&address) {
             true => Some(address),
-            false => mobiles
-                .find(|(_, mobile)| has(mobile))
-                .map(|found| *found.0),
+            false => self.by_care_of.get(&address).copied(),
         }
     }
 
@@ -327,6 +323,9 @@ impl PathAgents {
     /// Tells halves of the access link to which their mobile has moved.
     fn tell_of_moves(&mut self, now: Instant, around: &Around<'_>) {
         while let Some(mobile) = self.moved.pop() {
+            if self.interface_towards(&mobile, around.routes).is_some() {
+                self.note_arrival(mobile);
+            }
             if let Some(path) = self.path_to(&mobile, around) {
                 let connected = CrossLayerSignal::Connected(path);
                 self.sockets.signal(now, &connected, |peer| peer == mobile);

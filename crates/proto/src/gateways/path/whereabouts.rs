@@ -118,10 +118,15 @@ impl PathAgents {
             sequence: asked.last,
             care_of: asked.care_of,
         });
+        if let Some(old) = before.flatten() {
+            self.by_care_of.remove(&IpAddr::V6(old));
+        }
+        if let Some(new) = asked.care_of {
+            self.by_care_of.insert(new.into(), home.into());
+        }
         // One that only refreshes says nothing new.
         if core::mem::take(&mut mobile.is_lost) || before != Some(asked.care_of) {
             self.moved.push(home.into());
-            self.note_arrival(home.into());
             self.stirred = true;
         }
     }

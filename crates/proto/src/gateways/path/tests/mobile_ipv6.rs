@@ -237,10 +237,19 @@ fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
     let neighbor = Neighbor::new(care_of(1).into());
     host.handle_neighbor(now, InterfaceId(1), LinkEvent::Up, neighbor);
     assert_eq!(asks(&mut host, now), 0, "the binding may be an old one");
+    arrives(&mut host, now, update(7, Some(3)));
+    arrives(
+        &mut host,
+        now,
+        answered(7, Some(3), BindingStatus::ACCEPTED),
+    );
+    assert_eq!(asks(&mut host, now), 0, "it is at another gateway");
+    bind(&mut host, now, 8, 1);
+    assert_eq!(asks(&mut host, now), 1, "it is back");
     host.layer_mut::<PathAgents>()
         .unwrap()
         .note_loss(&HOME.into());
-    bind(&mut host, now, 7, 1);
+    bind(&mut host, now, 9, 1);
     assert_eq!(asks(&mut host, now), 1);
 }
 
