@@ -7,7 +7,8 @@ Prints one line a violation (file, line, rule) and exits with status 1 if there 
 Rules:
 - Imports run one way: py → sim → proto, live → sim, proto, linux, and daemon → proto, linux.
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
-  `crosslayer`); `host`, `gateways` and `lib` import everything, and `mobility` imports `host`, whose layers its agents are.
+  `crosslayer`); `host`, `gateways` and `lib` import everything, and `mobility` imports `host`, whose layers its
+  agents are.
 - `batond`, the binary of `daemon`, links neither Arrow nor Parquet nor schemars, nor `sim`.
 - `proto` and `sim` read no wall clock, hold no unordered map (its order differs from run to run), draw from no
   global random source, and print nothing outside tests. `proto` opens no file and no socket.

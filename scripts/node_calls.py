@@ -2,8 +2,8 @@
 
     python scripts/node_calls.py [--check]
 
-Prints them with the files that call them: those that drive a node, those that applications call, and those by which probes
-only look at it. `--check` prints only what exceeds the bound, and exits with status 1 if something does.
+Prints them with the files that call them: those that drive a node, those that applications call, and those by which
+probes only look at it. `--check` prints only what exceeds the bound, and exits with status 1 if something does.
 """
 
 from __future__ import annotations

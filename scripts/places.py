@@ -47,9 +47,7 @@ KINDS = (
     Kind("shared link", 8, {"dcf": (f"{SIM}link/dcf",)}),
     Kind("channel", 9, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),
     Kind("remedy at an end", 1, {"eclair": (f"{PROTO}remedies/eclair",), "atcp": (f"{PROTO}remedies/atcp",)}),
-    Kind(
-        "remedy at a gateway", 2, {"snoop": (f"{PROTO}remedies/snoop", f"{PROTO}gateways/path/snooping")}
-    ),
+    Kind("remedy at a gateway", 2, {"snoop": (f"{PROTO}remedies/snoop", f"{PROTO}gateways/path/snooping")}),
     Kind(
         "mobility protocol",
         3,
