@@ -1,8 +1,8 @@
-//! What the layers of a host tell each other across a handover, and what may be done with a transport because of it.
+//! Signals between the layers of a host across a handover, and the controls that a remedy may apply to a transport in return.
 //!
-//! A [`Signal`] goes to all parts of a node. Its transports make of it what concerns each connection ([`CrossLayerSignal`]);
-//! others come from the connection itself or from its other end. A [`Remedy`] answers with [`Control`]s, and the host carries
-//! these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
+//! A [`Signal`] goes to all parts of a node. Its transports derive the [`CrossLayerSignal`]s of each connection from it; further
+//! ones come from the connection itself or from its other end. A [`Remedy`] answers with [`Control`]s, and the host carries
+//! these out on the connection ([`crate::host`] owns the order). There are no subscriptions.
 
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
@@ -12,21 +12,21 @@ use core::fmt::Debug;
 use core::net::IpAddr;
 use core::num::NonZeroU8;
 
-/// What a mobile's link carries, as far as the one who tells it knows (IEEE 802.21's Link_Parameters_Report).
+/// Parameters of a mobile's link, as far as they are known (IEEE 802.21's Link_Parameters_Report).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathParameters {
     /// Rate of full IP packets towards the mobile.
     pub to_mobile: DataRate,
-    /// The same, from the mobile.
+    /// Rate of full IP packets from the mobile.
     pub from_mobile: DataRate,
     /// Shortest round-trip time.
     pub round_trip: Duration,
-    /// Full packets that the queue towards the mobile holds; `None` if nobody says.
+    /// Capacity of the queue towards the mobile in full packets; `None` if unknown.
     pub queue_packets: Option<u32>,
 }
 
 impl PathParameters {
-    /// The report of a mobile's link at the mobile.
+    /// Returns the parameters of a mobile's link as the mobile sees them.
     pub const fn at_mobile(link: LinkParameters) -> PathParameters {
         PathParameters {
             to_mobile: link.incoming,
@@ -36,24 +36,24 @@ impl PathParameters {
         }
     }
 
-    /// The report of a mobile's link at the network's end.
+    /// Returns the parameters of a mobile's link as the other end of the link sees them.
     pub const fn at_network(link: LinkParameters) -> PathParameters {
         PathParameters::at_mobile(link.from_other_end())
     }
 
-    /// Bytes that fill it for a mobile that sends, or receives: rate times round-trip time.
+    /// Returns the bandwidth-delay product in bytes, from the mobile if it `sends`, otherwise towards it.
     pub fn pipe(&self, sends: bool) -> u32 {
         pipe(self.rate(sends), self.round_trip)
     }
 
-    /// Round-trip time of a segment of so many bytes that a mobile sends, or receives, and that waits for none: the shortest, and
-    /// its own time on the link.
+    /// Returns the round-trip time of a segment of `bytes` that the mobile sends or receives with empty queues: the shortest one plus
+    /// the segment's transmission time.
     pub fn round_trip_of(&self, bytes: u32, sends: bool) -> Duration {
         let on_link = self.rate(sends).transmission_time(u64::from(bytes) * 8);
         self.round_trip + on_link.unwrap_or(Duration::ZERO)
     }
 
-    /// Bytes of the whole segments that keep it busy: what it carries in the round-trip time of one of them.
+    /// Returns the bytes of whole segments that keep the link busy: the data it carries in one segment's round-trip time.
     pub fn busy(&self, segment_size: u32, sends: bool) -> u32 {
         let bytes = pipe(self.rate(sends), self.round_trip_of(segment_size, sends));
         let segments = bytes.div_ceil(segment_size.max(1));
@@ -69,7 +69,7 @@ impl PathParameters {
     }
 }
 
-/// Bytes that fill a path: rate times round-trip time.
+/// Returns the bandwidth-delay product of a path in bytes.
 pub fn pipe(rate: DataRate, round_trip: Duration) -> u32 {
     u32::try_from(rate.bits_in(round_trip) / 8).unwrap_or(u32::MAX)
 }
@@ -77,11 +77,11 @@ pub fn pipe(rate: DataRate, round_trip: Duration) -> u32 {
 /// A handover that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// When: of a link that was lost, when that was.
+    /// Begin of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
     /// The old interface.
     pub from: Option<InterfaceId>,
-    /// The new one; the same where a radio network changes the cell.
+    /// The new interface; the same as `from` where a radio network changes the cell.
     pub to: Option<InterfaceId>,
     /// Its kind.
     pub kind: Kind,
@@ -97,7 +97,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name in results.
+    /// Returns the name of the kind in results.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Soft => "soft",
@@ -106,22 +106,22 @@ impl Kind {
     }
 }
 
-/// A signal between the parts of a node: its attachment, its layers and its transports. Each hears of it in this order, and
-/// takes what concerns it: transports, layers by rank, the attachment.
+/// A signal between the parts of a node: its transports, its layers and its attachment. They hear each signal in this order, layers
+/// by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// From the attachment: the next handover is known ahead of its time.
     Announced,
     /// From the attachment: the point of service is to be asked about a handover to this interface.
     HandoverForeseen(InterfaceId),
-    /// From the attachment: a handover has begun, and ends whatever the one before had left to do, but for its overlap.
+    /// From the attachment: a handover has begun. It ends the one before, except for that one's overlap.
     Begun(Begun),
-    /// From the attachment: routes lead over this interface from now on, also those of the node's own packets; `None`: over none.
+    /// From the attachment: routes lead over this interface from now on, also for the node's own packets; `None`: over none.
     Attached(Option<InterfaceId>),
     /// From the attachment: the node's own packets still leave by this interface; `None`: no longer.
     Outgoing(Option<InterfaceId>),
-    /// From the attachment, an event of the link in use, for the node's transports. An [`Up`](LinkEvent::Up) while a handover is
-    /// under way is none: [`Complete`](Self::Complete) follows.
+    /// From the attachment, for the node's transports: an event of the link in use. An [`Up`](LinkEvent::Up) during a handover is
+    /// not signalled: [`Complete`](Self::Complete) follows.
     InUse(InterfaceId, LinkEvent),
     /// An event of a link, for layers: of an access link from the attachment, of another from its medium.
     Link(InterfaceId, LinkEvent),
@@ -129,50 +129,50 @@ pub enum Signal {
     Complete(Option<InterfaceId>),
     /// From the node: a handover leads to this interface, and binding updates are to report the parameters of its link.
     NewPath(InterfaceId, PathParameters),
-    /// From a layer: a binding update has left for this node: what is sent there from now on arrives after it.
+    /// From a layer: a binding update has left for this node. Later packets to the node arrive after the update.
     BindingSent(IpAddr),
     /// From a layer: the home agent knows that the mobile is at this interface.
     Registered(InterfaceId),
-    /// From a layer: the home agent has no binding any more: the mobile is at home.
+    /// From a layer: the home agent has deleted the binding, as the mobile is at home.
     Deregistered,
     /// From a layer: a care-of address on this interface can be used.
     AddressAcquired(InterfaceId, IpAddr),
-    /// From a layer: the point of service has answered about the next handover, or is waited for no longer.
+    /// From a layer: the point of service has answered about the next handover, or the wait for its answer has ended.
     HandoverPrepared,
-    /// From a layer: a correspondent here has learnt that this peer is elsewhere.
+    /// From a layer: a correspondent on this node has learnt that this peer is elsewhere.
     PeerMoved(IpAddr, PeerMoved),
-    /// From a layer: the home agent here has a new binding, for these addresses.
+    /// From a layer: the home agent on this node has a new binding, for this home address and this mobile network.
     Bound(IpAddr, Option<Ipv6Prefix>),
 }
 
 /// A signal that reaches one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrossLayerSignal {
-    /// To a mobile's connection that begins: the link in use.
+    /// To a new connection of a mobile: the parameters of the link in use.
     Begun(PathParameters),
     /// The link in use will soon be down (Link_Going_Down; study C's s1).
     GoingDown,
-    /// It stays after all (Link_Event_Rollback).
+    /// The link in use stays up after all (Link_Event_Rollback).
     Rollback,
     /// Packets no longer pass (Link_Down; study C's s3, "disconnected").
     Disconnected,
-    /// The mobile has said where it is now, and packets may come by both ways (study S, Table 2).
+    /// The mobile's binding update has left, and packets may come over the old and the new path (study S, Table 2).
     UpdateSent,
-    /// Packets pass again, or by another link (Link_Handover_Complete, the registration's end, or for a connection to a
-    /// correspondent that sends directly its binding update's departure; study C's s3, "connected").
+    /// Packets pass again, or pass over another link (Link_Handover_Complete; with a mobility protocol the end of the registration, or
+    /// the departure of the binding update to a correspondent that uses route optimization; study C's s3, "connected").
     Connected(PathParameters),
-    /// To a correspondent: the peer has said that it is elsewhere.
+    /// To a correspondent: the peer has reported that it is elsewhere.
     PeerMoved(PeerMoved),
     /// The other end's notice arrived with a segment.
     Noticed(HandoverNotice),
-    /// All that was out is acknowledged.
+    /// All data in flight is acknowledged.
     AllAcknowledged,
-    /// To a sender: a base station has failed once more to pass on a segment of what is out, and goes on trying.
+    /// To a sender: a base station has failed once more to transmit a segment in flight, and keeps trying.
     BadState,
 }
 
 impl CrossLayerSignal {
-    /// The signal of an event of the link in use, if it is one; `path` is what that link carries, as far as it is known.
+    /// Returns the signal for an event of the link in use, if there is one; `path` holds that link's parameters, if they are known.
     pub fn of_link(event: LinkEvent, path: Option<PathParameters>) -> Option<CrossLayerSignal> {
         match event {
             LinkEvent::GoingDown => Some(CrossLayerSignal::GoingDown),
@@ -184,10 +184,10 @@ impl CrossLayerSignal {
     }
 }
 
-/// What a correspondent learns of a binding update (study S, Table 2).
+/// Content of a binding update for the correspondent's transports (study S, Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerMoved {
-    /// How long the update was on its way over the new path, by its timestamp.
+    /// One-way delay of the update over the new path, by its timestamp.
     pub delay: Duration,
     /// Rate of the new link, if the update says.
     pub rate: Option<DataRate>,
@@ -196,35 +196,35 @@ pub struct PeerMoved {
 }
 
 impl PeerMoved {
-    /// The new path's round-trip time: the update's way, there and back.
+    /// Returns the new path's round-trip time: twice the update's one-way delay.
     pub const fn round_trip(&self) -> Duration {
         self.delay.saturating_mul(2)
     }
 
-    /// Whether the new path is longer than a round-trip time that was measured on the old one.
+    /// Returns true if the new path's round-trip time exceeds the smoothed one of the old path, or if the old one was not measured.
     pub fn is_longer_than(&self, smoothed_rtt: Option<Duration>) -> bool {
         smoothed_rtt.is_none_or(|smoothed| self.round_trip() > smoothed)
     }
 }
 
-/// What a mobile tells its correspondent in a TCP option after a handover (study T, section 7; study S, Table 2). The layout is in
-/// [`crate::wire::tcp`].
+/// Notice from a mobile to its correspondent in a TCP option after a handover (study T, section 7; study S, Table 2). The layout is
+/// in [`crate::wire::tcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoverNotice {
-    /// Which handover of the connection: a notice is repeated, and counts once.
+    /// Number of the handover within the connection: a notice is repeated, and counts once.
     pub number: NonZeroU8,
-    /// Segments that are missing below what has arrived: on the old way still, or lost.
+    /// Missing segments below the highest one received: still on the old path, or lost.
     pub outstanding: u16,
 }
 
-/// What a remedy may know of its connection. Sizes in bytes.
+/// A remedy's view of its connection. Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportView {
     /// Congestion window.
     pub congestion_window: u32,
     /// Slow-start threshold; `u32::MAX` while it is arbitrarily high.
     pub slow_start_threshold: u32,
-    /// Sent and not acknowledged.
+    /// Bytes in flight.
     pub bytes_in_flight: u32,
     /// Payload of a full segment.
     pub segment_size: u32,
@@ -237,80 +237,80 @@ pub struct TransportView {
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgment {
-    /// When it came.
+    /// Time of arrival.
     pub at: Instant,
     /// Bytes that it acknowledged for the first time, at least one.
     pub bytes: u64,
-    /// The round-trip time that it measured, if it measured one. The view's smoothed one has it already.
+    /// RTT sample, if the ACK gave one. The view's smoothed round-trip time already includes it.
     pub rtt: Option<Duration>,
 }
 
-/// What is done with a connection.
+/// An instruction to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// No new data until [`Thaw`](Self::Thaw): the window's right edge stays while acknowledgments move its left one.
+    /// Send no new data until [`Thaw`](Self::Thaw): ACKs move the window's left edge, while its right edge stays.
     HoldNewData,
-    /// No data at all until `Thaw`; a timeout is noted and changes nothing.
+    /// Send no data at all until `Thaw`; a timeout is noted and changes nothing.
     Freeze,
-    /// Ends both. A timer that has gone off meanwhile is set anew.
+    /// End `HoldNewData` and `Freeze`. A timer that has gone off meanwhile is set anew.
     Thaw,
-    /// What is out counts as lost, and the congestion control does not hear of it.
+    /// Count all data in flight as lost, without telling the congestion control.
     ResendOutstanding,
-    /// The same for what a break has cut off, told when the connection was frozen. What had arrived by then, as round-trip times
-    /// tell, has lost its acknowledgment alone: it waits for that of what is sent again.
+    /// Count as lost the data cut off by a link break, as of the freeze. Data that had arrived by then, judged by round-trip times, has
+    /// lost only its ACK, and waits for the ACK of the retransmissions.
     ResendCutOff,
-    /// If what is out now is not acknowledged before the timer goes off, that takes the window for the threshold, and does not
-    /// halve it.
+    /// If the data in flight is not acknowledged before the timer goes off, set the slow-start threshold to the congestion window
+    /// instead of half of it.
     ForgiveTimeout,
-    /// The congestion control goes on from here, and forgets what it has learnt of the path. In bytes.
+    /// Restart the congestion control with these values, in bytes, and discard its estimates of the path.
     NewPath {
         /// Congestion window.
         window: u32,
         /// Slow-start threshold.
         threshold: u32,
     },
-    /// New data leaves only while it and what is in the network come to no more than this, in bytes, whatever the congestion
-    /// window is: for who knows what the path holds. What is out already is elsewhere and does not count, unless it is sent
-    /// again ([`ResendOutstanding`](Self::ResendOutstanding)). In force until another.
+    /// Cap the bytes in flight, independently of the congestion window, for a remedy that knows the new path's capacity. Data already
+    /// in flight does not count, as it is on the old path, unless it is retransmitted
+    /// ([`ResendOutstanding`](Self::ResendOutstanding)). In force until the next cap.
     LimitFlight(u32),
-    /// Slow start goes on up to here, in bytes, if that is more than its threshold.
+    /// Continue slow start up to this congestion window, in bytes, if that is above the threshold.
     RaiseThreshold(u32),
-    /// The congestion control forgets what it has learnt of the path, and goes on with its window.
+    /// Discard the congestion control's estimates of the path, and keep its window.
     ForgetPath,
-    /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.
+    /// Restart the estimates of round-trip time and timeout, with this sample if there is one; reset a running timer by them.
     RestartTiming(Option<Duration>),
-    /// The retransmission timer, if it runs, starts again with the timeout in force.
+    /// Restart the retransmission timer, if it runs, with the timeout in force.
     RestartTimer,
-    /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.
+    /// Cap the window offered to the peer, in bytes; zero shuts it, `None` lifts the cap.
     Offer(Option<u32>),
-    /// The window's right edge never goes back.
+    /// Cap the window offered to the peer, without ever moving its right edge back.
     OfferMore {
-        /// At most this much is offered beyond what has been offered, in bytes, until that has come; then beyond what has come.
+        /// Bytes offered beyond the right edge offered so far until data has arrived up to there; then beyond the data received.
         window: u32,
-        /// What is missing is still on its way by another link: what comes ahead of it makes room for more.
+        /// True if missing data is still on its way over another link: data received out of order makes room for more.
         missing_arrives: bool,
     },
-    /// Of acknowledgments one is kept back until the next is due.
+    /// Hold back one ACK until the next is due.
     KeepLastAcknowledgment(bool),
-    /// So many acknowledgments leave at once, with the window that is offered now.
+    /// Send so many ACKs at once, with the window offered now.
     Acknowledge(u8),
-    /// Acknowledgments carry a notice of this number: so many, and as long as something is missing.
+    /// Attach a notice to ACKs: to at least `times` of them, and as long as data is missing.
     Notice {
-        /// Which handover.
+        /// Number of the handover.
         number: NonZeroU8,
-        /// How many at least.
+        /// Fewest ACKs with the notice.
         times: u8,
     },
-    /// Duplicate acknowledgments and gaps are not taken for losses, until all that is out now is acknowledged, or a timeout.
+    /// Do not take duplicate ACKs and gaps for losses until all data in flight now is acknowledged, or until a timeout.
     TolerateReordering(bool),
 }
 
-/// A published scheme against what a handover does to a transport: signals in, controls out. One serves one connection.
+/// A published scheme against the effects of a handover on a transport: signals in, controls out. One serves one connection.
 pub trait Remedy: Debug + Send {
-    /// Something has reached the host: what is to be done, in this order.
+    /// Takes in a signal; returns the controls to apply, in this order.
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control>;
 
-    /// The same when new data of ours is acknowledged, of which few want to hear.
+    /// Takes in an acknowledgment of new data of this end; returns the controls to apply. Few remedies need it.
     fn on_acknowledged(
         &mut self,
         _acknowledgment: &Acknowledgment,

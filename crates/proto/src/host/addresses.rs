@@ -4,25 +4,25 @@ use super::InterfaceId;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// More addresses than this are not searched one after the other.
+/// Most addresses that are searched one after the other.
 const MOST_SEARCHED: usize = 8;
 
-/// An address, and the interface that it belongs to, by its number.
+/// An address and the number of its interface, if it belongs to one.
 type Address = (IpAddr, Option<u32>);
 
-/// The addresses of a host but for its first, and the interface of each that belongs to one.
+/// The addresses of a host except for its first, each with its interface if it belongs to one.
 #[derive(Debug)]
 pub(super) enum Addresses {
-    /// As nearly all hosts have them.
+    /// The list of nearly all hosts.
     Few(Vec<Address>),
-    /// Where searching takes long.
+    /// A list with an index, where searching takes long.
     Many(Box<ManyAddresses>),
 }
 
 #[derive(Debug)]
 pub(super) struct ManyAddresses {
     in_order: Vec<Address>,
-    /// Of one that is there twice the first counts.
+    /// Interfaces by address; for a duplicate address, the first one's.
     by_address: BTreeMap<IpAddr, Option<u32>>,
 }
 
@@ -56,7 +56,7 @@ impl Addresses {
         }
     }
 
-    /// The interface that an address belongs to, if it belongs to one; `None` if the host has it not.
+    /// Returns the interface that an address belongs to, if it belongs to one; `None` if the host does not have the address.
     #[inline]
     pub fn get(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
         let found = match self {
@@ -66,7 +66,7 @@ impl Addresses {
         Some(found.map(|number| InterfaceId(number as usize)))
     }
 
-    /// All in the order in which they were added.
+    /// Returns all addresses in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
         let all = match self {
             Addresses::Few(all) => all,

@@ -1,5 +1,5 @@
-//! A host's AeroTP connections: which one a packet is for, which has something to send, which is due next. Datagrams of the mode
-//! without state pass beside them.
+//! AeroTP connections of a host: lookup by packet, lists of connections with events or packets to send, deadlines. Datagrams of the
+//! stateless mode bypass them.
 
 mod links;
 mod on_host;
@@ -24,30 +24,30 @@ use core::hash::Hasher;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-/// The first path of a connection, of which links and peers speak that know of no other.
+/// The first path of a connection, the one meant by links and peers that know of no other.
 const PATH: PathId = PathId(0);
 
-/// An AeroTP connection in its host; a number is never given to another.
+/// An AeroTP connection in its host; a number is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AerotpId(pub u32);
 
-/// A datagram of the mode without state.
+/// A datagram of the stateless mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AerotpDatagram {
     /// Own port.
     pub source_port: u16,
-    /// Where it goes.
+    /// Its destination.
     pub to: Endpoint,
-    /// Who goes first where queues look at it.
+    /// Its priority in queues.
     pub class: ServiceClass,
-    /// Its code: nobody answers, so nobody says what the channel does.
+    /// Its code: without answers there is no report of the channel's state.
     pub protection: Protection,
-    /// What it carries.
+    /// Its payload.
     pub payload: Payload,
 }
 
 impl AerotpDatagram {
-    /// As a packet that leaves now.
+    /// Returns the datagram's packet, as it leaves now.
     pub fn into_packet(self, now: Instant) -> AerotpPacket {
         let header = AerotpHeader {
             source_port: self.source_port,
@@ -76,22 +76,22 @@ impl AerotpDatagram {
 struct Socket {
     flow: Option<FlowId>,
     connection: Connection,
-    /// Packets that it was given.
+    /// Number of packets received.
     heard: u64,
     /// The port of the listener that counts it as half open.
     half_open: Option<u16>,
-    /// Whether it stands in the list of those that may have something to say.
+    /// True while it is in the list of connections that may have an event.
     touched: bool,
-    /// Whether it stands in the list of those that may have something to send.
+    /// True while it is in the list of connections that may have a packet to send.
     ready: bool,
-    /// The deadline that stands in the heap for it, if any.
+    /// Its deadline in the heap, if any.
     queued_deadline: Option<Instant>,
-    /// The peer's token, under which it can be found.
+    /// The peer's token, by which the connection can be found.
     token: Option<u32>,
 }
 
 impl Socket {
-    /// The ends of each path, own first; ports are the same on all.
+    /// Returns the ends of each path, own first; ports are the same on all.
     fn pairs(&self) -> impl Iterator<Item = Pair> {
         let ports = self.connection.identity();
         let end = |address, port| Endpoint { address, port };
@@ -100,13 +100,13 @@ impl Socket {
         })
     }
 
-    /// Where the peer is; by the first path.
+    /// Returns the peer's address on the first path.
     fn peer(&self) -> IpAddr {
         self.connection.addresses().1
     }
 
-    /// Whether nothing shows yet that its peer is where its packets say. A peer that is answered shows it by what it
-    /// acknowledges; one that is not answered by a second packet, which shows less.
+    /// Returns true while nothing shows that the peer really is at its packets' source address. Where the peer gets ACKs, its own ACKs
+    /// show it; where it gets none, a second packet does, which is weaker evidence.
     fn is_half_open(&self) -> bool {
         match self.connection.configuration().mode.repeats() {
             true => !self.connection.is_known(),
@@ -124,11 +124,11 @@ struct Listener {
     configuration: Configuration,
     backlog: usize,
     flow: Option<FlowId>,
-    /// In the order in which they came.
+    /// Half-open connections, oldest first.
     half_open: VecDeque<AerotpId>,
 }
 
-/// What became of a packet.
+/// A packet's fate.
 pub(super) enum Delivery {
     /// A connection took it.
     Taken,
@@ -138,14 +138,14 @@ pub(super) enum Delivery {
     Datagram(Payload),
     /// A datagram beyond repair.
     Damaged,
-    /// Nobody is there; the reset to answer with, if one is called for.
+    /// It has no receiver; the reset to answer with, if one is required.
     Nobody(Option<Box<AerotpPacket>>),
 }
 
-/// A connection that is to begin.
+/// A connection to be opened.
 pub(super) struct Beginning {
     pub pair: Pair,
-    /// Largest packet on the way, in bytes.
+    /// Largest packet on the path, in bytes.
     pub mtu: u32,
     pub flow: Option<FlowId>,
 }
@@ -159,11 +159,11 @@ pub(super) struct Outgoing {
 /// All AeroTP connections of a host.
 #[derive(Debug)]
 pub(super) struct AerotpSockets {
-    /// Each apart: a tree's nodes are half empty where numbers ascend.
+    /// Boxed one by one: a tree's nodes are half empty where numbers ascend.
     sockets: BTreeMap<AerotpId, Box<Socket>>,
-    /// Under the ends of each path.
+    /// Connections by the ends of each path.
     by_pair: BTreeMap<Pair, AerotpId>,
-    /// Under the ports, own first, and the peer's token.
+    /// Connections by ports, own first, and the peer's token.
     by_token: BTreeMap<(u16, u16, u32), AerotpId>,
     listeners: BTreeMap<u16, Listener>,
     bound: BTreeSet<u16>,
@@ -171,7 +171,7 @@ pub(super) struct AerotpSockets {
     ready: VecDeque<AerotpId>,
     changed: VecDeque<AerotpId>,
     deadlines: BinaryHeap<Reverse<(Instant, AerotpId)>>,
-    /// Half-open connections that made room for others, to be told.
+    /// Half-open connections dropped to make room, not yet reported.
     dropped: VecDeque<AerotpId>,
     dropped_in_all: u64,
     secret: [u8; 16],
@@ -199,7 +199,7 @@ impl AerotpSockets {
         }
     }
 
-    /// Opens a connection from a fresh port; that of `beginning` is not looked at.
+    /// Opens a connection from a fresh port; the port in `beginning` is ignored.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -215,7 +215,7 @@ impl AerotpSockets {
         self.add(connection, &beginning)
     }
 
-    /// Numbers that nobody off the path can guess.
+    /// Returns numbers that nobody off the path can guess.
     fn identity(&self, now: Instant, (local, remote): Pair) -> Identity {
         let mut token = pair_hasher(&self.secret, local, remote);
         token.write(b"AeroTP");
@@ -228,7 +228,7 @@ impl AerotpSockets {
         }
     }
 
-    /// A local port of which no connection to `remote` is in use; with all in use the oldest is taken over.
+    /// Returns a local port without a connection to `remote`; if all are in use, the oldest is taken over.
     fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
         for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
             let port = self.next_port;
@@ -293,13 +293,13 @@ impl AerotpSockets {
             .map(|socket| &mut socket.connection)
     }
 
-    /// A connection goes on from another address of its host.
+    /// Moves a connection to another address of its host.
     pub fn move_to(&mut self, now: Instant, id: AerotpId, address: IpAddr) {
         self.change_paths(id, |connection| connection.move_to(now, PATH, address));
         self.touch(id);
     }
 
-    /// A connection has one more path, between these addresses, own first.
+    /// Adds a path to a connection, between these addresses, own first.
     pub fn add_path(
         &mut self,
         now: Instant,
@@ -313,7 +313,7 @@ impl AerotpSockets {
         self.touch(id);
     }
 
-    /// Does with a connection what may change where its paths lead, so that its packets are found there.
+    /// Applies a change that may alter the addresses of a connection's paths, and updates the lookup by packet.
     fn change_paths(&mut self, id: AerotpId, change: impl FnOnce(&mut Connection)) {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;
@@ -328,12 +328,12 @@ impl AerotpSockets {
         self.by_pair.extend(socket.pairs().map(|pair| (pair, id)));
     }
 
-    /// Half-open connections that made room for others.
+    /// Returns the number of half-open connections dropped to make room.
     pub fn dropped(&self) -> u64 {
         self.dropped_in_all
     }
 
-    /// With whom connections are, once for each connection.
+    /// Returns the peers of connections, once for each connection.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
         self.sockets.values().map(|socket| socket.peer())
     }
@@ -363,7 +363,7 @@ impl AerotpSockets {
             return Delivery::Nobody(aerotp::reset_reply(&packet.header, now).map(Box::new));
         };
         let flow = listener.flow;
-        // Who opens says who goes first, in both directions.
+        // The end that opens decides the class of both directions.
         let configuration = Configuration {
             class: packet.header.class,
             ..listener.configuration.clone()
@@ -399,7 +399,7 @@ impl AerotpSockets {
         }
     }
 
-    /// The connection of a packet: that of its ends, or from another address that of the token that it shows.
+    /// Finds a packet's connection by its ends, or by its token if the peer's address has changed.
     fn find(&self, pair: &Pair, header: &AerotpHeader) -> Option<AerotpId> {
         let open = |id: &&AerotpId| {
             let socket = self.sockets.get(id);
@@ -424,7 +424,7 @@ impl AerotpSockets {
         if self.by_pair.get(&pair) == Some(&id) {
             socket.connection.handle_packet(now, ends, packet);
         } else {
-            // By its token: the peer has moved, or is there too.
+            // Found by its token: the peer has moved, or uses a further address.
             self.change_paths(id, |connection| connection.handle_packet(now, ends, packet));
         }
         let Some(socket) = self.sockets.get_mut(&id) else {
@@ -440,7 +440,7 @@ impl AerotpSockets {
         self.touch(id);
     }
 
-    /// A connection is no longer half open, or over before it was more: then nothing of it is kept.
+    /// Notes that a connection is no longer half open, or has ended while it was.
     fn end_half_open(&mut self, id: AerotpId) {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;
@@ -454,7 +454,7 @@ impl AerotpSockets {
         }
     }
 
-    /// Drops a half-open connection of a listener: the oldest of those that were heard once, or else the oldest.
+    /// Drops a half-open connection of a listener: the oldest of those that have received one packet, or else the oldest.
     fn make_room(&mut self, port: u16) {
         let Some(listener) = self.listeners.get(&port) else {
             return;
@@ -472,7 +472,7 @@ impl AerotpSockets {
         self.forget(id);
     }
 
-    /// Takes a connection out with all that leads to it.
+    /// Removes a connection and all its entries in the tables.
     fn forget(&mut self, id: AerotpId) {
         let Some(socket) = self.sockets.remove(&id) else {
             return;
@@ -496,7 +496,7 @@ impl AerotpSockets {
         }
     }
 
-    /// Notes that a connection may have something to say, and then to send.
+    /// Notes that a connection may have events, and then packets to send.
     fn touch(&mut self, id: AerotpId) {
         if let Some(socket) = self.sockets.get_mut(&id)
             && !socket.touched

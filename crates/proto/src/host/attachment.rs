@@ -1,11 +1,10 @@
-//! Attachment at a host: what its sockets and its mobility protocol hear of links and of handovers.
+//! Attachment at a host: the way of link events and handovers to its sockets and its mobility protocol.
 //!
-//! Of an event of the link in use the sockets hear first, then the mobility protocol. A connection hears that it is
+//! Sockets hear an event of the link in use first, then the mobility protocol. A connection hears that it is
 //! connected when the handover is complete; one to a correspondent that still sends to the old place hears it when its
 //! binding update leaves.
 //!
-//! The attachment is no layer: packets pass it by, and it decides what the layers hear of links. So it is a field of the
-//! host.
+//! The attachment is a field of the host and not a layer: packets pass it by, and it decides which link events layers hear.
 
 use super::{Host, HostEvent};
 use crate::crosslayer::{CrossLayerSignal, PathParameters, Signal};
@@ -32,17 +31,17 @@ impl Host {
         }));
     }
 
-    /// This host's attachment, if it is a mobile.
+    /// Returns this host's attachment, if it is a mobile.
     pub fn attachment(&self) -> Option<&Attachment> {
         self.attachment.as_ref().map(|own| &own.machine)
     }
 
-    /// The same, to begin it.
+    /// Returns this host's attachment, to begin it.
     pub fn attachment_mut(&mut self) -> Option<&mut Attachment> {
         self.attachment.as_mut().map(|own| &mut own.machine)
     }
 
-    /// The attachment's next output. A command is the driver's to carry out before it asks for the next output; a signal has
+    /// Returns the attachment's next output. The driver carries out a command before it asks for the next output; a signal has
     /// reached this host's own parts, which may have packets to send.
     pub fn poll_attachment(&mut self, now: Instant) -> Option<Output> {
         let output = self.attachment.as_mut()?.machine.poll()?;
@@ -53,10 +52,10 @@ impl Host {
         Some(output)
     }
 
-    /// Begins a handover on demand, now, as an entry of a timetable would: to an interface, or to none.
+    /// Begins a handover on demand, now, as an entry of a timetable does: to an interface, or to none.
     ///
     /// # Errors
-    /// The reason not to; none of a host that is no mobile.
+    /// The reason for the refusal; never at a host that is not a mobile.
     pub fn request_handover(
         &mut self,
         now: Instant,
@@ -69,19 +68,19 @@ impl Host {
         }
     }
 
-    /// Takes in what a mobile has measured, for a decision from outside.
+    /// Takes in a mobile's measurement, for a decision from outside.
     pub fn handle_measurement(&mut self, measurement: Measurement) {
         if let Some(own) = self.attachment_mut() {
             own.handle_measurement(measurement);
         }
     }
 
-    /// What the link in use carries, as far as this host knows.
+    /// Returns the parameters of the link in use, as far as this host knows.
     pub(super) fn path_in_use(&self) -> Option<PathParameters> {
         self.path_at(self.attachment()?.attached()?)
     }
 
-    /// Tells the signals of layers to this host's other parts, before anything is sent because of them.
+    /// Passes the signals of layers to this host's other parts, before anything is sent because of them.
     pub(super) fn tell_signals(&mut self, now: Instant) {
         while let Some(layers) = &mut self.agents
             && let Some(signal) = layers.poll_signal()
@@ -90,7 +89,7 @@ impl Host {
         }
     }
 
-    /// Tells a signal to this host's parts: to its transports, to its layers, and to its attachment.
+    /// Passes a signal to this host's parts: to its transports, to its layers, and to its attachment.
     pub(super) fn signal(&mut self, now: Instant, signal: Signal) {
         match signal {
             Signal::InUse(interface, event) => self.tell_of_link(now, interface, event),
@@ -136,8 +135,8 @@ impl Host {
         }
     }
 
-    /// A binding update leaves: what is sent to a correspondent from now on arrives after it. The one that a handover waits
-    /// for concerns all.
+    /// Signals that a binding update leaves: later packets to that correspondent arrive after it. The update that a handover waits
+    /// for concerns all connections.
     fn tell_of_update(&mut self, now: Instant, to: IpAddr) {
         if let Some(path) = self.path_in_use()
             && self.peers_of_old_places(now).contains(&to)
@@ -154,7 +153,7 @@ impl Host {
         }
     }
 
-    /// The peers of connections that send to where this mobile is no longer.
+    /// Returns the peers of connections that still send to an address that this mobile has left.
     fn peers_of_old_places(&self, now: Instant) -> BTreeSet<IpAddr> {
         let Some(layers) = &self.agents else {
             return BTreeSet::new();
@@ -165,7 +164,7 @@ impl Host {
             .collect()
     }
 
-    /// Lets the binding updates of a handover report the link that it leads to.
+    /// Lets the binding updates of a handover report the parameters of its new link.
     fn report_path(&mut self, now: Instant, interface: InterfaceId) {
         let reports = self
             .attachment

@@ -1,5 +1,5 @@
 //! A node's part in AeroTP's rate control: where a queue fills, the node tells the sources of its packets at which rate they can
-//! be served. Study A leaves this to AeroNP, which it does not define; all of this is chosen.
+//! be served. Study A leaves this to AeroNP, which it does not define; all values are chosen here.
 
 use super::layer::{Layer, Rank, Step};
 use crate::interface::{InterfaceId, StatusInterests, TransmitStatus};
@@ -10,14 +10,14 @@ use crate::wire::icmp::{IcmpError, QuotedPacket};
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A source without packets for so long has no share of a queue any more.
+/// Time without packets after which a source loses its share of a queue.
 const SHARES: Duration = Duration::from_secs(1);
 /// Shortest time between two messages about one queue to one source.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Percents of a queue's rate that are given away: the rest empties the queue.
+/// Percentage of a queue's rate that is given to sources: the rest empties the queue.
 const GIVEN_AWAY: u64 = 95;
 
-/// The layer that tells sources of AeroTP packets of queues that are more than half full. Sources of packets in tunnels are not
+/// The layer that tells sources of AeroTP packets about queues that are more than half full. Sources of packets in tunnels are not
 /// told.
 #[derive(Debug, Default)]
 pub struct Backpressure {
@@ -34,7 +34,7 @@ struct Source {
 }
 
 impl Backpressure {
-    /// Notes the source of a packet; if the queue is under pressure, returns the rate in kbit/s of which the source is to be told.
+    /// Notes the source of a packet; if the queue is under pressure, returns the rate in kbit/s to report to the source.
     fn rate_to_tell(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! A base station's part in explicit bad state notification: where its link has failed to get a segment across, it tells the
+//! A base station's part in explicit bad state notification: when its link has failed to get a segment across, it tells the
 //! segment's sender.
 
 use super::layer::{Layer, Rank, Step};
@@ -12,16 +12,16 @@ use std::collections::{BTreeSet, VecDeque};
 /// The TCP connections between two hosts at one listening port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conversation {
-    /// Address of the host that listens.
+    /// Address of the listening host.
     pub listener: IpAddr,
-    /// The port at which it does.
+    /// The listening port.
     pub port: u16,
     /// Address of the other host.
     pub opener: IpAddr,
 }
 
-/// The layer that tells senders of TCP segments of each failed attempt at one of this node's links. A segment in a tunnel or behind
-/// extension headers is not looked into.
+/// The layer that notifies senders of TCP segments of each failed attempt at one of this node's links. A segment in a tunnel or behind
+/// extension headers is not inspected.
 #[derive(Debug, Default)]
 pub struct BadStateNotifier {
     conversations: BTreeSet<Conversation>,

@@ -1,4 +1,4 @@
-//! Queues that are empty but for moments.
+//! Queues that are mostly empty.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ impl<T> Default for Burst<T> {
 
 impl<T> Burst<T> {
     pub fn push_back(&mut self, item: T) {
-        // Mostly it is the only one.
+        // Mostly the only one.
         let one = || Box::new(VecDeque::with_capacity(1));
         self.0.get_or_insert_with(one).push_back(item);
     }

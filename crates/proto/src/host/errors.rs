@@ -1,4 +1,4 @@
-//! What a host tells a packet's source of what became of it (RFC 792, RFC 4443).
+//! ICMP errors from a host to a packet's source (RFC 792, RFC 4443).
 
 use super::transmitting::INSIDE;
 use super::{Host, Unsent};
@@ -8,10 +8,10 @@ use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use core::net::{IpAddr, Ipv4Addr};
 
 impl Host {
-    /// The first hop is this host's own: it tells its transports what a router would tell them.
+    /// Reports an error at this host's own first hop to its transports, as a router would.
     pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
         self.given_up().unsent.extend(Unsent::of(&packet));
-        // A gateway's layer knows its own packets without what leads them to a mobile.
+        // A gateway's layer knows its own packets without the headers that lead them to a mobile.
         let (whole, packet) = match self.inspects() {
             true => (packet.wire_length(), packet.into_transport()),
             false => (packet.wire_length(), packet),
@@ -28,7 +28,7 @@ impl Host {
         }
     }
 
-    /// Tells the source of an agent's packet what became of it: another host, or the agent itself where its tunnel begins here.
+    /// Reports an error to the source of a layer's packet: another host, or the layer itself where its tunnel begins here.
     pub(super) fn give_back(&mut self, now: Instant, packet: &Packet, error: IcmpError) {
         match self.error_about(packet, error) {
             Some(error) if self.takes(&error.ip) => {
@@ -38,7 +38,7 @@ impl Host {
         }
     }
 
-    /// Tells the source of a packet what a layer says of it. A layer that speaks in the source's name hears it in its place.
+    /// Reports a layer's error to the source of a packet. A layer that speaks in the source's name hears it in its place.
     pub(super) fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
         if let Some(layers) = &mut self.agents
             && layers.handle_icmp(now, error, &quoted)
@@ -56,16 +56,15 @@ impl Host {
         self.send(to, body, None);
     }
 
-    /// Tells a packet's source what became of it.
+    /// Sends an ICMP error to a packet's source.
     pub(super) fn send_error(&mut self, packet: &Packet, kind: IcmpError) {
         if let Some(error) = self.error_about(packet, kind) {
             self.outbox.push_back(error);
         }
     }
 
-    /// What this host would tell a packet's source of what became of it; nothing about an ICMP error
-    /// or a packet to or from no single host (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or to where it has no
-    /// address of that version.
+    /// Returns the ICMP error about a packet, for its source; `None` about an ICMP error or a packet to or from no single host
+    /// (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or if this host has no address of that IP version.
     pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
         let for_all = packet.ip.destination.is_multicast()
             || packet.ip.destination == IpAddr::V4(Ipv4Addr::BROADCAST);

@@ -3,8 +3,8 @@
 use core::ops::{Index, IndexMut};
 use std::collections::VecDeque;
 
-/// A list of which the first element stands in place. Most hosts have one interface and one socket; of
-/// thousands of hosts, each list that lay elsewhere would be a cache line more to fetch for every packet.
+/// A list that stores its first element inline. Most hosts have one interface and one socket; with thousands of
+/// hosts, each list elsewhere in memory would cost another cache line for every packet.
 #[derive(Clone, Debug)]
 pub struct Few<T> {
     first: Option<T>,
@@ -28,23 +28,23 @@ impl<T> Few<T> {
             return;
         }
         if self.others.is_empty() {
-            // A second is mostly the last.
+            // The second is mostly the last.
             self.others.reserve_exact(1);
         }
         self.others.push(element);
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.others.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no element.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// The element at a place, counted from zero.
+    /// Returns the element at a place, counted from zero.
     #[inline]
     pub fn get(&self, place: usize) -> Option<&T> {
         match place.checked_sub(1) {
@@ -53,7 +53,7 @@ impl<T> Few<T> {
         }
     }
 
-    /// The element at a place, to change it.
+    /// Returns the element at a place, to change it.
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         match place.checked_sub(1) {
             None => self.first.as_mut(),
@@ -61,7 +61,7 @@ impl<T> Few<T> {
         }
     }
 
-    /// All elements in their order.
+    /// Returns all elements in their order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.others)
     }
@@ -83,7 +83,7 @@ impl<T> IndexMut<usize> for Few<T> {
     }
 }
 
-/// A queue of which the head stands in place, for the same reason.
+/// A queue that stores its head inline, for the same reason.
 #[derive(Clone, Debug)]
 pub(super) struct FewQueued<T> {
     head: Option<T>,

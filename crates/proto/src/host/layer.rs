@@ -1,7 +1,7 @@
 //! Layers: the parts of a node between its interfaces and its transports, such as mobility agents.
 //!
-//! A layer is a state machine like any other. It hears of packets and links when the node calls it, and says what it wants
-//! done when the node polls it. [`Rank`] is the order of all layers.
+//! A layer is a state machine like any other. It takes in packets and link events when the node calls it, and returns the steps to
+//! take when the node polls it. [`Rank`] is the order of all layers.
 
 use super::few::Few;
 use super::links::Links;
@@ -19,8 +19,8 @@ use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
 
-/// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own, and any
-/// that leaves, from the last to the first; they hear of links and are polled from the first to the last.
+/// The order of layers. A packet that has arrived is offered to them from the first to the last, a packet of the node's own, and
+/// any that leaves, from the last to the first; they hear of links and are polled from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
@@ -44,7 +44,7 @@ pub enum Rank {
     PointOfService,
     /// Home agent of Mobile IPv6 and NEMO.
     HomeAgent,
-    /// Access routers of Mobile IPv6; after the home agent, which knows better where a mobile is that has left.
+    /// Access routers of Mobile IPv6; after the home agent, which knows better where a departed mobile is.
     AccessRouters,
     /// Mobile node or router of Mobile IPv6 and NEMO.
     MobileNode,
@@ -86,25 +86,25 @@ impl Rank {
     }
 }
 
-/// The way by which a packet has come to a layer.
+/// The path by which a packet has come to a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The interface; a virtual one if it has come out of a layer.
+    /// The interface; a virtual one if the packet has come out of a layer.
     pub interface: InterfaceId,
-    /// True if it is for one of the node's own addresses.
+    /// True if the packet is for one of the node's own addresses.
     pub is_own: bool,
 }
 
-/// A layer's view of a packet for others that passes.
+/// A layer's decision about a packet in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// It goes on as if nobody had looked.
+    /// It goes on as if the layer had not looked at it.
     Pass,
     /// It goes on, and the layer is to be polled because of it.
     Learn,
     /// The layer takes it in.
     Take,
-    /// It ends here: the layer has taken in what it says, and may say it in other words.
+    /// It ends here: the layer has taken in its content, and may send that on in another form.
     Absorb,
     /// It is dropped.
     Drop,
@@ -124,7 +124,7 @@ pub enum Ended {
 /// The node around a layer, as far as the layer may use it.
 #[derive(Debug)]
 pub struct Around<'a> {
-    /// Where packets go.
+    /// The node's routes.
     pub routes: &'a RouteTable,
     /// The maker of the node's own packets.
     pub origin: Origin<'a>,
@@ -133,46 +133,46 @@ pub struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Largest packet on the first link towards a destination, in bytes, as far as the node knows.
+    /// Returns the largest packet on the first link towards a destination, in bytes, as far as the node knows.
     pub fn mtu_towards(&self, destination: IpAddr) -> u32 {
         mtu_towards(self.routes, self.interface_mtus, destination)
     }
 
-    /// The last report of an interface's medium, if there was one.
+    /// Returns the last report of an interface's medium, if there was one.
     pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.links.parameters(interface)
     }
 }
 
-/// Something that a layer wants done with a packet.
+/// A step that a layer asks the node to take with a packet.
 #[derive(Debug)]
 pub enum Step {
-    /// It is for this node's transports.
+    /// Deliver it to this node's transports.
     Deliver(Packet),
-    /// It leaves by this interface.
+    /// Send it by this interface.
     Send(InterfaceId, Packet),
-    /// It goes wherever routes lead.
+    /// Send it by the node's routes.
     Forward(Packet),
-    /// It leaves as this node's own packets do.
+    /// Send it as one of this node's own packets.
     Originate(Packet),
-    /// Its source is to be told what became of it.
+    /// Send its source an ICMP error.
     Tell(IcmpError, QuotedPacket),
-    /// Its receiver is nowhere, as its source is to be told.
+    /// Send its source an error: its receiver is nowhere.
     GiveBack(Packet),
 }
 
 /// A packet's fate at a layer's virtual interface.
 #[derive(Debug)]
 pub enum Transmitted {
-    /// It leaves at once.
+    /// It leaves at once, by this step.
     Leaves(Step),
     /// It waits in the layer.
     Kept,
-    /// There is no way for it.
+    /// It has no path.
     GivenUp,
 }
 
-/// Events of a layer, taken apart: signals to the other parts of the node, and words for a record.
+/// Events of a layer, split into signals to the other parts of the node and words for a record.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     signals: Burst<Signal>,
@@ -180,7 +180,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Adds an event, by its meaning for others and its words, if it has them.
+    /// Adds an event: its signal to the other parts, and its words, if it has any.
     pub fn add(&mut self, signal: Option<Signal>, words: Option<Wording>) {
         self.signals.extend(signal);
         self.words.extend(words);
@@ -197,7 +197,7 @@ impl Told {
     }
 }
 
-/// Counters of a layer, of which each has those that concern it.
+/// Counters of a layer; each layer uses the ones that concern it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets given up.
@@ -208,21 +208,21 @@ pub struct Counters {
     pub copies: u64,
 }
 
-/// A host at the other end of an access link (the MN_MAC of 802.21's link identifier, by what the router knows of it).
+/// A host at the other end of an access link (the MN_MAC of 802.21's link identifier), as the router knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbor {
-    /// Its address on the link, as the router's neighbour cache has it.
+    /// Its address on the link in the router's neighbour cache.
     pub address: IpAddr,
-    /// The network behind it, if the router's routes to that lead there: of a mobile router that is at home.
+    /// The network of a mobile router that is at home, if the router has routes to it.
     pub network: Option<Ipv6Prefix>,
-    /// True if the router advertises itself to it as soon as it has come (study D, baseline).
+    /// True if the router sends it an advertisement as soon as it has arrived (study D, baseline).
     pub is_told: bool,
-    /// Policy for its packets when it leaves, if they are held.
+    /// Policy for holding its packets after it has left, if they are held.
     pub buffering: Option<BufferPolicy>,
 }
 
 impl Neighbor {
-    /// A host of which no more is known than its address.
+    /// Returns a host of which only the address is known.
     pub const fn new(address: IpAddr) -> Neighbor {
         Neighbor {
             address,
@@ -235,18 +235,16 @@ impl Neighbor {
 
 /// A part of a node between its interfaces and its transports.
 pub trait Layer: Any + Debug + Send {
-    /// Its place among the layers.
+    /// Returns the layer's place among the layers.
     fn rank(&self) -> Rank;
 
-    /// True of a layer that looks at packets of others that pass, and may change them or end their connections:
-    /// [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends), [`end`](Self::end) and [`work`](Self::work) are
-    /// for it alone.
+    /// Returns true for a layer that looks at packets in transit, and may change them or end their connections. Only such a layer needs
+    /// [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends), [`end`](Self::end) and [`work`](Self::work).
     fn inspects(&self) -> bool {
         false
     }
 
-    /// Looks at a packet that has come by an interface, before the node decides where it goes, and may change it, but not its
-    /// length.
+    /// Looks at a packet that has arrived by an interface, before the node routes it, and may change it, but not its length.
     fn inspect(
         &mut self,
         _now: Instant,
@@ -257,23 +255,23 @@ pub trait Layer: Any + Debug + Send {
         Look::Pass
     }
 
-    /// Looks at a packet that is about to leave by an interface, whoever has sent it, and may change it, but not its length.
-    /// Returns false if it is dropped, which the layer counts.
+    /// Looks at a packet that is about to leave by an interface, whoever has sent it, and may change it, but not its length. Returns
+    /// false if the packet is dropped; the layer counts it.
     fn depart(&mut self, _now: Instant, _interface: InterfaceId, _packet: &mut Packet) -> bool {
         true
     }
 
-    /// True for a packet that the layer ends, as one of its connections does or as the beginning of one.
+    /// Returns true for a packet of a connection that the layer ends, or for one that opens such a connection.
     fn ends(&self, _routes: &RouteTable, _packet: &Packet) -> bool {
         false
     }
 
-    /// Takes in a packet that has come and that the layer ends, before all layers are offered it.
+    /// Takes in an arrived packet that the layer ends, before the packet is offered to all layers.
     fn end(&mut self, _now: Instant, _around: &mut Around<'_>, packet: Packet) -> Ended {
         Ended::No(packet)
     }
 
-    /// Does what packets, events of links and time have left to do; called before [`poll_step`](Self::poll_step).
+    /// Does the work left by packets, link events and time; called before [`poll_step`](Self::poll_step).
     fn work(&mut self, _now: Instant, _around: &mut Around<'_>) {}
 
     /// Sees a packet of another layer of the node as it leaves.
@@ -284,17 +282,17 @@ pub trait Layer: Any + Debug + Send {
         false
     }
 
-    /// True for a packet to none of the node's own addresses that the layer wants to be offered.
+    /// Returns true for a packet that the layer wants although its address is not the node's.
     fn takes(&self, _ip: &IpHeader) -> bool {
         false
     }
 
-    /// True for an address of the node that the layer has acquired, such as a care-of address.
+    /// Returns true for an address of the node that the layer has acquired, such as a care-of address.
     fn has_address(&self, _address: IpAddr) -> bool {
         false
     }
 
-    /// Takes in a packet that has come, or gives it back: for the transports if its address is the node's, for others to go on.
+    /// Takes in an arrived packet, or returns it: for the transports if its address is the node's, otherwise to be forwarded.
     fn input(&mut self, _now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
         Some(packet)
     }
@@ -309,18 +307,18 @@ pub trait Layer: Any + Debug + Send {
         Transmitted::GivenUp
     }
 
-    /// True if the node's own packets leave by the layer's virtual interface.
+    /// Returns true if the node's own packets leave by the layer's virtual interface.
     fn is_default_route(&self) -> bool {
         false
     }
 
-    /// Hears an event of a medium as the medium tells it, whatever the node's attachment makes of it.
+    /// Takes in an event of a medium as the medium reports it, before the node's attachment.
     fn handle_medium(&mut self, _interface: InterfaceId, _event: LinkEvent) {}
 
-    /// Hears a signal of another part of the node, such as an event of a link.
+    /// Takes in a signal of another part of the node, such as a link event.
     fn handle_signal(&mut self, _now: Instant, _signal: &Signal) {}
 
-    /// Hears an event of the medium at an interface that concerns one of the hosts at its other end.
+    /// Takes in an event of the medium at an interface that concerns one of the hosts at its other end.
     fn handle_neighbor(
         &mut self,
         _now: Instant,
@@ -330,13 +328,13 @@ pub trait Layer: Any + Debug + Send {
     ) {
     }
 
-    /// Returns the statuses of packets that the layer asks media for.
+    /// Returns the kinds of packet status that the layer wants from media.
     fn status_interests(&self) -> StatusInterests {
         StatusInterests::default()
     }
 
-    /// Hears the status of a packet that the node has given to the medium at an interface. Returns true if the layer is to be
-    /// polled because of it.
+    /// Takes in the status of a packet that the node has given to the medium at an interface. Returns true if the layer has to be polled
+    /// because of it.
     fn handle_transmit_status(
         &mut self,
         _now: Instant,
@@ -347,17 +345,17 @@ pub trait Layer: Any + Debug + Send {
         false
     }
 
-    /// True for a correspondent that sends to where this mobile is no longer.
+    /// Returns true for a correspondent that still sends to an address that this mobile has left.
     fn is_sought_elsewhere(&self, _now: Instant, _peer: IpAddr) -> bool {
         false
     }
 
-    /// Returns the source address of a connection to an address and port, if the layer minds.
+    /// Returns the source address for a connection to an address and port, if the layer prescribes one.
     fn source_towards(&self, _remote: IpAddr, _port: u16) -> Option<IpAddr> {
         None
     }
 
-    /// Returns the next thing to be done with a packet.
+    /// Returns the next step to take with a packet.
     fn poll_step(&mut self) -> Option<Step> {
         None
     }
@@ -367,7 +365,7 @@ pub trait Layer: Any + Debug + Send {
         None
     }
 
-    /// Returns the next event in words, for a record; none of a message that is recorded as such.
+    /// Returns the next event in words, for a record; no event for a message that is recorded itself.
     fn poll_event(&mut self) -> Option<Wording> {
         None
     }

@@ -19,9 +19,9 @@ use std::collections::VecDeque;
 pub struct Layers {
     /// By rank.
     all: Vec<Box<dyn Layer>>,
-    /// What has come, is for others and was taken by no layer, or leaves by a layer's virtual interface.
+    /// Packets for others that no layer took, and packets that leave by a layer's virtual interface.
     passed_on: VecDeque<Step>,
-    /// True if one of them looks at packets that pass.
+    /// True if a layer looks at packets in transit.
     inspect: bool,
 }
 
@@ -35,24 +35,24 @@ impl Layers {
         self.all.insert(place, Box::new(layer));
     }
 
-    /// All layers of a type.
+    /// Returns all layers of a type.
     pub fn all<L: Layer>(&self) -> impl Iterator<Item = &L> {
         let all = self.all.iter();
         all.filter_map(|layer| (&**layer as &dyn Any).downcast_ref())
     }
 
-    /// The first layer of a type.
+    /// Returns the first layer of a type.
     pub fn get<L: Layer>(&self) -> Option<&L> {
         self.all().next()
     }
 
-    /// The first layer of a type, to configure it.
+    /// Returns the first layer of a type, to configure it.
     pub fn get_mut<L: Layer>(&mut self) -> Option<&mut L> {
         let mut all = self.all.iter_mut();
         all.find_map(|layer| (&mut **layer as &mut dyn Any).downcast_mut())
     }
 
-    /// The first layer of a type, made if there is none.
+    /// Returns the first layer of a type, and makes one if there is none.
     pub fn get_or_add<L: Layer>(&mut self, make: impl FnOnce() -> L) -> &mut L {
         if self.get::<L>().is_none() {
             self.add(make());
@@ -60,13 +60,13 @@ impl Layers {
         self.get_mut().expect("a layer that was found or added")
     }
 
-    /// True if one of them looks at packets that pass.
+    /// Returns true if a layer looks at packets in transit.
     #[inline]
     pub(super) fn inspect_passing(&self) -> bool {
         self.inspect
     }
 
-    /// Lets them look at a packet that has come, until one of them has something to say of it.
+    /// Lets layers look at an arrived packet, until one of them does not let it pass.
     pub(super) fn inspect(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl Layers {
         found
     }
 
-    /// Lets them look at a packet that is about to leave; returns false if one of them drops it.
+    /// Lets layers look at a packet that is about to leave; returns false if one of them drops it.
     pub(super) fn depart(
         &mut self,
         now: Instant,
@@ -96,12 +96,12 @@ impl Layers {
         all.all(|layer| layer.depart(now, interface, packet))
     }
 
-    /// True for a packet that one of them ends.
+    /// Returns true for a packet that a layer ends.
     pub(super) fn end_here(&self, routes: &RouteTable, packet: &Packet) -> bool {
         self.all.iter().any(|layer| layer.ends(routes, packet))
     }
 
-    /// Offers a packet to those that end connections.
+    /// Offers a packet to the layers that end connections.
     pub(super) fn end(
         &mut self,
         now: Instant,
@@ -117,14 +117,14 @@ impl Layers {
         Ended::No(packet)
     }
 
-    /// Lets them do what is left to do.
+    /// Lets layers do their remaining work.
     pub(super) fn work(&mut self, now: Instant, around: &mut Around<'_>) {
         for layer in &mut self.all {
             layer.work(now, around);
         }
     }
 
-    /// Lets them see a packet that leaves by one of them.
+    /// Lets layers see a packet that leaves from one of them.
     pub(super) fn overhear(&mut self, packet: &Packet) {
         for layer in &mut self.all {
             layer.overhear(packet);
@@ -148,31 +148,31 @@ impl Layers {
         }
     }
 
-    /// True for a packet to none of the host's own addresses that a layer wants. Packets to groups are: those that agents send
-    /// mean nothing beyond a link (RFC 4291 section 2.7, RFC 1112), and nobody else sends any.
+    /// Returns true for a packet that a layer wants although its address is not the host's. Multicast packets are such: the ones that
+    /// agents send stay on their link (RFC 4291 section 2.7, RFC 1112), and there are no others.
     pub fn takes(&self, ip: &IpHeader) -> bool {
         ip.destination.is_multicast() || self.all.iter().any(|layer| layer.takes(ip))
     }
 
-    /// True for an address of the host that a layer has acquired.
+    /// Returns true for an address of the host that a layer has acquired.
     pub(super) fn have_address(&self, address: IpAddr) -> bool {
         self.all.iter().any(|layer| layer.has_address(address))
     }
 
-    /// The interface by which the host's own packets leave, if that is a layer's.
+    /// Returns the interface by which the host's own packets leave, if that is a layer's.
     pub(super) fn default_route(&self) -> Option<InterfaceId> {
         let mut all = self.all.iter();
         let default = all.find(|layer| layer.is_default_route())?;
         Some(default.rank().interface())
     }
 
-    /// The statuses of packets that one of them asks media for.
+    /// Returns the kinds of packet status that layers want from media.
     pub(super) fn status_interests(&self) -> StatusInterests {
         let all = self.all.iter().map(|layer| layer.status_interests());
         all.fold(StatusInterests::default(), StatusInterests::or)
     }
 
-    /// Tells all of a packet's status; returns true if one of them is to be polled.
+    /// Passes a packet's status to all layers; returns true if one of them has to be polled.
     pub(super) fn handle_transmit_status(
         &mut self,
         now: Instant,
@@ -205,7 +205,7 @@ impl Layers {
         }
     }
 
-    /// Offers a packet that has come to all layers; one that none takes comes back.
+    /// Offers an arrived packet to all layers; returns it if none takes it.
     pub(super) fn input(
         &mut self,
         now: Instant,
@@ -218,7 +218,7 @@ impl Layers {
         Some(packet)
     }
 
-    /// Offers a packet of the host's own to all layers; returns it as it is to be sent.
+    /// Offers a packet of the host's own to all layers; returns it as it has to be sent.
     pub(super) fn output(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
         for layer in self.all.iter_mut().rev() {
             packet = layer.output(now, packet)?;
@@ -240,12 +240,12 @@ impl Layers {
         }
     }
 
-    /// Notes what is to be done after all that the layers want done.
+    /// Queues a step to follow all steps of the layers.
     pub(super) fn do_later(&mut self, step: Step) {
         self.passed_on.push_back(step);
     }
 
-    /// True for a correspondent that sends to where this mobile is no longer.
+    /// Returns true for a correspondent that still sends to an address that this mobile has left.
     pub(super) fn are_sought_elsewhere(&self, now: Instant, peer: IpAddr) -> bool {
         self.all
             .iter()

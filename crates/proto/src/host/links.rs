@@ -1,4 +1,4 @@
-//! The links of a host: their state as media last reported it, and who else hears of it.
+//! The links of a host: their last reported state, and the way of link events to the host's parts.
 
 use super::{Host, InterfaceId, LinkEvent};
 use crate::crosslayer::Signal;
@@ -20,12 +20,12 @@ struct LinkState {
 }
 
 impl Links {
-    /// The last report of an interface's medium, if there was one.
+    /// Returns the last report of an interface's medium, if there was one.
     pub fn parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.0.get(interface.0)?.parameters
     }
 
-    /// Tells whether the medium has last said that the link is down.
+    /// Returns true if the medium has last reported that the link is down.
     pub fn is_down(&self, interface: InterfaceId) -> bool {
         self.0.get(interface.0).is_some_and(|link| link.is_down)
     }
@@ -48,15 +48,15 @@ impl Links {
 }
 
 impl Host {
-    /// Changes the largest packet of an interface, in bytes, where the medium reports nothing else of its link.
+    /// Changes the MTU of an interface, in bytes, until the medium reports another.
     pub fn set_mtu(&mut self, interface: InterfaceId, mtu: u32) {
         if let Some(known) = self.interface_mtus.get_mut(interface.0) {
             *known = mtu;
         }
     }
 
-    /// Takes in what a medium says of the link at one of this host's interfaces; then drain the polls. At a mobile's access
-    /// links it is for the attachment to say what its other parts hear of it.
+    /// Takes in a medium's event of the link at one of this host's interfaces; then drain the polls. At a mobile's access links the
+    /// attachment decides which events the other parts hear.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         let count = self.interface_mtus.len();
         if let Some(mtu) = self.interface_mtus.get_mut(interface.0) {
@@ -82,13 +82,13 @@ impl Host {
         self.tell_signals(now);
     }
 
-    /// The statuses of its packets that this host asks media for.
+    /// Returns the kinds of packet status that this host wants from media.
     pub fn status_interests(&self) -> StatusInterests {
         let layers = self.agents.as_ref();
         layers.map_or_else(StatusInterests::default, |layers| layers.status_interests())
     }
 
-    /// Takes in the status of a packet that this host has given to the medium at an interface. Returns true if the polls are to be
+    /// Takes in the status of a packet that this host has given to the medium at an interface. Returns true if the polls have to be
     /// drained because of it.
     pub fn handle_transmit_status(
         &mut self,
@@ -101,7 +101,7 @@ impl Host {
         layers.is_some_and(|layers| layers.handle_transmit_status(now, interface, packet, status))
     }
 
-    /// The last report of an interface's medium, if there was one.
+    /// Returns the last report of an interface's medium, if there was one.
     pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.links.parameters(interface)
     }

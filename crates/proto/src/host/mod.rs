@@ -1,16 +1,16 @@
-//! One host: interfaces, routes and sockets put together. A router is a host without sockets.
+//! A host: its interfaces, routes and sockets. A router is a host without sockets.
 //!
-//! How to drive it, in this order:
-//! 1. When a packet arrives, ask [`Host::route`]. What it says to forward goes out of the interface it
-//!    names, unopened; what it says is local goes to [`Host::handle_packet`].
-//! 2. When the time of [`Host::poll_timeout`] has come, call [`Host::handle_timeout`].
+//! To drive it, in this order:
+//! 1. When a packet arrives, call [`Host::route`]. Send a forwarded packet out of the interface that the verdict names, unopened;
+//!    pass a local one to [`Host::handle_packet`].
+//! 2. At the time of [`Host::poll_timeout`], call [`Host::handle_timeout`].
 //! 3. After either, and after any call on a socket, drain [`Host::poll_event`], [`Host::poll_transmit`] and
-//!    [`Host::poll_changed`], in this order and again, until all give `None`: a packet that has no route
-//!    becomes an event. Applications that read before the host transmits let an acknowledgment offer the
-//!    window that they opened.
-//! 4. Of a mobile drain [`Host::poll_attachment`] after these, and after [`Host::handle_link`], in the same way.
+//!    [`Host::poll_changed`], in this order and again, until all return `None`: a packet without a route
+//!    becomes an event. Let applications read before the host transmits, so that its ACKs offer the window
+//!    that they opened.
+//! 4. For a mobile, drain [`Host::poll_attachment`] after these, and after [`Host::handle_link`], in the same way.
 //!
-//! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
+//! Deadlines of several connections are in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
 mod addresses;
@@ -62,18 +62,18 @@ use std::collections::VecDeque;
 /// Initial hop limit of packets (RFC 1700's recommended default of 64).
 const HOP_LIMIT: u8 = 64;
 
-/// What a host does with a packet.
+/// A host's decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is for this host: [`Host::handle_packet`].
     Local,
     /// It goes out of this interface.
     Forward(InterfaceId),
-    /// It ends here; where the standard asks for it, an ICMP error is on its way to the source.
+    /// It ends here; where the standard requires one, an ICMP error is on its way to the source.
     Discard,
 }
 
-/// What happened on a host.
+/// An event on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostEvent {
     /// A listener has a new connection.
@@ -83,20 +83,20 @@ pub enum HostEvent {
         /// The listener's port.
         port: u16,
     },
-    /// Something happened on a connection.
+    /// An event of a connection.
     Tcp {
         /// The connection.
         socket: SocketId,
-        /// What happened.
+        /// The event.
         event: tcp::Event,
     },
     /// A datagram arrived.
     Datagram {
         /// Port that it was sent to.
         port: u16,
-        /// Who sent it.
+        /// The sender.
         from: Endpoint,
-        /// What it carries.
+        /// The payload.
         payload: Payload,
     },
     /// A listener has a new AeroTP connection.
@@ -106,20 +106,20 @@ pub enum HostEvent {
         /// The listener's port.
         port: u16,
     },
-    /// Something happened on an AeroTP connection.
+    /// An event of an AeroTP connection.
     Aerotp {
         /// The connection.
         socket: AerotpId,
-        /// What happened.
+        /// The event.
         event: AerotpEvent,
     },
     /// A datagram of AeroTP's mode without state arrived.
     AerotpDatagram {
         /// Port that it was sent to.
         port: u16,
-        /// Who sent it.
+        /// The sender.
         from: Endpoint,
-        /// What it carries.
+        /// The payload.
         payload: Payload,
     },
     /// An echo reply arrived.
@@ -129,12 +129,12 @@ pub enum HostEvent {
     },
     /// A datagram or an echo request did not get through: an ICMP error came back.
     Undelivered {
-        /// What the error says.
+        /// The error.
         error: IcmpError,
         /// The packet that it is about.
         quoted: QuotedPacket,
     },
-    /// A layer has acquired an address, such as a care-of address by DHCP: the medium is to know it.
+    /// A layer has acquired an address, such as a care-of address by DHCP, and the medium has to learn it.
     AddressAcquired {
         /// The interface.
         interface: InterfaceId,
@@ -150,19 +150,19 @@ pub enum HostEvent {
 pub struct Discarded {
     /// No route to the destination.
     pub no_route: u64,
-    /// Larger than the next link takes.
+    /// Larger than the next link's MTU.
     pub too_big: u64,
     /// Hop limit used up.
     pub hop_limit: u64,
     /// Damaged beyond its checksums.
     pub damaged: u64,
-    /// Nobody at the port, or a protocol that this host does not speak.
+    /// No receiver at the port, or a protocol that this host does not speak.
     pub no_receiver: u64,
-    /// Refused by a full listen queue, or of AeroTP half open and dropped to make room.
+    /// Refused because of a full listen queue; for AeroTP, half open and dropped to make room.
     pub backlog: u64,
-    /// Messages to mobility agents that could not be read, were not expected, or proved nothing.
+    /// Messages to mobility agents that were unreadable, unexpected, or failed authentication.
     pub messages: u64,
-    /// Out of a tunnel for nobody here, or about to go round in one.
+    /// Out of a tunnel with no receiver here, or about to loop in one.
     pub tunnelled: u64,
 }
 
@@ -180,19 +180,19 @@ impl Discarded {
     }
 }
 
-/// A packet of a flow that its own host gave up before it was sent: there was no way for it.
+/// A packet of a flow that its own host gave up before it was sent, as it had no path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent {
     /// Its flow.
     pub flow: FlowId,
-    /// Its IP header, of a tunnel that of the packet inside.
+    /// Its IP header; for a packet in a tunnel, the inner one.
     pub ip: IpHeader,
-    /// True with payload of a transport.
+    /// True if it has transport payload.
     pub has_data: bool,
 }
 
 impl Unsent {
-    /// Of what belongs to a flow and was never sent before.
+    /// Returns the record of a packet, if it belongs to a flow and was never sent before.
     pub fn of(packet: &Packet) -> Option<Unsent> {
         let flow = packet
             .flow
@@ -209,18 +209,18 @@ impl Unsent {
 #[derive(Debug, Default)]
 struct GivenUp {
     discarded: Discarded,
-    /// Those that nobody has asked for yet.
+    /// Packets not yet polled.
     unsent: Vec<Unsent>,
 }
 
-/// A host. What every packet asks for stands first.
+/// A host. Fields used for every packet come first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Host {
     address: IpAddr,
     /// True once a packet has come to a transport or an agent; cleared when asked.
     accepted: bool,
-    /// True once a layer has learnt something of a packet that went on; cleared when asked.
+    /// True once a layer has learnt something from a forwarded packet; cleared when asked.
     stirred: bool,
     identification: u16,
     other_addresses: Addresses,
@@ -229,7 +229,7 @@ pub struct Host {
     events: VecDeque<HostEvent>,
     outbox: VecDeque<Packet>,
     sockets: Sockets,
-    /// Only where anything was.
+    /// `None` until the first packet is given up.
     given_up: Option<Box<GivenUp>>,
     agents: Option<Box<Layers>>,
     #[expect(
@@ -237,15 +237,15 @@ pub struct Host {
         reason = "nearly all hosts have none, and so pay for a pointer only"
     )]
     code_points: Option<Box<CodePoints>>,
-    /// Only where AeroTP was spoken.
+    /// `None` until AeroTP is used.
     aerotp: Option<Box<AerotpSockets>>,
-    /// Only of a mobile.
+    /// For a mobile only.
     attachment: Option<Box<HostAttachment>>,
     links: Links,
 }
 
 impl Host {
-    /// A host at `address`; `secret` keys its initial sequence numbers (RFC 6528).
+    /// Creates a host at `address`; `secret` keys its initial sequence numbers (RFC 6528).
     pub fn new(address: IpAddr, secret: [u8; 16]) -> Host {
         Host {
             address,
@@ -267,34 +267,33 @@ impl Host {
         }
     }
 
-    /// This host's address; of several the first.
+    /// Returns this host's first address.
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Gives this host a further address. To a destination of either version it speaks from its first address
-    /// of that version.
+    /// Gives this host a further address. To a destination of either IP version it sends from its first address of that version.
     pub fn add_address(&mut self, address: IpAddr) {
         self.other_addresses.push(address, None);
     }
 
-    /// Gives this host a further address, of an interface: what is sent from it leaves there, wherever it goes (RFC 1122,
-    /// section 3.3.4.2, the strong model).
+    /// Gives this host a further address, of an interface: packets from this address leave by that interface, whatever their destination
+    /// (RFC 1122, section 3.3.4.2, the strong model).
     pub fn add_interface_address(&mut self, address: IpAddr, interface: InterfaceId) {
         self.other_addresses.push(address, Some(interface));
     }
 
-    /// Whether an address is one of this host's.
+    /// Returns true for an address of this host.
     pub fn has_address(&self, address: IpAddr) -> bool {
         self.is_own(address)
     }
 
-    /// The interface to which an own address belongs, if it belongs to one.
+    /// Returns the interface to which an own address belongs, if it belongs to one.
     pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
         self.other_addresses.get(address)?
     }
 
-    /// All addresses of this host, the first one first.
+    /// Returns all addresses of this host, the first one first.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         core::iter::once(self.address).chain(self.other_addresses.iter())
     }
@@ -304,7 +303,7 @@ impl Host {
         address == self.address || self.other_addresses.get(address).is_some()
     }
 
-    /// Whether a packet is for this host, or its agents want it.
+    /// Returns true for a packet to this host, or one that its layers want.
     #[inline]
     fn takes(&self, ip: &IpHeader) -> bool {
         self.is_own(ip.destination) || self.agents.as_ref().is_some_and(|agents| agents.takes(ip))
@@ -315,27 +314,27 @@ impl Host {
         self.agents_mut().add(layer);
     }
 
-    /// The first layer of a type.
+    /// Returns the first layer of a type.
     pub fn layer<L: Layer>(&self) -> Option<&L> {
         self.agents.as_ref()?.get()
     }
 
-    /// The first layer of a type, to configure it.
+    /// Returns the first layer of a type, to configure it.
     pub fn layer_mut<L: Layer>(&mut self) -> Option<&mut L> {
         self.agents.as_mut()?.get_mut()
     }
 
-    /// The virtual interface by which this host's own packets leave, if a layer has one.
+    /// Returns the virtual interface by which this host's own packets leave, if a layer has one.
     pub fn default_tunnel(&self) -> Option<InterfaceId> {
         self.agents.as_ref()?.default_route()
     }
 
-    /// The layers of this host, to give it some.
+    /// Returns the layers of this host, to add to them.
     pub fn agents_mut(&mut self) -> &mut Layers {
         self.agents.get_or_insert_default()
     }
 
-    /// The maker of this host's own packets.
+    /// Returns the maker of this host's own packets.
     fn origin(&mut self) -> Origin<'_> {
         Origin {
             identification: &mut self.identification,
@@ -343,7 +342,7 @@ impl Host {
         }
     }
 
-    /// The layers of this host, and what is around them.
+    /// Returns the layers of this host and their surroundings.
     fn layers_around(&mut self) -> Option<(&mut Layers, Around<'_>)> {
         let around = Around {
             routes: &self.routes,
@@ -357,13 +356,12 @@ impl Host {
         Some((self.agents.as_deref_mut()?, around))
     }
 
-    /// The layers of this host, if it has any.
+    /// Returns the layers of this host, if it has any.
     pub fn agents(&self) -> Option<&Layers> {
         self.agents.as_deref()
     }
 
-    /// Tells the remedies of connections what this host's link or network layer says: of connections to those peers that are
-    /// concerned.
+    /// Passes a signal to the remedies of the connections to those peers for which `concerned` returns true.
     fn tell_transports(
         &mut self,
         now: Instant,
@@ -374,7 +372,7 @@ impl Host {
         self.signal_aerotp(signal, concerned);
     }
 
-    /// With whom this host's connections are, once for each connection.
+    /// Returns the peers of this host's connections, once for each connection.
     fn peers(&self) -> impl Iterator<Item = IpAddr> {
         let aerotp = self.aerotp.iter().flat_map(|aerotp| aerotp.peers());
         self.sockets.peers().chain(aerotp)
@@ -393,7 +391,7 @@ impl Host {
         }
     }
 
-    /// The address from which this host speaks to a destination; `None` if it has none of that version.
+    /// Returns the address from which this host sends to a destination; `None` if it has none of that IP version.
     fn address_towards(&self, destination: IpAddr) -> Option<IpAddr> {
         self.addresses()
             .find(|address| address.is_ipv4() == destination.is_ipv4())
@@ -405,17 +403,17 @@ impl Host {
         InterfaceId(self.interface_mtus.len() - 1)
     }
 
-    /// Where packets go.
+    /// Returns the routes, to change them.
     pub fn routes_mut(&mut self) -> &mut RouteTable {
         &mut self.routes
     }
 
-    /// Where packets go, to look at.
+    /// Returns the routes.
     pub fn routes(&self) -> &RouteTable {
         &self.routes
     }
 
-    /// Packets given up so far.
+    /// Returns the counts of packets given up so far.
     pub fn discarded(&self) -> Discarded {
         let given_up = self.given_up.as_ref();
         let mut sum = given_up.map_or_else(Discarded::default, |all| all.discarded);
@@ -434,13 +432,13 @@ impl Host {
         self.agents.iter().flat_map(|layers| layers.counters())
     }
 
-    /// Tells, once, that a packet has come to this host's transports or to an agent that answers for others.
+    /// Returns true, once, if a packet has come to this host's transports or to a layer that answers for others.
     #[inline]
     pub fn take_accepted(&mut self) -> bool {
         core::mem::take(&mut self.accepted)
     }
 
-    /// A packet of this host's own that it has given up before it was sent.
+    /// Returns the next packet of this host's own that it gave up before sending it.
     #[inline]
     pub fn poll_unsent(&mut self) -> Option<Unsent> {
         self.given_up.as_mut()?.unsent.pop()
@@ -450,18 +448,18 @@ impl Host {
         self.given_up.get_or_insert_default()
     }
 
-    /// A packet that an agent here has begun to hold, or that was to be held and was dropped.
+    /// Returns the next packet that a layer has begun to hold, or has dropped instead of holding it.
     pub fn poll_held(&mut self) -> Option<Held> {
         self.agents.as_mut()?.poll_held()
     }
 
-    /// Tells, once, that a layer has learnt something of a packet that was forwarded: then the polls may have something to say.
+    /// Returns true, once, if a layer has learnt something from a forwarded packet: then drain the polls.
     #[inline]
     pub fn take_stirred(&mut self) -> bool {
         core::mem::take(&mut self.stirred)
     }
 
-    /// When [`Host::handle_timeout`] has something to do.
+    /// Returns the time of the next [`Host::handle_timeout`].
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let mut sockets = self.sockets.poll_timeout();
         if let Some(aerotp) = &mut self.aerotp {
@@ -491,7 +489,7 @@ impl Host {
         }
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<HostEvent> {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
@@ -507,16 +505,16 @@ impl Host {
         }
     }
 
-    /// A connection whose state may have changed since it was last given here.
+    /// Returns a connection whose state may have changed since it was last returned here.
     #[inline]
     pub fn poll_changed(&mut self) -> Option<SocketId> {
         self.sockets.poll_changed()
     }
 }
 
-/// Largest packet on the way towards a destination, in bytes, as far as this host knows.
+/// Returns the largest packet on the path towards a destination, in bytes, as far as this host knows.
 fn mtu_towards(routes: &RouteTable, mtus: &Few<u32>, destination: IpAddr) -> u32 {
-    // What a tunnel takes, its agent says when a packet is too long for it.
+    // A tunnel's MTU is unknown here: its layer reports it when a packet is too long.
     let interface = routes.lookup(destination);
     let mtu = interface.and_then(|interface| mtus.get(interface.0).copied());
     mtu.unwrap_or_else(|| mtus.iter().copied().max().unwrap_or(1500))

@@ -1,11 +1,11 @@
-//! The packets that a host makes itself.
+//! Packets made by the host itself.
 
 use super::HOP_LIMIT;
 use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Packet};
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// Code points of flows, but for those where it is zero.
+/// Code points of flows, except those of zero.
 pub(super) type CodePoints = BTreeMap<FlowId, CodePoint>;
 
 /// Maker of a host's own packets, and of those of its layers.
@@ -42,7 +42,7 @@ impl Origin<'_> {
         }
     }
 
-    /// The code point of a packet: of AeroTP that of its class, of another that of its flow.
+    /// Returns the code point of a packet: its class's for AeroTP, otherwise its flow's.
     #[inline]
     fn code_point(&self, body: &Body, flow: Option<FlowId>) -> CodePoint {
         if let Body::Aerotp(packet) = body {

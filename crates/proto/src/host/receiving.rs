@@ -1,4 +1,4 @@
-//! What a host does with a packet for it: agents first, then its transports.
+//! Receiving at a host: a packet goes to layers first, then to transports.
 
 use super::layer::{Arrival, Ended, Step};
 use super::{Host, HostEvent, InterfaceId, mtu_towards, sockets};
@@ -33,7 +33,7 @@ impl Host {
         }
     }
 
-    /// Offers a packet to those layers that end connections of others, and then to all.
+    /// Offers a packet to the layers that end connections of others, and then to all.
     pub(super) fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         if !self.inspects() {
             return self.offer_to_others(now, interface, packet);
@@ -55,7 +55,7 @@ impl Host {
             return;
         };
         if !is_own && !layers.takes(&packet.ip) {
-            // From the network behind a mobile router, or for a mobile that is nowhere.
+            // From the network behind a mobile router, or for a mobile without a location.
             self.leave_by_layer(now, packet);
         } else if let Some(packet) = layers.input(now, arrival, packet) {
             let to = packet.ip.destination;
@@ -68,7 +68,7 @@ impl Host {
         self.tell_signals(now);
     }
 
-    /// True for a packet that a layer ends here.
+    /// Returns true for a packet that a layer ends here.
     fn ends_in_layer(&self, packet: &Packet) -> bool {
         let layers = self.agents.as_ref();
         layers.is_some_and(|layers| layers.end_here(&self.routes, packet))
@@ -144,7 +144,7 @@ impl Host {
         }
     }
 
-    /// Nobody here takes the packet that was handed in.
+    /// Counts a packet handed in that has no receiver here.
     pub(super) fn count_unreceived(&mut self) {
         self.accepted = false;
         self.given_up().discarded.no_receiver += 1;
@@ -190,7 +190,7 @@ impl Host {
     }
 }
 
-/// True for the address of a group, or of all on a link.
+/// Returns true for a multicast or broadcast address.
 fn is_for_all(address: IpAddr) -> bool {
     address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
 }

@@ -1,4 +1,4 @@
-//! Where packets go: routes to single addresses and to networks, and one for all others.
+//! Routes of a host: to single addresses, to networks, and a default.
 
 use super::InterfaceId;
 use crate::wire::prefix::Ipv6Prefix;
@@ -6,12 +6,11 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Up to so many numbers a row takes no more room than they need.
+/// Most entries for which a row reserves exactly the memory it needs.
 const FEW: usize = 4;
 
-/// Numbers in ascending order, each with another. A router with a route to each of thousands of hosts is asked for every packet,
-/// and numbers are mostly given out in a row: then the place of one follows from its distance to the first, and nothing is
-/// searched for.
+/// Values by ascending number. A router with a route to each of thousands of hosts looks one up for every packet, and numbers are
+/// mostly consecutive: then the index of one follows from its distance to the first, without a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Row(Vec<(u32, u32)>);
 
@@ -34,7 +33,7 @@ impl Row {
         Some(self.0[place].1)
     }
 
-    /// Where a number stands, or else where it would.
+    /// Returns the index of a number, or else the index at which to insert it.
     #[inline]
     fn place(&self, number: u32) -> Result<usize, usize> {
         let Some(&(first, _)) = self.0.first() else {
@@ -52,7 +51,7 @@ impl Row {
         self.search(number)
     }
 
-    /// Lets all that stands with the number of an interface stand with another's.
+    /// Replaces an interface by another in all entries.
     fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
         redirect(self.0.iter_mut().map(|(_, value)| value), from, to);
     }
@@ -68,7 +67,7 @@ impl Row {
 struct Addresses {
     v4: Row,
     v6: BTreeMap<u128, u32>,
-    /// By their first addresses the last ones, and the numbers; IPv4's as IPv6 has them mapped.
+    /// Last address and value of each network by its first address; IPv4 addresses are mapped to IPv6.
     networks: BTreeMap<u128, (u128, u32)>,
 }
 
@@ -94,7 +93,7 @@ impl Addresses {
         }
     }
 
-    /// The number of the network in which an address is.
+    /// Returns the value of the network that contains an address.
     #[inline]
     fn of_network(&self, address: IpAddr) -> Option<u32> {
         match self.networks.is_empty() {
@@ -118,17 +117,17 @@ fn mapped(address: IpAddr) -> u128 {
     }
 }
 
-/// Addresses by the place that they lead to, shared by many tables: each needs a route to the place only.
+/// Addresses by the place that they lead to, shared by many tables: each table needs a route to the place only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(Addresses);
 
 impl Places {
-    /// An address is at a place.
+    /// Puts an address at a place.
     pub fn set(&mut self, address: IpAddr, place: u32) {
         self.0.set(address, place);
     }
 
-    /// A network, from its first address to its last, is at a place, but for addresses that are said to be elsewhere.
+    /// Puts a network, from its first address to its last, at a place, except for addresses that are put elsewhere.
     pub fn set_network(&mut self, ends: [IpAddr; 2], place: u32) {
         self.0.set_network(ends, place);
     }
@@ -137,7 +136,7 @@ impl Places {
 /// A routing table.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// Only where there are any: most hosts of a fleet have a default route alone.
+    /// `None` while there are none: most hosts of a fleet have a default route alone.
     own: Option<Box<OwnRoutes>>,
     places: Option<Arc<Places>>,
     /// Routes to places.
@@ -148,9 +147,9 @@ pub struct RouteTable {
 /// Routes that no other table shares.
 #[derive(Clone, Debug, Default)]
 struct OwnRoutes {
-    /// To single addresses, which come before those to places, and to networks.
+    /// Routes to single addresses, which precede routes to places, and to networks.
     addresses: Addresses,
-    /// To prefixes, the longest first.
+    /// Routes to prefixes, the longest first.
     prefixes: Vec<(Ipv6Prefix, InterfaceId)>,
 }
 
@@ -189,24 +188,24 @@ impl RouteTable {
         self.own().addresses.set(destination, number_of(interface));
     }
 
-    /// Sends packets for a network, from its first address to its last, out of `interface`, but for addresses with a route of
-    /// their own and those that a place is known for.
+    /// Sends packets for a network, from its first address to its last, out of `interface`, except for addresses with a route of
+    /// their own or a known place.
     pub fn set_network(&mut self, ends: [IpAddr; 2], interface: InterfaceId) {
         let addresses = &mut self.own().addresses;
         addresses.set_network(ends, number_of(interface));
     }
 
-    /// Has these places from now on.
+    /// Uses these places from now on.
     pub fn share(&mut self, places: &Arc<Places>) {
         self.places = Some(Arc::clone(places));
     }
 
-    /// Sends packets for all addresses at a place out of `interface`, but for those with a route of their own.
+    /// Sends packets for all addresses at a place out of `interface`, except for those with a route of their own.
     pub fn set_way(&mut self, place: u32, interface: InterfaceId) {
         self.ways.set(place, number_of(interface));
     }
 
-    /// Sends packets for a prefix out of `interface`, but for those of a longer prefix and those with a route of their own
+    /// Sends packets for a prefix out of `interface`, except for those of a longer prefix and those with a route of their own
     /// (RFC 7608).
     pub fn set_prefix(&mut self, prefix: Ipv6Prefix, interface: InterfaceId) {
         let prefixes = &mut self.own().prefixes;
@@ -221,7 +220,7 @@ impl RouteTable {
         self.default = interface.map(number_of);
     }
 
-    /// Sends out of interface `to` all that would go out of `from`.
+    /// Replaces interface `from` by interface `to` in all routes.
     pub fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
         if let Some(own) = &mut self.own {
             own.redirect(from, to);
@@ -235,7 +234,7 @@ impl RouteTable {
         *self = RouteTable::default();
     }
 
-    /// Where a packet for `destination` goes.
+    /// Returns the interface for packets to `destination`.
     #[inline]
     pub fn lookup(&self, destination: IpAddr) -> Option<InterfaceId> {
         let places = self.places.as_deref();
@@ -255,7 +254,7 @@ impl RouteTable {
     }
 }
 
-/// Lets all `numbers` of an interface be another's.
+/// Replaces an interface by another in all `numbers`.
 fn redirect<'a>(numbers: impl Iterator<Item = &'a mut u32>, from: InterfaceId, to: InterfaceId) {
     let (old, new) = (number_of(from), number_of(to));
     numbers
@@ -263,7 +262,7 @@ fn redirect<'a>(numbers: impl Iterator<Item = &'a mut u32>, from: InterfaceId, t
         .for_each(|number| *number = new);
 }
 
-/// The number by which a table has an interface.
+/// Returns an interface's number in a table.
 fn number_of(interface: InterfaceId) -> u32 {
     u32::try_from(interface.0).unwrap_or(u32::MAX)
 }
@@ -360,7 +359,7 @@ mod tests {
         assert_eq!(table.lookup(own), Some(InterfaceId(6)));
     }
 
-    /// Longest-prefix match (RFC 7608), whatever the order in which routes were set.
+    /// Longest-prefix match (RFC 7608) does not depend on the order in which routes were set.
     #[test]
     fn the_longest_prefix_counts_after_a_single_address_and_before_the_default() {
         let network = |text: &str, length| Ipv6Prefix::new(text.parse().unwrap(), length).unwrap();

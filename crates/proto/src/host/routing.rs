@@ -1,4 +1,4 @@
-//! Where a packet goes: what a host does with one that has arrived, and the interface over which one leaves.
+//! Routing at a host: the fate of an arrived packet, and the interface over which one leaves.
 
 use super::layer::Look;
 use super::{Host, InterfaceId, Verdict};
@@ -7,7 +7,7 @@ use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 
 impl Host {
-    /// Decides about a packet of `length` bytes that has arrived by an interface; one that is forwarded loses a hop.
+    /// Decides about a packet of `length` bytes that has arrived by an interface; a forwarded one loses a hop.
     #[inline]
     pub fn route(
         &mut self,
@@ -22,7 +22,7 @@ impl Host {
         }
     }
 
-    /// Decides about a packet that has arrived where layers look at those that pass.
+    /// Decides about an arrived packet, at a host with layers that look at packets in transit.
     #[cold]
     fn route_inspected(
         &mut self,
@@ -61,14 +61,14 @@ impl Host {
         }
     }
 
-    /// True if a layer here looks at packets that pass.
+    /// Returns true if a layer here looks at packets in transit.
     #[inline]
     pub(super) fn inspects(&self) -> bool {
         let agents = self.agents.as_ref();
         agents.is_some_and(|agents| agents.inspect_passing())
     }
 
-    /// Lets layers look at a packet; returns what becomes of it, if they have something to say of that.
+    /// Lets layers look at a packet; returns their verdict, if there is one.
     fn inspect(
         &mut self,
         now: Instant,
@@ -110,11 +110,11 @@ impl Host {
         Verdict::Discard
     }
 
-    /// The interface towards a packet's destination, if there is one and the packet, of `length` bytes, fits it.
-    /// One that does not leave counts as given up.
+    /// Returns the interface towards a packet's destination, if there is one and the packet, of `length` bytes, fits its MTU.
+    /// Counts the packet as given up otherwise.
     ///
     /// # Errors
-    /// What a router would tell the packet's source.
+    /// The ICMP error that a router would send to the packet's source.
     // Once a hop: left to the compiler, a call of it costs a hundredth of all instructions.
     #[inline(always)]
     pub(super) fn route_out(
@@ -129,7 +129,7 @@ impl Host {
         self.fit(interface, length)
     }
 
-    /// The interface over which a packet of this host's own leaves: that of its source address, or where a route leads.
+    /// Returns the interface over which a packet of this host's own leaves: its source address's, or the route's.
     ///
     /// # Errors
     /// As [`route_out`](Self::route_out).
@@ -141,11 +141,11 @@ impl Host {
         }
     }
 
-    /// The interface over which a packet leaves that a kernel has written in this host's place: the one that the kernel has
-    /// chosen, or where a route leads.
+    /// Returns the interface for a packet that a kernel has written in this host's place: the one chosen by the kernel, or the
+    /// route's.
     ///
     /// # Errors
-    /// As [`route_out`](Self::route_out); `None` of a packet that a layer drops.
+    /// As [`route_out`](Self::route_out); `None` for a packet that a layer drops.
     pub fn route_written(
         &mut self,
         now: Instant,
@@ -163,16 +163,16 @@ impl Host {
         }
     }
 
-    /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is lost where
-    /// it waits, and its source told.
+    /// Returns the interface over which a waiting packet leaves by the present routes. A packet without a path is lost where it waits,
+    /// and its source gets an ICMP error.
     pub fn route_again(
         &mut self,
         now: Instant,
         packet: &mut Packet,
         length: u32,
     ) -> Option<InterfaceId> {
-        // Agents have had it before it waited, and do not have it again. A translator at another interface sees it for the first
-        // time: nobody inside has asked for it there.
+        // Layers have had the packet before it waited, and do not get it again. A translator at another interface sees it for the first
+        // time, and has no mapping for it.
         let found = self.routes.lookup(packet.ip.destination);
         let found = found.filter(|interface| !interface.is_virtual());
         let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
@@ -189,17 +189,17 @@ impl Host {
         None
     }
 
-    /// The interface, if a packet of `length` bytes fits it; as [`route_out`](Self::route_out).
+    /// Returns the interface, if a packet of `length` bytes fits its MTU; as [`route_out`](Self::route_out).
     ///
     /// # Errors
-    /// What a router would tell the packet's source.
+    /// The ICMP error that a router would send to the packet's source.
     #[inline]
     pub(super) fn fit(
         &mut self,
         interface: InterfaceId,
         length: u32,
     ) -> Result<InterfaceId, IcmpError> {
-        // What fits an agent's tunnel, the agent says.
+        // The MTU of a layer's tunnel is for the layer to check.
         match self.interface_mtus.get(interface.0) {
             Some(&mtu) if length > mtu => {
                 self.given_up().discarded.too_big += 1;

@@ -1,4 +1,4 @@
-//! A host's sockets: which connection a segment is for, which has something to send, which is due next.
+//! Sockets of a host: lookup by segment, lists of connections with events or segments to send, deadlines.
 
 use super::few::FewQueued;
 use super::origin::Origin;
@@ -20,31 +20,31 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
 pub(super) const FIRST_EPHEMERAL_PORT: u16 = 49152;
 
-/// A connection by its place in its host; a place is given to another only once it was abandoned.
+/// A connection by its place in its host; a place is reused only after its connection was abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SocketId(pub u32);
 
 /// A connection's two ends, the local one first.
 pub type Pair = (Endpoint, Endpoint);
 
-/// What the host asks for at every packet stands together, before the connection.
+/// A connection in its host. Fields used for every packet come first.
 #[derive(Debug)]
 #[repr(C)]
 struct Socket {
     pair: Pair,
     flow: Option<FlowId>,
-    /// Whether it stands in the list of those that may have something to say.
+    /// True while it is in the list of connections that may have an event.
     touched: bool,
-    /// Whether it stands in the list of those that may have something to send.
+    /// True while it is in the list of connections that may have a segment to send.
     ready: bool,
-    /// Whether a listener counts it as half open.
+    /// True while a listener counts it as half open.
     half_open: bool,
-    /// Whether nobody asks for it any more.
+    /// True once its application will not ask for it again.
     abandoned: bool,
     connection: Connection,
-    /// In the order in which they hear of things. Most have none.
+    /// Remedies in the order in which they hear signals. Most connections have none.
     remedies: Vec<Box<dyn Remedy>>,
-    /// The deadline that stands in the heap for it, if any.
+    /// Its deadline in the heap, if any.
     queued_deadline: Option<Instant>,
 }
 
@@ -55,21 +55,21 @@ struct Listening {
     flow: Option<FlowId>,
 }
 
-/// What became of a segment.
+/// A segment's fate.
 pub enum Delivery {
     /// A connection took it.
     Taken,
     /// It opened a connection.
     Accepted(SocketId),
-    /// Nobody is there; the reset to answer with, if one is called for.
+    /// It has no receiver; the reset to answer with, if one is required.
     Nobody(Option<TcpHeader>),
 }
 
-/// A connection that is to begin.
+/// A connection to be opened.
 pub struct Opening {
     /// Its ends; the local address may be another host's.
     pub pair: Pair,
-    /// Largest packet on the way, in bytes.
+    /// Largest packet on the path, in bytes.
     pub mtu: u32,
     pub flow: Option<FlowId>,
 }
@@ -83,7 +83,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Makes a packet of it.
+    /// Returns the segment's packet.
     pub fn into_packet(self, origin: &mut Origin<'_>) -> Packet {
         let body = Body::Tcp(self.segment.header, self.segment.payload);
         let ends = (self.local.address, self.remote.address);
@@ -94,7 +94,7 @@ impl Outgoing {
 }
 
 impl Socket {
-    /// A segment for a connection with remedies, which hear of what it says.
+    /// Takes in a segment for a connection with remedies, which hear of its ACK and its notice.
     #[cold]
     fn handle_steered_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let was_out = self.connection.bytes_in_flight() > 0;
@@ -128,7 +128,7 @@ impl Socket {
         }
     }
 
-    /// Tells remedies, and carries out what each one wants before the next one hears of it.
+    /// Passes a signal to remedies, and carries out the controls of each before the next one hears the signal.
     fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
         for remedy in &mut self.remedies {
             for control in remedy.on_signal(signal, &self.connection.view()) {
@@ -138,23 +138,23 @@ impl Socket {
     }
 }
 
-/// All sockets of a host. What a segment's way goes past stands first.
+/// All sockets of a host. Fields used for every segment come first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sockets {
     sockets: Vec<Socket>,
-    /// The last that was looked up by its pair or added: mostly the next one asked for.
+    /// The socket last looked up by its pair or added: mostly the next one to be used.
     last: SocketId,
     touched: FewQueued<SocketId>,
     ready: FewQueued<SocketId>,
-    /// The last added is the first given out.
+    /// Connections whose state may have changed; the last added is returned first.
     changed: FewQueued<SocketId>,
-    /// Only where there is or was a connection, a listener or a port: of a fleet's hosts most have none.
+    /// `None` until there is a connection, a listener or a bound port: most hosts of a fleet have none.
     tables: Option<Box<Tables>>,
     secret: [u8; 16],
 }
 
-/// Where sockets and ports are looked up.
+/// Tables of sockets and ports.
 #[derive(Debug)]
 struct Tables {
     /// The deadlines of all connections, where there are several.
@@ -163,9 +163,9 @@ struct Tables {
     listeners: BTreeMap<u16, Listening>,
     bound: BTreeSet<u16>,
     next_port: u16,
-    /// Only where a connection was opened or accepted with T/TCP.
+    /// `None` until a connection is opened or accepted with T/TCP.
     openings: Option<Box<OpeningCache>>,
-    /// Places of abandoned connections that are over.
+    /// Places of abandoned connections that are closed.
     free: Vec<SocketId>,
 }
 
@@ -209,7 +209,7 @@ impl Sockets {
         self.tables.as_ref()?.by_pair.get(pair).copied()
     }
 
-    /// What keys numbers that nobody is to guess.
+    /// Returns the key of numbers that must not be guessable.
     pub(super) fn secret(&self) -> [u8; 16] {
         self.secret
     }
@@ -246,7 +246,7 @@ impl Sockets {
         self.add(connection, pair, flow)
     }
 
-    /// Answers a SYN, whoever it was sent to.
+    /// Answers a SYN, whatever address it was sent to.
     pub fn accept(
         &mut self,
         now: Instant,
@@ -260,7 +260,7 @@ impl Sockets {
         self.add(connection, pair, flow)
     }
 
-    /// Lets go of a connection without a word to its peer; a closed one stands in its place.
+    /// Drops a connection without a segment to its peer; a closed one takes its place.
     pub fn detach(&mut self, id: SocketId) {
         if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
             let ((local, remote), zero) = (socket.pair, SequenceNumber(0));
@@ -272,25 +272,25 @@ impl Sockets {
         }
     }
 
-    /// Puts in a connection that has begun elsewhere.
+    /// Adds a connection that was begun elsewhere.
     pub fn attach(&mut self, connection: Connection, flow: Option<FlowId>) -> SocketId {
         let pair = (connection.local(), connection.remote());
         self.add(connection, pair, flow)
     }
 
-    /// The flow to which a connection's packets belong.
+    /// Returns the flow to which a connection's packets belong.
     pub fn flow(&self, id: SocketId) -> Option<FlowId> {
         self.sockets.get(id.0 as usize)?.flow
     }
 
-    /// Whether there is a connection between these ends that is not over.
+    /// Returns true if there is a connection between these ends that is not closed.
     pub fn is_open(&self, pair: &Pair) -> bool {
         let id = self.by_pair(pair);
         id.and_then(|id| self.connection(id))
             .is_some_and(|connection| connection.state() != State::Closed)
     }
 
-    /// Two different connections, to call on.
+    /// Returns two different connections, to call on.
     pub fn two_mut(
         &mut self,
         one: SocketId,
@@ -303,7 +303,7 @@ impl Sockets {
         Some((&mut one.connection, &mut other.connection))
     }
 
-    /// A local port of which no connection to `remote` is in use; with all in use the oldest is taken over,
+    /// Returns a local port without a connection to `remote`; if all are in use, the oldest is taken over,
     /// which RFC 9293 section 3.4.2 allows once its sequence space has moved on.
     fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
         for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
@@ -342,7 +342,7 @@ impl Sockets {
         };
         self.tables().by_pair.insert(pair, id);
         self.last = id;
-        // The first, as long as it was the only one, needed no heap.
+        // The first needed no heap as long as it was the only one.
         if id.0 == 1 && self.sockets.len() == 2 {
             self.queue_deadline(SocketId(0));
         }
@@ -350,7 +350,7 @@ impl Sockets {
         id
     }
 
-    /// The socket of a pair; the newest if there were several.
+    /// Returns the socket of a pair; the newest if there were several.
     fn find(&mut self, pair: &Pair) -> Option<SocketId> {
         let last = self.sockets.get(self.last.0 as usize);
         if last.is_none_or(|last| last.pair != *pair) {
@@ -398,7 +398,7 @@ impl Sockets {
         }
     }
 
-    /// Tells the remedies of those connections of which `concerned` says so by the peer's address.
+    /// Signals to the remedies of connections to the peers for which `concerned` returns true.
     pub fn signal(
         &mut self,
         now: Instant,
@@ -412,7 +412,7 @@ impl Sockets {
         }
     }
 
-    /// With whom connections are, once for each connection that is not over.
+    /// Returns the peers of connections, once for each connection that is not closed.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
         let open = |socket: &&Socket| socket.connection.state() != State::Closed;
         let open = self.sockets.iter().filter(open);
@@ -479,7 +479,7 @@ impl Sockets {
         Delivery::Accepted(id)
     }
 
-    /// SYNs that full listeners have dropped.
+    /// Returns the number of SYNs that full listeners have dropped.
     pub fn refused(&self) -> u64 {
         let listeners = self.tables.iter().flat_map(|one| one.listeners.values());
         listeners
@@ -487,7 +487,7 @@ impl Sockets {
             .sum()
     }
 
-    /// True if a quoted packet is of a connection here that is not over.
+    /// Returns true if a quoted packet belongs to a connection here that is not closed.
     pub fn is_about(&self, quoted: &QuotedPacket) -> bool {
         let (source, destination) = quoted.transport_addresses();
         let end = |address, port| Endpoint { address, port };
@@ -495,7 +495,7 @@ impl Sockets {
         quoted.protocol == 6 && self.is_open(&(local, end(destination, quoted.destination_port)))
     }
 
-    /// Hands an ICMP error to the connection that it is about; says whether there was one.
+    /// Hands an ICMP error to the connection that it is about; returns false if it is not about TCP.
     pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
         let (source, destination) = quoted.transport_addresses();
         let local = Endpoint {
@@ -532,7 +532,7 @@ impl Sockets {
             }
             match socket.connection.poll_timeout() {
                 Some(deadline) if deadline <= at => return Some(at),
-                // It has moved later since: put it back at where it stands now.
+                // The deadline has moved later since: queue it anew.
                 later => {
                     socket.queued_deadline = None;
                     self.pop_deadline();
@@ -548,7 +548,7 @@ impl Sockets {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(at) = self.poll_timeout().filter(|&at| at <= now) {
             debug_assert!(at <= now);
-            // Nothing stands in the heap for an only socket.
+            // The heap is empty for an only socket.
             let id = self.pop_deadline().unwrap_or(SocketId(0));
             let socket = &mut self.sockets[id.0 as usize];
             socket.queued_deadline = None;
@@ -576,7 +576,7 @@ impl Sockets {
         None
     }
 
-    /// Whether a connection is to be asked for segments.
+    /// Returns true if a connection may have a segment to send.
     #[inline]
     pub fn may_transmit(&self) -> bool {
         self.ready.front().is_some()
@@ -613,7 +613,7 @@ impl Sockets {
         None
     }
 
-    /// Nobody will ask for a connection any more. Once it is over and has said all, its place is another's.
+    /// Marks a connection that its application will not ask for again. Once it is closed and has no more events, its place is reused.
     pub fn abandon(&mut self, id: SocketId) {
         if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
             socket.abandoned = true;
@@ -621,7 +621,7 @@ impl Sockets {
         }
     }
 
-    /// Gives an abandoned connection's place free, if that is over.
+    /// Frees an abandoned connection's place, if the connection is closed.
     #[cold]
     fn free(&mut self, id: SocketId) {
         let socket = &mut self.sockets[id.0 as usize];
@@ -642,7 +642,7 @@ impl Sockets {
         self.changed.pop_front()
     }
 
-    /// Notes that a connection may have something to say, and then to send.
+    /// Notes that a connection may have events, and then segments to send.
     fn touch(&mut self, id: SocketId) {
         if let Some(socket) = self.sockets.get_mut(id.0 as usize)
             && !socket.touched
@@ -652,7 +652,7 @@ impl Sockets {
         }
     }
 
-    /// Sees to it that the heap holds an entry at the socket's deadline or before; an only socket needs none.
+    /// Ensures that the heap holds an entry at the socket's deadline or before; an only socket needs none.
     fn queue_deadline(&mut self, id: SocketId) {
         if self.sockets.len() == 1 {
             return;

@@ -10,7 +10,7 @@ fn address(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
 }
 
-/// A host with one interface, over which everything goes.
+/// Returns a host with one interface, over which all packets go.
 fn host(last: u8, mtu: u32) -> Host {
     let mut host = Host::new(address(last), [last; 16]);
     let interface = host.add_interface(mtu);
@@ -26,7 +26,7 @@ fn sent(host: &mut Host, now: Instant) -> Vec<Packet> {
     .collect()
 }
 
-/// Hands packets to and fro without delay until nobody has anything to say.
+/// Hands packets to and fro without delay until neither host has more to send.
 fn exchange(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
     let mut events = Vec::new();
     loop {
@@ -89,7 +89,7 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
         "one SYN ACK: the second SYN found the backlog full"
     );
     assert_eq!(server.discarded().backlog, 1);
-    // Nobody answers the SYN ACK: it is repeated, given up, and its place is free again.
+    // Nobody answers the SYN ACK: it is retransmitted, given up, and its place is free again.
     while let Some(deadline) = server.poll_timeout() {
         now = deadline;
         server.handle_timeout(now);
@@ -210,7 +210,7 @@ fn deadlines_come_out_of_the_heap_in_order() {
     }
 }
 
-/// What a router says of a packet that does not fit, as the packet's source reads it.
+/// Returns a router's quotation of a packet that does not fit, as the packet's source reads it.
 fn quoted_by_router(packet: Packet) -> QuotedPacket {
     let mut router = host(9, 1400);
     let kind = IcmpError::PacketTooBig { mtu: 1400 };
@@ -257,8 +257,8 @@ fn an_error_about_a_tunnel_tells_its_entry_whom_to_tell() {
         assert_eq!((inner.source, inner.destination), (address(1), address(2)));
         assert_eq!((inner.source_port, inner.destination_port), (5, 7));
     }
-    // Of an ICMP error in the tunnel its type can be seen: nothing may be sent about it (RFC 2003 section 4). 3 is
-    // "destination unreachable", and code 3 says that nobody listens at the port (RFC 792).
+    // The type of an ICMP error in the tunnel is visible: nothing may be sent about it (RFC 2003 section 4). Type 3 is
+    // "destination unreachable", and code 3 means that nobody listens at the port (RFC 792).
     let error = host(2, 1500).error_about(&datagram, IcmpError::PortUnreachable);
     let quoted = wrap(error.expect("about a datagram"));
     let Some(QuotedWithin::Tunnel(inner)) = quoted.within.as_deref() else {

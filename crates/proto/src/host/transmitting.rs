@@ -1,4 +1,4 @@
-//! What leaves a host: what its agents, its transports and itself want sent.
+//! Sending at a host: packets of its layers, of its transports and of its own.
 
 use super::layer::{Step, Transmitted};
 use super::{Host, InterfaceId, Unsent};
@@ -11,7 +11,7 @@ use core::net::IpAddr;
 pub(super) const INSIDE: InterfaceId = InterfaceId::virtual_number(u8::MAX);
 
 impl Host {
-    /// The next packet to send and where.
+    /// Returns the next packet to send and its interface.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         match self.inspects() {
             true => self.poll_inspected(now),
@@ -19,7 +19,7 @@ impl Host {
         }
     }
 
-    /// The next packet to send where layers look at those that leave.
+    /// Returns the next packet to send, at a host with layers that look at departing packets.
     #[cold]
     fn poll_inspected(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
@@ -31,7 +31,7 @@ impl Host {
         }
     }
 
-    /// The next packet that is to leave, as far as those are concerned that send.
+    /// Returns the next packet to send, before layers look at it.
     #[inline]
     fn poll_outgoing(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
@@ -69,8 +69,8 @@ impl Host {
         }
     }
 
-    /// Whether [`poll_transmit`](Self::poll_transmit) may have something again after it has given `None`: a socket to which an
-    /// agent has handed a packet meanwhile answers without an event.
+    /// Returns true if [`poll_transmit`](Self::poll_transmit) may return a packet again after it has returned `None`: a socket to which
+    /// a layer has handed a packet meanwhile answers without an event.
     #[inline]
     pub fn may_transmit(&self) -> bool {
         !self.outbox.is_empty()
@@ -81,7 +81,7 @@ impl Host {
                 .is_some_and(|aerotp| aerotp.may_transmit())
     }
 
-    /// Lets layers that end connections of others do what is left to do.
+    /// Lets layers that end connections of others do their remaining work.
     fn work_layers(&mut self, now: Instant) {
         if self.inspects()
             && let Some((layers, mut around)) = self.layers_around()
@@ -90,7 +90,7 @@ impl Host {
         }
     }
 
-    /// Does what this host's agents want done with packets, up to the next one that leaves.
+    /// Takes the steps of this host's layers, up to the next packet that leaves.
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
             self.tell_signals(now);
@@ -101,7 +101,7 @@ impl Host {
         }
     }
 
-    /// Does what an agent wants done; returns what leaves by it.
+    /// Takes a layer's step; returns the packet that leaves by it.
     fn take_step(&mut self, now: Instant, step: Step) -> Option<(InterfaceId, Packet)> {
         match step {
             Step::Deliver(packet) => self.deliver(now, packet),
@@ -111,11 +111,11 @@ impl Host {
                 self.given_up().unsent.extend(Unsent::of(&packet));
                 self.give_back(now, &packet, IcmpError::Unreachable);
             }
-            // What a tunnel has brought, to another address than the home agent's.
+            // Out of a tunnel, to another address than the home agent's.
             Step::Forward(packet) if self.is_own(packet.ip.destination) => {
                 self.offer_to_agents(now, INSIDE, packet);
             }
-            // To a home link that there is not.
+            // To a missing home link.
             Step::Send(interface, _) if interface.is_virtual() => {}
             Step::Send(interface, packet) => {
                 let route = self.fit(interface, packet.wire_length());
@@ -129,14 +129,14 @@ impl Host {
         None
     }
 
-    /// An agent's packet and the interface over which it leaves, unless there is none.
+    /// Returns a layer's packet and the interface over which it leaves, if there is one.
     fn pass_on(
         &mut self,
         now: Instant,
         route: Result<InterfaceId, IcmpError>,
         packet: Packet,
     ) -> Option<(InterfaceId, Packet)> {
-        // It may be this host's own home agent that says where a mobile is.
+        // This host's own home agent may be the one that knows where a mobile is.
         if let Some(layers) = &mut self.agents {
             layers.overhear(&packet);
         }
@@ -171,7 +171,7 @@ impl Host {
         }
     }
 
-    /// Gives a packet that has arrived to the layer to which its route leads: it leaves when the host is polled.
+    /// Gives an arrived packet to the layer to which its route leads: it leaves when the host is polled.
     pub(super) fn leave_by_layer(&mut self, now: Instant, packet: Packet) {
         let interface = self.routes.lookup(packet.ip.destination);
         let Some(interface) = interface.filter(|interface| interface.is_virtual()) else {

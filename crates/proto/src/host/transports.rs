@@ -1,4 +1,4 @@
-//! What applications ask of a host's TCP, UDP and ICMP.
+//! Calls of applications on a host's TCP, UDP and ICMP.
 
 use super::{Host, SocketId, mtu_towards};
 use crate::crosslayer::{CrossLayerSignal, Remedy};
@@ -25,7 +25,7 @@ impl Host {
             .connect(now, address, remote, profile, mtu, flow)
     }
 
-    /// The address from which a connection to `remote` begins.
+    /// Returns the local address for a connection to `remote`.
     pub(super) fn source_towards(&self, remote: Endpoint) -> IpAddr {
         let agents = self.agents.as_ref();
         let chosen = agents.and_then(|agents| agents.source_towards(remote.address, remote.port));
@@ -33,22 +33,22 @@ impl Host {
         address.unwrap_or(self.address)
     }
 
-    /// Takes connections to `port`, at most `backlog` of them half open.
+    /// Accepts connections to `port`, at most `backlog` of them half open.
     pub fn tcp_listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
         self.sockets.listen(port, profile, backlog, flow);
     }
 
-    /// A connection, to call on; what it then has to send or to say comes out of the polls.
+    /// Returns a connection, to call on; its packets and events then come out of the polls.
     pub fn connection_mut(&mut self, socket: SocketId) -> Option<&mut Connection> {
         self.sockets.connection_mut(socket)
     }
 
-    /// A connection, to look at.
+    /// Returns a connection.
     pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
         self.sockets.connection(socket)
     }
 
-    /// Gives a connection remedies, which hear of things in this order and first, at a mobile, of the link in use.
+    /// Gives a connection remedies, which hear each signal in this order; at a mobile, the first signal is about the link in use.
     pub fn add_remedies(
         &mut self,
         now: Instant,
@@ -64,7 +64,7 @@ impl Host {
         }
     }
 
-    /// Takes datagrams to `port`.
+    /// Accepts datagrams to `port`.
     pub fn udp_bind(&mut self, port: u16) {
         self.sockets.bind(port);
     }
@@ -84,7 +84,7 @@ impl Host {
         self.send(to.address, Body::Udp(header, payload), flow);
     }
 
-    /// Gives the packets that this host sends of a flow a code point (RFC 2474); zero unless it is called. AeroTP's have that of
+    /// Sets the code point (RFC 2474) of packets that this host sends of a flow; zero by default. AeroTP's packets have the code point of
     /// their class.
     pub fn set_code_point(&mut self, flow: FlowId, code_point: CodePoint) {
         let code_points = self.code_points.get_or_insert_default();

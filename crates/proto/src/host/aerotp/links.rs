@@ -1,4 +1,4 @@
-//! What AeroTP's connections hear of links and routers.
+//! Events of links and routers for AeroTP's connections.
 
 use super::{AerotpSockets, PATH, Socket};
 use crate::crosslayer::CrossLayerSignal;
@@ -10,7 +10,7 @@ use crate::wire::protocol;
 use core::net::IpAddr;
 
 impl AerotpSockets {
-    /// Tells connections of links, of which `concerned` says so by the peer's address. `rate` is that in their direction.
+    /// Passes a link signal to the connections to peers for which `concerned` returns true. `rate` is the link's in their direction.
     pub fn signal(
         &mut self,
         signal: &CrossLayerSignal,
@@ -34,8 +34,8 @@ impl AerotpSockets {
         });
     }
 
-    /// Takes in an event of a link, which passes packets on at `rate` if the medium has said so: connections hear of the path whose
-    /// packets leave there. `leaves` says so of a path by its ends, own first, and by whether the connection has others.
+    /// Takes in an event of a link with this `rate`, if the medium has reported one, for the path of each connection that leaves by the
+    /// link. `leaves` decides that by the path's ends, own first, and by whether the connection has other paths.
     pub fn on_link(
         &mut self,
         event: LinkEvent,
@@ -62,7 +62,7 @@ impl AerotpSockets {
         });
     }
 
-    /// Does something with all connections; those of which it says so may have something to say then.
+    /// Applies a function to all connections; those for which it returns true may then have events.
     fn each(&mut self, mut act: impl FnMut(&mut Socket) -> bool) {
         for (&id, socket) in &mut self.sockets {
             if !socket.is_over() && act(socket) && !socket.touched {
@@ -72,8 +72,8 @@ impl AerotpSockets {
         }
     }
 
-    /// Hands an ICMP error to the connections that it may be about, all those to its destination: ports are not quoted. Says
-    /// whether it is about AeroTP.
+    /// Hands an ICMP error to all connections that it may be about, those to its destination: ports are not quoted. Returns true if it
+    /// is about AeroTP.
     pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
         if quoted.protocol != protocol::AEROTP {
             return false;
@@ -95,7 +95,7 @@ impl AerotpSockets {
             IcmpError::Backpressure { rate } => {
                 let sends =
                     |socket: &Socket| concerned(socket).filter(|_| socket.connection.held() > 0);
-                // The rate is that of all that comes from here.
+                // The rate applies to all packets from this host.
                 let senders = self.sockets.values().filter_map(|socket| sends(socket));
                 let bits = u64::from(rate) * 1000 / senders.count().max(1) as u64;
                 let rate = DataRate::from_bits_per_second(bits);

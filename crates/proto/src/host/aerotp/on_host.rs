@@ -1,4 +1,4 @@
-//! What a host does with AeroTP's connections and datagrams.
+//! AeroTP's connections and datagrams on a host.
 
 use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, Delivery, PATH};
 use crate::aerotp::{Configuration, Connection};
@@ -13,7 +13,7 @@ use crate::wire::aerotp::AerotpPacket;
 use core::net::IpAddr;
 
 impl Host {
-    /// An AeroTP connection whose state may have changed since it was last given here.
+    /// Returns an AeroTP connection whose state may have changed since it was last returned here.
     pub fn poll_aerotp_changed(&mut self) -> Option<AerotpId> {
         self.aerotp.as_mut()?.poll_changed()
     }
@@ -24,7 +24,7 @@ impl Host {
             .get_or_insert_with(|| Box::new(AerotpSockets::new(secret)))
     }
 
-    /// Opens an AeroTP connection to `remote` from a fresh port. What is written at once leaves with its first packet.
+    /// Opens an AeroTP connection to `remote` from a fresh port. Data written at once leaves with its first packet.
     pub fn aerotp_connect(
         &mut self,
         now: Instant,
@@ -36,7 +36,7 @@ impl Host {
         self.aerotp_connect_from(now, ends, configuration, flow)
     }
 
-    /// Opens one from an address of this host.
+    /// Opens an AeroTP connection from a given address of this host.
     pub fn aerotp_connect_from(
         &mut self,
         now: Instant,
@@ -56,8 +56,8 @@ impl Host {
         socket
     }
 
-    /// Lets an AeroTP connection send over one more path, between these addresses, own first, at a rate of its own. The peer is
-    /// shown its token there, too.
+    /// Lets an AeroTP connection send over one more path, between these addresses, own first, at a rate of its own. Its token is
+    /// shown to the peer there, too.
     pub fn aerotp_add_path(
         &mut self,
         now: Instant,
@@ -79,14 +79,14 @@ impl Host {
         }
     }
 
-    /// Tells whether an address belongs to an interface whose link is down.
+    /// Returns true for an address of an interface whose link is down.
     fn is_link_down(&self, address: IpAddr) -> bool {
         let interface = self.interface_of(address);
         interface.is_some_and(|interface| self.links.is_down(interface))
     }
 
-    /// Tells AeroTP's connections of a link. Packets leave there whose source address belongs to the interface, and from other
-    /// addresses, of a connection with several paths, those for a peer's address to which routes lead there.
+    /// Passes a link event to AeroTP's connections. It concerns paths from an address of the interface and, in connections with several
+    /// paths, paths from an address of no interface whose route to the peer leads there.
     pub(in super::super) fn tell_aerotp(
         &mut self,
         interface: InterfaceId,
@@ -103,7 +103,7 @@ impl Host {
         self.aerotp = Some(aerotp);
     }
 
-    /// Largest packet on the first link from an own address to another's, in bytes.
+    /// Returns the largest packet on the first link from an own address to another host's, in bytes.
     fn mtu_between(&self, local: IpAddr, remote: IpAddr) -> u32 {
         let mtus = &self.interface_mtus;
         let of_address = self.interface_of(local);
@@ -111,8 +111,8 @@ impl Host {
         of_address.unwrap_or_else(|| mtu_towards(&self.routes, mtus, remote))
     }
 
-    /// Takes AeroTP connections of the configuration's mode to `port`. Of those whose peer has not shown that it is where its
-    /// packets come from, at most `backlog` are kept; one more takes the place of the oldest.
+    /// Accepts AeroTP connections of the configuration's mode at `port`. At most `backlog` half-open ones are kept, whose peer has not
+    /// shown that it is at its packets' source address; one more takes the place of the oldest.
     pub fn aerotp_listen(
         &mut self,
         port: u16,
@@ -124,29 +124,29 @@ impl Host {
         sockets.listen(port, configuration, backlog, flow);
     }
 
-    /// An AeroTP connection, to call on; what it then has to send or to say comes out of the polls.
+    /// Returns an AeroTP connection, to call on; its packets and events then come out of the polls.
     pub fn aerotp_mut(&mut self, socket: AerotpId) -> Option<&mut Connection> {
         self.aerotp.as_mut()?.connection_mut(socket)
     }
 
-    /// Lets an AeroTP connection go on from another address of this host. The peer knows it by its token.
+    /// Moves an AeroTP connection to another address of this host. The peer recognizes it by its token.
     pub fn aerotp_move(&mut self, now: Instant, socket: AerotpId, address: IpAddr) {
         if let Some(aerotp) = &mut self.aerotp {
             aerotp.move_to(now, socket, address);
         }
     }
 
-    /// An AeroTP connection, to look at.
+    /// Returns an AeroTP connection.
     pub fn aerotp(&self, socket: AerotpId) -> Option<&Connection> {
         self.aerotp.as_ref()?.connection(socket)
     }
 
-    /// Takes datagrams of AeroTP's mode without state to `port`.
+    /// Accepts datagrams of AeroTP's stateless mode at `port`.
     pub fn aerotp_bind(&mut self, port: u16) {
         self.aerotp_sockets().bind(port);
     }
 
-    /// Sends a datagram of AeroTP's mode without state.
+    /// Sends a datagram of AeroTP's stateless mode.
     pub fn aerotp_send_datagram(
         &mut self,
         now: Instant,
@@ -214,7 +214,7 @@ impl Host {
         Some(())
     }
 
-    /// Tells AeroTP's connections of links, at a mobile's end or at its correspondent's.
+    /// Passes a link signal to AeroTP's connections, at a mobile's end or at its correspondent's.
     pub(in super::super) fn signal_aerotp(
         &mut self,
         signal: &CrossLayerSignal,

@@ -1,4 +1,4 @@
-//! Which AeroTP connection is due next, has something to say, has something to send.
+//! Polls of AeroTP connections: deadlines, events, packets to send.
 
 use super::{AerotpId, AerotpSockets, Outgoing};
 use crate::aerotp;
@@ -18,7 +18,7 @@ impl AerotpSockets {
             }
             match socket.connection.poll_timeout() {
                 Some(deadline) if deadline <= at => return Some(at),
-                // It has moved later since: put it back at where it stands now.
+                // The deadline has moved later since: queue it anew.
                 _ => {
                     self.deadlines.pop();
                     socket.queued_deadline = None;
@@ -62,7 +62,7 @@ impl AerotpSockets {
         None
     }
 
-    /// Whether a connection is to be asked for packets.
+    /// Returns true if a connection may have a packet to send.
     pub fn may_transmit(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -76,7 +76,7 @@ impl AerotpSockets {
                 }
                 socket.ready = false;
                 self.changed.push_back(id);
-                // Of one that nobody has seen more of than its beginning nothing is kept.
+                // Nothing is kept of a connection that ended half open.
                 if socket.half_open.is_some() && socket.is_over() {
                     self.forget(id);
                 } else {
@@ -92,8 +92,8 @@ impl AerotpSockets {
         self.changed.pop_front()
     }
 
-    /// Sees to it that the heap holds an entry at the connection's deadline or before; at one that has passed, as that of a probe
-    /// may while its link is down, no earlier than `now`.
+    /// Ensures that the heap holds an entry at the connection's deadline or before; if that has passed, as a probe's may while its link
+    /// is down, no earlier than `now`.
     fn queue_deadline(&mut self, id: AerotpId, now: Instant) {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;

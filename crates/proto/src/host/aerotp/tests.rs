@@ -1,4 +1,4 @@
-//! Connections among hosts: who gets in, who is answered, who is found again.
+//! AeroTP connections among hosts: admission, answers, and lookup after a move.
 
 use super::*;
 use crate::aerotp::Event;
@@ -45,7 +45,7 @@ fn data(bytes: u32) -> Payload {
     }
 }
 
-/// What a host has to say, and what it sends.
+/// Returns a host's events and the packets that it sends.
 fn drain(host: &mut Host, now: Instant) -> (Vec<HostEvent>, Vec<Packet>) {
     let (mut events, mut packets) = (Vec::new(), Vec::new());
     loop {
@@ -116,7 +116,7 @@ fn a_flood_of_openings_keeps_nobody_out_and_no_memory() {
     let mut there = Vec::new();
     for round in 0..250_u64 {
         let now = Instant::from_millis(round);
-        // An opening from an address where nobody is.
+        // An opening from an address without a host.
         let mut forger = host(1 + (round / 200) as u8, (round % 200) as u8);
         forger.aerotp_connect(now, server(), configuration(Mode::Reliable), None);
         let (_, forged) = drain(&mut forger, now);
@@ -130,7 +130,7 @@ fn a_flood_of_openings_keeps_nobody_out_and_no_memory() {
             hosts[0].aerotp_mut(id).unwrap().write(&data(20_000));
             socket = Some(id);
         }
-        // Between two forged openings there is a whole round trip only for what is under way.
+        // Between two forged openings there is a whole round trip only for packets already under way.
         let events = talk_once(now, &mut hosts);
         there.extend(accepted(&events));
     }
@@ -143,7 +143,7 @@ fn a_flood_of_openings_keeps_nobody_out_and_no_memory() {
     assert_eq!(hosts[1].discarded().backlog, 246);
 }
 
-/// Hands packets to and fro at one moment; returns what the second says.
+/// Hands packets to and fro at one moment; returns the second host's events.
 fn talk_once(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
     let mut events = Vec::new();
     for host in &mut *hosts {
@@ -324,7 +324,7 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
 fn a_connection_s_class_is_the_code_point_of_all_its_packets_in_both_directions() {
     for (class, octet) in [(0, 0x00), (1, 0x20), (5, 0xa0), (7, 0xe0)] {
         let mut hosts = [host(0, 1), host(0, 2)];
-        // The listener would have it otherwise: who opens decides.
+        // The listener's class is another: the end that opens decides.
         let mut theirs = configuration(Mode::Reliable);
         theirs.class = ServiceClass::new(3).unwrap();
         hosts[1].aerotp_listen(PORT, theirs, 4, None);
@@ -376,7 +376,7 @@ fn resets_and_datagrams_have_the_class_of_whom_they_are_for() {
     assert_eq!(octets(&drain(&mut hosts[1], Instant::ZERO).1), [0xc0]);
 }
 
-/// Two interfaces, an address of each: packets leave where their source address belongs, and come back from the peer to either.
+/// With two interfaces and an address on each, packets leave by their source address's interface, and come back from the peer to either.
 #[test]
 fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     let mut sender = host(0, 1);
@@ -413,7 +413,7 @@ fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     assert_eq!(hosts.map(|host| host.discarded().no_receiver), [0, 0]);
 }
 
-/// A link of 3 Mbit/s from this end.
+/// Returns the event of a link of 3 Mbit/s from this end.
 fn carries() -> LinkEvent {
     let rate = DataRate::from_bits_per_second;
     LinkEvent::Parameters(LinkParameters {
@@ -426,7 +426,7 @@ fn carries() -> LinkEvent {
     })
 }
 
-/// Says of each interface how many packets of a megabyte leave by it within a second, if nobody answers.
+/// Returns how many packets of a megabyte leave by each interface within a second without an answer.
 fn sent_over(host: &mut Host, socket: AerotpId) -> [usize; 2] {
     host.aerotp_mut(socket).unwrap().write(&data(1_000_000));
     let mut counts = [0; 2];
@@ -476,7 +476,7 @@ fn a_path_hears_of_its_own_link() {
         let [first, second] = sent_over(&mut sender, socket);
         assert!(first > 10 && second == 0, "{before}: {first} {second}");
     }
-    // With the rate that it was given before, until the link is up.
+    // At the rate set before, until the link is up.
     let (mut sender, socket, second) = open(None);
     let rates = |sender: &Host| {
         let connection = sender.aerotp(socket).unwrap();
@@ -488,7 +488,7 @@ fn a_path_hears_of_its_own_link() {
     assert_eq!(rates(&sender), [5_000_000, 3_000_000]);
 }
 
-/// Of two paths to two addresses of a peer each takes the way that routes say; a connection of one path is not bound to any.
+/// Each of two paths to two addresses of a peer follows its route; a connection with one path is not bound to any.
 #[test]
 fn paths_of_one_address_hear_of_the_links_that_routes_lead_to() {
     let now = Instant::ZERO;
@@ -521,7 +521,7 @@ fn paths_of_one_address_hear_of_the_links_that_routes_lead_to() {
     }
 }
 
-/// RFC 8201: what does not fit the first link is told at once. Here a report says what fits.
+/// A packet too long for the first link is reported at once (RFC 8201). Here a report gives the MTU.
 #[test]
 fn a_report_says_how_long_packets_may_be() {
     let mut sender = host(0, 1);

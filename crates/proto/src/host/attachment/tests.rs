@@ -1,4 +1,4 @@
-//! What a mobile's connections hear of a handover, with study C's links: WiFi at interface 0, a satellite at interface 1.
+//! Signals of a handover to a mobile's connections, with study C's links: WiFi at interface 0, a satellite at interface 1.
 
 use super::*;
 use crate::crosslayer::{Control, Remedy, Signal, TransportView};
@@ -33,7 +33,7 @@ fn at(milliseconds: u64) -> Instant {
 
 type Heard = Arc<Mutex<Vec<CrossLayerSignal>>>;
 
-/// A remedy that does nothing but listen.
+/// A remedy that only listens.
 #[derive(Debug)]
 struct Listener(Heard);
 
@@ -44,8 +44,8 @@ impl Remedy for Listener {
     }
 }
 
-/// A mobile that goes to the satellite at 10 s, announced 400 ms ahead, after an outage of 4 s; and what its connection
-/// hears.
+/// Returns a mobile that moves to the satellite at 10 s, announced 400 ms ahead, after an outage of 4 s; and the signals heard by its
+/// connection.
 fn mobile(registers: bool) -> (Host, Heard) {
     let mut host = Host::new("10.0.0.1".parse().unwrap(), [1; 16]);
     let [wifi, satellite] = [host.add_interface(1500), host.add_interface(1500)];
@@ -91,7 +91,7 @@ fn mobile(registers: bool) -> (Host, Heard) {
     (host, heard)
 }
 
-/// Does what is due at a moment, and returns what the connection had heard when each output came.
+/// Takes in a timeout at a moment, and returns each output with the number of signals that the connection had heard before it.
 fn outputs(host: &mut Host, heard: &Heard, milliseconds: u64) -> Vec<(Output, usize)> {
     let now = at(milliseconds);
     host.handle_timeout(now);
@@ -123,7 +123,7 @@ fn a_connection_hears_of_a_hard_handover() {
     assert_eq!(host.attachment().unwrap().attached(), Some(InterfaceId(1)));
 }
 
-/// Events of the link in use alone, from a medium, are the connection's.
+/// A connection hears a medium's events of the link in use, and of no other link.
 #[test]
 fn a_connection_hears_of_the_link_in_use() {
     let (mut host, heard) = mobile(false);
@@ -145,8 +145,8 @@ fn a_connection_hears_of_the_link_in_use() {
     assert_eq!(take(&heard), expected);
 }
 
-/// With a mobility protocol a connection hears when the binding update leaves, and that it is connected when the answer is
-/// there: an answer about the place that the handover leads to.
+/// With a mobility protocol, a connection hears when the binding update leaves, and that it is connected when the answer has
+/// arrived: an answer about the handover's new link.
 #[test]
 fn a_connection_hears_of_the_registration() {
     let (mut host, heard) = mobile(true);
@@ -167,12 +167,12 @@ fn a_connection_hears_of_the_registration() {
     host.signal(at(15_500), Signal::Registered(InterfaceId(1)));
     while host.poll_attachment(at(15_500)).is_some() {}
     assert_eq!(take(&heard), [CrossLayerSignal::Connected(SATELLITE)]);
-    // An update that prolongs the binding is none of a handover.
+    // An update that prolongs the binding belongs to no handover.
     host.signal(at(20_000), sent);
     assert_eq!(take(&heard), []);
 }
 
-/// A layer that notes what it hears; one correspondent sends to where the mobile was.
+/// A layer that notes the signals it hears; one correspondent still sends to the mobile's old place.
 #[derive(Debug, Default)]
 struct Protocol {
     heard: Vec<(usize, LinkEvent)>,
@@ -225,8 +225,8 @@ fn a_connection_to_a_late_correspondent_hears_later() {
     assert_eq!(take(&heard), expected);
 }
 
-/// The protocol hears of links as the attachment says, and of the path that its updates are to report; of a link that the
-/// mobile is not attached to it hears nothing.
+/// The protocol hears link events as the attachment passes them on, and the path that its updates have to report; it hears nothing of
+/// a link to which the mobile is not attached.
 #[test]
 fn the_protocol_hears_what_the_attachment_says() {
     let (mut host, heard) = mobile(true);

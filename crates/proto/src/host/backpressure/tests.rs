@@ -60,8 +60,8 @@ fn aerotp(source: IpAddr) -> Packet {
     packet(source, Body::Aerotp(Box::new(body)))
 }
 
-/// The router has passed a packet on; the queue is served at so many bits a second, if it is more than half full. Returns who is
-/// told then of which rate, in kbit/s.
+/// Passes a packet on through the router, with a queue served at so many bits a second if it is more than half full. Returns the
+/// sources told then, each with its rate in kbit/s.
 fn told(
     host: &mut Host,
     now: Instant,
@@ -93,7 +93,7 @@ fn sources_share_the_rate_of_a_queue_that_is_half_full() {
     let mut host = router();
     let full = Some(5_000_000);
     let [one, two] = [1, 2].map(|last| aerotp(address(last)));
-    // As long as the queue is short nobody is told, but has a share.
+    // As long as the queue is short nobody is told, but sources have their shares.
     assert_eq!(told(&mut host, at(0), (QUEUE, &one), None), []);
     let half = 4750 / 2;
     let to_two = [(address(2), half)];

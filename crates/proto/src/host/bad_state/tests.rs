@@ -64,7 +64,7 @@ fn segment([from, to]: [(u8, u16); 2], length: u32) -> Packet {
     }
 }
 
-/// The interfaces and receivers of the notices after a status of a packet, and the sequence numbers that they quote.
+/// Returns the interfaces and receivers of the notices after a status of a packet, and the sequence numbers that they quote.
 fn notices(
     host: &mut Host,
     packet: &Packet,

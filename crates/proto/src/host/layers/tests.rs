@@ -1,4 +1,4 @@
-//! The order in which layers hear of packets, links and signals, held against the list of ranks.
+//! The order in which layers hear of packets, links and signals, checked against the list of ranks.
 
 use super::*;
 use crate::crosslayer::Signal;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A layer that writes down what it hears, and lets all pass but packets to port 7.
+/// A layer that notes what it hears, and passes all packets except those to port 7.
 #[derive(Debug)]
 struct Scribe {
     rank: Rank,
@@ -99,7 +99,7 @@ fn datagram(destination: IpAddr, port: u16) -> Packet {
     }
 }
 
-/// A host with three layers, added in another order than that of their ranks.
+/// Returns a host with three layers, added in another order than that of their ranks.
 fn host() -> (Host, Log) {
     let log = Log::default();
     let mut host = Host::new(OWN, [7; 16]);
