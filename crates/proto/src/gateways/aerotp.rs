@@ -3,8 +3,8 @@
 //!
 //! Both ends keep their addresses and ports; the gateways stand between them. A TCP connection has one half at each gateway, a
 //! socket of this host bound to an address of another, and one AeroTP connection between the halves. In reliable mode neither
-//! half acknowledges a byte before the far TCP has; in the others that are connections the gateway takes custody and
-//! acknowledges at once. How one connection goes on is in `splice/work.rs`.
+//! half acknowledges a byte before the far TCP has; in the other connection modes the gateway takes custody and
+//! acknowledges at once. The progress of one connection is in `aerotp/work.rs`.
 
 mod datagrams;
 mod opening;
@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Half-open connections, at most; one makes room for the next.
 const MOST_HALF_OPEN: usize = 1024;
 
-/// Which packets a rule is for. What is not said does not matter.
+/// Selection of packets for a rule. A field that is `None` matches every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     /// The port at which the far end listens.
@@ -42,25 +42,25 @@ pub struct Selector {
     pub destination: Option<(IpAddr, u8)>,
 }
 
-/// How connections that it selects cross the link.
+/// Treatment of the selected connections across the link.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Which they are.
+    /// The selection.
     pub selector: Selector,
-    /// The AeroTP between the gateways; its mode above all.
+    /// AeroTP settings between the gateways, above all the mode.
     pub configuration: Configuration,
-    /// The TCP of the halves.
+    /// TCP profile of the halves.
     pub profile: Profile,
 }
 
-/// What was given up at a gateway, by cause.
+/// Packets and connections given up at a gateway, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayDiscards {
     /// Half-open connections that made room for others.
     pub half_open: u64,
-    /// Datagrams for which there was no room, or that are longer than a packet.
+    /// Datagrams without room in the buffer, or longer than a packet.
     pub datagrams: u64,
-    /// AeroTP packets that belong to nothing here.
+    /// AeroTP packets of no connection here.
     pub strangers: u64,
 }
 
@@ -73,24 +73,24 @@ pub struct AerotpGateway {
     secret: [u8; 16],
     /// The TCP halves.
     sockets: Sockets,
-    /// By the ends of the AeroTP connection, the one on this gateway's side first.
+    /// Connections by the ends of their AeroTP connection, the one on this gateway's side first.
     splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
-    /// Connections of which nothing shows yet that their other end is where its packets say, oldest first.
+    /// Connections whose other end has not yet shown that it is at its packets' source address, oldest first.
     half_open: VecDeque<Pair>,
-    /// Those with which something has happened.
+    /// Connections with something to do.
     touched: BTreeSet<Pair>,
     deadlines: BTreeSet<(Instant, Pair)>,
     /// The next deadline of a half, as of the last work.
     half_deadline: Option<Instant>,
-    /// Events of the link that nobody has acted upon yet.
+    /// Events of the link not yet acted upon.
     heard: Vec<LinkEvent>,
     outbox: VecDeque<Packet>,
     discards: GatewayDiscards,
     discarded: Discarded,
 }
 
-/// What a splice joins to AeroTP.
+/// The end on this side that a splice joins to AeroTP.
 #[derive(Debug)]
 enum Near {
     /// A SYN waits until the far end has answered.
@@ -110,21 +110,21 @@ struct Splice {
     near: Near,
     rule: usize,
     flow: Option<FlowId>,
-    /// Nothing is said to the other gateway before the TCP half here has been answered.
+    /// True until the TCP half here has been answered: nothing is sent to the other gateway before.
     is_held: bool,
-    /// Packets of the other gateway that it was given.
+    /// Number of packets from the other gateway.
     heard: u64,
-    /// Whether it counts as half open.
+    /// True while it counts as half open.
     half_open: bool,
-    /// The packet that opened it, to refuse it by.
+    /// The packet that opened it, needed to refuse it.
     opened_by: Option<Box<AerotpPacket>>,
-    /// The end here has sent all that it will.
+    /// True once the end here has sent all its data.
     near_finished: bool,
-    /// The half here was reset, refused, or timed out.
+    /// True once the half here was reset, refused, or timed out.
     near_failed: bool,
-    /// The far end has sent all that it will.
+    /// True once the far end has sent all its data.
     far_finished: bool,
-    /// The other gateway has all that the end here has sent.
+    /// True once the other gateway has all data of the end here.
     end_delivered: bool,
     last_datagram: Instant,
     deadline: Option<Instant>,
@@ -158,8 +158,8 @@ impl Splice {
         }
     }
 
-    /// Whether nothing shows yet that the other gateway is where its packets say: it shows it by what it acknowledges, and so never
-    /// in modes without answers.
+    /// Returns true while nothing shows that the other gateway is at its packets' source address. Its ACKs show it, so that this never
+    /// ends in modes without them.
     fn is_half_open(&self) -> bool {
         !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
     }
@@ -183,7 +183,7 @@ impl Selector {
 }
 
 impl Rule {
-    /// TCP needs a connection: without repetition, the nearest there is.
+    /// Returns the mode for TCP, which needs a connection: without one, the nearest mode that has one.
     fn connection_mode(&self) -> Mode {
         match self.configuration.mode {
             Mode::UnreliableDatagram => Mode::UnreliableConnection,
@@ -204,8 +204,8 @@ fn is_within(address: IpAddr, network: IpAddr, length: u8) -> bool {
 }
 
 impl AerotpGateway {
-    /// A gateway whose `airborne` interface leads to the other one. The first rule that selects a packet counts; what none
-    /// selects passes as it is. `secret` keys sequence numbers and tokens.
+    /// Creates a gateway whose `airborne` interface leads to the other one. The first rule that selects a packet counts; a packet that
+    /// no rule selects passes unchanged. `secret` keys sequence numbers and tokens.
     pub fn new(airborne: InterfaceId, rules: Vec<Rule>, secret: [u8; 16]) -> AerotpGateway {
         AerotpGateway {
             airborne,
@@ -225,22 +225,22 @@ impl AerotpGateway {
         }
     }
 
-    /// What was given up.
+    /// Returns the counts of packets and connections given up.
     pub fn discards(&self) -> GatewayDiscards {
         self.discards
     }
 
-    /// Connections that it carries.
+    /// Returns the number of connections carried.
     pub fn connections(&self) -> usize {
         self.splices.len()
     }
 
-    /// TCP halves that are not over.
+    /// Returns the number of TCP halves that are not closed.
     pub fn halves(&self) -> usize {
         self.sockets.peers().count()
     }
 
-    /// The bytes in custody: acknowledged to their sender, and not yet by the other gateway.
+    /// Returns the bytes in custody: acknowledged to their sender, and not yet by the other gateway.
     pub fn custody(&self) -> u64 {
         self.splices
             .values()
@@ -248,14 +248,14 @@ impl AerotpGateway {
             .sum()
     }
 
-    /// The AeroTP connections, with their ends, own side first.
+    /// Returns the AeroTP connections with their ends, own side first.
     pub fn aerotp_connections(&self) -> impl Iterator<Item = (&Pair, &aerotp::Connection)> {
         self.splices
             .iter()
             .map(|(pair, splice)| (pair, &splice.aerotp))
     }
 
-    /// The link to the other gateway is up, with this rate if it is known; connections to come begin with it.
+    /// Notes that the link to the other gateway is up, with this rate if it is known; later connections begin with it.
     fn link_up(&mut self, rate: Option<DataRate>) {
         if let Some(rate) = rate {
             for rule in &mut self.rules {
@@ -268,15 +268,15 @@ impl AerotpGateway {
         }
     }
 
-    /// The link to the other gateway is down.
+    /// Notes that the link to the other gateway is down.
     fn link_down(&mut self) {
         for splice in self.splices.values_mut() {
             splice.aerotp.link_down(aerotp::PathId(0));
         }
     }
 
-    /// Takes in the rate at which the queue to the other gateway can pass on what comes in the name of a packet's source: its
-    /// connections that send share it. Returns true if the packet is one of theirs.
+    /// Takes in the rate at which the queue to the other gateway can serve a packet's source; the source's sending connections share it.
+    /// Returns true if the packet belongs to one of them.
     fn reduce_rate(&mut self, now: Instant, quoted: &QuotedPacket, rate: DataRate) -> bool {
         if quoted.protocol != protocol::AEROTP {
             return false;
@@ -300,7 +300,7 @@ impl AerotpGateway {
         true
     }
 
-    /// True for a packet of this gateway's.
+    /// Returns true for a packet that this gateway takes.
     fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
         let leads_across = || routes.lookup(packet.ip.destination) == Some(self.airborne);
         let (source, destination) = (packet.ip.source, packet.ip.destination);
@@ -334,7 +334,7 @@ impl AerotpGateway {
             .position(|rule| rule.selector.selects(packet, port))
     }
 
-    /// What this end's connection is told of itself.
+    /// Returns the identity of this end's connection.
     fn identity(&self, now: Instant, ends: &Pair) -> Identity {
         let token = initial_sequence_number(&self.secret, Instant::ZERO, ends.1, ends.0);
         Identity {
@@ -355,8 +355,8 @@ impl AerotpGateway {
         self.touched.insert(ends);
     }
 
-    /// Takes a half-open connection out if there are too many: the oldest of those that were heard at most once, or else the one that
-    /// was last heard the longest ago.
+    /// Removes a half-open connection if there are too many: the oldest of those with at most one packet received, or else the one whose
+    /// last packet is the oldest.
     fn make_room(&mut self) -> Option<Box<Splice>> {
         if self.half_open.len() < MOST_HALF_OPEN {
             return None;
@@ -398,7 +398,7 @@ impl AerotpGateway {
     }
 }
 
-/// An end of a connection.
+/// Returns an end of a connection.
 fn end(address: IpAddr, port: u16) -> Endpoint {
     Endpoint { address, port }
 }

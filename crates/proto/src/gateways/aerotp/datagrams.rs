@@ -36,7 +36,7 @@ impl AerotpGateway {
                     source_port: header.source_port,
                     to: ends.1,
                     class: configuration.class,
-                    // Nobody answers, so nobody says what the channel does.
+                    // Without answers there is no report of the channel's state.
                     protection: match configuration.coding {
                         Coding::Fixed(protection) => protection,
                         Coding::Adaptive => Protection::default(),
@@ -64,7 +64,7 @@ impl AerotpGateway {
         has_room
     }
 
-    /// Passes on a datagram without state from the other gateway; returns false if it is damaged.
+    /// Passes on a stateless datagram from the other gateway; returns false if it is damaged.
     pub(super) fn pass_datagram(
         &mut self,
         around: &mut Around<'_>,
@@ -82,7 +82,7 @@ impl AerotpGateway {
         true
     }
 
-    /// Sends a datagram in the name of another.
+    /// Sends a datagram in another host's name.
     pub(super) fn send_datagram(
         &mut self,
         around: &mut Around<'_>,

@@ -1,4 +1,4 @@
-//! How connections across the link begin: with a SYN from this side, or a packet from the other gateway.
+//! Opening of connections across the link: by a SYN from this side, or by a packet from the other gateway.
 
 use super::{AerotpGateway, Near, Pair, Splice, end};
 use crate::aerotp::{self, Configuration};
@@ -25,7 +25,7 @@ pub(super) struct Half {
 
 impl AerotpGateway {
     /// Takes in a TCP segment from this side: a SYN opens a connection across the link, others are for their half. Returns
-    /// whether there is one.
+    /// true if there is a connection for it.
     pub(super) fn take_segment(
         &mut self,
         now: Instant,
@@ -40,11 +40,11 @@ impl AerotpGateway {
             return true;
         };
         self.touched.insert(ends);
-        // The SYN again: its answer is on its way.
+        // The SYN again: its answer is under way.
         matches!(splice.near, Near::Waiting(_)) || self.deliver(now, around, packet)
     }
 
-    /// Hands a segment to its half; one that is over answers with a reset.
+    /// Hands a segment to its half; a closed one answers with a reset.
     fn deliver(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
         let Body::Tcp(header, payload) = packet.body else {
             return false;
@@ -111,7 +111,7 @@ impl AerotpGateway {
         self.add_splice(splice);
     }
 
-    /// Answers a SYN in the name of the far end, with no more than that has agreed to, if it has been asked.
+    /// Answers a SYN in the name of the far end, with only the options agreed by the far end, if that has been asked.
     pub(super) fn accept_half(
         &mut self,
         now: Instant,
@@ -136,7 +136,7 @@ impl AerotpGateway {
         socket
     }
 
-    /// Takes in an AeroTP packet from the other gateway; returns false if it belongs to nothing here.
+    /// Takes in an AeroTP packet from the other gateway; returns false if it belongs to no connection here.
     pub(super) fn take_from_air(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl AerotpGateway {
             end(source, body.header.source_port),
         );
         if !self.splices.contains_key(&ends) {
-            // What answers an opening that was never sent from here opens nothing, as a SYN-ACK does not: else a flood that is
+            // An answer to an opening that was never sent from here opens no connection, as a SYN-ACK does not: otherwise a flood
             // forged at one gateway would come back from the other.
             if body.header.opening.is_none() || body.header.mack.is_some() {
                 self.discards.strangers += 1;
@@ -178,7 +178,7 @@ impl AerotpGateway {
         true
     }
 
-    /// The other gateway opens a connection: this one opens the TCP half to the far end, if that is what it was made of.
+    /// Opens the TCP half to the far end for a connection from the other gateway, if that carries TCP.
     fn open_from_air(
         &mut self,
         now: Instant,
@@ -188,7 +188,7 @@ impl AerotpGateway {
         flow: Option<FlowId>,
     ) {
         let mtu = around.mtu_towards(ends.1.address);
-        // The other gateway's rule is not said; here it is the first that gives this mode to what goes there.
+        // The other gateway's rule is not transmitted; here it is the first rule with this mode for the destination.
         let selected = self.rules.iter().position(|rule| {
             rule.selector.leads_to(ends.0) && rule.connection_mode() == body.header.mode
         });
@@ -229,7 +229,7 @@ impl AerotpGateway {
         self.add_splice(splice);
     }
 
-    /// Takes a connection in. If one has to make room for it, that one's TCP is told.
+    /// Adds a connection. If another has to make room for it, that one's TCP is told.
     pub(super) fn add_splice(&mut self, splice: Splice) {
         let gone = self.make_room();
         self.add(splice);
@@ -239,7 +239,7 @@ impl AerotpGateway {
     }
 }
 
-/// Fits the stack of a half: no longer segments than cross the link, and no options that the other side has not.
+/// Adapts the profile of a half: segments that fit across the link, and only options that the other side has.
 fn fitted(
     around: &Around<'_>,
     mut profile: Profile,
@@ -259,10 +259,10 @@ fn fitted(
     profile
 }
 
-/// What a SYN offers.
+/// Returns the offer of a SYN.
 fn offer_of(syn: &TcpHeader) -> TcpOffer {
     TcpOffer {
-        // RFC 9293 section 3.7.1: 536 unless it says another.
+        // RFC 9293 section 3.7.1: 536 if there is no option.
         maximum_segment_size: syn.options.maximum_segment_size.unwrap_or(536),
         window_scale: syn.options.window_scale.map(|shift| shift.min(14)),
         sack_permitted: syn.options.sack_permitted,
@@ -270,7 +270,7 @@ fn offer_of(syn: &TcpHeader) -> TcpOffer {
     }
 }
 
-/// What was agreed to on a connection that stands.
+/// Returns the options agreed on an established connection.
 pub(super) fn agreed_on(connection: &tcp::Connection) -> TcpOffer {
     let negotiated = connection.negotiated();
     TcpOffer {

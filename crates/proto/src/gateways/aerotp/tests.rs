@@ -22,13 +22,13 @@ struct Row {
     hosts: [Host; 4],
     flying: BTreeMap<(Instant, u64), (usize, usize, Packet)>,
     count: u64,
-    /// One packet in so many is damaged on the way between the gateways, in one bit of it; none with zero.
+    /// Number of packets between the gateways of which one is damaged in one bit; zero for none.
     damages_each: u64,
-    /// Nothing passes between the gateways from the first to the second of these moments.
+    /// Begin and end of an outage between the gateways.
     outage: (Instant, Instant),
-    /// Nothing passes to or from the server.
+    /// True while nothing passes to or from the server.
     server_is_down: bool,
-    /// Packets that are lost, by their places in the log.
+    /// Lost packets, by their places in the log.
     lose: Vec<usize>,
     log: Vec<(Instant, usize, usize, Packet)>,
     events: Vec<(Instant, usize, HostEvent)>,
@@ -184,7 +184,7 @@ impl Row {
         })
     }
 
-    /// Reads all that there is at an end and checks it from `position` of pattern 7 on.
+    /// Reads all available data at an end and checks it from `position` of pattern 7 on.
     fn read(&mut self, node: usize, socket: SocketId, mut position: u64) -> u64 {
         let connection = self.hosts[node].connection_mut(socket).unwrap();
         let mut bytes = vec![0; 1 << 20];
@@ -197,7 +197,7 @@ impl Row {
     }
 }
 
-/// A client sends, the server answers; over a link that damages packets, with an outage between.
+/// Lets a client send and the server answer, over a link that damages packets, with an outage between.
 fn there_and_back(mode: Mode) -> Row {
     let mut row = Row::new(mode);
     row.damages_each = 7;
@@ -222,7 +222,7 @@ fn there_and_back(mode: Mode) -> Row {
         there = row.read(3, server, there);
         back = row.read(0, client, back);
         if mode == Mode::Reliable {
-            // What the client is told has arrived is what the server's TCP has acknowledged.
+            // Data acknowledged to the client has been acknowledged by the server's TCP.
             let told = row.hosts[0]
                 .connection(client)
                 .unwrap()
@@ -294,7 +294,7 @@ fn a_refusal_comes_back_as_a_reset() {
     }
 }
 
-/// Nobody answers: in reliable mode neither does the gateway.
+/// If the server does not answer, the gateway does not either in reliable mode.
 #[test]
 fn a_far_end_that_is_down_is_not_spoken_for() {
     let mut row = Row::new(Mode::Reliable);
@@ -308,7 +308,7 @@ fn a_far_end_that_is_down_is_not_spoken_for() {
     assert!(row.saw(0, tcp::Event::Connected));
 }
 
-/// What one end does not offer the other is not offered.
+/// Options that one end does not offer are not offered to the other.
 #[test]
 fn options_are_those_that_both_ends_have() {
     let mut row = Row::new(Mode::Reliable);
@@ -348,7 +348,7 @@ fn a_reset_crosses() {
     }
 }
 
-/// In near-reliable mode what is confirmed and not delivered is in custody, and no more than its window.
+/// In near-reliable mode, data acknowledged and not yet delivered is in custody, which its window bounds.
 #[test]
 fn custody_is_bounded() {
     let mut rules = rules(Mode::NearReliable);
@@ -373,7 +373,7 @@ fn custody_is_bounded() {
         .bytes_acknowledged();
     let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
     assert_eq!(gateway.custody(), 50_000);
-    // And what the half here has taken into its receive buffer.
+    // And the data in the receive buffer of the half here.
     assert!(told >= 50_000);
     let mut there = 0;
     for tenth in 30..150 {
@@ -457,7 +457,7 @@ fn rules_select_by_network_and_code_point() {
     assert!(!is_within("2001:db8::1".parse().unwrap(), address(0), 0));
 }
 
-/// Openings that nobody follows up make room; who comes then still gets in.
+/// Openings without a second packet make room; later connections still get in.
 #[test]
 fn a_flood_of_openings_is_bounded() {
     let mut row = Row::new(Mode::Reliable);
@@ -483,13 +483,13 @@ fn a_flood_of_openings_is_bounded() {
     assert_eq!(connection.state(), tcp::State::Established);
 }
 
-/// Callers that are nowhere: of each there is no more than its first packet.
+/// Forged openings send one packet each, without a host behind them.
 #[test]
 fn a_flood_keeps_nobody_out_and_no_memory() {
     for mode in [Mode::Reliable, Mode::NearReliable] {
         let mut row = Row::new(mode);
         row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
-        // A way to the forgers: to Linux, what it cannot send an answer to is not half-open.
+        // A route to the forgers: Linux does not count a connection as half open if it cannot send the answer.
         for node in [1, 2] {
             row.hosts[node]
                 .routes_mut()
@@ -505,7 +505,7 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
             let (_, syn) = forger.poll_transmit(row.now).unwrap();
             row.hosts[1].handle_packet(row.now, InterfaceId(0), syn);
             while let Some((_, packet)) = row.hosts[1].poll_transmit(row.now) {
-                // What the gateway answers the forger is lost.
+                // The gateway's answer to the forger is lost.
                 if matches!(packet.body, Body::Aerotp(_)) {
                     row.hosts[2].handle_packet(row.now, InterfaceId(0), packet);
                 }
@@ -533,8 +533,8 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
     }
 }
 
-/// Where nobody answers nothing shows who is forged, however often it is heard: of all that there are the gateway keeps as many,
-/// and one that is in use stays.
+/// Without answers nothing shows which openings are forged, however many packets they send: the gateway keeps a bounded number of all,
+/// and a connection in use stays.
 #[test]
 fn a_flood_that_comes_twice_is_bounded_in_modes_without_answers() {
     for mode in [Mode::QuasiReliable, Mode::UnreliableConnection] {
@@ -576,13 +576,13 @@ fn a_flood_that_comes_twice_is_bounded_in_modes_without_answers() {
         assert_eq!(gateway.connections(), MOST_HALF_OPEN, "{mode:?}");
         let mut all = gateway.aerotp_connections();
         let theirs = all.find(|(_, connection)| connection.addresses().1 == honest.address());
-        // One that had made room and begun anew would miss what came before.
+        // A connection that had made room and begun anew would miss the earlier data.
         let statistics = theirs.expect("it is in use").1.statistics();
         assert_eq!((statistics.skipped, statistics.refused), (0, 0), "{mode:?}");
     }
 }
 
-/// What the queue gives their source they share; of another's the gateway does not hear.
+/// Connections of one source share the rate that a queue reports to it; reports to other sources are not for the gateway.
 #[test]
 fn a_queue_that_fills_slows_the_connections_of_its_source() {
     let mut row = Row::new(Mode::Reliable);
@@ -620,7 +620,7 @@ fn a_queue_that_fills_slows_the_connections_of_its_source() {
     tell(&mut row, &sent);
     row.settle();
     assert_eq!(rates(&row), [1_500_000; 2]);
-    // Of another source's packets nothing is held here: the message goes to that.
+    // Packets of another source are of no connection here: the message goes to that source.
     let mut other = sent.clone();
     other.ip.source = address(3);
     tell(&mut row, &other);
@@ -632,7 +632,7 @@ fn a_queue_that_fills_slows_the_connections_of_its_source() {
     assert_eq!(told.filter(|(_, packet)| is_error(packet)).count(), 1);
 }
 
-/// The gateway that opens gives the class, whatever the other's rule says; the halves of TCP have none of it.
+/// The gateway that opens decides the class, whatever the other's rule; the TCP halves do not have it.
 #[test]
 fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
     let mut near = rules(Mode::Reliable);
@@ -659,7 +659,7 @@ fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
     }
 }
 
-/// Connections of a gateway hear of the link to the other gateway, and of no other; those to come begin with its rate.
+/// Connections of a gateway hear of the link to the other gateway, and of no other; later ones begin with its rate.
 #[test]
 fn a_gateway_hears_of_its_link() {
     let mut row = Row::new(Mode::Reliable);

@@ -1,5 +1,4 @@
-//! How a connection across the link goes on: everything that can be done for one, done again after each thing that happens
-//! to it.
+//! Progress of a connection across the link: after each event, all that can be done for the connection is done.
 
 use super::opening::{Half, agreed_on};
 use super::{AerotpGateway, Near, Pair, Splice};
@@ -11,10 +10,10 @@ use crate::tcp::{self, Connection, State};
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::Mode;
 
-/// Datagrams' connections end after so long without one (RFC 4787, REQ-5).
+/// Time without a datagram after which a datagrams' connection ends (RFC 4787, REQ-5).
 const UDP_IDLE: Duration = Duration::from_secs(120);
 
-/// Notes what happened to the half here.
+/// Notes an event of the half here.
 pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
     match event {
         tcp::Event::PeerClosed => splice.near_finished = true,
@@ -29,7 +28,7 @@ pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
 }
 
 impl AerotpGateway {
-    /// Does what there is to do for connections with which something has happened, and for what that makes happen.
+    /// Works on connections that have had an event, and on the events caused by this work.
     pub(super) fn work_splices(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(ends) = self.next_splice() {
             let Some(mut splice) = self.splices.remove(&ends) else {
@@ -55,7 +54,7 @@ impl AerotpGateway {
         while self.sockets.poll_changed().is_some() {}
     }
 
-    /// Lets go of a half whose connection is over. One that is not closing would wait for an application that it has not.
+    /// Drops a half whose connection is closed. One that is not closing would wait for an application that does not exist.
     pub(super) fn leave_half(&mut self, socket: SocketId) {
         let Some(tcp) = self.sockets.connection_mut(socket) else {
             return;
@@ -66,7 +65,7 @@ impl AerotpGateway {
         self.sockets.abandon(socket);
     }
 
-    /// The next connection with which something has happened. The halves are asked first, which also lets them send.
+    /// Returns the next connection that has had an event. The halves are polled first, which also lets them send.
     fn next_splice(&mut self) -> Option<Pair> {
         while let Some((socket, event)) = self.sockets.poll_event() {
             let Some(&ends) = self.by_socket.get(&socket) else {
@@ -80,7 +79,7 @@ impl AerotpGateway {
         self.touched.pop_first()
     }
 
-    /// Does all that can be done for a connection. Returns whether it goes on.
+    /// Does all that can be done for a connection. Returns true if it continues.
     fn work_splice(&mut self, now: Instant, around: &mut Around<'_>, splice: &mut Splice) -> bool {
         while let Some(event) = splice.aerotp.poll_event() {
             match event {
@@ -114,7 +113,7 @@ impl AerotpGateway {
         goes_on
     }
 
-    /// The other gateway has reset the connection, or is out of reach: so is the half here. A SYN that waits for its answer hears a
+    /// Ends the half here after the other gateway has reset the connection or is out of reach. A waiting SYN is answered by a
     /// refusal only if there was one.
     fn far_failed(&mut self, around: &mut Around<'_>, splice: &Splice, is_refused: bool) {
         let ends = splice.ends;
@@ -138,7 +137,7 @@ impl AerotpGateway {
         }
     }
 
-    /// The far end has refused, or does not answer: the other gateway's connection is refused in its turn.
+    /// Refuses the other gateway's connection after the far end has refused or does not answer.
     fn refuse(&mut self, now: Instant, around: &mut Around<'_>, splice: &mut Splice) {
         let ends = splice.ends;
         let opened_by = splice.opened_by.take();
@@ -152,7 +151,7 @@ impl AerotpGateway {
         }
     }
 
-    /// The far end has answered: now the SYN here is, with what the far end has agreed to.
+    /// Answers the waiting SYN after the far end has answered, with the options agreed by the far end.
     fn answer_waiting(&mut self, now: Instant, around: &Around<'_>, splice: &mut Splice) {
         let (Near::Waiting(syn), Some(offer)) = (&splice.near, splice.aerotp.peer_offer()) else {
             return;
@@ -170,7 +169,7 @@ impl AerotpGateway {
         self.by_socket.insert(socket, splice.ends);
     }
 
-    /// Moves bytes both ways as far as there is room, the end of them, and what is confirmed.
+    /// Moves bytes both ways as far as there is room, the end of both streams, and confirmations.
     fn carry_stream(&mut self, now: Instant, splice: &mut Splice, socket: SocketId) -> bool {
         let Some(tcp) = self.sockets.connection_mut(socket) else {
             return false;
@@ -197,7 +196,7 @@ impl AerotpGateway {
             tcp.release_acknowledgments(aerotp.confirmed(), with_end);
             owes_nothing = with_end || !splice.near_finished;
         }
-        // A half that is closed on both sides acknowledges nothing any more.
+        // A half that is closed on both sides sends no more ACKs.
         if splice.far_finished && aerotp.readable() == 0 && owes_nothing {
             tcp.close();
         }
@@ -208,7 +207,7 @@ impl AerotpGateway {
         !is_over || has_left(tcp)
     }
 
-    /// Hands datagrams on, and ends the connection when none has come for long.
+    /// Passes datagrams on, and ends the connection after a long time without one.
     fn carry_datagrams(
         &mut self,
         now: Instant,
@@ -228,7 +227,7 @@ impl AerotpGateway {
     }
 }
 
-/// Whether a connection has been closed by its application, or is over.
+/// Returns true if a connection has been closed by its application, or is closed.
 fn is_closing(state: State) -> bool {
     match state {
         State::SynSent | State::SynReceived | State::Established | State::CloseWait => false,
@@ -241,13 +240,13 @@ fn is_closing(state: State) -> bool {
     }
 }
 
-/// Whether a half has still something to send to its end.
+/// Returns true if a half still has data to send to its end.
 fn has_left(tcp: &Connection) -> bool {
     tcp.bytes_in_flight() > 0 && !matches!(tcp.state(), State::Closed | State::TimeWait)
 }
 
 impl AerotpGateway {
-    /// Puts a connection back at which something was done; or ends it.
+    /// Stores a connection again after work on it, or ends it.
     fn put_back(&mut self, mut splice: Box<Splice>, stays: bool) {
         let ends = splice.ends;
         if splice.half_open && !(stays && splice.is_half_open()) {
@@ -265,7 +264,7 @@ impl AerotpGateway {
 }
 
 impl Splice {
-    /// When there is something to do without anything happening.
+    /// Returns the time of the next work without an event.
     fn next_deadline(&self) -> Option<Instant> {
         let idle = match self.near {
             Near::Udp if !self.near_finished => Some(self.last_datagram + UDP_IDLE),

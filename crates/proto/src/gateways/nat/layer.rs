@@ -7,8 +7,8 @@ use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::time::Instant;
 
-/// Translator at one interface of a router, which leads inside. What comes by it is translated before the router looks at
-/// it, and what leaves by it after all else, the router's own packets too.
+/// Translator at one interface of a router, which leads inside. Packets arriving there are translated before the router looks at
+/// them, and packets leaving there after everything else, including the router's own.
 #[derive(Debug)]
 pub struct Translator {
     inside: InterfaceId,
@@ -16,12 +16,12 @@ pub struct Translator {
 }
 
 impl Translator {
-    /// A translator at this interface. Routes to its outside addresses are to lead there as well.
+    /// Creates a translator at this interface. Routes to its outside addresses have to lead there as well.
     pub fn new(inside: InterfaceId, nat: Nat) -> Translator {
         Translator { inside, nat }
     }
 
-    /// Packets refused so far.
+    /// Returns the counts of packets refused so far.
     pub fn refused(&self) -> Refused {
         self.nat.refused()
     }

@@ -1,17 +1,17 @@
-//! Network address translation, as a router does it between what is behind one of its interfaces and the network.
+//! Network address translation by a router between the hosts behind one of its interfaces (inside) and the network (outside).
 //!
-//! What a host behind it (inside) sends leaves under an address and a port of the translator's (outside), and
-//! what comes to these finds its way back. Of TCP, UDP and ICMP echo, for IPv4 and IPv6 alike:
+//! Packets of an inside host leave with an outside address and port of the translator, and packets to that port are translated
+//! back. It covers TCP, UDP and ICMP echo, for IPv4 and IPv6 alike:
 //! - one mapping for each address, port and protocol inside, whatever the destination ("endpoint-independent
 //!   mapping", RFC 4787 REQ-1, RFC 5382 REQ-1), and no outside port for two of them (RFC 4787 REQ-3);
-//! - whoever writes to a mapped port reaches it ("endpoint-independent filtering", RFC 4787 REQ-8);
+//! - a mapped port can be reached from any address ("endpoint-independent filtering", RFC 4787 REQ-8);
 //! - a mapping lives for a time after the last packet from inside (RFC 4787 REQ-6): UDP for five minutes (REQ-5's
 //!   recommendation), TCP for two hours and four minutes (RFC 5382 REQ-5; the ends of connections are not
-//!   looked at), echoes for one minute (RFC 5508 REQ-2);
+//!   tracked), echoes for one minute (RFC 5508 REQ-2);
 //! - packets quoted in ICMP errors are translated with them (RFC 5508 REQ-4 and REQ-5).
 //!
-//! Left out: hairpinning (RFC 4787 REQ-9), fragments (REQ-14) and all other protocols. Such packets are refused,
-//! and so is what comes to a port without a mapping. Translation costs no hop.
+//! Not supported: hairpinning (RFC 4787 REQ-9), fragments (REQ-14) and all other protocols. Such packets are refused,
+//! as are packets to a port without a mapping. Translation costs no hop.
 
 mod layer;
 mod rewrite;
@@ -25,13 +25,13 @@ use core::net::IpAddr;
 use rewrite::{endpoint, locate, rewrite};
 use std::collections::BTreeMap;
 
-/// First outside port that is given out: those below are for well-known services.
+/// First outside port that is assigned: lower ones are for well-known services.
 const FIRST_PORT: u16 = 1024;
 
 /// A translator.
 #[derive(Debug)]
 pub struct Nat {
-    /// Its IPv4 and IPv6 address in the network.
+    /// Its IPv4 and IPv6 addresses in the network.
     outside: [IpAddr; 2],
     by_inside: BTreeMap<Endpoint, u16>,
     by_outside: BTreeMap<(Family, u16), Mapping>,
@@ -39,10 +39,10 @@ pub struct Nat {
     refused: Refused,
 }
 
-/// Packets that did not get through, by cause.
+/// Refused packets, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// From outside, to an address or port to which nothing inside is mapped.
+    /// From outside, to an address or port without a mapping.
     pub unmapped: u64,
     /// From inside to the translator's own address.
     pub hairpin: u64,
@@ -61,13 +61,13 @@ impl Refused {
         self.out_of_ports += other.out_of_ports;
     }
 
-    /// All of them.
+    /// Returns the total.
     pub fn total(&self) -> u64 {
         self.unmapped + self.hairpin + self.unsupported + self.out_of_ports
     }
 }
 
-/// What has ports of its own: protocol (for echoes of both versions ICMP's) and whether it is IPv6's.
+/// A port space: protocol (ICMP's for echoes of both versions) and IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Family {
     protocol: u8,
@@ -84,7 +84,7 @@ impl Family {
     }
 }
 
-/// Address and port, or identifier, of someone inside.
+/// Address and port, or identifier, of an inside host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Endpoint {
     protocol: u8,
@@ -92,14 +92,14 @@ struct Endpoint {
     port: u16,
 }
 
-/// Whom an outside port stands for.
+/// The inside end behind an outside port.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
     inside: Endpoint,
     expires: Instant,
 }
 
-/// Which way a packet goes.
+/// A packet's direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Out,
@@ -107,8 +107,8 @@ enum Way {
 }
 
 impl Nat {
-    /// A translator with these IPv4 and IPv6 addresses in the network, which gives out ports from `first_port`
-    /// on and begins again at 1024 after the last.
+    /// Creates a translator with these IPv4 and IPv6 addresses in the network, which assigns ports from `first_port`
+    /// on and continues at 1024 after the last.
     pub fn new(outside: [IpAddr; 2], first_port: u16) -> Nat {
         Nat {
             outside,
@@ -119,12 +119,12 @@ impl Nat {
         }
     }
 
-    /// Packets refused so far.
+    /// Returns the counts of packets refused so far.
     pub fn refused(&self) -> Refused {
         self.refused
     }
 
-    /// Translates a packet from inside, of which the headers become bytes. Returns whether it gets through.
+    /// Translates a packet from inside; its headers become bytes. Returns true if it gets through.
     pub fn translate_out(&mut self, now: Instant, packet: &mut Packet) -> bool {
         if self.outside.contains(&packet.ip.destination) {
             self.refused.hairpin += 1;
@@ -136,7 +136,7 @@ impl Nat {
         };
         let inside = endpoint(packet, &place);
         let port = match self.known(now, inside) {
-            // An error that a host inside sends is about a packet that came through a mapping.
+            // An error from an inside host is about a packet that came through a mapping.
             None if quoted => {
                 self.refused.unsupported += 1;
                 return false;
@@ -161,7 +161,7 @@ impl Nat {
         true
     }
 
-    /// Translates a packet from outside, of which the headers become bytes. Returns whether it gets through.
+    /// Translates a packet from outside; its headers become bytes. Returns true if it gets through.
     pub fn translate_in(&mut self, now: Instant, packet: &mut Packet) -> bool {
         let Some((place, _)) = locate(packet, Way::In) else {
             self.refused.unsupported += 1;
@@ -182,7 +182,7 @@ impl Nat {
         }
     }
 
-    /// The outside port of a mapping that is alive.
+    /// Returns the outside port of a live mapping.
     fn known(&self, now: Instant, inside: Endpoint) -> Option<u16> {
         let port = *self.by_inside.get(&inside)?;
         let family = family(inside);
@@ -190,7 +190,7 @@ impl Nat {
         (mapping.inside == inside && mapping.expires > now).then_some(port)
     }
 
-    /// The next outside port that no living mapping has.
+    /// Returns the next outside port without a live mapping.
     fn free_port(&mut self, now: Instant, family: Family) -> Option<u16> {
         for _ in FIRST_PORT..=u16::MAX {
             let port = self.next_port;

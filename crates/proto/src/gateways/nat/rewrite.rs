@@ -1,4 +1,4 @@
-//! Where in a packet's bytes address and port stand, and how others take their place.
+//! Offsets of addresses and ports in a packet's bytes, and their rewriting.
 
 use super::{Endpoint, Family, Way};
 use crate::packet::{Body, Packet};
@@ -6,11 +6,11 @@ use crate::wire::checksum::updated;
 use crate::wire::{protocol, u16_at};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where in a packet the address and the port stand that are translated.
+/// Offsets of the address and the port to translate in a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub family: Family,
-    /// Offset of the IP header: of the packet's, or of that of a packet quoted in an ICMP error.
+    /// Offset of the IP header: the packet's own, or that of a packet quoted in an ICMP error.
     header: usize,
     /// Offset of the address, and of the port or identifier.
     address: usize,
@@ -19,8 +19,8 @@ pub(super) struct Place {
     checksum: Option<usize>,
 }
 
-/// Makes the headers of a packet bytes and finds what is to be translated, and whether it stands in a packet
-/// that an ICMP error quotes. `None`: nothing that is translated here.
+/// Encodes the headers of a packet and finds the address and port to translate; the flag is true if they are in a packet
+/// quoted by an ICMP error. Returns `None` for a packet that is not translated here.
 pub(super) fn locate(packet: &mut Packet, way: Way) -> Option<(Place, bool)> {
     if packet.is_typed() {
         let mut bytes = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn locate(packet: &mut Packet, way: Way) -> Option<(Place, bool)> {
         _ => false,
     };
     if is_error && carried.fragment == 0 {
-        // The host inside is at the other end of the quoted packet than of the error itself.
+        // The inside host is at the other end of the quoted packet than of the error itself.
         let sent_inside = way == Way::In;
         let place = Place::find(verbatim.bytes(), start + 8, sent_inside)?;
         return (place.family.v6 == v6).then_some((place, true));
@@ -50,8 +50,8 @@ pub(super) fn locate(packet: &mut Packet, way: Way) -> Option<(Place, bool)> {
 }
 
 impl Place {
-    /// Finds the address and port of the end inside of the packet that begins at `header`; `sent_inside` says
-    /// whether that end sent it.
+    /// Finds the address and port of the inside end in the packet that begins at `header`; `sent_inside` is true
+    /// if that end sent it.
     fn find(packet: &[u8], header: usize, sent_inside: bool) -> Option<Place> {
         let bytes = packet.get(header..)?;
         let v6 = bytes.first()? >> 4 == 6;
@@ -63,7 +63,7 @@ impl Place {
         let number = if v6 { bytes[6] } else { bytes[9] };
         let is_fragment = !v6 && u16_at(bytes, 6) & crate::wire::ip::FRAGMENT != 0;
         let end = if sent_inside { 0 } else { 2 };
-        // The host inside sends echo requests and receives replies.
+        // The inside host sends echo requests and receives replies.
         let (icmp, query) = match (v6, sent_inside) {
             (false, true) => (protocol::ICMP, 8),
             (false, false) => (protocol::ICMP, 0),
@@ -72,7 +72,7 @@ impl Place {
         };
         let (port, checksum) = match (number, transport[0]) {
             (protocol::TCP, _) => (end, (transport.len() >= 18).then_some(16)),
-            // Zero says that there is none.
+            // Zero means no checksum.
             (protocol::UDP, _) => (end, (u16_at(transport, 6) != 0).then_some(6)),
             (number, kind) if number == icmp && kind == query => (4, Some(2)),
             _ => return None,
@@ -94,7 +94,7 @@ impl Place {
     }
 }
 
-/// Where in an IP header the source or the destination stands.
+/// Returns the offset of the source or the destination in an IP header.
 const fn address_at(v6: bool, source: bool) -> usize {
     match (v6, source) {
         (false, true) => 12,
@@ -104,7 +104,7 @@ const fn address_at(v6: bool, source: bool) -> usize {
     }
 }
 
-/// Address and port at a place that was found in the packet.
+/// Returns the address and port at a place found in the packet.
 pub(super) fn endpoint(packet: &Packet, place: &Place) -> Endpoint {
     let bytes = match &packet.body {
         Body::Verbatim(verbatim) => verbatim.bytes(),
@@ -125,7 +125,7 @@ fn address(bytes: &[u8], place: &Place) -> IpAddr {
     }
 }
 
-/// Puts another address and port in their place, and changes all checksums by as much.
+/// Replaces the address and port at a place, and updates all checksums.
 pub(super) fn rewrite(
     packet: &mut Packet,
     way: Way,
@@ -147,7 +147,7 @@ pub(super) fn rewrite(
     let over_addresses = place
         .checksum
         .filter(|_| v6 || place.family.protocol != protocol::ICMP);
-    // What an error's own checksum covers; of all others nothing.
+    // Bytes covered by an ICMP error's own checksum; none of other packets.
     let even = (bytes.len() - start) & !1;
     let quoting = place.header > 0;
     let before = if quoting {
@@ -168,7 +168,7 @@ pub(super) fn rewrite(
         && place.family.protocol == protocol::UDP
         && u16_at(bytes, checksum) == 0
     {
-        // In UDP, zero says that there is none; all ones is the same number (RFC 768).
+        // In UDP, zero means no checksum; all ones is the same number (RFC 768).
         bytes[checksum..checksum + 2].fill(0xFF);
     }
     if quoting {
@@ -184,7 +184,7 @@ pub(super) fn rewrite(
     }
 }
 
-/// The bytes of an address, and how many they are.
+/// Returns the bytes of an address and their number.
 fn octets(address: IpAddr) -> ([u8; 16], usize) {
     let mut octets = [0; 16];
     match address {
@@ -194,7 +194,7 @@ fn octets(address: IpAddr) -> ([u8; 16], usize) {
     (octets, if address.is_ipv4() { 4 } else { 16 })
 }
 
-/// Writes other bytes at an even place, and changes the checksums at these places by as much.
+/// Writes bytes at an even offset, and updates the checksums at these offsets.
 fn replace(bytes: &mut [u8], at: usize, new: &[u8], checksums: &[Option<usize>]) {
     for &checksum in checksums.iter().flatten() {
         let sum = updated(u16_at(bytes, checksum), &bytes[at..at + new.len()], new);

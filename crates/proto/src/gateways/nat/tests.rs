@@ -1,4 +1,4 @@
-//! Translations, checked by decoding what came of them: all checksums are verified there.
+//! Translations, checked by decoding the result: decoding verifies all checksums.
 
 use super::*;
 use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload};
@@ -40,7 +40,7 @@ pub(super) fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet 
     }
 }
 
-/// The same as its own kernel would write it.
+/// Returns the packet as its own kernel would write it.
 pub(super) fn written(packet: &Packet) -> Packet {
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);
@@ -68,7 +68,7 @@ fn segment(source_port: u16, destination_port: u16) -> Body {
     Body::Tcp(header, Payload::from_slice(b"odd"))
 }
 
-/// What a receiver reads.
+/// Returns the packet as a receiver reads it.
 pub(super) fn read(packet: &Packet) -> Packet {
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);
@@ -163,7 +163,7 @@ fn echoes_and_errors_about_them() {
     }
 }
 
-/// An ICMP error around the whole of a packet, as kernels send it.
+/// Returns an ICMP error that quotes a whole packet, as kernels send it.
 fn error_about(source: IpAddr, destination: IpAddr, quoted: &Packet) -> Packet {
     let v6 = source.is_ipv6();
     let mut bytes = if v6 {
@@ -199,7 +199,7 @@ fn error_about(source: IpAddr, destination: IpAddr, quoted: &Packet) -> Packet {
     written(&whole)
 }
 
-/// The packet that an error quotes, with its checksums verified.
+/// Returns the packet quoted by an error, with its checksums verified.
 fn quoted(error: &Packet) -> Packet {
     assert!(matches!(
         read(error).body,
@@ -227,7 +227,7 @@ fn quoted_packets_are_translated_with_their_checksums() {
             let seen = quoted(&error);
             assert_eq!((seen.ip.source, seen.body), (inside, body));
 
-            // The other way: the host inside cannot take an answer.
+            // In the other direction: the inside host cannot take an answer.
             let mut answer = written(&packet(server, translator, datagram(443, 2000, b"a")));
             let udp = nat.translate_in(NOW, &mut answer);
             if let (true, Body::Udp(..)) = (udp, &original.body) {
@@ -261,7 +261,7 @@ fn mappings_end_and_ports_are_not_shared() {
     assert_eq!(send(&mut nat, NOW, 7), 2000);
     let minutes = |count: u64| NOW + Duration::from_secs(60 * count);
     assert!(answer(&mut nat, minutes(4)));
-    // What comes in does not prolong it (RFC 4787 REQ-6), what goes out does.
+    // Incoming packets do not prolong a mapping (RFC 4787 REQ-6), outgoing ones do.
     assert!(!answer(&mut nat, minutes(5)));
     assert_eq!(send(&mut nat, minutes(4), 7), 2000);
     assert!(answer(&mut nat, minutes(8)));

@@ -1,4 +1,4 @@
-//! Split connections as they leave for another gateway with their mobile, and as they are taken up there.
+//! Split connections on their way to another gateway with their mobile: detached here, and attached there.
 
 use super::PathAgents;
 use super::split::Relay;
@@ -12,14 +12,14 @@ use crate::wire::split_context::{SplitContext, TcpContext};
 use core::net::{IpAddr, SocketAddr};
 
 impl PathAgents {
-    /// Tells whether connections of a mobile go from gateway to gateway with it.
+    /// Returns true if connections of a mobile move from gateway to gateway with it.
     pub(super) fn moves_with(&self, mobile: &IpAddr) -> bool {
         let flows = self.mobiles.get(mobile).map(|mobile| &mobile.flows);
         let mut flows = flows.into_iter().flat_map(|flows| flows.values());
         flows.any(|flow| flow.service.transfers_context())
     }
 
-    /// The halves of a mobile's connections that move with it: towards the mobile, and towards the correspondent.
+    /// Returns the halves of a mobile's connections that move with it: towards the mobile, and towards the correspondent.
     fn moving(&self, mobile: &IpAddr) -> Vec<[SocketId; 2]> {
         let moves = |relay: &Relay| {
             let flow = self.flow(&relay.served);
@@ -33,7 +33,7 @@ impl PathAgents {
             .collect()
     }
 
-    /// Takes the split connections of a mobile out of this gateway, as far as they are to go where it goes; the others stay.
+    /// Detaches the split connections of a mobile that move with it from this gateway; the others stay.
     pub(super) fn detach_contexts(&mut self, now: Instant, mobile: IpAddr) -> Vec<SplitContext> {
         let mut contexts = Vec::new();
         for halves in self.moving(&mobile) {
@@ -52,7 +52,7 @@ impl PathAgents {
         contexts
     }
 
-    /// Carries on what has happened at two halves, so that nothing of it is left to tell.
+    /// Relays the events of two halves, so that none is left.
     fn pass_events(&mut self, halves: [SocketId; 2]) {
         let mut next = || {
             halves.iter().find_map(|&socket| {
@@ -69,7 +69,7 @@ impl PathAgents {
         }
     }
 
-    /// Tells of two halves, unless both are over or one has still to say that it is.
+    /// Returns the context of two halves, unless both are closed or one has yet to send its end.
     fn split_context(
         &self,
         now: Instant,
@@ -94,7 +94,7 @@ impl PathAgents {
         })
     }
 
-    /// Goes on with a connection that another gateway has let go `away` ago; says whether this one serves it.
+    /// Continues a connection that another gateway has detached `away` ago; returns true if this gateway serves it.
     pub(super) fn attach_context(
         &mut self,
         now: Instant,
@@ -121,7 +121,7 @@ impl PathAgents {
             let flow = context.flow.map(FlowId);
             Some(self.sockets.attach(connection, flow))
         };
-        // Of a service that splits nothing there is neither.
+        // A service that does not split has neither.
         let (Some(to_mobile), Some(to_correspondent)) = (seat(halves[0]), seat(halves[1])) else {
             return false;
         };
@@ -145,7 +145,7 @@ impl PathAgents {
         true
     }
 
-    /// Tells whether a half's peer has sent its FIN. One that was reset does not move.
+    /// Returns true if a half's peer has sent its FIN. A half that was reset does not move.
     fn has_peer_closed(&self, socket: SocketId) -> bool {
         let connection = self.sockets.connection(socket);
         connection.is_some_and(|connection| {

@@ -1,17 +1,17 @@
-//! Agents on the path: what a router does with TCP connections of others that pass it.
+//! Agents on the path: a router's services for TCP connections of others in transit.
 //!
 //! A gateway, the router at the network's end of a mobile's access links, serves connections between the mobile and its
 //! correspondents. It looks through tunnels and Mobile IPv6's extension headers: a connection is known by home addresses.
 //!
 //! - **Split** (`split.rs`): the gateway ends the connection in the name of the mobile and opens one in the name of the
 //!   correspondent; these are sockets of this host like its own, bound to addresses of others.
-//! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of what passes to the mobile and sends again
-//!   what the last hop loses, and tells the mobile of what it has lost of the mobile's.
+//! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of packets to the mobile and retransmits
+//!   the last hop's losses, and tells the mobile which of its own segments were lost there.
 //!
-//! Where a mobile goes to another gateway, split connections may follow it (`context.rs`, `transfer.rs`).
+//! When a mobile moves to another gateway, split connections may follow it (`context.rs`, `transfer.rs`).
 //!
-//! Where packets for a mobile go that is away from home follows from its binding updates and the home agent's answers, which pass here
-//! or, where the home agent is this router, leave from here.
+//! The route to a mobile away from home follows from its binding updates and the home agent's answers, which pass here
+//! or, if the home agent is this router, leave from here.
 
 mod context;
 mod snooping;
@@ -38,7 +38,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transfer::Transfers;
 use whereabouts::{Asked, Binding, Wrapping};
 
-/// Bytes that a tunnel adds, the most that stands around what is sent to a mobile.
+/// Most bytes that tunnels add around a packet to a mobile.
 const TUNNEL_HEADER: u32 = 40;
 
 /// Connections of others that a gateway serves.
@@ -52,17 +52,17 @@ pub struct Served {
     pub port: u16,
 }
 
-/// What is done with them.
+/// A service for such connections.
 #[derive(Debug)]
 pub enum Service {
-    /// What the last hop loses is sent again from copies, or the mobile is told of it.
+    /// Losses of the last hop are retransmitted from copies, or reported to the mobile.
     Watch,
-    /// Each is ended here, and another one opened.
+    /// Each connection is ended here, and another one opened.
     Split(Box<Split>),
 }
 
 impl Service {
-    /// True if its connections go where their mobile goes, if that is another gateway.
+    /// Returns true if connections follow their mobile to another gateway.
     fn transfers_context(&self) -> bool {
         matches!(self, Service::Split(split) if split.transfers_context())
     }
@@ -79,12 +79,12 @@ pub struct PathAgents {
     /// Halves of connections that are split.
     relays: BTreeMap<SocketId, Relay>,
     snooping: Snooping,
-    /// Events of access links that nobody has acted upon yet.
+    /// Events of access links not yet acted upon.
     heard: VecDeque<Heard>,
     /// Mobiles that have just been bound elsewhere.
     moved: Vec<IpAddr>,
     transfers: Transfers,
-    /// True if something was learnt of a packet that is looked at.
+    /// True if a packet in transit has given the layer something to do.
     stirred: bool,
     /// The next deadline of a half, as of the last work.
     half_deadline: Option<Instant>,
@@ -107,7 +107,7 @@ struct Mobile {
     access: BTreeSet<InterfaceId>,
     binding: Option<Binding>,
     asked: Option<Asked>,
-    /// Whether nothing reaches it.
+    /// True while no packet reaches it.
     is_lost: bool,
     flows: BTreeMap<(IpAddr, u16), Flow>,
 }
@@ -115,12 +115,12 @@ struct Mobile {
 #[derive(Debug)]
 struct Flow {
     service: Service,
-    /// How the correspondent's packets reach the mobile when it is away.
+    /// The encapsulation in which the correspondent's packets reach the mobile when it is away.
     wrapping: Wrapping,
 }
 
 impl PathAgents {
-    /// Agents that serve nobody yet; `secret` keys the initial sequence numbers of halves (RFC 6528).
+    /// Creates agents without a service; `secret` keys the initial sequence numbers of halves (RFC 6528).
     pub fn new(secret: [u8; 16]) -> PathAgents {
         PathAgents {
             sockets: Sockets::new(secret),
@@ -156,7 +156,7 @@ impl PathAgents {
         mobile.access.insert(interface);
     }
 
-    /// The mobile that has an address on an access link: its own, or the care-of address that it has bound.
+    /// Returns the mobile with an address on an access link: its own, or the care-of address that it has bound.
     fn mobile_at(&self, address: IpAddr) -> Option<IpAddr> {
         match self.mobiles.contains_key(&address) {
             true => Some(address),
@@ -164,7 +164,7 @@ impl PathAgents {
         }
     }
 
-    /// Tells the halves towards a mobile an event of the access link by which packets for it leave.
+    /// Signals an event of the access link towards a mobile to the halves towards it.
     fn tell_of_link(&mut self, now: Instant, around: &Around<'_>, heard: Heard) {
         let Some(mobile) = self.mobile_at(heard.address) else {
             return;
@@ -184,7 +184,7 @@ impl PathAgents {
         }
     }
 
-    /// Looks at a packet that has arrived.
+    /// Looks at an arrived packet.
     fn look(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
         self.learn_binding(packet);
         let Some((served, pair)) = self.find(packet) else {
@@ -196,7 +196,7 @@ impl PathAgents {
         };
         match flow.service {
             Service::Split(_) if self.takes(packet, &served, &pair, routes) => Look::Take,
-            // It is to come, if the mobile has come from elsewhere.
+            // The connection may still arrive, if the mobile has come from elsewhere.
             Service::Split(_)
                 if flow.service.transfers_context() && self.is_here(&served.mobile, routes) =>
             {
@@ -213,7 +213,7 @@ impl PathAgents {
         }
     }
 
-    /// A queue of this router's had no room for a packet. Who repairs losses of the last hop is not to hide that one.
+    /// Notes that a queue of this router had no room for a packet. A repair of the last hop's losses must not hide this one.
     fn handle_drop(&mut self, now: Instant, packet: &Packet) {
         if let Some((served, pair)) = self.find(packet)
             && pair.0.address == served.mobile
@@ -222,8 +222,8 @@ impl PathAgents {
         }
     }
 
-    /// Whether a packet belongs to a half of a split connection, or is to open one: only where the mobile's access link
-    /// is the next hop, of several gateways on the way.
+    /// Returns true if a packet belongs to a half of a split connection, or may open one: with several gateways on the path, only
+    /// where the mobile's access link is the next hop.
     fn takes(&self, packet: &Packet, served: &Served, pair: &Pair, routes: &RouteTable) -> bool {
         let opens = |packet: &Packet| {
             packet.segment_within().is_some_and(|segment| {
@@ -236,8 +236,8 @@ impl PathAgents {
         self.sockets.is_open(pair) || opens(packet) && self.is_here(&served.mobile, routes)
     }
 
-    /// Whether a packet goes to a mobile's access link or comes from there. One in a tunnel may pass twice, on its way to the
-    /// tunnel's end and from there: what the mobile says must not count twice.
+    /// Returns true for a packet to or from a mobile's access link. A packet in a tunnel may pass twice, on its way to the
+    /// tunnel's end and from there: the mobile's ACKs must not count twice.
     fn crosses_access(
         &self,
         packet: &Packet,
@@ -251,19 +251,19 @@ impl PathAgents {
         };
         let is_access = |interface: InterfaceId| {
             let known = self.mobiles.get(&served.mobile);
-            // A home agent of this host's own takes it to where the mobile is.
+            // A home agent of this host takes it to the mobile's location.
             known.is_some_and(|mobile| mobile.access.contains(&interface))
                 || to_mobile && interface.is_virtual()
         };
         routes.lookup(side).is_some_and(is_access)
     }
 
-    /// Whether packets for a mobile leave by one of its access links.
+    /// Returns true if packets for a mobile leave by one of its access links.
     fn is_here(&self, mobile: &IpAddr, routes: &RouteTable) -> bool {
         self.interface_towards(mobile, routes).is_some()
     }
 
-    /// The access link's interface by which packets for a mobile leave.
+    /// Returns the access link's interface by which packets for a mobile leave.
     fn interface_towards(&self, mobile: &IpAddr, routes: &RouteTable) -> Option<InterfaceId> {
         let known = self.mobiles.get(mobile)?;
         let care_of = known.binding.and_then(|binding| binding.care_of);
@@ -271,8 +271,8 @@ impl PathAgents {
         known.access.contains(&interface).then_some(interface)
     }
 
-    /// Which connections a packet belongs to, and the ends of its own: the one that it is for first. An ICMP error is for
-    /// the end that sent what it is about.
+    /// Finds the served connections of a packet, and the ends of its own connection, the destination first. An ICMP error belongs to
+    /// the end that sent the quoted packet.
     fn find(&self, packet: &Packet) -> Option<(Served, Pair)> {
         let end = |address, port| Endpoint { address, port };
         let pair = if let Body::Icmp(IcmpMessage::Error { quoted, .. }) = &packet.body {
@@ -288,7 +288,7 @@ impl PathAgents {
         Some((self.served(pair.0, pair.1)?, pair))
     }
 
-    /// Which connections two ends belong to.
+    /// Returns the served connections between two ends.
     fn served(&self, one: Endpoint, other: Endpoint) -> Option<Served> {
         let between = |mobile: Endpoint, peer: Endpoint| {
             let flows = &self.mobiles.get(&mobile.address)?.flows;
@@ -313,14 +313,14 @@ impl PathAgents {
         flows.get_mut(&(served.correspondent, served.port))
     }
 
-    /// The parameters of the access link by which packets for a mobile leave, if they are known.
+    /// Returns the parameters of the access link by which packets for a mobile leave, if they are known.
     fn path_to(&self, mobile: &IpAddr, around: &Around<'_>) -> Option<PathParameters> {
         let access = self.interface_towards(mobile, around.routes)?;
         let link = around.link_parameters(access);
         link.map(PathParameters::at_network)
     }
 
-    /// Tells halves of the access link to which their mobile has moved.
+    /// Signals the access link to which their mobile has moved to halves.
     fn tell_of_moves(&mut self, now: Instant, around: &Around<'_>) {
         while let Some(mobile) = self.moved.pop() {
             if self.interface_towards(&mobile, around.routes).is_some() {
@@ -333,7 +333,7 @@ impl PathAgents {
         }
     }
 
-    /// The next packet that goes on because of what was seen; to where its mobile is now.
+    /// Returns the next packet that snoop sends, addressed to its mobile's present location.
     fn poll_snooping(&mut self) -> Option<Packet> {
         let mut packet = self.snooping.poll_transmit()?;
         let mobile = packet
@@ -348,7 +348,7 @@ impl PathAgents {
         Some(packet)
     }
 
-    /// What may stand around a packet for this address.
+    /// Returns the most bytes of encapsulation around a packet for this address.
     fn overhead(&self, address: &IpAddr) -> u32 {
         match self.mobiles.contains_key(address) && address.is_ipv6() {
             true => TUNNEL_HEADER,

@@ -1,4 +1,4 @@
-//! Snoop at a gateway: the connections that are watched, their deadlines, and the packets that are sent again.
+//! Snoop at a gateway: watched connections, their deadlines, and retransmissions.
 
 use super::Served;
 use crate::host::layer::Look;
@@ -10,10 +10,10 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Connections that are watched, at most; others pass unwatched.
+/// Most connections watched; others pass unwatched.
 const MOST_CONNECTIONS: usize = 4096;
 
-/// The connections that are watched, the mobile's end first.
+/// Watched connections, the mobile's end first.
 #[derive(Debug, Default)]
 pub(super) struct Snooping {
     connections: BTreeMap<Pair, Watching>,
@@ -25,18 +25,18 @@ pub(super) struct Snooping {
 struct Watching {
     snoop: Snoop,
     from_mobile: FromMobile,
-    /// The deadline that stands in the list.
+    /// Its deadline in the list.
     queued: Option<Instant>,
     last_acknowledgment: Option<Packet>,
-    /// The number after all that the mobile has sent: that of an acknowledgment which carries nothing. With an older one the
-    /// sender would not hear what it says (RFC 9293 section 3.10.7.4).
+    /// The sequence number after all data of the mobile, used by an ACK without data. The sender would ignore an ACK with an older one
+    /// (RFC 9293 section 3.10.7.4).
     next_of_mobile: Option<SequenceNumber>,
-    /// Whether the mobile, and the correspondent, has sent its FIN.
+    /// True once the mobile, and the correspondent, has sent its FIN.
     closed: [bool; 2],
 }
 
 impl Watching {
-    /// Takes in a packet for the mobile, whose segment takes so much of the sequence space.
+    /// Takes in a packet for the mobile with the length of its segment in sequence space.
     fn take_for_mobile(
         &mut self,
         now: Instant,
@@ -52,8 +52,8 @@ impl Watching {
         (watched, told)
     }
 
-    /// Takes in a packet of the mobile's with an acknowledgment, whose segment has so much data and takes so much of the
-    /// sequence space.
+    /// Takes in a packet of the mobile's with an ACK, with the length of its segment in bytes of data and in sequence
+    /// space.
     fn take_from_mobile(
         &mut self,
         now: Instant,
@@ -65,32 +65,32 @@ impl Watching {
         let said = (header, length);
         let (watched, resent) = self.snoop.handle_acknowledgment(now, said);
         sent.extend(resent);
-        // One that comes late, such as with a FIN that was sent again, says less than another that went on.
+        // A late one, such as with a retransmitted FIN, says less than another that went on.
         if watched != Watched::Drop && self.snoop.is_newest(header.acknowledgment) {
             self.last_acknowledgment = Some(one_hop_on(packet));
         }
         (watched, sent)
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     fn poll_timeout(&self) -> Option<Instant> {
         let deadlines = [self.snoop.poll_timeout(), self.from_mobile.poll_timeout()];
         deadlines.into_iter().flatten().min()
     }
 
-    /// Gives what is to be sent at `now`.
+    /// Returns the packets to send at `now`.
     fn handle_timeout(&mut self, now: Instant) -> Vec<Packet> {
         let mut sent = self.from_mobile.handle_timeout(now);
         sent.extend(self.snoop.handle_timeout(now));
         sent
     }
 
-    /// Whether both ends have closed, and nothing is left to do.
+    /// Returns true if both ends have closed, and no work is left.
     fn is_over(&self) -> bool {
         self.closed == [true; 2] && self.snoop.bytes() == 0 && self.from_mobile.is_whole()
     }
 
-    /// The mobile has sent what is before `end`.
+    /// Notes that the mobile has sent the data before `end`.
     fn note_sent(&mut self, end: SequenceNumber) {
         if self
             .next_of_mobile
@@ -100,7 +100,7 @@ impl Watching {
         }
     }
 
-    /// The mobile's last acknowledgment, without the data or the FIN that it came with.
+    /// Returns the mobile's last ACK, without the data or the FIN that it came with.
     fn acknowledgment_again(&self) -> Option<Packet> {
         let mut packet = self.last_acknowledgment.clone()?;
         let (header, payload) = packet.segment_mut()?;
@@ -112,7 +112,7 @@ impl Watching {
 }
 
 impl Snooping {
-    /// Looks at a packet of a connection, of which the end stands first that it is for.
+    /// Looks at a packet of a connection; `pair` has the packet's destination first.
     pub fn look(&mut self, now: Instant, packet: &Packet, served: &Served, pair: &Pair) -> Look {
         let Some(segment) = packet.segment_within() else {
             return Look::Pass;
@@ -129,7 +129,7 @@ impl Snooping {
             return Look::Pass;
         }
         let occupied = length + u32::from(flag(TcpFlags::FIN));
-        // Nothing is left to do for a FIN of the mobile's that comes once more when all is over.
+        // A FIN that the mobile retransmits after the connection's end needs no watching.
         let begins = opens || if to_mobile { occupied } else { length } > 0;
         if begins && self.connections.len() < MOST_CONNECTIONS {
             self.connections.entry(key).or_default();
@@ -174,7 +174,7 @@ impl Snooping {
         look
     }
 
-    /// This router's own queue had no room for a packet of a connection, of which the end stands first that it is for.
+    /// Notes that this router's own queue had no room for a packet; `pair` has the packet's destination first.
     pub fn handle_drop(&mut self, now: Instant, packet: &Packet, pair: &Pair) {
         if let Some(watching) = self.connections.get_mut(pair)
             && let Some(segment) = packet.segment_within()
@@ -192,7 +192,7 @@ impl Snooping {
         }
     }
 
-    /// Lets the list hold a connection's deadline.
+    /// Puts a connection's deadline into the list.
     fn queue(&mut self, key: &Pair) {
         let Some(watching) = self.connections.get_mut(key) else {
             return;
@@ -221,26 +221,26 @@ impl Snooping {
         }
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.outbox.pop_front()
     }
 }
 
-/// A packet as it leaves a router.
+/// Returns a packet as it leaves a router.
 fn one_hop_on(packet: &Packet) -> Packet {
     let mut packet = packet.clone();
     packet.ip.hop_limit = packet.ip.hop_limit.saturating_sub(1);
     packet
 }
 
-/// A copy as a packet of its own: the one of which it was made has gone on.
+/// Returns a copy as a packet of its own: the original has gone on.
 fn again(mut copy: Packet) -> Packet {
     copy.identify(copy.identity_within().again());
     copy
 }
 
-/// An acknowledgment without its SACK blocks.
+/// Returns an ACK without its SACK blocks.
 fn without_blocks(mut packet: Packet) -> Option<Packet> {
     packet.segment_mut()?.0.options.sack = Default::default();
     Some(packet)

@@ -1,9 +1,9 @@
 //! Split connections (I-TCP, Bakre and Badrinath 1995): a gateway ends a connection in the name of the far end and opens one
 //! in the name of the near end, and carries bytes from one to the other.
 //!
-//! Neither end sees anything but the other's address and port. A SYN is answered at once, as at I-TCP's mobility support
-//! router, and the other half opened at the same time; if that fails, the first is reset. What one half has received and
-//! the other's send buffer does not take stays in the first one's receive buffer, and keeps its window small.
+//! Either end sees only the other's address and port. A SYN is answered at once, as at I-TCP's mobility support
+//! router, and the other half opened at the same time; if that fails, the first is reset. Data received by one half for which
+//! the other's send buffer has no room stays in the first one's receive buffer, and keeps its window small.
 
 use super::{PathAgents, Served, Service};
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
@@ -20,24 +20,24 @@ use crate::wire::icmp::IcmpMessage;
 use crate::wire::tcp::TcpHeader;
 use core::net::IpAddr;
 
-/// Half-open connections of one rule, at most; as many as a flow's listener has room for.
+/// Most half-open connections of one rule: the backlog of a flow's listener.
 const BACKLOG: u32 = 16;
 
-/// How connections are split.
+/// Settings and listener of split connections.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// The half towards the mobile.
+    /// Profile of the half towards the mobile.
     towards_mobile: Profile,
-    /// The half towards the correspondent.
+    /// Profile of the half towards the correspondent.
     towards_correspondent: Profile,
-    /// What steers the half towards the mobile.
+    /// Remedies of the half towards the mobile.
     steering: Vec<Kind>,
     listener: Listener,
 }
 
 impl Split {
-    /// With these stacks, towards the mobile and towards the correspondent; each connection's half towards the mobile is
-    /// steered by what `steering` has for it ([`Kind::steering`]).
+    /// Creates a service with these profiles, towards the mobile and towards the correspondent; each half towards the mobile is
+    /// steered by the remedies in `steering` ([`Kind::steering`]).
     pub fn new(
         towards_mobile: Profile,
         towards_correspondent: Profile,
@@ -53,12 +53,12 @@ impl Split {
 }
 
 impl Split {
-    /// Whether its connections go where their mobile goes, if that is another gateway.
+    /// Returns true if connections follow their mobile to another gateway.
     pub(super) fn transfers_context(&self) -> bool {
         self.steering.iter().any(|kind| kind.transfers_context())
     }
 
-    /// The stack of a half towards a mobile whose access link carries this.
+    /// Returns the profile of a half towards a mobile with an access link of these parameters.
     fn towards_mobile(&self, path: Option<PathParameters>) -> Profile {
         let mut profile = self.towards_mobile.clone();
         if self.steering.iter().any(|kind| kind.knows_path())
@@ -74,18 +74,18 @@ impl Split {
 /// The profile and the MTU with which a half begins at this gateway.
 pub(super) struct Ground {
     pub profile: Profile,
-    /// Largest packet on the way, in bytes.
+    /// Largest packet on the path, in bytes.
     pub mtu: u32,
 }
 
-/// One half of a connection that is split.
+/// One half of a split connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relay {
     pub other: SocketId,
     pub served: Served,
-    /// Whether the rule counts it as half open.
+    /// True while the rule counts it as half open.
     pub half_open: bool,
-    /// Whether its peer sends no more than what has arrived.
+    /// True once its peer has closed: all its data has arrived.
     pub peer_closed: bool,
 }
 
@@ -104,7 +104,7 @@ impl PathAgents {
         }
     }
 
-    /// A half is no longer half open.
+    /// Notes that a half is no longer half open.
     pub(super) fn settle(&mut self, socket: SocketId) {
         if let Some(relay) = self.relays.get_mut(&socket)
             && core::mem::take(&mut relay.half_open)
@@ -116,7 +116,7 @@ impl PathAgents {
         }
     }
 
-    /// Tells which half of a split connection a packet is for, or which one it is to open.
+    /// Finds the half of a split connection that a packet is for or may open.
     pub(super) fn find_split(
         &self,
         packet: &Packet,
@@ -230,7 +230,7 @@ impl PathAgents {
         }
     }
 
-    /// Carries on what has happened at the halves, and notes what has at connections with other gateways.
+    /// Relays the events of halves, and notes those of connections with other gateways.
     pub(super) fn relay_events(&mut self) {
         while let Some((socket, event)) = self.sockets.poll_event() {
             match self.relays.contains_key(&socket) {
@@ -240,7 +240,7 @@ impl PathAgents {
         }
     }
 
-    /// Carries on what has happened at a half of a split connection.
+    /// Relays an event of a half of a split connection.
     pub(super) fn relay(&mut self, socket: SocketId, event: Event) {
         let Some(relay) = self.relays.get_mut(&socket) else {
             return;
@@ -260,7 +260,7 @@ impl PathAgents {
         }
     }
 
-    /// Moves bytes from one half to the other, as far as there is room, and the end of them.
+    /// Moves bytes from one half to the other, as far as there is room, and the end of the stream.
     pub(super) fn carry(&mut self, from: SocketId, to: SocketId) {
         let relay = self.relays.get(&from);
         let peer_closed = relay.is_some_and(|relay| relay.peer_closed);

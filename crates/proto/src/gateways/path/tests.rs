@@ -27,7 +27,7 @@ fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// An access link at the gateway, which carries so many bits a second to the mobile and a million from it.
+/// Returns the parameters of an access link at the gateway, with so many bits a second to the mobile and a million from it.
 fn carries(bits_to_mobile: u64) -> LinkParameters {
     LinkParameters {
         outgoing: DataRate::from_bits_per_second(bits_to_mobile),
@@ -39,23 +39,23 @@ fn carries(bits_to_mobile: u64) -> LinkParameters {
     }
 }
 
-/// What becomes of a packet on its way from one node to the next: how long it takes, of each copy that arrives.
+/// Fate of a packet between two nodes: the delay of each copy that arrives.
 type Fate = Box<dyn FnMut(usize, usize) -> Vec<Duration>>;
 
-/// Nodes 0, 1, 2 in a row, and what is under way between them.
+/// Nodes 0, 1, 2 in a row, and packets under way between them.
 struct Row {
     now: Instant,
     hosts: [Host; 3],
     flying: Map<(Instant, u64), (usize, usize, Packet)>,
     fate: Fate,
     count: u64,
-    /// What left a node, in order: from, to, packet.
+    /// Packets that left a node, in order: from, to, packet.
     log: Vec<(Instant, usize, usize, Packet)>,
     events: Vec<(usize, HostEvent)>,
 }
 
 impl Row {
-    /// With ways of 10 ms to the gateway and 50 ms from it.
+    /// Creates a row with delays of 10 ms to the gateway and 50 ms from it.
     fn new(service: Service) -> Row {
         let mut hosts = [1, 2, 3].map(|last| Host::new(address(last), [last; 16]));
         for (node, host) in hosts.iter_mut().enumerate() {
@@ -132,7 +132,7 @@ impl Row {
         }
     }
 
-    /// Lets happen what happens next; says whether there was something before `until`.
+    /// Takes the next event; returns true if there was one before `until`.
     fn step(&mut self, until: Instant) -> bool {
         self.settle();
         let arrival = self.flying.keys().next().map(|&(at, _)| at);
@@ -172,7 +172,7 @@ impl Row {
         connection.unwrap()
     }
 
-    /// The server's connection to the mobile is under way; both are the first of their hosts.
+    /// Opens the server's connection to the mobile; both sockets are the first of their hosts.
     fn begin(&mut self, profile: &Profile) {
         self.hosts[2].tcp_listen(PORT, profile.clone(), 1, None);
         let remote = Endpoint {
@@ -182,7 +182,7 @@ impl Row {
         self.hosts[0].tcp_connect(self.now, remote, profile, None);
     }
 
-    /// TCP packets that left a node for another: when in ms, flags, payload.
+    /// Returns the TCP packets that left a node for another: time in ms, flags, payload.
     fn seen(&self, from: usize, to: usize) -> Vec<(u64, TcpFlags, u32)> {
         let way = self
             .log
@@ -215,14 +215,14 @@ fn a_syn_is_answered_at_the_gateway_which_opens_the_other_half_in_the_same_names
     row.begin(&profile);
     row.connection(0, 0).write_pattern(7, 1000);
     row.run(Instant::from_millis(400));
-    // The server is answered after its 20 ms, the mobile hears of it after 60.
+    // The server has its answer after 20 ms, the mobile after 60.
     assert_eq!(row.seen(1, 0)[0], (10, SYN_ACK, 0));
     let pushed = TcpFlags::PSH.with(TcpFlags::ACK);
     assert_eq!(row.seen(0, 1)[1], (20, pushed, 1000));
     assert_eq!(row.seen(1, 2)[0], (10, TcpFlags::SYN, 0));
     assert_eq!(row.seen(2, 1)[0], (60, SYN_ACK, 0));
     assert_eq!(row.seen(1, 2)[1], (110, pushed, 1000));
-    // Its acknowledgments run ahead of the mobile's.
+    // The gateway's ACKs run ahead of the mobile's.
     let data = row.seen(1, 0).into_iter().find(|seen| seen.0 > 20);
     assert_eq!(
         data,
@@ -254,12 +254,12 @@ fn the_window_towards_the_sender_follows_the_room_that_is_left() {
     row.connection(0, 0).write_pattern(7, 500_000);
     row.run(Instant::from_secs(30));
     assert_eq!(row.connection(2, 0).readable(), 20_000);
-    // A window of less than a segment is not used up.
+    // A window smaller than a segment is not used up.
     let at_gateway = row.connection(0, 0).bytes_acknowledged();
     let room = 20_000 + 30_000 + 20_000;
     assert!((room - 1460..=room).contains(&at_gateway), "{at_gateway}");
     assert!(row.connection(0, 0).peer_window() < 1460);
-    // Reading lets all of it follow.
+    // As the mobile reads, the rest follows.
     let mut read = 0;
     while row.now < Instant::from_secs(600) && read < 500_000 {
         let now = row.now;
@@ -306,7 +306,7 @@ fn a_reset_is_carried_across_and_so_is_a_refusal() {
             assert_eq!(state, State::Closed, "{resets}: {node} {socket}");
         }
     }
-    // Nobody listens at the mobile: the server, answered already, is reset.
+    // The mobile has no listener: the server, answered already, is reset.
     let mut row = Row::new(split(&profile));
     let remote = Endpoint {
         address: address(3),
@@ -323,7 +323,7 @@ fn tcp_event(event: crate::tcp::Event) -> HostEvent {
     HostEvent::Tcp { socket, event }
 }
 
-/// What begins elsewhere, and is not at the last hop, passes.
+/// Connections that began elsewhere, or are not at the last hop, pass unsplit.
 #[test]
 fn only_the_gateway_at_the_last_hop_splits() {
     let profile = Profile::rfc();
@@ -334,7 +334,7 @@ fn only_the_gateway_at_the_last_hop_splits() {
     let mut syn = tcp(header(TcpFlags::SYN), Payload::EMPTY);
     let verdict = row.hosts[1].route(row.now, InterfaceId(0), &mut syn, 40);
     assert_eq!(verdict, Verdict::Forward(InterfaceId(0)));
-    // As does what belongs to no connection here.
+    // As do packets of no connection here.
     row.hosts[1].routes_mut().set(address(3), InterfaceId(1));
     let mut late = tcp(header(TcpFlags::ACK), Payload::EMPTY);
     let verdict = row.hosts[1].route(row.now, InterfaceId(0), &mut late, 40);
@@ -353,7 +353,7 @@ fn header(flags: TcpFlags) -> TcpHeader {
     }
 }
 
-/// From the server to the mobile.
+/// Returns a packet from the server to the mobile.
 fn tcp(header: TcpHeader, payload: Payload) -> Packet {
     Packet {
         ip: IpHeader {
@@ -372,7 +372,7 @@ fn tcp(header: TcpHeader, payload: Payload) -> Packet {
     }
 }
 
-/// A router's ICMP error about what the gateway has sent in the mobile's name reaches the half that has sent it.
+/// A router's ICMP error about a packet that the gateway sent in the mobile's name reaches the half that sent it.
 #[test]
 fn an_error_about_a_half_reaches_it() {
     let profile = Profile::rfc();
@@ -395,7 +395,7 @@ fn an_error_about_a_half_reaches_it() {
     assert_eq!(half.segment_size(), 960);
 }
 
-/// Fates by a list of numbers, used in turn, and then none but the way.
+/// Takes fates from a list of numbers, and then only the delay.
 fn by_list(list: Vec<u8>) -> Fate {
     let mut list = list.into_iter();
     Box::new(move |from, to| {
@@ -409,8 +409,8 @@ fn by_list(list: Vec<u8>) -> Fate {
     })
 }
 
-/// A million bytes cross once from a node to the other end, in order and complete, and both directions close, if `list` says what
-/// becomes of the first packets.
+/// Asserts that a million bytes cross once from a node to the other end, in order and complete, and that both directions close, if
+/// `list` has the fates of the first packets.
 fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: usize) {
     const LENGTH: u64 = 1_000_000;
     let mut profile = Profile::named(Profile::NAMES[name]).unwrap();
@@ -443,7 +443,7 @@ fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: us
             let to = row.connection(receiver, 0);
             let count = to.read(&mut buffer);
             heard.extend_from_slice(&buffer[..count]);
-            // What sends may not have begun yet.
+            // The sender may not have begun yet.
             if sender == 0 || !heard.is_empty() {
                 to.close();
             }
@@ -460,8 +460,8 @@ fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: us
     assert_eq!(row.connection(2, 0).state(), State::Closed);
 }
 
-/// Both once stood still: what snoop told the sender again was a FIN that had come late, with an older number, and one that the
-/// sender had already, whose acknowledgment a TCP does not look at (RFC 9293 section 3.10.7.4).
+/// An ACK that snoop repeats to the sender is the newest, and without the mobile's FIN: TCP ignores an ACK with a sequence number
+/// before its window (RFC 9293 section 3.10.7.4).
 #[test]
 fn an_acknowledgment_that_is_told_again_is_one_that_the_sender_takes() {
     let late = [
@@ -527,7 +527,7 @@ fn any_segment() -> impl Strategy<Value = Packet> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes, agents neither panic nor talk for ever.
+    /// On any input, agents neither panic nor send for ever.
     #[test]
     fn anything_is_survived(
         packets in prop::collection::vec((any_segment(), 0_u64..500), 0..100),

@@ -1,15 +1,15 @@
-//! Gateways that hand split connections to each other: the new one asks, as I-TCP's mobility support router does (Bakre and Badrinath,
-//! ICDCS 1995), since it is the first to know where the mobile is.
+//! Transfer of split connections between gateways: the new gateway asks, as I-TCP's mobility support router does (Bakre and Badrinath,
+//! ICDCS 1995), since it is the first to know the mobile's location.
 //!
-//! A gateway knows that a mobile has come when its own access link says so (Link_Up), or, of a mobile that speaks Mobile IPv6, when a
-//! binding that passes does. It then asks each of its peers over a TCP connection of its own. A peer answers with the contexts that it has
-//! and closes. While it waits for some of that mobile itself, it answers once they have come, so that contexts follow a mobile that
-//! has gone on; if the mobile comes to it meanwhile, they stay there. Each request is answered once: contexts do not run in circles.
+//! A gateway learns of a mobile's arrival from its own access link (Link_Up), or, for a mobile that speaks Mobile IPv6, from a
+//! binding update in transit. It then asks each of its peers over a TCP connection of its own. A peer answers with its contexts
+//! and closes. While it waits for contexts of that mobile itself, it answers once they have come, so that contexts follow a mobile
+//! that has gone on; if the mobile comes to it meanwhile, they stay there. Each request is answered once: contexts do not run in circles.
 //!
-//! Peers are believed by their configured addresses alone: nothing is signed, and whoever can speak from a peer's address may ask for a
+//! Peers are trusted by their configured addresses alone: nothing is signed, and whoever can send from a peer's address may ask for a
 //! mobile's connections.
 //!
-//! What is lost on the way is gone: the ends find nobody, as they do where the gateway fails.
+//! Contexts lost on the way are gone: the ends find no connection, as after a gateway's failure.
 
 use super::PathAgents;
 use crate::host::SocketId;
@@ -25,25 +25,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Connections of peers that may be half open at once.
 const BACKLOG: u32 = 16;
-/// A peer that says nothing for so long is given up. Chosen: a context of a few megabytes takes minutes over a satellite.
+/// Time without data after which a peer is given up. Chosen: a context of a few megabytes takes minutes over a satellite.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Retransmissions of a request's SYN. Chosen: a peer that is not there holds nothing up for more than 7 s.
+/// Retransmissions of a request's SYN. Chosen: an absent peer causes a delay of at most 7 s.
 const SYN_RETRIES: u32 = 2;
 
 /// The peers of a gateway, and its connections with them.
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
-    /// The address at which this gateway's peers know it.
+    /// This gateway's address towards its peers.
     own: Option<IpAddr>,
     peers: BTreeSet<IpAddr>,
     exchanges: BTreeMap<SocketId, Exchange>,
-    /// Those with which something has happened.
+    /// Connections with something to do.
     touched: BTreeSet<SocketId>,
-    /// Mobiles that have just come.
+    /// Mobiles that have just arrived.
     come: BTreeSet<IpAddr>,
-    /// The peers' newest requests that wait for an answer, by mobile.
+    /// The newest requests of peers still to be answered, by mobile.
     waiting: BTreeMap<IpAddr, SocketId>,
-    /// Messages that could not be read or were not expected, and contexts that nobody has taken.
+    /// Messages that were unreadable or unexpected, and contexts that no gateway has taken.
     refused: u64,
 }
 
@@ -55,22 +55,22 @@ struct Exchange {
     asked: Option<IpAddr>,
     /// True once the peer has asked.
     is_request: bool,
-    /// Bytes that are no whole message yet.
+    /// Received bytes of an incomplete message.
     received: Vec<u8>,
-    /// When the first of them came, and when the last.
+    /// Arrival of the first of them, and of the last.
     began: Option<Instant>,
     heard: Instant,
-    /// Contexts that were sent and have not all arrived.
+    /// Contexts sent and not yet fully acknowledged.
     given: u64,
     ending: Option<Ending>,
 }
 
-/// How much of a connection is over.
+/// Progress of a connection's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
-    /// The peer has said all.
+    /// The peer has sent all its data.
     PeerClosed,
-    /// All is said and acknowledged.
+    /// All data is sent and acknowledged.
     Closed,
     Failed,
 }
@@ -89,7 +89,7 @@ impl Exchange {
         }
     }
 
-    /// When it is given up, as long as the peer is to say something.
+    /// Returns the time at which it is given up, as long as the peer has to send something.
     fn deadline(&self) -> Option<Instant> {
         (!self.is_request).then(|| self.heard + PATIENCE)
     }
@@ -109,7 +109,7 @@ impl Transfers {
         }
     }
 
-    /// The requests for a mobile that have no answer yet.
+    /// Returns the unanswered requests for a mobile.
     fn asked<'a>(&'a self, mobile: &'a IpAddr) -> impl Iterator<Item = &'a Exchange> {
         let exchanges = self.exchanges.values();
         exchanges.filter(move |exchange| exchange.asked.as_ref() == Some(mobile))
@@ -117,19 +117,19 @@ impl Transfers {
 }
 
 impl PathAgents {
-    /// A mobile is here now.
+    /// Notes that a mobile has arrived.
     pub(super) fn note_arrival(&mut self, mobile: IpAddr) {
         if !self.transfers.peers.is_empty() && self.moves_with(&mobile) {
             self.transfers.come.insert(mobile);
         }
     }
 
-    /// Messages and contexts that came to nothing.
+    /// Returns the number of messages and contexts refused.
     pub(super) fn refused(&self) -> u64 {
         self.transfers.refused
     }
 
-    /// Lets this gateway, at its address, hand split connections to another one, and take them from it, when their mobile goes
+    /// Lets this gateway, at its own address, exchange split connections with a peer when their mobile moves
     /// from one to the other.
     pub fn add_peer(&mut self, own: IpAddr, peer: IpAddr) {
         if self.transfers.peers.is_empty() {
@@ -139,7 +139,7 @@ impl PathAgents {
         self.transfers.peers.insert(peer);
     }
 
-    /// The ends of the connection with a peer that a packet is for, the own one first.
+    /// Returns the ends of the connection with a peer that a packet is for, the own one first.
     pub(super) fn find_exchange(&self, packet: &Packet) -> Option<Pair> {
         let Body::Tcp(header, _) = &packet.body else {
             return None;
@@ -151,7 +151,7 @@ impl PathAgents {
         (is_own && (local.port == PORT || self.sockets.is_open(&pair))).then_some(pair)
     }
 
-    /// Takes in a packet of a connection with a peer, or one that opens it.
+    /// Takes in a packet of a connection with a peer, or one that opens such a connection.
     pub(super) fn take_for_exchange(
         &mut self,
         now: Instant,
@@ -182,7 +182,7 @@ impl PathAgents {
         }
     }
 
-    /// Takes a connection to the gateways' port, or ends it if it is not a peer's.
+    /// Accepts a connection to the gateways' port, or ends it if it does not come from a peer.
     fn accept_peer(&mut self, now: Instant, socket: SocketId, peer: IpAddr) {
         if self.transfers.peers.contains(&peer) {
             let exchange = Exchange::new(now, peer, None);
@@ -192,7 +192,7 @@ impl PathAgents {
         }
     }
 
-    /// Notes what has happened on a connection with a peer.
+    /// Notes an event of a connection with a peer.
     pub(super) fn note_exchange(&mut self, socket: SocketId, event: Event) {
         let Some(exchange) = self.transfers.exchanges.get_mut(&socket) else {
             return;
@@ -207,7 +207,7 @@ impl PathAgents {
         self.transfers.touched.insert(socket);
     }
 
-    /// Asks for mobiles that have come, and answers peers.
+    /// Asks for mobiles that have arrived, and answers peers.
     pub(super) fn work_transfers(&mut self, now: Instant, around: &Around<'_>) {
         loop {
             self.relay_events();
@@ -221,7 +221,7 @@ impl PathAgents {
         }
     }
 
-    /// Asks all peers for a mobile. What peers ask for stays here, where the mobile is.
+    /// Asks all peers for a mobile. Its contexts requested by peers stay here, where the mobile is.
     fn ask_peers(&mut self, now: Instant, around: &Around<'_>, mobile: IpAddr) {
         let Some(own) = self.transfers.own else {
             return;
@@ -248,7 +248,7 @@ impl PathAgents {
         }
     }
 
-    /// Reads what a peer has said, and does what it asks for.
+    /// Reads a peer's messages, and carries them out.
     fn work_exchange(&mut self, now: Instant, around: &Around<'_>, socket: SocketId) {
         self.receive_from_peer(now, socket);
         while let Some(exchange) = self.transfers.exchanges.get_mut(&socket) {
@@ -260,7 +260,7 @@ impl PathAgents {
             exchange.received.drain(..length);
             let began = exchange.began.unwrap_or(now);
             match (message, exchange.asked) {
-                // One is answered on each connection.
+                // One request is answered on each connection.
                 (Message::Request(_), None) if exchange.is_request => self.count_refused(1),
                 (Message::Request(mobile), None) => {
                     exchange.is_request = true;
@@ -292,15 +292,15 @@ impl PathAgents {
         }
     }
 
-    /// How long bytes take from a peer to here, as half a round trip.
+    /// Returns the one-way delay from a peer, as half a round trip.
     fn way_of(&self, socket: SocketId) -> Duration {
         let connection = self.sockets.connection(socket);
         let round_trip = connection.and_then(|connection| connection.smoothed_rtt());
         round_trip.unwrap_or_default().half()
     }
 
-    /// A peer says that a mobile is there. If this gateway has said the same to it, and has no answer yet, nobody knows who is right:
-    /// each keeps what it has.
+    /// Takes in a peer's claim that a mobile is there. If this gateway has claimed the same and has no answer yet, it is unknown which is
+    /// right: each keeps its contexts.
     fn take_request(&mut self, now: Instant, mobile: IpAddr, socket: SocketId) {
         let transfers = &mut self.transfers;
         let peer = transfers.exchanges.get(&socket).map(|one| one.peer);
@@ -318,13 +318,13 @@ impl PathAgents {
         self.serve_peer(now, mobile);
     }
 
-    /// Answers the peer that asks for a mobile, once nothing more of it is to come.
+    /// Answers the peer that asks for a mobile, once no more of its contexts are to come.
     fn serve_peer(&mut self, now: Instant, mobile: IpAddr) {
         if self.transfers.asked(&mobile).next().is_some() {
             return;
         }
         let request = self.transfers.waiting.remove(&mobile);
-        // Of one whose connection has just broken nothing is left to serve.
+        // A peer whose connection has just broken cannot be served.
         let hears = |socket: &SocketId| {
             let connection = self.sockets.connection(*socket);
             connection.is_some_and(|connection| connection.may_write())
@@ -362,7 +362,7 @@ impl PathAgents {
         }
     }
 
-    /// Ends a connection on which nothing is to come any more.
+    /// Ends a connection on which nothing more is to come.
     fn end_exchange(&mut self, now: Instant, socket: SocketId) {
         let transfers = &mut self.transfers;
         let Some(exchange) = transfers.exchanges.get(&socket) else {
@@ -389,7 +389,7 @@ impl PathAgents {
         }
     }
 
-    /// Ends a connection whose other end says what it may not say.
+    /// Ends a connection whose peer violates the protocol.
     fn refuse_peer(&mut self, now: Instant, socket: SocketId) {
         self.count_refused(1);
         self.break_off_peer(now, socket);
@@ -402,7 +402,7 @@ impl PathAgents {
         self.forget_peer(now, socket);
     }
 
-    /// Lets go of a connection with a peer; who waits for what it should have brought waits no longer.
+    /// Forgets a connection with a peer; requests that wait for its contexts wait no longer.
     fn forget_peer(&mut self, now: Instant, socket: SocketId) {
         self.sockets.abandon(socket);
         let transfers = &mut self.transfers;
@@ -419,7 +419,7 @@ impl PathAgents {
     }
 }
 
-/// What contexts are carried with.
+/// Returns the TCP profile of the connections that carry contexts.
 fn profile() -> Profile {
     Profile {
         send_buffer: LONGEST_BODY,

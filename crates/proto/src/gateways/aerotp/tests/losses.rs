@@ -1,17 +1,17 @@
-//! Any one packet that is lost, and any two: TCP connections that gateways carry are opened, used both ways and closed.
+//! After the loss of any one packet, or of any two, TCP connections that gateways carry are opened, used both ways and closed.
 
 use super::*;
 
 const BYTES: u64 = 3_000;
 
-/// Which end closes first; the other follows when it has heard of it. Both have written before.
+/// The end that closes first; the other follows when it has heard of it. Both have written before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Client,
     Server,
 }
 
-/// A connection from end to end, and what each end has read, the client first.
+/// A connection from end to end, and the bytes read at each end, the client's first.
 struct Talk {
     row: Row,
     client: SocketId,
@@ -46,7 +46,7 @@ fn talk(mode: Mode, first: First, lose: &[usize]) -> Talk {
 }
 
 impl Talk {
-    /// Lets an end write once, read, and close when the other has or at once.
+    /// Lets an end write once, read, and close at once or after the other.
     fn serve(&mut self, end: usize, socket: Option<SocketId>, closes_first: bool) {
         let node = 3 * end;
         let is_asked = self.row.saw(node, tcp::Event::PeerClosed);
@@ -63,7 +63,7 @@ impl Talk {
         }
     }
 
-    /// Nothing is left of it anywhere.
+    /// Returns true if no state of it is left at any node.
     fn is_over(&self) -> bool {
         let mut gateways =
             [1, 2].map(|node| self.row.hosts[node].layer::<AerotpGateway>().unwrap());
@@ -79,7 +79,7 @@ impl Talk {
             .any(|event| self.row.saw(node, event))
     }
 
-    /// A mode that repeats delivers all; with one that does not both ends hear of an end as well.
+    /// Asserts that a mode with retransmission delivers all data, and that in the others, too, both ends hear of the end.
     fn assert_ends_well(&self, mode: Mode, lost: &[usize], about: &str) {
         let events = &self.row.events;
         assert!(self.is_over(), "{about}: still there, {events:?}");

@@ -1,4 +1,4 @@
-//! A router with a translator, by the packets that pass it, and by its own.
+//! A router with a translator, tested by packets in transit and by its own.
 
 use super::*;
 use crate::gateways::nat::tests::{NOW, addresses, datagram, nat, packet, read, written};
@@ -52,7 +52,7 @@ fn refused(router: &Host) -> Refused {
         .refused()
 }
 
-/// Sends from port 5555 of the host inside, so that port 2000 is its from then on.
+/// Sends from port 5555 of the inside host, which from then on has outside port 2000.
 fn open(router: &mut Host, v6: bool) -> Packet {
     let [_, inside, server] = addresses(v6);
     let mut out = written(&packet(inside, server, datagram(5555, 443, b"hello")));
@@ -144,7 +144,7 @@ fn a_routers_own_packets_pass_it() {
         };
         assert_eq!(kind, IcmpError::TimeExceeded);
         assert_eq!((quoted.source, quoted.source_port), (inside, 5555));
-        // To a port that nobody inside has.
+        // To a port without a mapping.
         let nobody = Endpoint {
             address: translator,
             port: 3000,
@@ -172,7 +172,7 @@ fn what_a_kernel_wrote_or_a_link_gave_back_passes_it() {
             let interface = router.route_written(NOW, chosen, &mut to_nobody);
             assert_eq!(interface, Err(None));
         }
-        // What waited before the link of another translator has been translated there.
+        // A packet that waited before another translator's link has been translated there.
         let mut translated = written(&packet(server, inside, datagram(443, 5555, b"")));
         let length = translated.wire_length();
         assert_eq!(router.route_again(NOW, &mut translated, length), None);

@@ -1,15 +1,15 @@
-//! Snoop where the mobile sends, on a way of 10 ms to the gateway and 100 ms from there to the server: what is sent when.
+//! Snoop of data from the mobile, with 10 ms to the gateway and 100 ms from there to the server: the times of transmissions.
 
 use super::*;
 
 const SEGMENT: u32 = 1460;
-/// When the mobile writes.
+/// Time in ms at which the mobile writes.
 const START: u64 = 1000;
 
-/// What the mobile's segments are lost of, by their place among what a node sends from [`START`] on.
+/// Lost segments of the mobile, by node and by place among the node's transmissions from [`START`] on.
 type Lost = &'static [(usize, usize)];
 
-/// The mobile has so many segments to send; of what leaves a node the channel loses some, given as node and place.
+/// Lets the mobile send so many segments, while the channel loses some, given as node and place.
 fn upload(profile: &Profile, snoops: bool, segments: u32, lost: Lost) -> Row {
     let far = |from: usize, to: usize| if from + to == 1 { ms(100) } else { ms(10) };
     let mut row = Row::new(Service::Watch);
@@ -34,7 +34,7 @@ fn upload(profile: &Profile, snoops: bool, segments: u32, lost: Lost) -> Row {
 }
 
 impl Row {
-    /// What the mobile has sent again: when in ms since [`START`], and which segment.
+    /// Returns the mobile's retransmissions: time in ms since [`START`], and segment.
     fn again(&self) -> Vec<(u64, u32)> {
         let first = self.log.iter().find(|log| log.1 == 2 && is_data(&log.3));
         let first = first.map(|log| log.3.segment_within().unwrap().header.sequence);
@@ -59,9 +59,9 @@ fn is_data(packet: &Packet) -> bool {
     packet.segment_within().unwrap().payload.length() > 0
 }
 
-/// Of ten segments the third is lost on the hop. At the gateway the sixth is the third beyond the gap, at 10 ms; the mobile
-/// hears of it at 20 ms, a round trip of the hop after it was sent, and not at 220. It sends the first again, which a SACK
-/// cannot tell of, and the third, which the server has at 130 ms.
+/// The third of ten segments is lost on the hop. At the gateway the sixth is the third beyond the gap, at 10 ms; the mobile
+/// hears of it at 20 ms, a round trip of the hop after it was sent, and not at 220. It retransmits the first, which no SACK block
+/// covers, and the third, which the server has at 130 ms.
 #[test]
 fn the_first_repair_takes_a_round_trip_of_the_hop_instead_of_the_paths() {
     for (snoops, expected) in [(true, vec![(20, 0), (20, 2)]), (false, vec![(220, 2)])] {
@@ -72,7 +72,7 @@ fn the_first_repair_takes_a_round_trip_of_the_hop_instead_of_the_paths() {
     }
 }
 
-/// The duplicates of the far end come at 220 ms, when the window was halved already: one fast retransmission.
+/// The far end's duplicate ACKs come at 220 ms, after the window was halved: there is one fast retransmission.
 #[test]
 fn the_window_is_reduced_once_though_the_far_end_tells_of_the_gap_too() {
     let mut row = upload(&Profile::rfc(), true, 200, &[(2, 12)]);
@@ -92,7 +92,7 @@ fn blocks(packet: &Packet) -> usize {
     header.options.sack.as_slice().len()
 }
 
-/// Nothing is acknowledged that the server has not, nor is more or less offered than the server offers.
+/// The mobile gets no ACK beyond the server's, and neither more nor less window than the server offers.
 #[test]
 fn the_mobile_is_told_the_far_ends_number_and_window() {
     let mut row = upload(
@@ -120,8 +120,8 @@ fn the_mobile_is_told_the_far_ends_number_and_window() {
     assert!(said(1, 2).count() >= said(0, 1).count() + 3);
 }
 
-/// A SACK is no promise (RFC 2018 section 8). The third segment is lost on the hop, and the fifth behind the gateway, which has told of
-/// it: the mobile hears no more of that, and sends it again when its timer is over, a second after the last progress.
+/// A SACK is no promise (RFC 2018 section 8). The third segment is lost on the hop, and the fifth behind the gateway after its SACK:
+/// the mobile hears no more of the fifth, and retransmits it at its timeout, a second after the last progress.
 #[test]
 fn what_is_lost_behind_the_gateway_after_it_was_told_of_is_for_the_timeout() {
     let mut row = upload(&Profile::rfc(), true, 40, &[(2, 2), (1, 3)]);
@@ -134,7 +134,7 @@ fn what_is_lost_behind_the_gateway_after_it_was_told_of_is_for_the_timeout() {
     assert_eq!(row.read_all(), u64::from(40 * SEGMENT));
 }
 
-/// Without SACK at both ends the gateway says nothing: the packets are the same as without snoop.
+/// Without SACK at both ends the gateway sends nothing: the packets are the same as without snoop.
 #[test]
 fn a_connection_without_sack_is_left_as_it_is() {
     let without = Profile {
@@ -143,7 +143,7 @@ fn a_connection_without_sack_is_left_as_it_is() {
     };
     let mut row = upload(&without, true, 30, &[(2, 2)]);
     row.run(Instant::from_secs(10));
-    // Three duplicates of the server's.
+    // Three duplicate ACKs of the server.
     assert_eq!(row.again().first(), Some(&(220, 2)));
     assert_eq!(row.read_all(), u64::from(30 * SEGMENT));
 }

@@ -1,4 +1,4 @@
-//! A gateway and a mobile of Mobile IPv6: what it sends goes to where the mobile is, as binding updates tell.
+//! A gateway and a mobile of Mobile IPv6: the gateway sends to the mobile's location, which it learns from binding updates.
 
 use super::*;
 use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
@@ -22,7 +22,7 @@ fn in_cell(cell: u64) -> LinkParameters {
     carries(cell * 1_000_000)
 }
 
-/// A gateway whose interfaces 1 and 2 lead to cells 1 and 2.
+/// Returns a gateway whose interfaces 1 and 2 lead to cells 1 and 2.
 fn gateway(service: Service) -> Host {
     let mut host = Host::new([10, 0, 0, 2].into(), [2; 16]);
     let network = host.add_interface(1500);
@@ -67,7 +67,7 @@ fn between(source: Ipv6Addr, destination: Ipv6Addr, body: Body) -> Packet {
     packet
 }
 
-/// The mobile's update from a cell, or from home, on its way to the home agent.
+/// Returns the mobile's update from a cell, or from home, on its way to the home agent.
 fn update(sequence: u16, cell: Option<u16>) -> Packet {
     let update = BindingUpdate {
         sequence,
@@ -96,7 +96,7 @@ fn update(sequence: u16, cell: Option<u16>) -> Packet {
     between(source, AGENT, Body::Extended(Box::new(extended)))
 }
 
-/// The home agent's answer to an update from a cell, or from home.
+/// Returns the home agent's answer to an update from a cell, or from home.
 fn answered(sequence: u16, cell: Option<u16>, status: BindingStatus) -> Packet {
     let lifetime = BindingLifetime { units: 100 };
     let answer = BindingAcknowledgement::new(status, sequence, lifetime);
@@ -112,7 +112,7 @@ fn answered(sequence: u16, cell: Option<u16>, status: BindingStatus) -> Packet {
     between(AGENT, care_of(cell), Body::Extended(Box::new(extended)))
 }
 
-/// An update passes, and the answer that accepts it.
+/// Passes an update, and the answer that accepts it.
 fn bind(host: &mut Host, now: Instant, sequence: u16, cell: u16) {
     let up = Verdict::Forward(InterfaceId(0));
     assert_eq!(arrives(host, now, update(sequence, Some(cell))), up);
@@ -121,7 +121,7 @@ fn bind(host: &mut Host, now: Instant, sequence: u16, cell: u16) {
     assert_eq!(arrives(host, now, accepted), down);
 }
 
-/// The server's SYN on its way to the mobile in a cell, by the home agent's tunnel or with a routing header.
+/// Returns the server's SYN on its way to the mobile in a cell, in the home agent's tunnel or with a routing header.
 fn syn(cell: u16, tunnelled: bool) -> Packet {
     let body = Body::Tcp(header(TcpFlags::SYN), Payload::EMPTY);
     if tunnelled {
@@ -161,7 +161,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         assert_eq!((*to_server, *to_mobile), (InterfaceId(0), InterfaceId(1)));
         assert_eq!(answer.ip.source, IpAddr::V6(HOME));
         assert_eq!(answer.ip.destination, IpAddr::V6(SERVER));
-        // As the server's own reach the mobile.
+        // In the same way as the server's own packets reach the mobile.
         let ends = match tunnelled {
             true => (AGENT, care_of(1)),
             false => (SERVER, care_of(1)),
@@ -181,7 +181,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         assert!(sent(&mut host, now).is_empty());
         let connected = CrossLayerSignal::Connected(PathParameters::at_network(in_cell(2)));
         assert_eq!(*heard.lock().unwrap(), [connected]);
-        // An older one, which a slow link has brought later, says nothing.
+        // An older update, late over a slow link, changes nothing.
         bind(&mut host, now, 5, 1);
         while heard.lock().unwrap().len() == 1 && now < Instant::from_secs(2) {
             now = host.poll_timeout().unwrap();
@@ -209,8 +209,8 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
     }
 }
 
-/// A gateway asks its peers when a binding says that the mobile has come, and again when it has come back from one that has asked since;
-/// not when it stays.
+/// A gateway asks its peers when a binding shows that the mobile has arrived, and again when it has returned from one that has asked
+/// since; not when it stays.
 #[test]
 fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
     let peer: IpAddr = [10, 0, 0, 9].into();
@@ -253,7 +253,7 @@ fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
     assert_eq!(asks(&mut host, now), 1);
 }
 
-/// RFC 6275 section 11.7.3: the mobile is where the home agent has accepted that it is, by an answer to any sending of its update.
+/// The mobile moves when the home agent has accepted its update, by an answer to any transmission of it (RFC 6275 section 11.7.3).
 #[test]
 fn halves_stay_until_the_home_agent_has_accepted() {
     let mut host = gateway(split(&Profile::rfc()));
@@ -272,7 +272,7 @@ fn halves_stay_until_the_home_agent_has_accepted() {
         now,
         answered(5, Some(2), BindingStatus::ACCEPTED),
     );
-    // A correspondent's, whose numbers are its own.
+    // A correspondent's update has sequence numbers of its own.
     let mut other = answered(6, Some(2), BindingStatus::ACCEPTED);
     other.ip.source = SERVER.into();
     arrives(&mut host, now, other);
@@ -300,8 +300,8 @@ fn halves_stay_until_the_home_agent_has_accepted() {
     assert!(places.contains(&InterfaceId(2)) && !places.contains(&InterfaceId(1)));
 }
 
-/// The mobile's acknowledgment goes to the home agent in a tunnel, and on to the server by the gateway again: the second time
-/// it is no duplicate.
+/// The mobile's ACK goes to the home agent in a tunnel, and on to the server by the gateway again: the second time it is no
+/// duplicate.
 #[test]
 fn what_the_mobile_says_counts_once_though_it_passes_twice() {
     let mut host = gateway(Service::Watch);
@@ -334,7 +334,7 @@ fn what_the_mobile_says_counts_once_though_it_passes_twice() {
     assert_eq!(arrives(&mut host, now, outer.clone()), passes);
     assert_eq!(arrives(&mut host, now, inner), passes);
     assert_eq!(sent(&mut host, now), vec![]);
-    // From the mobile itself it would be one.
+    // From the mobile itself it would be a duplicate.
     assert_eq!(arrives(&mut host, now, outer), Verdict::Discard);
     assert_eq!(sent(&mut host, now).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Gateways that hand a mobile's connections to each other by themselves: a server, gateways 1 to 3 and a mobile, whose packets go by the
+//! Gateways that transfer a mobile's connections among themselves: a server, gateways 1 to 3 and a mobile, whose packets go by the
 //! gateway at which it is.
 
 use super::*;
@@ -9,10 +9,10 @@ use crate::wire::split_context::{Message, PORT as GATEWAY_PORT, TcpContext};
 const SERVER: usize = 0;
 const MOBILE: usize = 4;
 
-/// How long a packet takes between gateways; `None` if it is lost.
+/// Delay of a packet between gateways; `None` if it is lost.
 type Between = Box<dyn FnMut(&Packet) -> Option<Duration>>;
 
-/// The ground and the mobile's access links, by which all gateways reach each other.
+/// The ground network that joins all gateways, and the mobile's access links.
 struct Ground {
     now: Instant,
     hosts: Vec<Host>,
@@ -22,11 +22,11 @@ struct Ground {
     count: u64,
     between: Between,
     events: Vec<(usize, HostEvent)>,
-    /// Messages between gateways that have left, as packets.
+    /// Messages sent between gateways, as packets.
     said: Vec<(usize, Packet)>,
 }
 
-/// A gateway's access link, of a rate of its own.
+/// Returns the parameters of a gateway's access link, each with another rate.
 fn carries(gateway: usize) -> LinkParameters {
     LinkParameters {
         outgoing: DataRate::from_bits_per_second(gateway as u64 * 1_000_000),
@@ -43,7 +43,7 @@ fn address_of(node: usize) -> IpAddr {
 }
 
 impl Ground {
-    /// With the mobile at gateway 1, and `between` two gateways.
+    /// Creates a ground with the mobile at gateway 1, and a delay of `between` from gateway to gateway.
     fn new(profile: &Profile, steering: &[Kind], between: Duration) -> Ground {
         let mut hosts: Vec<Host> = (SERVER..=MOBILE)
             .map(|node| Host::new(address_of(node), [node as u8; 16]))
@@ -83,7 +83,7 @@ impl Ground {
         ground
     }
 
-    /// The mobile goes to a gateway, whose link says so.
+    /// Moves the mobile to a gateway, whose link reports it.
     fn move_to(&mut self, gateway: usize) {
         self.at = gateway;
         for node in SERVER + 1..MOBILE {
@@ -96,7 +96,7 @@ impl Ground {
         self.hosts[gateway].handle_neighbor(now, access, LinkEvent::Up, neighbor);
     }
 
-    /// Where a packet goes next, and in what time.
+    /// Returns a packet's next node and its delay.
     fn next(
         &mut self,
         from: usize,
@@ -180,7 +180,7 @@ impl Ground {
         while self.step(until) {}
     }
 
-    /// The connection of an end, which is its first.
+    /// Returns the connection of an end, which is its first.
     fn connection(&mut self, node: usize) -> &mut Connection {
         self.hosts[node].connection_mut(SocketId(0)).unwrap()
     }
@@ -196,7 +196,7 @@ impl Ground {
         self.run(ms(500));
     }
 
-    /// Bytes in the buffers of the halves at a gateway, and how many of them are there.
+    /// Returns the bytes in the buffers of the halves at a gateway, and the number of halves.
     fn held(&mut self, gateway: usize) -> (u64, usize) {
         let halves = self.halves(gateway);
         let held = halves.iter().map(|half| {
@@ -208,7 +208,7 @@ impl Ground {
         (held.sum(), halves.len())
     }
 
-    /// What the halves at a gateway tell of themselves.
+    /// Returns the contexts of the halves at a gateway.
     fn halves(&mut self, gateway: usize) -> Vec<TcpContext> {
         let agents = self.hosts[gateway].layer::<PathAgents>().unwrap();
         let connections = agents
@@ -231,7 +231,7 @@ impl Ground {
         }
     }
 
-    /// Lets both ends write and read all that they can, and close, until nothing is left.
+    /// Lets both ends write and read all they can, and close, until nothing is left.
     fn finish(&mut self, mut left: [Vec<u8>; 2], mut heard: [Vec<u8>; 2]) -> [Vec<u8>; 2] {
         let limit = self.now + Duration::from_secs(3_000);
         let mut buffer = vec![0; 1 << 20];
@@ -265,7 +265,7 @@ fn bytes(stream: u32, length: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Buffers that a few hundred packets fill.
+/// Returns a profile with buffers that a few hundred packets fill.
 fn small_buffers(name: &str) -> Profile {
     let mut profile = Profile::named(name).unwrap();
     (profile.receive_buffer, profile.send_buffer) = (60_000, 60_000);
@@ -274,8 +274,8 @@ fn small_buffers(name: &str) -> Profile {
     profile
 }
 
-/// Both ends write more than all buffers hold, and read nothing before the mobile has gone on: the new gateway has what the old one had
-/// acknowledged, and both streams are whole.
+/// Both ends write more than all buffers hold, and read nothing before the mobile has moved: the new gateway has the data that the old
+/// one had acknowledged, and both streams are complete.
 #[test]
 fn a_connection_with_full_buffers_goes_along_and_loses_nothing() {
     for name in Profile::NAMES {
@@ -318,7 +318,7 @@ fn a_connection_with_full_buffers_goes_along_and_loses_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Wherever the mobile goes, and also where it is back before its connections have come there: they follow it.
+    /// Connections follow their mobile wherever it goes, even if it returns before they have arrived.
     #[test]
     fn connections_follow_a_mobile_that_does_not_wait_for_them(
         moves in prop::collection::vec((1_usize..4, 0_u64..1_500), 1..8),
@@ -348,7 +348,7 @@ proptest! {
     }
 }
 
-/// The mobile is back while its connection is on the way to where it was: it comes after it.
+/// If the mobile returns while its connection is on the way to the mobile's last gateway, the connection follows it back.
 #[test]
 fn a_connection_on_its_way_turns_round_with_its_mobile() {
     let profile = small_buffers("rfc");
@@ -370,7 +370,7 @@ fn a_connection_on_its_way_turns_round_with_its_mobile() {
     assert!(heard == streams);
 }
 
-/// What the old gateway had and the way loses is gone: the ends find nobody, and what was delivered is a part of what was sent.
+/// Contexts lost on the way are gone: the ends find no connection, and the delivered data is a part of the sent data.
 #[test]
 fn what_the_way_loses_is_gone_and_counted() {
     let mut profile = small_buffers("rfc");
@@ -380,7 +380,7 @@ fn what_the_way_loses_is_gone_and_counted() {
     let stream = bytes(1, 60_000);
     assert_eq!(ground.connection(SERVER).write(&stream), 60_000);
     ground.run(ms(200));
-    // All that carries data but the request.
+    // All packets with data except the request.
     ground.between = Box::new(|packet| {
         let length = packet.segment_within().unwrap().payload.length();
         (length < 100).then_some(ms(30))
@@ -393,7 +393,7 @@ fn what_the_way_loses_is_gone_and_counted() {
     let mut heard = vec![0; 100_000];
     let count = ground.connection(MOBILE).read(&mut heard);
     assert!(count < stream.len() && heard[..count] == stream[..count]);
-    // A gateway that is not there keeps nobody from going on elsewhere.
+    // An absent gateway does not keep connections from continuing elsewhere.
     ground.between = Box::new(|_| None);
     let mut again = Ground::new(&profile, &[Kind::SatellitePep], ms(30));
     again.begin(&profile);
@@ -405,7 +405,7 @@ fn what_the_way_loses_is_gone_and_counted() {
     assert!(heard[0] == stream);
 }
 
-/// A gateway believes its peers alone, and takes from them only what it has asked for.
+/// A gateway trusts its peers alone, and takes from them only contexts that it has asked for.
 #[test]
 fn strangers_get_nothing_and_peers_no_more_than_they_ask_for() {
     let profile = small_buffers("rfc");
@@ -440,7 +440,7 @@ fn strangers_get_nothing_and_peers_no_more_than_they_ask_for() {
     assert_eq!(ground.hosts[1].discarded().messages, 4);
 }
 
-/// A mobile that no protocol follows has come where its link says so; nobody asks for one whose connections stay where they are.
+/// Without a mobility protocol, a Link_Up shows that the mobile has arrived; no gateway asks for a mobile whose connections do not move.
 #[test]
 fn gateways_ask_only_for_what_may_move() {
     let profile = small_buffers("rfc");
@@ -462,7 +462,7 @@ fn gateways_ask_only_for_what_may_move() {
     }
 }
 
-/// What steers the half hears of the new link when the half has arrived: Baton's own remedy lets no more out than that link takes.
+/// Remedies of a half hear of the new link when the half has arrived: Baton's own remedy caps the bytes in flight at its capacity.
 #[test]
 fn remedies_of_the_half_hear_of_the_new_link() {
     let profile = Profile::rfc();
