@@ -1,4 +1,4 @@
-//! Where the packets of flows are, from when each is sent to its end: on a link, in the hand of a host, or in an agent's
+//! Accounts of flows' packets on their way from sender to end: on a link, being processed by a host, or in an agent's
 //! buffer. All of them begin in [`World::count_sent`] or [`World::count_unsent`], and end in [`World::end_way`].
 
 use super::delays::brings_data;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Packets of flows that are on no link, and copies.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
-    /// The packet that a host is taking in.
+    /// The packet being processed by a host.
     in_hand: Option<InHand>,
     /// Packets and copies in buffers, by number and copy: flow, identity, and whether they have payload.
     held: BTreeMap<(u64, u8), (FlowId, Identity, bool)>,
@@ -119,8 +119,8 @@ impl World {
             .count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
     }
 
-    /// A host has been polled until it had nothing more to say. What it had in hand, and neither sent on nor holds, has come to
-    /// its end there.
+    /// Settles a host's packet after its polls are drained. The packet has come to its end there unless the host has sent it on or
+    /// holds it.
     #[inline]
     pub(super) fn settle_accounts(&mut self, node: usize) {
         self.hear_held(node);
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    /// A packet has come to its end of the flow: counts how long it was under way.
+    /// Counts the delay of a packet that has come to its end of the flow.
     #[inline]
     pub(super) fn count_delay(&mut self, flow: FlowId, identity: Identity, has_data: bool) {
         let delay = self.now.saturating_since(identity.sent());
@@ -300,7 +300,7 @@ impl Load {
 }
 
 impl Probes {
-    /// A host is given a packet, to take it in or to give it up. What becomes of it shows when the host has been polled.
+    /// Notes the packet given to a host, which takes it in or gives it up; its fate shows when the host has been polled.
     #[inline]
     pub(super) fn put_in_hand(&mut self, node: usize, packet: &Packet, is_for_it: bool) {
         self.accounts.in_hand = packet.flow.map(|flow| InHand {

@@ -55,7 +55,7 @@ impl World {
 }
 
 impl Net {
-    /// The address of a node at one of its links, which is reached over that alone and sends over that alone.
+    /// Returns the address of a node at one of its links; its packets arrive and leave over that link alone.
     fn link_address(&mut self, node: usize, link: usize, is_ipv4: bool) -> IpAddr {
         let end = self.wires.end_across(link, node).other();
         let versions = numbered(PATHS, 2 * link + end.index());

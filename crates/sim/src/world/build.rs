@@ -1,4 +1,4 @@
-//! From a scenario to a world at time zero.
+//! Building of a world at time zero from a scenario.
 
 use super::agents::{Directory, access_links};
 use super::flow::FlowRun;
@@ -230,7 +230,7 @@ fn flows(
 }
 
 impl Net {
-    /// The nodes of the network behind a mobile router, ascending: those that are reached without a mobile's access links.
+    /// Returns the nodes of the network behind a mobile router, ascending: those that can be reached without a mobile's access links.
     fn nodes_behind(&self, router: usize, mobile_nodes: &BTreeSet<NodeIndex>) -> Vec<usize> {
         let mut reached = BTreeSet::from([router]);
         let mut next = vec![router];
@@ -253,7 +253,7 @@ impl Net {
 }
 
 impl Load {
-    /// The flows that go through the handovers of a mobile: its own, and those of the nodes behind it. `flows_at` has those
+    /// Links a mobile to the flows concerned by its handovers: its own, and those of the nodes behind it. `flows_at` has the flows
     /// of each node.
     fn take_flows(
         &mut self,

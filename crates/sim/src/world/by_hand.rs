@@ -30,7 +30,7 @@ impl World {
         Ok(())
     }
 
-    /// The link of an edit, if it can be changed.
+    /// Returns the link of an edit, if it can be changed.
     fn changeable(&self, edit: &LinkEdit) -> Result<LinkIndex, String> {
         let scenario = &self.scenario;
         let plain = &scenario.links;

@@ -9,15 +9,15 @@ use serde::Serialize;
 /// The results of all flows of a class: of their packets with payload from `from` to `to`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassSummary {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// How many flows are of this class.
+    /// Number of flows of this class.
     pub flows: u64,
     /// Packets with payload that the flows' sources sent.
     pub sent_packets: u64,
-    /// Those that arrived.
+    /// Packets with payload that arrived.
     pub delivered_packets: u64,
-    /// Those that neither arrived nor are on a link or in a buffer at the end of the run.
+    /// Packets with payload that neither arrived nor are on a link or in a buffer at the end of the run.
     pub lost_packets: u64,
     /// Their delays; null if none arrived.
     pub delay: Option<DelaySummary>,

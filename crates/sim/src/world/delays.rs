@@ -69,7 +69,7 @@ impl Delays {
         }
     }
 
-    /// How many packets were counted.
+    /// Returns the number of packets counted.
     pub fn packets(&self) -> u64 {
         self.packets
     }
@@ -164,7 +164,7 @@ impl WayDelays {
         of_kind.get_or_insert_with(Delays::none).add(delay);
     }
 
-    /// Those of packets with payload, if any has come.
+    /// Returns the delays of packets with payload, if any has arrived.
     pub fn of_data(&self) -> Option<&Delays> {
         self.0[1].as_deref()
     }
@@ -198,7 +198,7 @@ pub struct DelaySummary {
     pub largest_s: f64,
 }
 
-/// Whether a packet, in tunnels or not, brings payload of a transport undamaged.
+/// Returns true if a packet, in tunnels or not, brings undamaged transport payload.
 #[inline]
 pub(super) fn brings_data(packet: &Packet) -> bool {
     packet.bit_errors.is_empty() && packet.has_data()

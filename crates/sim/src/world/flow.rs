@@ -18,7 +18,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
 use core::net::IpAddr;
 
-/// Which end of a flow.
+/// End of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The end at the scenario's `from`.
@@ -40,18 +40,18 @@ impl Role {
 /// Bytes that have come to an application.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
-    /// How many.
+    /// Number of bytes.
     pub bytes: u64,
-    /// How long nothing had come although something should.
+    /// Time without a delivery while one was due.
     pub waited: Duration,
 }
 
 /// A connection that a flow has opened.
 #[derive(Clone, Copy, Debug)]
 pub enum Opened {
-    /// Of TCP.
+    /// A TCP connection.
     Tcp(SocketId),
-    /// Of AeroTP.
+    /// An AeroTP connection.
     Aerotp(AerotpId),
 }
 
@@ -60,11 +60,11 @@ pub enum Opened {
 pub struct FlowRun {
     /// Its number in the scenario.
     pub id: FlowId,
-    /// What the scenario says of it. Apart, since packets hardly ask for it.
+    /// The flow in the scenario. Boxed, since packets rarely need it.
     pub spec: Box<Flow>,
-    /// When its source stops, as the scenario says: asked at every packet, so it stands here too.
+    /// Stop time of its source in the scenario; repeated here because every packet needs it.
     stop: Option<Instant>,
-    /// The bytes of a stream after which it is complete, if the scenario says; here for the same reason.
+    /// Bytes of a complete stream in the scenario, if any; repeated here for the same reason.
     pub(super) stream_bytes: Option<u64>,
     /// The event of [`FlowRun::deadline`].
     pub timer: Timer,
@@ -77,17 +77,17 @@ pub struct FlowRun {
     pub port: u16,
     /// The mobiles at its ends.
     pub mobiles: [Option<usize>; 2],
-    /// The mobiles whose handovers it goes through: those at its ends, and routers whose networks its ends are in.
+    /// The mobiles whose handovers concern it: the ones at its ends, and routers whose networks contain its ends.
     pub movers: Vec<usize>,
     /// The connection at source and sink.
     pub sockets: [Option<SocketId>; 2],
-    /// What only one over AeroTP has.
+    /// State of AeroTP flows.
     pub aerotp: Box<AerotpRun>,
-    /// What has been delivered.
+    /// Progress of delivery.
     pub progress: Progress,
-    /// Whether gateways may hold its data, between the packets that bring and take it.
+    /// True if gateways may hold its data, between the packets that bring and take it.
     pub(super) in_custody: bool,
-    /// What became of its packets, for each [`Way`].
+    /// Counts of its packets, for each [`Way`].
     pub(super) packets: [PacketCounts; 2],
     /// Packets with payload that were sent to the sink.
     pub(super) data_to_sink: u64,
@@ -97,15 +97,16 @@ pub struct FlowRun {
     pub(super) delays: [WayDelays; 2],
     /// Packets that links dropped, each copy for itself.
     pub dropped_packets: u64,
-    /// From the start to the delivery of the last byte, of a flow that has an end and has come to it.
+    /// Time from the start to the delivery of the last byte, for a finite flow that has completed.
     pub completion: Option<Duration>,
     /// Why its connection ended before its time.
     pub failure: Option<tcp::Event>,
-    /// What its packets say, if real hosts send them.
+    /// Observations from its packets, if real hosts send them.
     pub observed: Option<Box<ObservedFlow>>,
     pub(super) application: Application,
     subject: Subject,
-    /// When delivered bytes were last recorded.
+    /// Time of the last record of delivered bytes.
+    /// Returns the time of the next [`FlowRun::run`].
     last_row: Option<Instant>,
     /// Round-trip samples of the source's connection that were recorded.
     recorded_samples: u64,
@@ -171,7 +172,7 @@ impl FlowRun {
             .min()
     }
 
-    /// Whether a handover from `at` to `completed` found it begun and not yet done. An observed one is done with its
+    /// Returns true if the flow had begun and was not done during a handover from `at` to `completed`. An observed one is done with its
     /// last packet.
     pub fn was_under_way(&self, at: Instant, completed: Instant) -> bool {
         if let Some(observed) = &self.observed {
@@ -191,7 +192,7 @@ impl FlowRun {
         }
     }
 
-    /// The node of the active end.
+    /// Returns the node of the active end.
     pub fn active_node(&self) -> usize {
         match self.active() {
             Role::Source => self.spec.from.0,
@@ -199,7 +200,7 @@ impl FlowRun {
         }
     }
 
-    /// Which end lives at a node.
+    /// Returns the end at a node.
     pub fn role_at(&self, node: usize) -> Role {
         if self.spec.from.0 == node {
             Role::Source
@@ -208,8 +209,8 @@ impl FlowRun {
         }
     }
 
-    /// Which way a packet goes that a node sends first. What its ends send goes to the other end. A gateway's packets show it by
-    /// their addresses, of which one may be that of a mobile abroad.
+    /// Returns the direction of a packet by its first sender. A packet from one of its ends goes to the other. A gateway's packets show
+    /// their direction by their addresses, one of which may be that of a mobile abroad.
     pub(super) fn way(&self, node: usize, ip: &IpHeader) -> Way {
         let is_from_source = match &self.observed {
             Some(observed) => observed.side_of(node) == Side::Opener,
@@ -230,12 +231,12 @@ impl FlowRun {
         }
     }
 
-    /// What it has lost so far, for each [`Way`].
+    /// Returns its losses so far, for each [`Way`].
     pub(super) fn losses(&self) -> [LossCounts; 2] {
         self.packets.map(|counts| counts.lost)
     }
 
-    /// Where the passive end listens or answers.
+    /// Returns the address and port at which the passive end listens or answers.
     pub fn remote(&self, of: Role) -> Endpoint {
         Endpoint {
             address: self.addresses[of.other() as usize],
@@ -291,7 +292,7 @@ impl FlowRun {
         }
     }
 
-    /// Whether its start has yet to come.
+    /// Returns true if it has yet to start.
     pub fn is_to_start(&self) -> bool {
         !self.started
     }
@@ -404,8 +405,8 @@ impl FlowRun {
             .get_or_insert(now.saturating_since(self.spec.start));
     }
 
-    /// How long nothing has come although something should. Where the last data may be lost for good, and whoever has it does not
-    /// tell, this ends with the source.
+    /// Returns the time without a delivery while one is due. If the last data may be lost for good and its holder does not report
+    /// it, the stall ends with the source.
     pub fn open_stall(&self, now: Instant) -> Duration {
         if let Some(stall) = self.observed_stall(now) {
             return stall;
@@ -417,7 +418,7 @@ impl FlowRun {
         self.progress.current_stall(until)
     }
 
-    /// Whether all of its data that is under way is in datagrams of its own: in no connection, not even between gateways.
+    /// Returns true if all of its data under way is in datagrams of its own: in no connection, not even between gateways.
     #[inline]
     fn is_datagrams(&self) -> bool {
         !self.spec.transport.connects() && !self.in_custody && self.observed.is_none()
@@ -433,7 +434,7 @@ impl FlowRun {
         ends.then(|| self.progress.give_up_waiting(now))
     }
 
-    /// Whom its series are about.
+    /// Returns the subject of its series.
     pub fn subject(&self) -> Subject {
         self.subject
     }

@@ -114,7 +114,7 @@ impl World {
         self.arm_flow(flow);
     }
 
-    /// The flow that an event is about, and which of its ends.
+    /// Returns the flow that an event is about, and its end here.
     fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
         let state = &self.net.nodes[node];
         let port = match event {

@@ -6,7 +6,7 @@ use crate::mobility::says_buffer;
 use crate::packets::PacketId;
 
 impl World {
-    /// Whether the scenario lets this message, which a host sends, be lost; it then counts as one of those.
+    /// Returns true if the scenario lets this message of a host be lost; counts the message.
     #[inline(never)]
     pub(super) fn is_to_be_lost(&mut self, id: PacketId) -> bool {
         let packet = &self.net.packets[id].packet;
@@ -28,7 +28,7 @@ impl World {
         false
     }
 
-    /// A message is lost on the link by which its sender sends it.
+    /// Loses a message on the link by which its sender sends it.
     pub(super) fn lose_at_sender(&mut self, (link, from): (usize, End), id: PacketId) {
         self.leave(link, from, id);
         let fate = Fate {

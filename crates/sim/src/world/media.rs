@@ -1,4 +1,4 @@
-//! What media say to the nodes at their ends, and how it gets there.
+//! Events of media and their delivery to the nodes at their ends.
 
 use super::{Net, World};
 use crate::link::End;
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// A link has just been offered a packet, and says at which rate its queue is served if that is more than half full.
+    /// Reports a packet offered to a link, with the rate at which the link's queue is served if that is more than half full.
     #[cold]
     pub(super) fn tell_queued(&mut self, link: usize, end: End, id: PacketId) {
         self.net.touch(link);
@@ -135,7 +135,7 @@ impl World {
         }
     }
 
-    /// A change has turned a link, or has given it other parameters: it says at both ends whether packets pass. Mobiles and their
+    /// Reports at both ends of a link whether packets pass, after a change of its state or its parameters. Mobiles and their
     /// access links have signals of their own ([`signal`](Self::signal)).
     pub(super) fn report_state(&mut self, link: usize) {
         let wire = &self.net.wires[link];
@@ -155,7 +155,7 @@ impl World {
     }
 }
 
-/// What a link carries, seen from an end.
+/// Returns the parameters of a link, seen from an end.
 pub(super) fn parameters(config: &LinkConfig, end: End) -> LinkParameters {
     LinkParameters {
         outgoing: packet_rate(config, end),
@@ -167,7 +167,7 @@ pub(super) fn parameters(config: &LinkConfig, end: End) -> LinkParameters {
     }
 }
 
-/// Whether more waits at an end than half of what may.
+/// Returns true if the queue at an end is more than half full.
 fn is_half_full(config: &LinkConfig, end: End, (packets, bytes): (u32, u64)) -> bool {
     match config.direction(end.index()).queue.limit {
         QueueLimit::Packets(limit) => packets > limit / 2,

@@ -34,13 +34,13 @@ mod status;
 pub mod summary;
 
 impl Net {
-    /// The mobile at a node.
+    /// Returns the mobile at a node.
     pub(crate) fn mobile_at(&self, node: usize) -> Option<usize> {
         self.directory.mobile_at(node)
     }
 
-    /// The links of a node, in the order of the scenario; of an aircraft on a radio network its link to the cell where it is. Cells
-    /// are none of their base station's.
+    /// Returns the links of a node, in the order of the scenario; for an aircraft on a radio network, its link to its present cell. Cells
+    /// do not count among their base station's links.
     fn links_of(&self, node: NodeIndex) -> Vec<usize> {
         let interfaces = self.nodes[node.0].interfaces.iter();
         let links = interfaces.filter_map(|&leads_to| match leads_to {
@@ -51,7 +51,7 @@ impl Net {
         links.collect()
     }
 
-    /// The link, and the end of it, by which a packet for a neighbour leaves an interface; none if nobody there has the address.
+    /// Returns the link, and its end, by which a packet for a neighbour leaves an interface; none if no neighbour has the address.
     #[inline]
     fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
         match self.nodes[node].interfaces[interface.0] {
@@ -124,9 +124,9 @@ pub(crate) struct Net {
     /// Mobiles, whose routes follow them, with the record of their handovers.
     pub(crate) mobiles: Vec<MobileRun>,
     real: RealHosts,
-    /// Which mobile and which address is where.
+    /// Locations of mobiles and addresses.
     pub(crate) directory: Directory,
-    /// Addresses that lie behind one interface, whatever is in use.
+    /// Addresses behind one interface, whatever link is in use.
     pub(crate) behind_links: Vec<BehindLink>,
     behind_agents: Vec<BehindAgent>,
     /// Networks that do.
@@ -169,7 +169,7 @@ struct Script {
     losses: Vec<SignallingLoss>,
 }
 
-/// What can happen next.
+/// A possible next event.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Link(u32),
@@ -189,25 +189,25 @@ pub(crate) struct Node {
     pub(crate) interfaces: Few<LeadsTo>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
     sockets: Few<Option<(u32, Role)>>,
-    /// Whether a kernel stands for it.
+    /// True if a kernel takes its place.
     real: bool,
-    /// Whether it takes packets for others: every node, but for hosts with several paths.
+    /// True if it forwards packets: every node except hosts with several paths.
     forwards: bool,
     pub(crate) host: Host,
-    /// Only where there is any of it.
+    /// `None` while it is empty.
     apart: Option<Box<Apart>>,
 }
 
 const _: () = assert!(size_of::<Node>() == 448, "seven cache lines");
 
-/// What most nodes of a fleet have not: flows that end there, or a kernel.
+/// State that most nodes of a fleet do not have: of flows that end there, or of a kernel.
 #[derive(Debug, Default)]
 struct Apart {
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
     /// For each AeroTP connection the flow that it belongs to, and which of its two ends it is.
     aerotp: BTreeMap<AerotpId, (usize, Role)>,
-    /// Where a kernel reads and writes, if the node is real and not a mobile.
+    /// The kernel's interface, if the node is real and not a mobile.
     port: Option<PortId>,
 }
 
@@ -240,7 +240,7 @@ impl World {
         self.events
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub fn next_time(&mut self) -> Option<Instant> {
         self.queue.next_time()
     }

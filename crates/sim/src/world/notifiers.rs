@@ -40,7 +40,7 @@ impl World {
         }
     }
 
-    /// The nodes at the ends of links that send again what they lose, now or after a change.
+    /// Returns the nodes at the ends of links with link-layer retransmission, now or after a change.
     fn ends_of_repeating_links(&self) -> BTreeSet<usize> {
         let from_start = self.net.wires.plain().iter().enumerate();
         let from_start = from_start.filter(|(_, wire)| wire.repeats);

@@ -22,7 +22,7 @@ use baton_proto::time::Duration;
 use std::collections::BTreeMap;
 use table::Table;
 
-/// What is known of all conversations together.
+/// State common to all conversations.
 #[derive(Debug, Default)]
 pub(super) struct Observed {
     table: Table,
@@ -33,7 +33,7 @@ pub(super) struct Observed {
     scratch: Vec<u8>,
 }
 
-/// What all conversations between real hosts have achieved together.
+/// Progress of all conversations between real hosts together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramProgress {
     /// Payload bytes delivered, in the direction (towards mobiles or from them) with more of them.
@@ -77,8 +77,8 @@ impl World {
         packet.retransmission = sending == Sending::Retransmission;
     }
 
-    /// A packet has come to a real host; `number` is the same as on every link that it crossed. A damaged one
-    /// does not get past its kernel's checksums.
+    /// Observes a packet delivered to a real host; `number` is the same as on every link that it crossed. A damaged one
+    /// does not get past the host's checksums.
     pub(super) fn observe_delivered(&mut self, node: usize, number: u64, packet: &Packet) {
         let Some(FlowId(flow)) = packet.flow else {
             return;
@@ -173,7 +173,7 @@ impl World {
         }
     }
 
-    /// What all conversations between real hosts have achieved together.
+    /// Returns the progress of all conversations between real hosts together.
     pub fn program_progress(&self) -> ProgramProgress {
         let [towards, from] = &self.probes.observed.program;
         let bytes = |program: &Program| program.progress().delivered_bytes;
@@ -211,7 +211,7 @@ impl World {
     }
 }
 
-/// The bytes of a packet; `scratch` holds them if they have yet to be made.
+/// Returns the bytes of a packet; `scratch` holds them if the packet has to be encoded.
 fn bytes_of<'a>(packet: &'a Packet, scratch: &'a mut Vec<u8>) -> &'a [u8] {
     if let Body::Verbatim(verbatim) = &packet.body {
         return verbatim.bytes();

@@ -6,9 +6,9 @@ use crate::link::{DropReason, End};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// From so many packets on it is told (chosen).
+/// Fewest packets that are reported (chosen).
 const LEAST: u64 = 1_000;
-/// And from this share of what was offered on: a tenth (chosen).
+/// Divisor of the offered packets that gives the smallest share reported: a tenth (chosen).
 const SHARE: u64 = 10;
 
 /// A link, a cell or a host that gave up at least a thousand packets, and a tenth of what it was offered, for one reason.
@@ -38,7 +38,7 @@ struct Balance {
 }
 
 impl Drops {
-    /// A packet is lost that was offered at this end of a link.
+    /// Counts the loss of a packet offered at this end of a link.
     pub fn count(&mut self, link: usize, from: End, reason: DropReason) {
         *self.0.entry((link as u32, from, reason)).or_default() += 1;
     }
@@ -51,7 +51,7 @@ impl Drops {
 }
 
 impl World {
-    /// Where packets were given up by the thousand, the most first.
+    /// Returns the places that gave up packets by the thousand, the most first.
     pub(super) fn overloads(&self) -> Vec<Overload> {
         let mut all = self.overloaded_hosts();
         for ((place, from), balance) in self.balances() {
@@ -114,7 +114,7 @@ impl World {
         )
     }
 
-    /// What is said to nobody in particular, and by agents, is often for nobody: it is left out.
+    /// Returns overloaded hosts. Multicast packets and packets of agents often have no receiver: they are left out.
     fn overloaded_hosts(&self) -> Vec<Overload> {
         let offered = self.net.packets.numbered();
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What became of the packets of a flow, by the way that they went and by the cause of their loss.
+//! Counts of a flow's packets, by direction and by cause of loss.
 
 use crate::link::DropReason;
 use serde::Serialize;
@@ -74,7 +74,7 @@ impl LossCounts {
         self.queue + self.channel + self.link_down + self.buffer + self.host
     }
 
-    /// Those since the counts were as `before`.
+    /// Returns the losses since the counts were as `before`.
     pub const fn since(&self, before: &LossCounts) -> LossCounts {
         LossCounts {
             queue: self.queue - before.queue,
@@ -86,7 +86,7 @@ impl LossCounts {
     }
 }
 
-/// What became of a flow's packets of one way.
+/// Counts of a flow's packets in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacketCounts {
     pub sent: u64,
@@ -95,7 +95,7 @@ pub(super) struct PacketCounts {
 }
 
 impl PacketCounts {
-    /// A packet has come to its end: to whom it was for, or for this cause to nobody.
+    /// Counts a packet that has come to its end: delivered, or lost for this cause.
     pub fn end(&mut self, lost: Option<LossCause>) {
         match lost {
             None => self.delivered += 1,
@@ -103,7 +103,7 @@ impl PacketCounts {
         }
     }
 
-    /// Whether all that was sent is delivered or lost.
+    /// Returns true if all sent packets are delivered or lost.
     pub const fn are_settled(&self) -> bool {
         self.sent == self.delivered + self.lost.total()
     }
@@ -115,13 +115,13 @@ pub struct PacketSummary {
     /// Sent by its hosts, each once however many tunnels and copies there are; those of gateways that speak in their place
     /// included. One that found no way out of its own host counts, too.
     pub sent: u64,
-    /// Those that came to the host that they were for, or to a gateway that answers in its place; of copies the first.
+    /// Packets that arrived at their host, or at a gateway that answers in its place; of copies the first.
     pub delivered: u64,
-    /// Those that came to nobody.
+    /// Packets that arrived nowhere.
     pub lost: u64,
-    /// Those that are on links or in buffers at the end of the run.
+    /// Packets on links or in buffers at the end of the run.
     pub under_way: u64,
-    /// Why packets were lost; of several copies the last one's cause. Their sum is `lost`.
+    /// Lost packets by cause; for several copies the last one's cause. Their sum is `lost`.
     pub lost_by: LossCounts,
 }
 

@@ -44,7 +44,7 @@ pub struct Port {
     pub addresses: Vec<IpAddr>,
 }
 
-/// What a real host's kernel is to be told. The first events describe time zero.
+/// An event for a real host's kernel. The first events describe time zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterfaceEvent {
     /// The interface gets its carrier and addresses. Only under [`AddressPolicy::New`], where every interface of
@@ -66,15 +66,15 @@ pub enum InterfaceEvent {
 /// A packet that has come to a real host.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// When.
+    /// Time of delivery.
     pub at: Instant,
-    /// Where.
+    /// The interface.
     pub port: PortId,
-    /// What: [`Packet::encode_damaged`] writes it out.
+    /// The packet; [`Packet::encode_damaged`] encodes it.
     pub packet: Packet,
 }
 
-/// What real hosts wrote that is not for the world to carry.
+/// Packets of real hosts that the world does not carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotForwarded {
     /// No IP packet: too short, another version, impossible lengths, or a wrong header checksum.
@@ -95,14 +95,14 @@ impl NotForwarded {
 #[derive(Debug, Default)]
 pub(super) struct RealHosts {
     pub ports: Vec<Port>,
-    /// What each interface takes now, and whether it is up.
+    /// MTU and state of each interface.
     states: Vec<PortState>,
     deliveries: VecDeque<Delivery>,
     events: VecDeque<InterfaceEvent>,
     not_forwarded: NotForwarded,
 }
 
-/// What the kernel was told of an interface.
+/// State of an interface as last reported to the kernel.
 #[derive(Clone, Copy, Debug)]
 struct PortState {
     mtu: u32,
@@ -110,7 +110,7 @@ struct PortState {
     default: bool,
 }
 
-/// Whether a packet is from one host to one host, both of which can be away from the link.
+/// Returns true if a packet is from one host to one host, both of which can be away from the link.
 fn is_routable(ip: &IpHeader) -> bool {
     [ip.source, ip.destination]
         .iter()
@@ -132,7 +132,7 @@ fn is_routable(ip: &IpHeader) -> bool {
 }
 
 impl World {
-    /// The interfaces of real hosts: host by host as in the live settings, a mobile's in the order of its links.
+    /// Returns the interfaces of real hosts: host by host as in the live settings, a mobile's in the order of its links.
     pub fn ports(&self) -> &[Port] {
         &self.net.real.ports
     }
@@ -170,17 +170,17 @@ impl World {
         self.settle();
     }
 
-    /// What a real host is to read, in the order in which it arrived.
+    /// Returns the next packet for a real host, in order of arrival.
     pub fn poll_delivery(&mut self) -> Option<Delivery> {
         self.net.real.deliveries.pop_front()
     }
 
-    /// What a real host's kernel is to be told next.
+    /// Returns the next event for a real host's kernel.
     pub fn poll_interface_event(&mut self) -> Option<InterfaceEvent> {
         self.net.real.events.pop_front()
     }
 
-    /// What real hosts wrote so far that was not carried.
+    /// Returns the counts of real hosts' packets that were not carried so far.
     pub fn not_forwarded(&self) -> NotForwarded {
         self.net.real.not_forwarded
     }
@@ -196,7 +196,7 @@ impl World {
         sum
     }
 
-    /// The interface of the node by which a packet leaves, or what its sender is to be told, if anything.
+    /// Returns the node's interface by which a packet leaves, or the error for its sender, if there is one.
     fn first_hop(
         &mut self,
         port: PortId,

@@ -1,9 +1,9 @@
-//! What a flow has achieved: bytes in order, stalls, and how fast it came up after a handover.
+//! Progress of a flow: bytes in order, stalls, and the time to reach a rate after a handover.
 //!
-//! A *stall* is a time in which the application at the far end gets nothing although something is to come:
-//! it begins with the last delivery before it, or, if all that the source had handed over was delivered by
-//! then, with the moment at which the source hands over more; it ends with the next delivery, when nothing is to come any
-//! more, or with the run. Of datagrams nothing is to come when the source rests (between spurts, or at its end) and none is
+//! A *stall* is a time in which the application at the far end gets no data although some is due:
+//! it begins with the last delivery before it, or, if all data that the source had handed over was delivered by
+//! then, with the moment at which the source hands over more; it ends with the next delivery, when no more data is due, or with
+//! the run. For datagrams no data is due while the source rests (between spurts, or at its end) and none is
 //! under way: the silence between two spurts is no stall, though the last datagram of the first one may be lost. A flow
 //! that never delivers anything stalls from its start. So the stall of a steady datagram flow is its delay or its interval,
 //! whichever is shorter; one lost datagram adds an interval.
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 pub struct Progress {
     /// Payload bytes delivered, in order.
     pub delivered_bytes: u64,
-    /// When the last of them came.
+    /// Time of the last delivery.
     pub last_delivery: Option<Instant>,
     /// Longest time without a delivery while something was to be delivered.
     pub longest_stall: Duration,
@@ -41,13 +41,13 @@ impl Progress {
         waited
     }
 
-    /// What was waited for until now is over, without a delivery, and another wait begins.
+    /// Ends the present wait without a delivery, and begins another.
     pub fn wait_anew(&mut self, now: Instant) {
         self.give_up_waiting(now);
         self.waiting_since = Some(now);
     }
 
-    /// What was waited for until now does not come. Returns how long the wait was.
+    /// Ends the present wait without a delivery. Returns its length.
     pub fn give_up_waiting(&mut self, now: Instant) -> Duration {
         let waited = self.current_stall(now);
         self.longest_stall = self.longest_stall.max(waited);
@@ -55,17 +55,17 @@ impl Progress {
         waited
     }
 
-    /// Nothing is to be delivered any more.
+    /// Notes that no more data is due.
     pub fn stop_waiting(&mut self) {
         self.waiting_since = None;
     }
 
-    /// Whether something is to be delivered.
+    /// Returns true if data is due.
     pub fn is_waiting(&self) -> bool {
         self.waiting_since.is_some()
     }
 
-    /// How long nothing has come although something should.
+    /// Returns the time without a delivery while data is due.
     pub fn current_stall(&self, now: Instant) -> Duration {
         self.waiting_since
             .map_or(Duration::ZERO, |since| now.saturating_since(since))
@@ -79,7 +79,7 @@ pub struct RateWatch {
     wanted_bytes: u64,
     recent: VecDeque<(Instant, u64)>,
     recent_bytes: u64,
-    /// When the rate was reached.
+    /// Time at which the rate was reached.
     pub reached: Option<Instant>,
 }
 

@@ -7,7 +7,7 @@ use baton_proto::interface::LinkEvent;
 use baton_proto::packet::Wording;
 use baton_proto::time::{Duration, Instant};
 
-/// What a link is going to say.
+/// A scheduled event of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notice {
     link: usize,

@@ -37,8 +37,8 @@ impl World {
         host.add_remedies(self.now, socket, parts);
     }
 
-    /// The rate of the slowest link on a flow's way, or on one of several paths, as it is now, in IP packets. Beyond a home
-    /// agent that is the mobile's access link. Where no way is known, that of the slowest link of all.
+    /// Returns the present rate of the slowest link on a flow's way, or on one of several paths, in IP packets. Beyond a home
+    /// agent that is the mobile's access link. If no way is known, it is the rate of the slowest link of all.
     pub(super) fn slowest_on_way(&self, flow: usize, path: Option<&FlowPath>) -> DataRate {
         let run = &self.load.flows[flow];
         let [source, to] = path.map_or(run.addresses, |path| path.addresses);
@@ -88,7 +88,7 @@ impl World {
 }
 
 impl Net {
-    /// What a mobile's link is like, as its own layers know it.
+    /// Returns the parameters of a mobile's link, as its own layers know them.
     pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
         let config = self.wires.config(link);
         let at_mobile = match self.wires.ends(link)[0].0 == self.mobiles[number].node.0 {

@@ -130,7 +130,7 @@ fn places(nodes: &[Node], behind_links: &[BehindLink]) -> (Places, BTreeMap<Vec<
     (places, groups)
 }
 
-/// Whether an agent decides about what leaves the node. One of Mobile IPv4 takes it before a route is asked for.
+/// Returns true if an agent decides about packets leaving the node. An agent of Mobile IPv4 takes them before a route is looked up.
 fn is_mobile(node: &Node) -> bool {
     node.host.default_tunnel().is_some()
 }
@@ -138,7 +138,7 @@ fn is_mobile(node: &Node) -> bool {
 /// A neighbour of a node over a link in use.
 #[derive(Clone, Copy)]
 struct Neighbour {
-    /// The node's interface towards it.
+    /// The node's interface towards its neighbour.
     there: InterfaceId,
     node: usize,
     /// The neighbour's towards the node.
@@ -171,12 +171,12 @@ struct Ways {
     /// The neighbours of each node.
     in_use: Vec<Vec<Neighbour>>,
     forwards: Vec<bool>,
-    /// Whether a node has a choice, so that it needs routes.
+    /// True for nodes with a choice of interfaces, which need routes.
     chooses: Vec<bool>,
-    /// By which search each node was seen last.
+    /// The last search that reached each node.
     seen: Vec<u32>,
     searches: u32,
-    /// The hops of nodes that choose, by where they lead.
+    /// The hops of nodes with a choice, by destination.
     known: BTreeMap<usize, Box<[Hop]>>,
 }
 

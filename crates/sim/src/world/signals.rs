@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) type SignalsUnderWay = BTreeMap<(u64, u8), SignalRecord>;
 
 impl World {
-    /// A host has sent a packet by a link, which may carry a signal. Asked where signals are recorded.
+    /// Notes a packet sent by a host over a link, which may carry a signal. Called where signals are recorded.
     #[inline(never)]
     pub(super) fn begin_signal(&mut self, node: usize, link: usize, id: PacketId) {
         let travelling = &self.net.packets[id];
@@ -38,7 +38,7 @@ impl World {
         }
     }
 
-    /// A packet has come to a node at this moment, or was lost on its way there.
+    /// Notes a packet that has arrived at a node at this moment, or was lost on its way there.
     #[inline]
     pub(super) fn end_signal(
         &mut self,
@@ -65,7 +65,7 @@ impl World {
         self.record_link(node, link, Wording::new(signal.name(), String::new()));
     }
 
-    /// The same in other words.
+    /// Records a link's signal to its end at a node, in these words.
     pub(super) fn record_link(&mut self, node: usize, link: usize, signal: Wording) {
         self.probes.recorder.signal(SignalRecord {
             signal,

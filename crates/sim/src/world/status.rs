@@ -1,4 +1,4 @@
-//! What is going on in a world, in a line for whoever waits for it.
+//! State of a running world in one line, for an interactive user.
 
 use super::flow::FlowRun;
 use super::{Load, World};
@@ -21,7 +21,7 @@ impl World {
         &self.load.flows
     }
 
-    /// What is going on: for each mobile the link in use and since when, and how much some flows have delivered.
+    /// Returns the state: for each mobile the link in use and since when, and the bytes delivered by some flows.
     pub fn status(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for mobile in &self.net.mobiles {
@@ -59,7 +59,7 @@ fn size(bytes: u64) -> String {
 }
 
 impl Load {
-    /// The first flows; if real hosts make more and more of them, those to which something came last.
+    /// Returns the first flows; if real hosts keep adding flows, the ones with the latest deliveries.
     fn flows_shown(&self) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.flows.len()).collect();
         if self.flows.iter().any(|flow| flow.observed.is_some()) {

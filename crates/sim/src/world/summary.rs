@@ -1,4 +1,4 @@
-//! What came of a run, in the words of `baton run --json`.
+//! Results of a run, as `baton run --json` prints them.
 
 use super::classes::ClassSummary;
 use super::delays::{DelaySummary, Delays, WayDelays};
@@ -47,9 +47,9 @@ pub struct Summary {
     pub handovers: Vec<HandoverSummary>,
     /// Packets that hosts and routers gave up.
     pub discarded: DiscardedSummary,
-    /// Where packets were given up by the thousand, the most first.
+    /// Places that gave up packets by the thousand, the most first.
     pub overloads: Vec<Overload>,
-    /// What agents of mobility protocols did with packets for mobiles that move; of those that did something.
+    /// Packets for moving mobiles at agents of mobility protocols; only agents that held or copied some.
     pub agents: Vec<AgentSummary>,
     /// Radio networks, and where aircraft were.
     pub radios: Vec<RadioSummary>,
@@ -59,7 +59,7 @@ pub struct Summary {
     /// The server of a live run; null if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<Value>,
-    /// How far a live run is to be trusted, and what it ran on.
+    /// Fidelity and platform of a live run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Value>,
 }
@@ -75,7 +75,7 @@ pub struct DiscardedSummary {
     pub hop_limit: u64,
     /// Damaged beyond their checksums.
     pub damaged: u64,
-    /// Nobody at the port.
+    /// No receiver at the port.
     pub no_receiver: u64,
     /// Refused by a full listen queue.
     pub backlog: u64,
@@ -101,16 +101,16 @@ impl From<Discarded> for DiscardedSummary {
     }
 }
 
-/// What an agent did with packets for mobiles that move.
+/// Packets for moving mobiles at one agent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AgentSummary {
-    /// Its node.
+    /// Node of the agent.
     pub node: String,
     /// "home agent" or "access router".
     pub agent: &'static str,
     /// Packets that it held.
     pub held: u64,
-    /// Those that it sent on later.
+    /// Packets sent on later.
     pub released: u64,
     /// Packets dropped because a buffer was full.
     pub overflowed: u64,
@@ -149,7 +149,7 @@ impl AgentSummary {
 pub struct FlowSummary {
     /// Name in the scenario.
     pub name: String,
-    /// Its class in the scenario; only of a flow with one.
+    /// Class in the scenario; only for a flow with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_class: Option<String>,
     /// "tcp", "udp", "aerotp" or "icmp".
@@ -165,7 +165,7 @@ pub struct FlowSummary {
     /// TCP segments or AeroTP packets that the source sent, retransmissions and bare acknowledgments included; without a
     /// connection the packets of both ends.
     pub segments_sent: u64,
-    /// Of these, retransmissions; null if real hosts send, and not TCP: nobody can tell.
+    /// Number of retransmissions among these; null if real hosts send and not over TCP: they cannot be told apart.
     pub retransmitted: Option<u64>,
     /// Segments with data or FIN that came to the far end with nothing new in them.
     pub spurious_retransmitted: u64,
@@ -182,7 +182,7 @@ pub struct FlowSummary {
     pub longest_stall_s: f64,
     /// Packets of both directions that links dropped, each copy for itself: what the table of packets has.
     pub lost_packets: u64,
-    /// What became of its packets, each counted once: sent is delivered, lost and under way.
+    /// Packets of the flow, each counted once: sent is delivered, lost and under way.
     pub packets: BothWays<PacketSummary>,
     /// One-way delays of its packets with payload, from source to sink; null if none arrived, and over ICMP.
     pub delay: Option<DelaySummary>,
@@ -192,12 +192,12 @@ pub struct FlowSummary {
     /// Round-trip times of a ping flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
-    /// What only a flow over an AeroTP connection has.
+    /// Results of a flow over an AeroTP connection; absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aerotp: Option<AerotpResult>,
     /// Why the connection ended before its time; null otherwise.
     pub failure: Option<String>,
-    /// What only a flow between real hosts has.
+    /// Results of a flow between real hosts; absent for others.
     #[serde(flatten)]
     pub observed: Option<ObservedSummary>,
 }
@@ -213,7 +213,7 @@ pub struct PingResult {
     pub mean_rtt_s: Option<f64>,
 }
 
-/// What an AeroTP connection did.
+/// Counters of an AeroTP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AerotpResult {
     /// "reliable", "near-reliable", "quasi-reliable" or "unreliable-connection".
@@ -235,13 +235,13 @@ pub struct AerotpResult {
 /// A handover's results.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandoverSummary {
-    /// When it began, in seconds.
+    /// Begin in seconds.
     pub at_s: f64,
-    /// When the old link said that it would go down, in seconds; null if it did not.
+    /// Announcement by the old link that it would go down, in seconds; null if there was none.
     pub announced_s: Option<f64>,
-    /// Which mobile.
+    /// Name of the mobile.
     pub mobile: String,
-    /// As what it is written in the scenario; only of one of several.
+    /// Class of the mobile in the scenario; only for one of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mobile_class: Option<String>,
     /// Old access link; null for none.
@@ -250,21 +250,21 @@ pub struct HandoverSummary {
     pub to: Option<String>,
     /// "soft" or "hard".
     pub kind: &'static str,
-    /// When the new link was taken into use, in seconds; null if the run ended before.
+    /// Time at which the new link was taken into use, in seconds; null if the run ended before.
     pub completed_s: Option<f64>,
-    /// Whether it was completed while a flow of the mobile was under way.
+    /// True if it was completed while a flow of the mobile was under way.
     pub active: bool,
     /// Rate at which the old link carries full packets to the mobile, in bits of IP packets per second; null for none.
     pub old_rate_bps: Option<u64>,
-    /// The same of the new link.
+    /// Rate at which the new link carries full packets to the mobile, in bits of IP packets per second; null for none.
     pub new_rate_bps: Option<u64>,
     /// Packets lost with the old link or with its queue.
     pub lost_packets: u64,
-    /// The mobile's flows, from this handover to the next.
+    /// Flows of the mobile, from this handover to the next.
     pub flows: Vec<HandoverFlowSummary>,
 }
 
-/// What a handover did to a flow.
+/// Effects of a handover on a flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandoverFlowSummary {
     /// Name of the flow.
@@ -275,8 +275,8 @@ pub struct HandoverFlowSummary {
     pub stall_s: f64,
     /// Longest time without new data up to the first new data over the new link: what the handover itself took.
     pub interruption_s: f64,
-    /// From the last packet that came over the old link to the first one over the new, in seconds; negative where that came
-    /// before; null where one of them did not come.
+    /// Time from the last packet over the old link to the first one over the new, in seconds; negative if that came
+    /// before; null if one of them did not come.
     pub packet_interruption_s: BothWays<Option<f64>>,
     /// Packets of it lost with the old link or with its queue.
     pub lost_packets: u64,
@@ -284,7 +284,7 @@ pub struct HandoverFlowSummary {
     pub lost_by: BothWays<LossCounts>,
     /// Spurious retransmissions.
     pub spurious_retransmissions: u64,
-    /// From the handover until the flow got 90 % of the new link's rate; null if it never did.
+    /// Time from the handover until the flow got 90 % of the new link's rate; null if it never did.
     pub time_to_90_percent_s: Option<f64>,
 }
 
@@ -389,7 +389,7 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
     }
 }
 
-/// What became of a flow's packets, of which so many are under way.
+/// Returns the summary of a flow's packets, with these numbers still under way.
 fn packets(flow: &FlowRun, under_way: [u64; 2]) -> BothWays<PacketSummary> {
     let of_way = |way: usize| {
         let counts = &flow.packets[way];
@@ -404,7 +404,7 @@ fn packets(flow: &FlowRun, under_way: [u64; 2]) -> BothWays<PacketSummary> {
     flow.source_first([of_way(0), of_way(1)]).into()
 }
 
-/// What the connections at source and sink did.
+/// Returns the results of an AeroTP connection, by its ends at source and sink.
 fn aerotp_result(ends: [Option<&aerotp::Connection>; 2]) -> Option<AerotpResult> {
     let [source, sink] = ends;
     let sent = source?.statistics();

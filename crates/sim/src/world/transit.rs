@@ -150,7 +150,7 @@ impl World {
         }
     }
 
-    /// A packet has come to the host that it is for.
+    /// Delivers a packet at its destination host.
     #[inline(never)]
     fn arrive_for_good(&mut self, (node, interface): (usize, InterfaceId), id: PacketId) {
         if self.net.nodes[node].real {
@@ -166,7 +166,7 @@ impl World {
         self.probes.arrived_over = None;
     }
 
-    /// Nobody in a cell has a packet's address.
+    /// Gives up a packet with an address that nobody in a cell has.
     #[cold]
     pub(super) fn give_up(&mut self, id: PacketId) {
         let packet = self.net.packets.remove(id);
@@ -222,7 +222,7 @@ impl Net {
         packet.bit_errors.add(hit.into());
     }
 
-    /// A packet has left a mobile's access link.
+    /// Takes in a packet that has left a mobile's access link.
     #[inline(never)]
     fn cross_access(&mut self, link: usize, id: PacketId) {
         let travelling = &mut self.packets[id];

@@ -1,7 +1,7 @@
-//! The links under way, by their numbers in the scenario.
+//! The links of a running world, by their numbers in the scenario.
 //!
-//! An aircraft has one link to its radio network, whose end A moves with it from base station to base station. Results tell of a
-//! link to each cell, and number these; each such number leads here to the aircraft's one link.
+//! An aircraft has one link to its radio network, whose end A moves with it from base station to base station. Results have a
+//! number for the link to each cell; each such number leads here to the aircraft's one link.
 
 use super::Node;
 use crate::kernel::Timer;
@@ -66,7 +66,7 @@ pub(crate) struct Wire {
     pub timer: Timer,
     /// Node and interface at ends A and B; of an aircraft's link at end A those of the cell where it is or was last.
     ends: [NodeInterface; 2],
-    /// The mobile whose access link it is.
+    /// The mobile, if this is its access link.
     pub mobile: Option<usize>,
     pub touched: bool,
     /// Packets offered at ends A and B.
@@ -81,7 +81,7 @@ pub(crate) struct Wire {
     pub works: bool,
     /// True if a handover has broken it.
     pub broken: bool,
-    /// Of an access link, true if it has last told the network's end that its mobile is there.
+    /// For an access link, true if it has last reported to the network's end that its mobile is there.
     pub told_up: bool,
     /// The machine that carries its packets; those of an aircraft's link the radio network carries instead.
     pub link: Link,
@@ -146,7 +146,7 @@ struct CellWire {
 #[derive(Debug)]
 pub(crate) struct Wires {
     plain: Vec<Wire>,
-    /// The links of aircraft, network by network.
+    /// The links of aircraft, ordered by network.
     aircraft: Vec<Wire>,
     radios: Vec<RadioWires>,
 }
@@ -222,12 +222,12 @@ impl Wires {
         });
     }
 
-    /// The links between two nodes.
+    /// Returns the links between two nodes.
     pub fn plain(&self) -> &[Wire] {
         &self.plain
     }
 
-    /// The same, to change them.
+    /// Returns the links between two nodes, to change them.
     pub fn plain_mut(&mut self) -> &mut [Wire] {
         &mut self.plain
     }

@@ -1,22 +1,22 @@
-//! What is asked of scenarios with mobiles for every node and flow, worked out once.
+//! Facts about scenarios with mobiles that every node and flow needs, computed once.
 
 use crate::addresses::node_addresses;
 use crate::mobility;
 use crate::scenario::model::{LinksAtNodes, Mobile, NodeIndex, Scenario, nodes_behind};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Which mobile is at which node, which nodes are behind it, and under which address others know a node.
+/// Directory of a scenario's mobiles, of the nodes behind them, and of the addresses by which nodes are known.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory {
     mobiles: Vec<Option<u32>>,
-    /// Of each mobile the nodes of the network behind it; of those that are routers.
+    /// Nodes of the network behind each mobile, for mobiles that are routers.
     behind: Vec<Box<[NodeIndex]>>,
-    /// Of each node, where mobiles have addresses of IPv6.
+    /// IPv6 address of each node, in scenarios whose mobiles have IPv6 addresses.
     ipv6: Vec<Ipv6Addr>,
 }
 
 impl Directory {
-    /// That of a scenario.
+    /// Creates the directory of a scenario.
     pub fn new(scenario: &Scenario) -> Directory {
         let mut mobiles = vec![None; scenario.nodes.len()];
         for (number, mobile) in scenario.mobiles.iter().enumerate().rev() {
@@ -36,12 +36,12 @@ impl Directory {
         directory
     }
 
-    /// The mobile at a node.
+    /// Returns the mobile at a node.
     pub fn mobile_at(&self, node: usize) -> Option<usize> {
         self.mobiles[node].map(|number| number as usize)
     }
 
-    /// The nodes of the network behind a mobile router; none behind another.
+    /// Returns the nodes of the network behind a mobile router; none behind another mobile.
     pub fn behind(&self, mobile: usize) -> &[NodeIndex] {
         self.behind.get(mobile).map_or(&[], |nodes| nodes)
     }
@@ -64,8 +64,8 @@ impl Directory {
         })
     }
 
-    /// The addresses by which a flow's hosts know each other: of IPv6 where mobiles have such and neither is a mobile with a home
-    /// address of IPv4.
+    /// Returns the addresses by which a flow's hosts know each other: IPv6 ones if mobiles have such and neither host is a mobile with an
+    /// IPv4 home address.
     pub fn flow_addresses(&self, scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr; 2] {
         let is_ipv4 = |&node: &usize| {
             let mobile = self.mobile_at(node).map(|number| &scenario.mobiles[number]);

@@ -11,15 +11,15 @@ use core::net::IpAddr;
 
 pub(crate) use directory::Directory;
 
-/// What the world knows of a mobile with a protocol.
+/// State of a mobile's protocol.
 #[derive(Clone, Debug)]
 pub(crate) struct ProtocolRun {
-    /// Its home agent's node.
+    /// Node of its home agent.
     pub home_agent: usize,
-    /// Its access links but for those of radio networks, and the care-of address that it has on each one; the home address on its
-    /// home link.
+    /// Its access links except those of radio networks, each with its care-of address there; on the home link, with the
+    /// home address.
     pub care_of: Vec<(usize, IpAddr)>,
-    /// Whether access routers are told when it comes.
+    /// True if access routers are told of its arrival.
     pub told: bool,
 }
 
@@ -36,7 +36,7 @@ impl World {
         self.introduce_aircraft();
     }
 
-    /// The address that a mobile with a protocol has on a link.
+    /// Returns the address of a mobile with a protocol on a link.
     pub(super) fn care_of(&self, number: usize, link: usize) -> Option<IpAddr> {
         let protocol = self.net.mobiles[number].protocol.as_ref()?;
         if let Some(place) = self.net.wires.place(link) {
@@ -82,9 +82,9 @@ impl World {
         }
     }
 
-    /// Where a packet for a care-of address or for the host `to` goes on from `node` if an agent decides there: what it is for
-    /// then, and by which interface. Of a mobile, to its correspondent; of a home agent, to its mobile's care-of address; of
-    /// a foreign agent, to its visitor.
+    /// Returns the next destination and interface of a packet at `node`, for a care-of address or for the host `to`, if an agent
+    /// decides there: a mobile sends to its correspondent, a home agent to its mobile's care-of address, a foreign agent to
+    /// its visitor.
     pub(super) fn agents_route(
         &self,
         node: usize,

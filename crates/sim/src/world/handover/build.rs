@@ -58,7 +58,7 @@ impl World {
         self.begin(number, node);
     }
 
-    /// The links of which a mobile measures what it receives, if it decides from outside.
+    /// Returns the links whose reception a mobile measures, if it decides from outside.
     fn measured(&self, policy: &AttachmentPolicy) -> Vec<usize> {
         let AttachmentPolicy::Decision(chosen) = policy else {
             return Vec::new();
@@ -146,7 +146,7 @@ fn policy(
 }
 
 impl Net {
-    /// The interfaces to a mobile's access links.
+    /// Returns the interfaces to a mobile's access links.
     fn access_interfaces(&self, number: usize, node: usize) -> Vec<AccessInterface> {
         let interfaces = self.nodes[node].interfaces.iter().enumerate();
         let access = interfaces.filter_map(|(place, &leads_to)| {

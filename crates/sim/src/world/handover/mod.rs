@@ -31,28 +31,28 @@ pub struct MobileRun {
     pub attached: Option<usize>,
     /// The old access link, as long as the mobile's own packets still take it.
     pub outgoing: Option<usize>,
-    /// True while its node's outputs are being carried out: what comes of that waits for its turn.
+    /// True while its node's outputs are being carried out: further outputs wait for their turn.
     pub is_driven: bool,
-    /// Of a mobile that decides from outside, the links of which it measures what it receives.
+    /// The links whose reception the mobile measures, if it decides from outside.
     pub measured: Box<[usize]>,
     pub handovers: Vec<HandoverRecord>,
-    /// The next handover, if it was announced.
+    /// The next handover, if it has been announced.
     pub announced: Option<Box<Announcement>>,
-    /// What was lost before a handover that may come of it.
+    /// Losses before a coming handover.
     pub lost_before: Option<Box<LostBefore>>,
     pub subject: Subject,
     /// Flows that begin or end here.
     pub flows: Vec<usize>,
-    /// What keeps it reachable, if that is a protocol.
+    /// Its mobility protocol, if it has one.
     pub protocol: Option<ProtocolRun>,
 }
 
-/// What was lost before a handover has begun.
+/// Losses before a handover has begun.
 #[derive(Debug, Default)]
 pub struct LostBefore {
-    /// Packets since the link in use went down.
+    /// Packets lost since the link in use went down.
     packets: Losses,
-    /// What flows had lost when it did.
+    /// Losses of flows at that time.
     flows: Option<FlowLosses>,
 }
 
@@ -276,7 +276,7 @@ impl World {
 }
 
 impl Net {
-    /// The link behind an interface; of a radio network that of the cell of which it speaks.
+    /// Returns the link behind an interface; for a radio network, the link to the cell of which the network has last spoken.
     pub(super) fn link_at(&self, node: usize, interface: InterfaceId) -> usize {
         match self.nodes[node].interfaces[interface.0] {
             LeadsTo::Link(link, _) => link as usize,

@@ -1,4 +1,4 @@
-//! What a handover did to the flows.
+//! Effects of handovers on flows.
 
 use super::super::flow::{Delivered, FlowRun};
 use super::super::observed::ObservedFlow;
@@ -22,11 +22,11 @@ const ACKNOWLEDGMENT_LENGTH: u32 = 40;
 /// A handover and what it did.
 #[derive(Clone, Debug)]
 pub struct HandoverRecord {
-    /// When the old link said that it would go down, if it did.
+    /// Time of the old link's announcement that it would go down, if there was one.
     pub announced: Option<Instant>,
-    /// When it began: of a link that was lost, when that was.
+    /// Begin of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
-    /// When the new link was taken into use.
+    /// Time at which the new link was taken into use.
     pub completed: Option<Instant>,
     /// Old and new link.
     pub links: [Option<usize>; 2],
@@ -34,48 +34,48 @@ pub struct HandoverRecord {
     pub kind: &'static str,
     /// Packets that were lost with the old link or with its queue.
     pub lost_packets: u64,
-    /// Whether a flow was under way while it took place: one that had begun before it was complete, and that sent
-    /// something after it began. Filled in when the next handover begins.
+    /// True if a flow was under way during it: one that had begun before its completion, and that sent
+    /// data after its begin. Filled in when the next handover begins.
     pub active: bool,
     /// The mobile's flows, ascending.
     pub flows: Vec<FlowAtHandover>,
 }
 
-/// What a handover did to a flow, until the next one.
+/// Effects of a handover on a flow, until the next one.
 #[derive(Clone, Debug)]
 pub struct FlowAtHandover {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: usize,
     /// Longest time without new data that ended after the handover began.
     pub longest_stall: Duration,
-    /// The same up to the first new data over the new link.
+    /// Longest time without new data that ended after the handover began, up to the first new data over the new link.
     pub interruption: Duration,
-    /// Whether new data has come over the new link.
+    /// True once new data has come over the new link.
     pub settled: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
     /// For each way its losses before the handover was announced or, if it was not, before it began.
     pub lost_before: [LossCounts; 2],
-    /// Those since; filled in when the next handover is announced or begins.
+    /// Its losses since then; filled in when the next handover is announced or begins.
     pub lost: [LossCounts; 2],
-    /// For each way, when packets came to its end over the old and the new link.
+    /// Arrivals of packets at the end of each direction over the old and the new link.
     pub crossings: [Crossing; 2],
-    /// Whether it began after the handover was complete.
+    /// True if it began after the handover was complete.
     pub came_later: bool,
-    /// Its spurious retransmissions before the handover.
+    /// Spurious retransmissions before the handover.
     pub spurious_before: u64,
-    /// Its spurious retransmissions since; filled in when the next handover begins.
+    /// Spurious retransmissions since the handover; filled in when the next handover begins.
     pub spurious: u64,
     /// Payload bytes delivered before the handover was announced or, if it was not, before it began.
     pub delivered_before: u64,
-    /// Those delivered since; filled in when the next handover is announced or begins.
+    /// Payload bytes delivered since then; filled in when the next handover is announced or begins.
     pub delivered: u64,
     /// Waits for 90 % of the new link's rate.
     pub watch: Option<RateWatch>,
 }
 
 impl FlowAtHandover {
-    /// Nothing new has come for so long.
+    /// Notes a time without new data.
     fn note_wait(&mut self, waited: Duration) {
         self.longest_stall = self.longest_stall.max(waited);
         if !self.settled {
@@ -84,12 +84,12 @@ impl FlowAtHandover {
     }
 }
 
-/// When packets of one way of a flow came to its end, around a handover.
+/// Arrivals of a flow's packets in one direction around a handover.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crossing {
-    /// The last one that had crossed the old link.
+    /// Arrival of the last packet that had crossed the old link.
     last_over_old: Option<Instant>,
-    /// The first one that had crossed the new link.
+    /// Arrival of the first packet that had crossed the new link.
     first_over_new: Option<Instant>,
 }
 
@@ -105,11 +105,11 @@ impl Crossing {
 /// A handover that was announced and has not begun.
 #[derive(Clone, Debug)]
 pub struct Announcement {
-    /// When that was.
+    /// Time of the announcement.
     pub at: Instant,
     /// Flows, and the payload bytes that each had delivered.
     pub delivered: Vec<(usize, u64)>,
-    /// What each had lost.
+    /// Losses of each flow.
     pub lost: FlowLosses,
 }
 
@@ -235,7 +235,7 @@ impl World {
         mobile.handovers.push(record);
     }
 
-    /// The flows that a handover of a mobile may touch: all but the conversations that are over.
+    /// Returns the flows that a handover of a mobile may affect: all except ended conversations.
     fn flows_at_handover(&self, number: usize) -> Vec<FlowAtHandover> {
         let flows = self.net.mobiles[number].flows.iter();
         flows
@@ -263,7 +263,7 @@ impl World {
         }));
     }
 
-    /// What the flows of a mobile have lost so far.
+    /// Returns the losses of a mobile's flows so far.
     pub(super) fn losses_of(&self, number: usize) -> FlowLosses {
         let flows = self.net.mobiles[number].flows.iter();
         flows
@@ -271,7 +271,7 @@ impl World {
             .collect()
     }
 
-    /// What a flow lost before the next handover was announced, or before its mobile's link went down, or else until now.
+    /// Returns a flow's losses before the next handover was announced, or before its mobile's link went down, or else until now.
     fn lost_before(&self, number: usize, flow: usize) -> [LossCounts; 2] {
         let mobile = &self.net.mobiles[number];
         let announced = mobile.announced.as_ref().map(|next| &next.lost);
@@ -281,7 +281,7 @@ impl World {
         known.map_or_else(|| self.load.flows[flow].losses(), |&(_, losses)| losses)
     }
 
-    /// When the last packets of a flow have come to its ends, if they came over the link that its mobile is leaving.
+    /// Returns the arrivals of a flow's last packets at its ends, if they came over the link that its mobile is leaving.
     fn crossings_before(&self, number: usize, flow: usize) -> [Crossing; 2] {
         let old = self.net.mobiles[number].attached;
         self.load.flows[flow].arrivals.map(|arrival| {
@@ -305,7 +305,7 @@ impl World {
             )
     }
 
-    /// A conversation has begun since the last handover: its record takes it in.
+    /// Adds a conversation that has begun since the last handover to that handover's record.
     pub(in super::super) fn add_to_last_record(&mut self, number: usize, flow: usize) {
         let Some(mut record) = self.net.mobiles[number].handovers.pop() else {
             return;
@@ -392,8 +392,8 @@ impl World {
         Some(RateWatch::new(DataRate::from_bits_per_second(full), window))
     }
 
-    /// The links from one node to another as the hosts' routes lead now, each with the end at which packets
-    /// enter; as far as they lead.
+    /// Returns the links from one node to another by the hosts' present routes, each with the end at which packets
+    /// enter; an incomplete route ends early.
     fn route(&self, from: usize, to: usize) -> Vec<(usize, End)> {
         let mut destination = self.net.nodes[to].host.address();
         let mut route = Vec::new();

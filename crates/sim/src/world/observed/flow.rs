@@ -7,40 +7,40 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::protocol;
 use core::net::IpAddr;
 
-/// What a flow has that is measured from its packets.
+/// State of a flow that is measured from its packets.
 #[derive(Debug)]
 pub struct ObservedFlow {
     /// The conversation.
     pub conversation: Conversation,
     /// The nodes of opener and responder, as far as they are known.
     pub nodes: [Option<usize>; 2],
-    /// What its packets bear where the opener sends them.
+    /// The 5-tuple of its packets at the opener.
     pub tuple: FiveTuple,
     /// Protocol, and both ends with their ports, the opener's first.
     pub five_tuple: String,
     /// Address and port that the opener speaks to.
     pub(super) server: (IpAddr, u16),
-    /// Those of QUIC, if it began as that does.
+    /// QUIC connection IDs, if it began as QUIC does.
     pub(super) connection_ids: Option<Box<ConnectionIds>>,
     /// Times that its QUIC client was recognised behind another address or port.
     pub(super) moves: u32,
-    /// The flow that it may go on with, without anybody being able to tell.
+    /// The flow that it may continue, which cannot be verified.
     pub(super) may_continue: Option<usize>,
     /// "tcp", "udp", "icmp" or "other".
     pub transport: &'static str,
-    /// What each end's kernel says of its sender.
+    /// Counters of the sender in each end's kernel.
     pub kernel: [Option<KernelCounts>; 2],
-    /// Whether it is a flow of the scenario: then its main direction is, too.
+    /// True for a flow of the scenario: then its main direction is the scenario's, too.
     pub(in super::super) in_scenario: bool,
     /// For each end, whether a reset of its is no failure: its program went well to its end.
     pub(super) closes_by_reset: [bool; 2],
-    /// Whether many conversations are put together here.
+    /// True if many conversations are combined here.
     pub(super) mixed: bool,
-    /// Whether the opener sends towards a mobile.
+    /// True if the opener sends towards a mobile.
     pub(super) towards_mobile: bool,
 }
 
-/// What a kernel has counted of one connection.
+/// A kernel's counters of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelCounts {
     /// Segments that were sent again.
@@ -79,7 +79,7 @@ impl ObservedFlow {
         }
     }
 
-    /// Which end lives at a node that sends.
+    /// Returns the end at a sending node.
     pub(in super::super) fn side_of(&self, node: usize) -> Side {
         if self.nodes[0] == Some(node) {
             Side::Opener
@@ -88,12 +88,12 @@ impl ObservedFlow {
         }
     }
 
-    /// Which end has sent what comes to a node.
+    /// Returns the end that has sent a packet arriving at a node.
     pub(super) fn side_towards(&self, node: usize) -> Side {
         self.side_of(node).other()
     }
 
-    /// What of a packet counts here: of many conversations together no sequence numbers.
+    /// Returns the part of a packet that counts here: no sequence numbers for combined conversations.
     pub(super) fn relevant<'a>(&self, view: &PacketView<'a>) -> PacketView<'a> {
         PacketView {
             tcp: view.tcp.filter(|_| !self.mixed),
@@ -106,13 +106,13 @@ impl ObservedFlow {
         usize::from(self.towards_mobile != (from == Side::Opener))
     }
 
-    /// Whether it came to nothing: a connection that was refused, or never answered.
+    /// Returns true for a connection that was refused or never answered.
     pub(super) fn is_unused(&self) -> bool {
         let idle = |side| self.conversation.progress(side).last_delivery.is_none();
         idle(Side::Opener) && idle(Side::Responder)
     }
 
-    /// Whether nothing more can come of it.
+    /// Returns true if the conversation has ended.
     pub(in super::super) fn is_over(&self) -> bool {
         self.conversation.end().is_some()
     }
@@ -165,7 +165,7 @@ impl FlowRun {
         }
     }
 
-    /// What is measured of the flow by its packets, and which end sends the bulk of its data.
+    /// Returns the flow's measurements from its packets, and the end that sends the bulk of its data.
     pub(in super::super) fn observation(&self) -> Option<(&ObservedFlow, Side)> {
         Some((self.observed.as_deref()?, self.main_side()?))
     }
@@ -193,7 +193,7 @@ impl FlowRun {
     }
 }
 
-/// The bytes after which a scenario's flow is complete.
+/// Returns the bytes of a complete flow of the scenario.
 fn wanted_bytes(traffic: Traffic) -> Option<u64> {
     match traffic {
         Traffic::Bulk { bytes } | Traffic::Constant { bytes, .. } => bytes,

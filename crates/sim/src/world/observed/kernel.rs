@@ -1,4 +1,4 @@
-//! What kernels say of their connections.
+//! Kernels' counters of their connections.
 
 use super::super::World;
 use super::flow::KernelCounts;

@@ -7,9 +7,9 @@ use baton_proto::wire::protocol;
 
 /// A flow that a datagram between unknown ends may belong to.
 pub(super) enum Moved {
-    /// It bears one of the flow's connection IDs.
+    /// The packet bears one of the flow's connection IDs.
     Surely(usize),
-    /// It begins in the middle of some connection of these two hosts; this one spoke last.
+    /// The packet begins in the middle of some connection of these two hosts, and this flow spoke last.
     Perhaps(usize),
 }
 

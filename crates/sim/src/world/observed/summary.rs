@@ -8,12 +8,12 @@ use crate::observe::{End, Side};
 use baton_proto::tcp;
 use serde::Serialize;
 
-/// What the packets of a flow between real hosts say besides.
+/// Further results of a flow between real hosts, from its packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct ObservedSummary {
-    /// The node that sends the bulk of the data.
+    /// Node that sends the bulk of the data.
     pub from: Option<String>,
-    /// The node to which it goes; null if nothing has come to it.
+    /// Node that receives it; null if no data has arrived.
     pub to: Option<String>,
     /// Protocol, and both ends with their ports, first the one that spoke first.
     pub five_tuple: String,
@@ -31,7 +31,7 @@ pub struct ObservedSummary {
     pub data_from_bytes: Option<u32>,
     /// Times that a QUIC client was recognised, by a connection ID, behind another address or port.
     pub moves: u32,
-    /// The flow whose QUIC connection this may be, after a move: it began without a handshake, under a connection ID
+    /// Flow whose QUIC connection this may continue after a move: it began without a handshake, under a connection ID
     /// that was agreed on in secret. Null otherwise.
     pub may_continue: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Which packet belongs to which conversation.
+//! Assignment of packets to conversations.
 
 use super::super::flow::FlowRun;
 use super::super::traffic::Application;
@@ -54,7 +54,7 @@ pub(super) struct Table {
     /// Conversations that have a flow.
     conversations: usize,
     others: Option<usize>,
-    /// How many there are of each protocol and server's port.
+    /// Number of conversations of each protocol and server's port.
     ordinals: BTreeMap<(u8, u16), u32>,
 }
 
@@ -77,7 +77,7 @@ impl Table {
 }
 
 impl World {
-    /// The flow of a packet that a real host sends; if it is the first of a conversation, a new one.
+    /// Returns the flow of a packet that a real host sends; a new one for the first of a conversation.
     pub(super) fn flow_of(&mut self, node: usize, view: &PacketView) -> usize {
         let tuple = FiveTuple::of(view);
         if let Some(flow) = self.probes.observed.table.find(tuple)
@@ -231,7 +231,7 @@ impl World {
         self.add_to_mobile(flow, node);
     }
 
-    /// Where an address is translated on the way, a conversation's packets have another 5-tuple at its other end.
+    /// Notes the other 5-tuple of a conversation whose addresses are translated on the way.
     pub(super) fn learn_alias(&mut self, flow: usize, tuple: FiveTuple) {
         let table = &mut self.probes.observed.table;
         let mixed = table.others == Some(flow);
@@ -260,7 +260,7 @@ impl World {
     }
 }
 
-/// What carries a conversation that is in no scenario. Its segments are as long as its links take.
+/// Returns the transport of a conversation outside the scenario. Its segments are as long as its links take.
 fn transport(carried: u8) -> Transport {
     match carried {
         protocol::TCP => {
@@ -279,7 +279,7 @@ fn transport(carried: u8) -> Transport {
 }
 
 impl Net {
-    /// Whether the responder is a mobile and the opener is not.
+    /// Returns true if the responder is a mobile and the opener is not.
     fn leads_to_mobile(&self, observed: &ObservedFlow) -> bool {
         let [opener, responder] = observed.nodes.map(|node| {
             node.is_some_and(|node| self.mobiles.iter().any(|mobile| mobile.node.0 == node))
@@ -287,7 +287,7 @@ impl Net {
         responder && !opener
     }
 
-    /// The node that has an address.
+    /// Returns the node that has an address.
     fn node_at(&self, address: IpAddr) -> Option<usize> {
         let has = |node: &Node| node.host.addresses().any(|own| own == address);
         self.nodes.iter().position(has)

@@ -1,4 +1,4 @@
-//! What the kernels of real hosts are told of handovers and links.
+//! Announcements of handovers and link events to the kernels of real hosts.
 
 use super::{AddressPolicy, InterfaceEvent, PortId, RealHosts};
 use crate::scenario::model::NodeIndex;

@@ -1,4 +1,4 @@
-//! What a radio network tells of its aircraft's links: to their mobiles, to mobility protocols, and for the record.
+//! Events of a radio network about its aircraft's links: for their mobiles, for mobility protocols, and for the record.
 
 use super::super::World;
 use super::super::wires::RadioPlace;

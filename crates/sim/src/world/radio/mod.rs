@@ -64,12 +64,12 @@ impl RadioRun {
 struct AircraftRun {
     /// The mobile, by its place in the scenario.
     mobile: usize,
-    /// The cell in which it has said that it is registered, until it leaves.
+    /// The cell in which it has reported its registration, until it leaves.
     cell: Option<CellId>,
-    /// From when on it was registered where.
+    /// Times from which it was registered in a cell or in none.
     registered: Vec<(Instant, Option<CellId>)>,
     track: Arc<Track>,
-    /// The cell of which the network has spoken to it last.
+    /// The cell of the network's last event to it.
     spoken_of: CellId,
     /// HO_COM has come, and it is not yet registered again.
     hands_over: bool,
@@ -266,7 +266,7 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
 }
 
 impl Net {
-    /// Whether a mobile is in a cell of the network that a link is of.
+    /// Returns true if a mobile is in a cell of the network that a link belongs to.
     pub(super) fn is_in_network(&self, link: usize) -> bool {
         self.wires.place(link).is_some_and(|place| {
             let network = &self.radios[place.radio as usize].network;
@@ -274,7 +274,7 @@ impl Net {
         })
     }
 
-    /// The link to the cell of which a network has spoken to an aircraft last.
+    /// Returns the link to the cell of a network's last event to an aircraft.
     pub(super) fn spoken_of(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
         let run = &self.radios[radio as usize].aircraft[station.0 as usize];
         self.radio_link(radio as usize, station, run.spoken_of)

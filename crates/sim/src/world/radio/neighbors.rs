@@ -41,7 +41,7 @@ pub(in super::super) fn is_for_all(address: IpAddr) -> bool {
 }
 
 impl Neighbors {
-    /// Of a network in which nobody has an address yet.
+    /// Creates the addresses of a network without aircraft.
     pub fn new(radio: &Radio) -> Neighbors {
         let cells = 0..radio.stations.len();
         Neighbors {
@@ -59,7 +59,7 @@ impl Neighbors {
         self.prefixes[usize::from(cell.0)]
     }
 
-    /// A cell has another prefix, since it is somebody's home link.
+    /// Gives a cell another prefix, as it is a home link.
     pub fn set_prefix(&mut self, cell: CellId, prefix: Ipv6Prefix) {
         self.prefixes[usize::from(cell.0)] = prefix;
     }
@@ -74,18 +74,18 @@ impl Neighbors {
         self.known.insert(address, station);
     }
 
-    /// The address of a cell's router in its IPv4 network.
+    /// Returns the address of a cell's router in its IPv4 network.
     pub fn router(&self, cell: CellId) -> Ipv4Addr {
         self.networks.address(usize::from(cell.0), ROUTER)
     }
 
-    /// The address of an aircraft in a cell's IPv4 network.
+    /// Returns the address of an aircraft in a cell's IPv4 network.
     pub fn address(&self, cell: CellId, station: StationId) -> Ipv4Addr {
         let number = ROUTER + 1 + station.0;
         self.networks.address(usize::from(cell.0), number)
     }
 
-    /// The first and the last address that are given out in a cell.
+    /// Returns the first and the last address that can be assigned in a cell.
     pub fn given(&self, cell: CellId) -> [Ipv4Addr; 2] {
         let first = ROUTER + 1 + self.aircraft;
         let last = first + self.aircraft.max(1) - 1;
@@ -97,7 +97,7 @@ impl Neighbors {
         self.networks.length()
     }
 
-    /// The first and the last address of a cell's IPv4 network, and of its IPv6 one.
+    /// Returns the first and the last address of a cell's IPv4 network, and of its IPv6 one.
     pub fn ends(&self, cell: CellId) -> [[IpAddr; 2]; 2] {
         let prefix = self.prefix(cell);
         let last = prefix.address_of(Ipv6Addr::from_bits(u128::MAX));
@@ -150,7 +150,7 @@ impl World {
 }
 
 impl Net {
-    /// The link from a cell to the aircraft that has an address.
+    /// Returns the link from a cell to the aircraft that has an address.
     #[inline(never)]
     pub(in super::super) fn link_to_neighbor(
         &self,
@@ -170,7 +170,7 @@ impl Net {
         }))
     }
 
-    /// The links from a cell to all aircraft that are registered there.
+    /// Returns the links from a cell to all aircraft that are registered there.
     pub(in super::super) fn links_in(&self, CellPlace { radio, cell }: CellPlace) -> Vec<usize> {
         let registered = self.radios[radio as usize].network.registered(cell).iter();
         let links = registered.map(|&station| {
@@ -183,12 +183,12 @@ impl Net {
         links.collect()
     }
 
-    /// The addresses of a radio network.
+    /// Returns the addresses of a radio network.
     pub(crate) fn neighbors(&self, radio: u32) -> &Neighbors {
         &self.radios[radio as usize].neighbors
     }
 
-    /// The same, to change them.
+    /// Returns the addresses of a radio network, to change them.
     pub(crate) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
         &mut self.radios[radio as usize].neighbors
     }

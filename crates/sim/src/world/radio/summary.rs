@@ -1,13 +1,13 @@
-//! Where aircraft were and in which cell, for a map.
+//! Positions and cells of aircraft, for a map.
 
 use super::{AircraftRun, World};
 use crate::link::cells::CellConfig;
 use baton_proto::time::Instant;
 use serde::Serialize;
 
-/// Of each way so many equal stretches of time.
+/// Number of equal stretches of time into which each track is divided.
 const STRETCHES: u64 = 100;
-/// Of a network's aircraft the first so many.
+/// Most aircraft of a network that are reported: the first ones.
 const MOST_AIRCRAFT: usize = 100;
 
 /// A radio network: its cells, and the ways of its aircraft.
@@ -15,9 +15,9 @@ const MOST_AIRCRAFT: usize = 100;
 pub struct RadioSummary {
     /// Name of the link in the scenario.
     pub link: String,
-    /// Its cells, in the order of the scenario.
+    /// Cells, in the order of the scenario.
     pub cells: Vec<CellSummary>,
-    /// The mobiles on it; of more than 100 the first.
+    /// Mobiles on it; at most the first 100.
     pub aircraft: Vec<AircraftSummary>,
 }
 
@@ -30,7 +30,7 @@ pub struct CellSummary {
     pub latitude: f64,
     /// Degrees, east positive.
     pub longitude: f64,
-    /// How far away aircraft may register, in metres.
+    /// Largest distance at which aircraft may register, in metres.
     pub radius_m: f64,
 }
 
@@ -39,14 +39,14 @@ pub struct CellSummary {
 pub struct AircraftSummary {
     /// Name of its node.
     pub mobile: String,
-    /// Where it was, at equal intervals and whenever it came into a cell or left one.
+    /// Positions at equal intervals and at each entry into a cell or departure from one.
     pub track: Vec<PlaceSummary>,
 }
 
-/// Where a mobile was at a moment.
+/// Position of a mobile at a moment.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlaceSummary {
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
     /// Degrees, north positive, to about a metre.
     pub latitude: f64,
@@ -59,7 +59,7 @@ pub struct PlaceSummary {
 }
 
 impl World {
-    /// Where aircraft were, and in which cell, up to now.
+    /// Returns the positions and cells of aircraft up to now.
     pub(in super::super) fn radio_summaries(&self) -> Vec<RadioSummary> {
         let radios = self.scenario.radios.iter().zip(&self.net.radios);
         radios
@@ -115,7 +115,7 @@ fn track(run: &AircraftRun, cells: &[CellConfig], now: Instant) -> Vec<PlaceSumm
     places.collect()
 }
 
-/// To five places, about a metre on the ground.
+/// Rounds to five places, about a metre on the ground.
 fn rounded(degrees: f64) -> f64 {
     (degrees * 1e5).round() / 1e5
 }

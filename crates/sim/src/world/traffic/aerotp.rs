@@ -13,7 +13,7 @@ use baton_proto::tcp;
 use baton_proto::time::Instant;
 use baton_proto::wire::aerotp::Protection;
 
-/// What only a flow over AeroTP has.
+/// State of a flow over AeroTP.
 #[derive(Debug, Default)]
 pub struct AerotpRun {
     /// Its paths, if it has several.
@@ -25,7 +25,7 @@ pub struct AerotpRun {
 }
 
 impl FlowRun {
-    /// Its settings, if it goes over AeroTP.
+    /// Returns its settings, if it goes over AeroTP.
     pub(in super::super) fn aerotp_settings(&self) -> Option<&AerotpSettings> {
         match &self.spec.transport {
             Transport::Aerotp(settings) => Some(settings),
@@ -140,7 +140,7 @@ impl FlowRun {
         Some(delivered)
     }
 
-    /// Of a stream of which the scenario says the length, all may have come or been left out.
+    /// Ends a stream of known length if all its bytes have arrived or been skipped.
     fn end_if_accounted(&mut self, now: Instant) {
         let accounted = self.progress.delivered_bytes + self.aerotp.skipped;
         if self.stream_bytes.is_some_and(|bytes| accounted >= bytes) {

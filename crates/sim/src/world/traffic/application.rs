@@ -12,9 +12,9 @@ use baton_proto::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Application {
     pub(super) kind: Kind,
-    /// What source and sink have yet to write into their connection.
+    /// Data that source and sink have yet to write into their connection.
     pub(super) outboxes: [Outbox; 2],
-    /// Whether its stop time has come.
+    /// True once its stop time has come.
     stopped: bool,
 }
 
@@ -26,12 +26,12 @@ pub(super) enum Kind {
     Ping(Ping),
 }
 
-/// What one end has to write.
+/// Data that one end has to write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outbox {
     pub written: u64,
     pub unwritten: u64,
-    /// Whether it closes once all is written.
+    /// True if it closes once all is written.
     pub closing: bool,
 }
 
@@ -80,7 +80,7 @@ impl Application {
         }
     }
 
-    /// When it has something to do on its own account.
+    /// Returns the time of its next own action.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.kind {
             _ if self.stopped => None,
@@ -91,12 +91,12 @@ impl Application {
         }
     }
 
-    /// Whether [`Application::stop`] has been called.
+    /// Returns true once [`Application::stop`] has been called.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Whether its source sends nothing for now: it is done, has stopped, or pauses.
+    /// Returns true if its source sends nothing for now: it is done, has stopped, or pauses.
     pub fn rests(&self) -> bool {
         match &self.kind {
             _ if self.stopped => true,
@@ -135,7 +135,7 @@ impl Application {
         }
     }
 
-    /// What a ping flow has measured.
+    /// Returns the measurements of a ping flow.
     pub fn ping_summary(&self) -> Option<PingSummary> {
         match &self.kind {
             Kind::Ping(ping) => Some(ping.summary()),

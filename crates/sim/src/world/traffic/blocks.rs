@@ -14,12 +14,12 @@ pub(super) struct Blocks {
     limit: Option<u64>,
     /// Bytes handed to the transport so far.
     pub emitted: u64,
-    /// What has come to the far end in datagrams.
+    /// Blocks that have arrived at the far end in datagrams.
     pub received: Received,
     next: Instant,
-    /// Whether the next block begins a time on.
+    /// True if the next block begins a time on.
     pauses_now: bool,
-    /// When the present time on ends.
+    /// End of the present time on.
     on_until: Option<Instant>,
     pauses: Option<Pauses>,
 }
@@ -60,7 +60,7 @@ impl Block {
 }
 
 impl Blocks {
-    /// Where a block of pattern `stream` stands that has come as bytes, if it is one of those that have not come yet.
+    /// Returns the place of a received block of pattern `stream`, if it has not arrived before.
     pub fn place_of(&self, bytes: &[u8], stream: u32) -> Option<u64> {
         let is_there = |offset: &u64| {
             (*offset..)
@@ -93,7 +93,7 @@ impl Blocks {
         }
     }
 
-    /// The next block, if one is due.
+    /// Returns the next block, if one is due.
     pub fn take_due(&mut self, now: Instant) -> Option<Block> {
         if self.next > now || self.is_done() {
             return None;
@@ -110,17 +110,17 @@ impl Blocks {
         Some(block)
     }
 
-    /// When the next block is due, if there is one.
+    /// Returns the time of the next block, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         (!self.is_done()).then_some(self.next)
     }
 
-    /// Whether all blocks are out.
+    /// Returns true if all blocks are sent.
     pub fn is_done(&self) -> bool {
         self.limit.is_some_and(|limit| self.emitted >= limit)
     }
 
-    /// Whether all blocks are out, or those of this time on.
+    /// Returns true if all blocks, or all of this time on, are sent.
     pub fn rests(&self) -> bool {
         self.pauses_now || self.is_done()
     }

@@ -1,6 +1,6 @@
-//! What applications do: write, pause, ask, answer.
+//! Actions of applications: write, pause, ask, answer.
 //!
-//! Each kind keeps its own counters and says what is due; here that becomes writes, datagrams and
+//! Each kind keeps its own counters and decides what is due; this module turns it into writes, datagrams and
 //! deliveries.
 
 mod aerotp;
@@ -220,7 +220,7 @@ impl FlowRun {
         self.note_replies(now, replies)
     }
 
-    /// A datagram has come.
+    /// Takes in a datagram.
     pub(super) fn handle_datagram(
         &mut self,
         now: Instant,

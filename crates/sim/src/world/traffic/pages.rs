@@ -10,7 +10,7 @@ pub(super) struct Pages {
     think_time: Duration,
     /// Pages still to be had; `None` is without end.
     left: Option<u32>,
-    /// When the client asks next; `None` while it waits for a page.
+    /// Time of the client's next request; `None` while it waits for a page.
     next: Option<Instant>,
     /// Bytes of the present page that the client has.
     page_received: u64,
@@ -18,7 +18,7 @@ pub(super) struct Pages {
     requests_received: u64,
 }
 
-/// Where the client stands after some bytes of a page.
+/// Progress of the client's page after some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageState {
     /// More of the page is to come.
@@ -30,7 +30,7 @@ pub(super) enum PageState {
 }
 
 impl Pages {
-    /// The first request is due at `start`.
+    /// Creates a client whose first request is due at `start`.
     pub fn new(
         request: u32,
         page: u64,
@@ -49,14 +49,14 @@ impl Pages {
         }
     }
 
-    /// The bytes of the request that is due at the client, if one is.
+    /// Returns the bytes of the client's request, if one is due.
     pub fn ask(&mut self, now: Instant) -> Option<u64> {
         self.next.take_if(|next| *next <= now)?;
         self.page_received = 0;
         Some(u64::from(self.request))
     }
 
-    /// When the client asks next.
+    /// Returns the time of the client's next request.
     pub fn deadline(&self) -> Option<Instant> {
         self.next
     }

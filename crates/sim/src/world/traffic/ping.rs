@@ -17,7 +17,7 @@ pub(super) struct Ping {
     next: Instant,
     sent: u64,
     answered: u64,
-    /// When each request was sent that is not answered.
+    /// Send times of unanswered requests, by number.
     pending: BTreeMap<u64, Instant>,
     /// Bytes of replies that have come out of a connection.
     reply_bytes: u64,
@@ -70,7 +70,7 @@ impl Ping {
         Some(number)
     }
 
-    /// When the next request is due, if there is one.
+    /// Returns the time of the next request, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         (self.left != Some(0)).then_some(self.next)
     }
@@ -102,15 +102,15 @@ impl Ping {
         self.answered - before
     }
 
-    /// Whether a request is waited for that is younger than all that were answered. Older ones may be lost:
-    /// who misses a reply does not stop waiting for the next.
+    /// Returns true while the newest request is unanswered. Older ones may be lost:
+    /// a missed reply does not end the wait for the next.
     pub fn waits(&self) -> bool {
         self.pending
             .last_key_value()
             .is_some_and(|(&number, _)| number + 1 == self.sent)
     }
 
-    /// Whether all requests were sent and answered.
+    /// Returns true if all requests were sent and answered.
     pub fn is_done(&self) -> bool {
         self.left == Some(0) && self.answered == self.sent
     }

@@ -1,4 +1,4 @@
-//! Which blocks of a flow have come: a datagram may come twice, where a strategy sends copies.
+//! Received blocks of a flow: a datagram may arrive twice, where a strategy sends copies.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ const MOST_GAPS: usize = 4096;
 /// The blocks that have come, and how many came again.
 #[derive(Debug, Default)]
 pub(super) struct Received {
-    /// Where what has come ends.
+    /// End of the received data.
     end: u64,
-    /// What has not come before that: where it begins and where it ends.
+    /// Gaps before that end: the end of each by its begin.
     gaps: BTreeMap<u64, u64>,
     /// Blocks that had come before.
     pub again: u64,
@@ -48,7 +48,7 @@ impl Received {
 }
 
 impl Received {
-    /// What has not come before `end`: where it begins and where it ends.
+    /// Returns the gaps before `end`: begin and end of each.
     pub fn missing(&self, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let gaps = self.gaps.iter().map(|(&from, &to)| (from, to));
         gaps.chain((self.end < end).then_some((self.end, end)))
