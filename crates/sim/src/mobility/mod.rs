@@ -1,5 +1,5 @@
 //! Mobility protocols in the laboratory: a folder each, with its keys in a scenario, their resolution and the set-up of its
-//! agents. All others ask a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
+//! agents. Other modules use a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
 
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
@@ -103,7 +103,7 @@ pub enum Mobility {
     Ipv4(mobile_ipv4::MobileIpv4),
 }
 
-/// The agents of a scenario that are no mobiles'.
+/// The agents of a scenario that are not on mobiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
     /// Home agents of Mobile IPv6, in the order of the file.
@@ -222,7 +222,7 @@ impl Mobility {
         }
     }
 
-    /// Fails if a gateway cannot follow the mobile's packets, with what is expected instead.
+    /// Returns an error, with the expectation, if a gateway cannot follow the mobile's packets.
     pub(crate) fn check_gateways(&self) -> Result<(), String> {
         match self {
             Mobility::Ipv6(_) => Ok(()),
@@ -231,7 +231,7 @@ impl Mobility {
     }
 }
 
-/// Fails if no binding update tells a correspondent where a mobile is, with what is expected instead.
+/// Returns an error, with the expectation, if no binding update tells a correspondent a mobile's location.
 pub(crate) fn check_binding_updates(
     mobility: Option<&Mobility>,
     correspondent: NodeIndex,

@@ -7,7 +7,7 @@ use crate::scenario::model::{LinkIndex, Mobile, NodeIndex};
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
 
-/// What a mobile's protocol is resolved with.
+/// Surroundings with which a mobile's protocol is resolved.
 pub(crate) struct Surroundings<'a> {
     pub links: &'a Links,
     pub agents: &'a Agents,

@@ -11,7 +11,7 @@ pub(super) struct Access {
     pub is_network: bool,
     /// True where the medium says that it works.
     pub up: bool,
-    /// When a network lost the mobile, if it has not come back.
+    /// Time at which the network lost the mobile, if it has not come back.
     pub lost_at: Option<Instant>,
     /// True while a network hands the mobile over to another cell.
     pub changes_cell: bool,

@@ -17,7 +17,7 @@ pub struct Decider {
     position_m: Option<f64>,
     /// The answer, and when it came.
     wanted: Option<(Instant, Wanted)>,
-    /// When to ask again.
+    /// Time of the next question.
     ask_at: Option<Instant>,
 }
 
@@ -62,7 +62,7 @@ impl Decider {
         self.position_m = Some(metres);
     }
 
-    /// The link that the decision names when it hears which are up, or else the first that is.
+    /// Returns the link that the decision names when it hears which are up, or else the first that is.
     pub(super) fn first(&mut self, now: Instant, up: &[InterfaceId]) -> Option<InterfaceId> {
         let is_up = |&place: &usize| up.contains(&self.links[place].interface);
         let up: Vec<usize> = (0..self.links.len()).filter(is_up).collect();

@@ -53,7 +53,7 @@ impl Attachment {
         }
     }
 
-    /// The mobile is registered in a cell. If it is to use the network and was elsewhere, this is where it attaches.
+    /// Takes in a mobile's registration in a cell. The mobile attaches if it has to use the network and was elsewhere.
     fn handle_network_up(&mut self, now: Instant, interface: InterfaceId) {
         let Some(access) = self.access_mut(interface) else {
             return;
@@ -79,7 +79,7 @@ impl Attachment {
         self.tell_policy(now, interface, LinkEvent::Up);
     }
 
-    /// The mobile has left a cell for another, or has lost the network.
+    /// Takes in that the mobile has left a cell for another, or has lost the network.
     fn handle_network_down(&mut self, now: Instant, interface: InterfaceId) {
         let Some(access) = self.access_mut(interface) else {
             return;
@@ -148,7 +148,7 @@ impl Attachment {
         self.policy.handle_link(now, (interface, event), used);
     }
 
-    /// Says to the node's other parts that a link is up.
+    /// Signals to the node's other parts that a link is up.
     pub(super) fn say_up(&mut self, interface: InterfaceId) {
         match self.registers {
             true => {

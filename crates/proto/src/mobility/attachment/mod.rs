@@ -51,7 +51,7 @@ use preparation::Preparation;
 pub struct AccessInterface {
     /// The interface.
     pub id: InterfaceId,
-    /// True of a radio network, which hands the mobile over from cell to cell.
+    /// True for a radio network, which hands the mobile over from cell to cell.
     pub is_network: bool,
 }
 
@@ -158,17 +158,17 @@ impl Attachment {
         }
     }
 
-    /// True of an interface to one of the mobile's access links.
+    /// Returns true for an interface to one of the mobile's access links.
     pub fn has(&self, interface: InterfaceId) -> bool {
         self.access(interface).is_some()
     }
 
-    /// The interface in use.
+    /// Returns the interface in use.
     pub fn attached(&self) -> Option<InterfaceId> {
         self.attached
     }
 
-    /// The interface by which the node's own packets leave.
+    /// Returns the interface by which the node's own packets leave.
     pub fn outgoing(&self) -> Option<InterfaceId> {
         self.outgoing.or(self.attached)
     }
@@ -246,7 +246,7 @@ impl Attachment {
         Ok(())
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         let prepared = self.preparation.as_ref().and_then(|one| one.deadline());
         [self.policy.poll_timeout(), self.plan.deadline(), prepared]
@@ -274,7 +274,7 @@ impl Attachment {
         }
     }
 
-    /// The next output.
+    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
@@ -289,7 +289,7 @@ impl Attachment {
         all.find(|access| access.id == interface)
     }
 
-    /// The interface in use, or that a handover under way leads to, and the network in use.
+    /// Returns the interface in use, or the one that a handover under way leads to, and the network in use.
     fn in_use(&self) -> InUse {
         let interface = match (&self.preparation, self.under_way) {
             (Some(preparation), _) => Some(preparation.to),

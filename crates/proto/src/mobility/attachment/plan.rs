@@ -40,7 +40,7 @@ impl Plan {
             .retain(|&(_, step)| step != Step::Detach(interface));
     }
 
-    /// When the next step is due.
+    /// Returns the time of the next step.
     pub fn deadline(&self) -> Option<Instant> {
         self.steps.front().map(|&(at, _)| at)
     }

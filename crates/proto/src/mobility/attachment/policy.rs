@@ -20,7 +20,7 @@ pub enum Policy {
 #[derive(Debug)]
 pub struct Preference {
     failback: Failback,
-    /// By rank.
+    /// Interfaces by rank.
     interfaces: Vec<InterfaceId>,
 }
 
@@ -37,10 +37,10 @@ impl Preference {
 /// A handover that a policy wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    /// When it began: of a link that was lost, when that was.
+    /// Begin of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
     pub to: Option<InterfaceId>,
-    /// How the old link is left; `None` if it is lost, and what it held with it.
+    /// Course of the handover; `None` if the link is lost with all packets that it held.
     pub handover: Option<Handover>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct InUse {
 }
 
 impl Policy {
-    /// The interface to begin with, of those whose links are `up`.
+    /// Returns the interface to begin with, among those whose links are `up`.
     pub(super) fn first(&mut self, now: Instant, up: &[InterfaceId]) -> Option<InterfaceId> {
         match self {
             Policy::Timetable(timetable) => timetable.first(),

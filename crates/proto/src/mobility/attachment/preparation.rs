@@ -10,16 +10,16 @@ use crate::time::Instant;
 /// A handover that is being prepared.
 #[derive(Debug)]
 pub(super) struct Preparation {
-    /// Where it leads.
+    /// The interface to which the handover leads.
     pub to: InterfaceId,
-    /// When the point of service had answered, or was waited for no longer.
+    /// Time at which the point of service had answered, or the wait for it ended.
     over: Option<Instant>,
     /// The handover, as soon as that is due.
     due: Option<Due>,
 }
 
 impl Preparation {
-    /// When the handover can be made.
+    /// Returns the time at which the handover can be made.
     pub fn deadline(&self) -> Option<Instant> {
         self.over.filter(|_| self.due.is_some())
     }

@@ -9,18 +9,18 @@ use std::collections::VecDeque;
 /// A handover of a timetable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it begins.
+    /// Begin of the handover.
     pub at: Instant,
-    /// Where it leads; `None` detaches.
+    /// The interface to which it leads; `None` detaches.
     pub to: Option<InterfaceId>,
-    /// How the old link is left.
+    /// Course of the handover.
     pub handover: Handover,
-    /// How long before that the old link says that it is going down, if it does.
+    /// Time before the handover at which the old link announces that it is going down, if it does.
     pub announced: Option<Duration>,
 }
 
 impl Entry {
-    /// When it asks for something: to be announced, or else to begin.
+    /// Returns the time of its next action: the announcement, or else the begin.
     fn next_moment(&self) -> Instant {
         let ahead = self.announced.unwrap_or_default();
         Instant::ZERO + self.at.saturating_since(Instant::ZERO + ahead)

@@ -19,7 +19,7 @@ pub struct Mobile {
     care_of: Vec<(InterfaceId, CareOf)>,
     /// The link of the coming handover.
     preferred: Option<InterfaceId>,
-    /// Interfaces whose links are up, and were not to be used when they said so.
+    /// Interfaces whose links came up before they were allowed to be used.
     waiting: Vec<InterfaceId>,
     told: Told,
 }

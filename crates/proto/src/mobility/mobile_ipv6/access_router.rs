@@ -33,7 +33,7 @@ const INITIAL_ADVERTISEMENTS: u8 = 3;
 /// MAX_RA_DELAY_TIME (RFC 4861 section 10): an answer waits a random time up to this.
 const LONGEST_ANSWER_DELAY: Duration = Duration::from_millis(500);
 
-/// What a router advertises on one of its links, and how often.
+/// Content and times of a router's advertisements on one of its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdvertisingSettings {
     /// The interface, by its place in the router.
@@ -44,7 +44,7 @@ pub struct AdvertisingSettings {
     pub prefix: Ipv6Prefix,
     /// The router's own global address in the prefix.
     pub address: Ipv6Addr,
-    /// It is a home agent on this link (RFC 6275 section 7.1).
+    /// True for a home agent on this link (RFC 6275 section 7.1).
     pub home_agent: bool,
     /// MinRtrAdvInterval; a router for mobiles may go down to 30 ms (RFC 6275 section 7.5).
     pub shortest_interval: Duration,
@@ -52,14 +52,14 @@ pub struct AdvertisingSettings {
     pub longest_interval: Duration,
     /// MIN_DELAY_BETWEEN_RAS between multicast advertisements: 3 s, for mobiles down to 30 ms.
     pub shortest_spacing: Duration,
-    /// Whether each unsolicited advertisement says how long until the next one at most (RFC 6275 section 7.3).
+    /// True if each unsolicited advertisement has the longest time to the next one (RFC 6275 section 7.3).
     pub says_interval: bool,
     /// Largest packet on the ways to other links, in bytes, as far as is known.
     pub path_mtu: u32,
 }
 
 impl AdvertisingSettings {
-    /// With the times of RFC 4861 section 6.2.1: intervals of 198 to 600 s, 3 s apart at least.
+    /// Returns settings with the times of RFC 4861 section 6.2.1: intervals of 198 to 600 s, at least 3 s apart.
     pub fn standard(interface: InterfaceId, link_local: Ipv6Addr, prefix: Ipv6Prefix) -> Self {
         AdvertisingSettings {
             interface,
@@ -83,13 +83,13 @@ pub struct AccessRouter {
     draws: Draws,
     initial_left: u8,
     next: Instant,
-    /// Not before this.
+    /// Earliest time of the next multicast advertisement.
     spaced: Instant,
-    /// Whether somebody hears what it sends.
+    /// True while a mobile can hear its advertisements.
     is_up: bool,
-    /// The mobiles that are on the link, by their addresses there.
+    /// Mobiles on the link, by their addresses there.
     neighbors: BTreeSet<Ipv6Addr>,
-    /// When those are answered alone who have asked, by their link-local addresses.
+    /// Times of unicast answers to solicitations, by link-local address.
     answers: BTreeMap<Ipv6Addr, Instant>,
     departures: Departures,
     group: Group,
@@ -114,7 +114,7 @@ impl AccessRouter {
         }
     }
 
-    /// What it advertises.
+    /// Returns the content and times of its advertisements.
     pub const fn settings(&self) -> &AdvertisingSettings {
         &self.settings
     }
@@ -139,8 +139,8 @@ impl AccessRouter {
         }
     }
 
-    /// A mobile has come (802.21 Link_Up): what was held for it goes over the link. If it is to be told, the advertisement goes
-    /// out at once, whatever the spacing, since it is for this mobile: to it alone, unless nobody else is there anyway.
+    /// Takes in a mobile's arrival (802.21 Link_Up): held packets go over the link. If the mobile has to be told, the advertisement leaves
+    /// at once, whatever the spacing: by unicast, or by multicast if no other mobile is there.
     pub fn handle_arrival(&mut self, now: Instant, neighbor: Neighbor) {
         let IpAddr::V6(address) = neighbor.address else {
             return;
@@ -155,8 +155,8 @@ impl AccessRouter {
         }
     }
 
-    /// A mobile has gone (802.21 Link_Down). When the last one has, advertisements that would be lost are not sent, until one
-    /// comes or [has returned](Self::handle_return). Their times go on.
+    /// Takes in a mobile's departure (802.21 Link_Down). After the last departure, advertisements would be lost and are not sent, until
+    /// a mobile comes or [has returned](Self::handle_return). Their times continue.
     pub fn handle_loss(&mut self, now: Instant, neighbor: Neighbor) {
         let IpAddr::V6(address) = neighbor.address else {
             return;
@@ -168,7 +168,7 @@ impl AccessRouter {
         self.handle_departure(now, neighbor);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Instant {
         let held = [self.departures.poll_timeout(), self.group.poll_timeout()];
         let answers = self.answers.values().copied();
@@ -198,17 +198,17 @@ impl AccessRouter {
         self.next = now + interval;
     }
 
-    /// The next packet for the link.
+    /// Returns the next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
         pop(&mut self.outbox)
     }
 
-    /// Whether [`poll_transmit`](Self::poll_transmit) has something.
+    /// Returns true if [`poll_transmit`](Self::poll_transmit) has a packet.
     pub fn has_to_send(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// Whether a mobile that has left is remembered.
+    /// Returns true if a departed mobile is remembered.
     pub fn holds(&self) -> bool {
         self.departures.are_some()
     }
@@ -258,8 +258,8 @@ impl AccessRouter {
         discovery(self.settings.link_local, to, message)
     }
 
-    /// Whether packets for this address are this router's to deal with: it has the address on the link, or it is that
-    /// of a mobile that has left.
+    /// Returns true for an address whose packets this router handles: its own on the link, or a departed
+    /// mobile's.
     pub fn takes(&self, address: IpAddr) -> bool {
         address == self.settings.link_local
             || address == self.settings.address
@@ -272,7 +272,7 @@ impl AccessRouter {
         self.departures.take_told().chain(copies)
     }
 
-    /// What became of the packets of mobiles that left, and of copies for mobiles that may come.
+    /// Returns the counts of packets held for departed mobiles, and of copies for mobiles that may come.
     pub fn counts(&self) -> BufferCounts {
         let mut counts = self.departures.counts();
         counts.add(self.group.counts());

@@ -12,16 +12,16 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Clone, Debug, Default)]
 pub struct AccessRouters {
     all: Vec<AccessRouter>,
-    /// When each has something to do, as it stands in `deadlines`.
+    /// Time of each one's entry in `deadlines`.
     due: Vec<Instant>,
     deadlines: BTreeSet<(Instant, u32)>,
     /// Interfaces, and which are there.
     at: BTreeSet<(InterfaceId, u32)>,
     /// Own addresses, global and on the link, and whose they are.
     addresses: BTreeSet<(Ipv6Addr, u32)>,
-    /// Those that may have something to send.
+    /// Routers that may have packets to send.
     speaking: BTreeSet<u32>,
-    /// Those that mobiles have left.
+    /// Routers that remember departed mobiles.
     holding: BTreeSet<u32>,
     /// Packets that their buffers have taken in or dropped.
     held: VecDeque<Held>,
@@ -51,14 +51,14 @@ impl AccessRouters {
         self.tell(interface, |router| router.join(mobile, policy));
     }
 
-    /// The first one at an interface.
+    /// Returns the first one at an interface.
     pub fn at(&self, interface: InterfaceId) -> Option<&AccessRouter> {
         let mut here = self.at.range((interface, 0)..);
         let &(found, place) = here.next()?;
         (found == interface).then(|| &self.all[place as usize])
     }
 
-    /// Whether packets for an address are for one of them.
+    /// Returns true if packets for an address are for one of them.
     pub(super) fn takes(&self, destination: IpAddr) -> bool {
         if self.all.is_empty() {
             return false;
@@ -108,7 +108,7 @@ impl AccessRouters {
         own.map(|&(_, place)| place)
     }
 
-    /// When the first of them has something to do.
+    /// Returns the time of the next deadline.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.deadlines.first().map(|&(at, _)| at)
     }

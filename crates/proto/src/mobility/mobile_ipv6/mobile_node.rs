@@ -193,16 +193,16 @@ pub struct MobileNode {
     interfaces: Interfaces,
     preferred: InterfaceId,
     place: Option<Place>,
-    /// Where an AAA server is asked.
+    /// `None` without an AAA server.
     access: Option<Box<NetworkAccess>>,
-    /// Where a point of service is.
+    /// `None` without a point of service.
     handover_service: Option<Box<HandoverService>>,
     home: Registration,
     /// Care-of address before the accepted one, to which the home agent may still send for a while.
     former: Option<Ipv6Addr>,
-    /// Where routers of previous links are told.
+    /// `None` unless routers of previous links are informed.
     routers: Option<Box<Routers>>,
-    /// Where routers get copies.
+    /// `None` unless routers get copies.
     group: Option<Box<Group>>,
     peers: BTreeMap<Ipv6Addr, Peer>,
     /// Path of each interface, for the reports in updates.
@@ -213,7 +213,7 @@ pub struct MobileNode {
     outbox: Burst<(Towards, Packet)>,
     received: Burst<Received>,
     events: Burst<MobileEvent>,
-    /// Those that its node has taken apart.
+    /// Events that its node has split.
     pub(super) told: Told,
 }
 

@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(hex(&proof), "e76f7fb1ceec02e8a54545b3");
     }
 
-    /// A token is good for MAX_TOKEN_LIFETIME whenever it was given; a nonce for no more than MAX_NONCE_LIFETIME.
+    /// A token is valid for MAX_TOKEN_LIFETIME, whatever its time of issue; a nonce for at most MAX_NONCE_LIFETIME.
     #[test]
     fn a_nonce_outlives_every_token_made_of_it() {
         let nonces = Nonces::new([7; 16]);

@@ -21,19 +21,19 @@ pub struct MobileIpv4 {
     pub home_agent: usize,
     /// The access link on which it is at home.
     pub home_link: Option<LinkIndex>,
-    /// Where its care-of addresses come from.
+    /// Source of its care-of addresses.
     pub care_of: CareOfSource,
-    /// When an acquired address is known to be nobody else's.
+    /// Conflict check of acquired addresses.
     pub conflict_check: ConflictCheck,
-    /// How its packets travel that no rule names.
+    /// Delivery of its packets without a rule.
     pub delivery: Delivery,
-    /// How those to some destinations travel.
+    /// Delivery of its packets to some destinations.
     pub policy: Vec<PolicyRule>,
-    /// Whether earlier care-of addresses are kept.
+    /// True if earlier care-of addresses are kept.
     pub simultaneous_bindings: bool,
-    /// Whether the foreign agent that it leaves sends packets after it.
+    /// True if the foreign agent that it leaves forwards packets to the new one.
     pub smooth_handoff: bool,
-    /// How long a registration is asked for, in seconds.
+    /// Lifetime of a registration request, in seconds.
     pub lifetime: u16,
 }
 
@@ -54,12 +54,12 @@ impl MobileIpv4 {
     }
 }
 
-/// Where care-of addresses come from.
+/// Source of care-of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CareOfSource {
-    /// From the foreign agent on a link; where there is none, as [`Known`](Self::Known).
+    /// The foreign agent on a link; where there is none, as [`Known`](Self::Known).
     ForeignAgent,
-    /// They are known, as from PPP.
+    /// Known addresses, as from PPP.
     Known,
     /// They are asked for by DHCP.
     Acquired,
@@ -68,11 +68,11 @@ pub enum CareOfSource {
 /// A line of a mobile policy table (study T section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyRule {
-    /// Only packets to this node.
+    /// Destination node of the packets; `None`: any.
     pub to: Option<NodeIndex>,
-    /// Only packets to this port.
+    /// Destination port of the packets; `None`: any.
     pub port: Option<u16>,
-    /// How they travel.
+    /// Their delivery.
     pub delivery: Delivery,
 }
 

@@ -196,7 +196,7 @@ const fn delivery(raw: RawDelivery) -> Delivery {
     }
 }
 
-/// A lifetime in whole seconds.
+/// Returns a lifetime in whole seconds.
 fn lifetime(
     raw: Option<PositiveTime>,
     default: Duration,

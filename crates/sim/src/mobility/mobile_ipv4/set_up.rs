@@ -21,17 +21,17 @@ use baton_proto::wire::mobile_ipv4::SecurityAssociation;
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From one advertisement to the next, at most (RFC 5944 section 2.3: once a second).
+/// Longest interval of advertisements (RFC 5944 section 2.3: once a second).
 const ADVERTISEMENTS: Duration = Duration::from_secs(1);
 /// The longest registration that foreign agents relay, in seconds: the home agent decides.
 const LONGEST_RELAYED: u16 = 65_534;
-/// For how long DHCP gives an address: a day, which no server's standard sets.
+/// Lease time of DHCP: a day; no standard sets it.
 const LEASE: Duration = Duration::from_secs(86_400);
 /// The router and the mobile among the hosts of an access link's network.
 const ROUTER: u32 = 1;
 const MOBILE: u32 = 2;
 
-/// The mobiles with Mobile IPv4, by their numbers.
+/// Returns the mobiles with Mobile IPv4 and their numbers.
 fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &MobileIpv4)> {
     let is_spoken = !scenario.agents.ipv4.home_agents.is_empty();
     let all = scenario.mobiles.iter().enumerate();
@@ -39,7 +39,7 @@ fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &Mobile
     all.filter_map(|(number, mobile)| Some((number, mobile, MobileIpv4::of(mobile)?)))
 }
 
-/// Each of them once, in the order of their first appearance.
+/// Returns each interface once, in the order of first appearance.
 fn each_once(interfaces: impl Iterator<Item = InterfaceId>) -> Vec<InterfaceId> {
     let mut known = BTreeSet::new();
     let interfaces = interfaces.filter(|&interface| known.insert(interface));
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// A key that is known at both ends before the run.
+    /// Returns a security association with a key that is known at both ends before the run.
     fn association(&self, mobile: usize, with: &str) -> SecurityAssociation {
         let name = &self.scenario.nodes[self.scenario.mobiles[mobile].node.0];
         let secret = format!("mobile {name} {with} key");
@@ -154,7 +154,7 @@ impl World {
             let radio = radio as u32;
             let present = self.net.wires.present(AircraftPlace { radio, station });
             let interface = self.net.interface(node, present);
-            // In which cell it will be, is told when it is there.
+            // The cell is unknown until the mobile is there.
             sources.push((interface, CareOf::ForeignAgent));
             self.add_cell_networks(radio, mobility.care_of);
         }
@@ -249,7 +249,7 @@ impl World {
         }
     }
 
-    /// The table of a mobile: nodes by their addresses.
+    /// Returns the policy table of a mobile: nodes by their addresses.
     fn policy(&self, mobility: &MobileIpv4) -> PolicyTable {
         let rule = |rule: &PolicyRule| {
             let to = rule
@@ -268,7 +268,7 @@ impl World {
         )
     }
 
-    /// Where a mobile's care-of address on an access link comes from.
+    /// Returns the source of a mobile's care-of address on an access link.
     fn care_of_source(
         &self,
         mobility: &MobileIpv4,
@@ -282,7 +282,7 @@ impl World {
             mobility.home_link == Some(LinkIndex(link)),
             mobility.care_of,
         ) {
-            // Who looks for agents hears that of its home.
+            // On its home link, a mobile that discovers agents hears its home agent.
             (true, CareOfSource::ForeignAgent) => CareOf::ForeignAgent,
             (true, _) => CareOf::Known(home_address),
             (false, CareOfSource::ForeignAgent) if has_agent => CareOf::ForeignAgent,
@@ -291,13 +291,13 @@ impl World {
         }
     }
 
-    /// The address that a mobile will have on a link, with a route to it and, for DHCP, somebody who gives it out.
+    /// Returns the address that a mobile will have on a link; adds a route to it and, for DHCP, a server.
     fn care_of_address(&mut self, source: CareOf, (node, link): (usize, usize)) -> IpAddr {
         let (router, interface) = self.net.wires.far_from(link, node);
         let own = on_access_link(link, MOBILE);
         match source {
             CareOf::ForeignAgent => return self.net.directory.ipv4(&self.scenario, router).into(),
-            // At home, whose route there is already.
+            // At home, with a route already.
             CareOf::Known(address) if address != own => return address.into(),
             CareOf::Known(_) => {}
             CareOf::Acquired => {

@@ -30,25 +30,25 @@ pub struct MobileIpv6 {
     pub home_agent: usize,
     /// The access link on which it is at home.
     pub home_link: Option<LinkIndex>,
-    /// How it is known that nobody has a care-of address.
+    /// Duplicate address detection of care-of addresses.
     pub detection: DuplicateAddressDetection,
-    /// When access routers advertise themselves.
+    /// Times of access routers' advertisements.
     pub advertisements: Advertisements,
-    /// Who is asked before a care-of address is used.
+    /// Access control before a care-of address is used.
     pub aaa: Option<AccessControl>,
-    /// The node of the point of service that is asked about handovers.
+    /// Node of the point of service, if handovers are prepared.
     pub point_of_service: Option<NodeIndex>,
-    /// Whether it optimises routes.
+    /// True if it optimises routes.
     pub route_optimization: bool,
-    /// Whether it asks its home agent to hold packets.
+    /// True if it asks its home agent to hold packets.
     pub asks_for_buffering: bool,
-    /// How access routers hold packets for it when it leaves; `None`: they do not.
+    /// Policy of access routers for holding its packets when it leaves; `None`: they hold none.
     pub access_router_buffering: Option<BufferPolicy>,
-    /// How access routers keep copies of its packets in case it comes; `None`: they get none.
+    /// Policy of access routers for keeping copies of its packets in case it comes; `None`: they get none.
     pub multicast_buffering: Option<BufferPolicy>,
-    /// How long a binding holds.
+    /// Lifetime of a binding.
     pub lifetime: BindingLifetime,
-    /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
+    /// True if TCP's maximum segment size is lowered to fit the tunnel.
     pub clamp_segment_size: bool,
 }
 
@@ -83,16 +83,16 @@ impl MobileIpv6 {
     }
 }
 
-/// Who says whether a mobile may use a visited network.
+/// Access control of visited networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessControl {
     /// The AAA server's node.
     pub server: NodeIndex,
-    /// How long it thinks about a request.
+    /// Processing time of a request.
     pub processing: Duration,
 }
 
-/// When access routers advertise themselves.
+/// Times of access routers' advertisements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advertisements {
     /// When a mobile comes, and as seldom as [`Seldom`](Self::Seldom).
@@ -110,18 +110,18 @@ pub struct HomeAgent {
     pub node: NodeIndex,
     /// The prefix of the home network, of at most 64 bits.
     pub prefix: Ipv6Prefix,
-    /// How it is known that nobody on the home link has a mobile's home address.
+    /// Duplicate address detection of home addresses on the home link.
     pub detection: DuplicateAddressDetection,
-    /// What it does while a mobile moves.
+    /// Strategy while a mobile moves.
     pub strategy: Strategy,
     /// The longest lifetime of a binding that it grants.
     pub longest_lifetime: BindingLifetime,
-    /// Whether TCP's maximum segment size is lowered to what the tunnels take.
+    /// True if TCP's maximum segment size is lowered to fit the tunnels.
     pub clamp_segment_size: bool,
 }
 
 impl HomeAgent {
-    /// Its own address.
+    /// Returns its own address.
     pub fn address(&self) -> Ipv6Addr {
         self.prefix.address_of(Ipv6Addr::from_bits(1))
     }

@@ -102,8 +102,8 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     }
 }
 
-/// What members of a group keep: the last packets, and both of two that carry the same segment, since either may be the
-/// one that the mobile has not got.
+/// Returns the buffering policy of a group's members: they keep the newest packets, and both of two with the same segment, since the
+/// mobile may lack either.
 fn multicast_buffering(
     raw: &RawMobility,
     path: &Path,
@@ -132,7 +132,7 @@ fn multicast_buffering(
     })
 }
 
-/// The AAA server and what it takes.
+/// Resolves the AAA server and its processing time.
 fn access_control(
     raw: &RawMobility,
     path: &Path,
@@ -146,7 +146,7 @@ fn access_control(
     })
 }
 
-/// The node of the point of service.
+/// Resolves the node of the point of service.
 fn point_of_service(
     raw: &RawMobility,
     path: &Path,
@@ -157,7 +157,7 @@ fn point_of_service(
     fixed_node(name, &path.key("point_of_service"), around, report)
 }
 
-/// A node that does not move.
+/// Resolves a node that does not move.
 fn fixed_node(
     name: &str,
     path: &Path,
@@ -221,7 +221,7 @@ pub(in crate::mobility) fn mobility(
         check_own(prefix, &here, around.links, report);
         let others = around.others.iter();
         let mut networks = others.filter_map(|mobile: &Mobile| mobile.network_prefix);
-        // A network may have a part of the home prefix that no mobile's home address is in (RFC 4887).
+        // The network may be a part of the home prefix without any mobile's home address (RFC 4887).
         let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
         if networks.any(|other| overlap(other, prefix))
             || homes.any(|home| prefix.contains(home.address()))
@@ -260,10 +260,10 @@ pub(in crate::mobility) fn mobility(
     (mobility, network_prefix)
 }
 
-/// IPv6's least packet, and the header of a tunnel around it (RFC 2473 section 7.1): what a tunnel asks of every link.
+/// MTU that a tunnel needs of every link: IPv6's least and the tunnel's header (RFC 2473 section 7.1).
 const LEAST_UNDER_TUNNELS: u32 = 1280 + 40;
 
-/// Warns of links that become too narrow for tunnels of mobiles: what a tunnel's entry says to a source ends at 1280 B.
+/// Warns of links that become too narrow for tunnels of mobiles: a tunnel's entry never reports less than 1280 B to a source.
 pub(crate) fn check_tunnels(raw: &[RawChange], mobiles: &[Mobile], report: &mut Report<'_>) {
     if mobiles
         .iter()

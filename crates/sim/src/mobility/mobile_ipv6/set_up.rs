@@ -30,9 +30,9 @@ use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The interface identifier of mobiles is this and their number: an ICAO address for those that have one.
+/// Base of mobiles' interface identifiers, to which their number is added: an ICAO address for mobiles that have one.
 const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
-/// Largest packet on the ways between agents, in bytes, until something is learned of them.
+/// Largest packet on the paths between agents, in bytes, until a path MTU is learnt.
 const PATH_MTU: u32 = 1500;
 
 /// Returns the addresses of IPv6 by which the world's flows know nodes; none where this is not spoken. `behind` are the nodes behind
@@ -46,7 +46,7 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
         IpAddr::V4(address) => address.to_ipv6_mapped(),
     };
     let mut addresses: Vec<Ipv6Addr> = (0..scenario.nodes.len()).map(fixed).collect();
-    // Of several mobiles that a node may be counted to, the first has it.
+    // A node that may belong to several mobiles belongs to the first.
     for (number, mobile) in scenario.mobiles.iter().enumerate().rev() {
         let Some(mobility) = MobileIpv6::of(mobile) else {
             continue;
@@ -62,7 +62,7 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
     addresses
 }
 
-/// What a mobile's settings have in common with those of others.
+/// Returns the settings that a mobile shares with others.
 fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings {
     let agent = &agents[mobility.home_agent];
     FleetSettings {
@@ -88,7 +88,7 @@ fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings 
 /// The access links and radio networks of a mobile.
 struct Access {
     links: Vec<usize>,
-    /// Networks, and the aircraft that it is there.
+    /// Radio networks, and the mobile's aircraft there.
     radios: Vec<(usize, StationId)>,
 }
 
@@ -96,13 +96,13 @@ const fn identifier(mobile: usize) -> u64 {
     MOBILE_IDENTIFIERS + mobile as u64
 }
 
-/// The mobile that has an address by its identifier.
+/// Returns the mobile that has an address by its identifier.
 pub(crate) fn mobile_of(address: Ipv6Addr) -> Option<usize> {
     let identifier = address.to_bits() as u64;
     usize::try_from(identifier.checked_sub(MOBILE_IDENTIFIERS)?).ok()
 }
 
-/// The address that a mobile makes itself of a prefix.
+/// Returns the address that a mobile configures from a prefix.
 fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
     prefix.address_of(link_local(identifier(mobile)))
 }
@@ -111,14 +111,14 @@ fn link_local(identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(identifier))
 }
 
-/// A secret of twenty bytes.
+/// Returns a secret of twenty bytes.
 fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
     let mut draws = seed.stream(name);
     let words = [draws.bits(), draws.bits(), draws.bits()].map(u64::to_be_bytes);
     core::array::from_fn(|place| words[place / 8][place % 8])
 }
 
-/// A name in messages of IEEE 802.21, or what is numbered by it if they have no room for it.
+/// Returns a name in messages of IEEE 802.21, or its number if they have no room for it.
 fn mih_name(name: &str, number: usize) -> Vec<u8> {
     match name.len() <= LONGEST_NAME {
         true => name.as_bytes().to_vec(),
@@ -166,7 +166,7 @@ impl World {
         let agent = &self.scenario.agents.ipv6[number];
         let mobiles = self.scenario.mobiles.iter();
         let mut own = mobiles.filter_map(MobileIpv6::of);
-        // Of several home links one hears what is asked and said of home addresses.
+        // With several home links, one hears the messages about home addresses.
         let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
         let home_interface = home_link.map_or(Rank::HomeNetwork.interface(), |mobility| {
             self.net.home_interface(agent.node, mobility)
@@ -278,7 +278,7 @@ impl World {
         }
     }
 
-    /// The cells of a mobile's radio networks.
+    /// Returns the cells of a mobile's radio networks.
     fn cells_of(&self, access: &Access) -> Vec<CellPlace> {
         let radios = access.radios.iter();
         let cells = radios.flat_map(|&(radio, _)| {
@@ -360,7 +360,7 @@ impl World {
     ) -> HandoverServiceSettings {
         let identifier = self.mih_identifier(node);
         self.point_of_service(service).enrol(identifier.clone());
-        // Those of links that are no access links are asked about nowhere.
+        // Links that are not access links are prepared nowhere.
         let mut links = vec![LinkIdentifier::new(0, b""); self.net.nodes[node].interfaces.len()];
         let radios = access.radios.iter().map(|&(radio, station)| AircraftPlace {
             radio: radio as u32,
@@ -387,7 +387,7 @@ impl World {
         }
     }
 
-    /// The point of service at a node, which is made one if it is none.
+    /// Returns the point of service at a node, and makes one if there is none.
     fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
         let (identifier, address) = (self.mih_identifier(node), self.net.directory.ipv6(node));
         let layers = self.net.nodes[node].host.agents_mut();
@@ -412,12 +412,12 @@ impl World {
         }
     }
 
-    /// Who a node is to others of IEEE 802.21.
+    /// Returns a node's identifier in IEEE 802.21.
     fn mih_identifier(&self, node: usize) -> MihfId {
         MihfId::new(&mih_name(&self.scenario.nodes[node], node))
     }
 
-    /// Which access link, or cell, it is to them: of IEEE 802.11 or of another kind.
+    /// Returns the IEEE 802.21 identifier of an access link or cell: of type IEEE 802.11 or of another.
     fn link_identifier(&self, link: usize) -> LinkIdentifier {
         let config = self.net.wires.config(link);
         let link_type = match config.medium {
@@ -494,7 +494,7 @@ impl World {
         }
         settings.path_mtu = PATH_MTU;
         let host = &mut self.net.nodes[router].host;
-        // Mobiles that have left write to it.
+        // Departed mobiles send to it.
         if !host.has_address(settings.address.into()) {
             host.add_address(settings.address.into());
         }
@@ -505,7 +505,7 @@ impl World {
 }
 
 impl Net {
-    /// The interface of a home agent to a mobile's home link; the agent where there is no such link.
+    /// Returns the interface of a home agent to a mobile's home link; the agent's own if there is no such link.
     fn home_interface(&self, agent: NodeIndex, mobility: &MobileIpv6) -> InterfaceId {
         let link = mobility.home_link;
         link.map_or(Rank::HomeNetwork.interface(), |link| {

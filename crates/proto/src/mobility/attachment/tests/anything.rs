@@ -1,4 +1,4 @@
-//! Whatever happens to a mobile, in whatever order.
+//! Any events at a mobile, in any order.
 
 use super::*;
 use crate::mobility::attachment::failback::FailbackTimes;
@@ -65,7 +65,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// Where there is no protocol, nobody counts which links it was told of.
+    /// Without a protocol, the links that it was told of are not counted.
     fn check(&mut self, output: Output, registers: bool) -> Result<(), TestCaseError> {
         match output {
             Output::Command(interface, command) => {

@@ -42,7 +42,7 @@ fn settings(policy: Policy) -> Settings {
     }
 }
 
-/// From a link that goes on delivering.
+/// Handover from a link that keeps delivering.
 const SOFT: Handover = Handover::MAKE_BEFORE_BREAK;
 
 fn hard(outage: u64, old_queue: OldQueue) -> Handover {
@@ -146,7 +146,7 @@ impl Timeline {
         core::mem::take(&mut self.log)
     }
 
-    /// The same, where all are of one moment.
+    /// Returns what was told, all at one moment.
     fn told_at(&mut self, milliseconds: u64) -> Vec<String> {
         let told = self.told(milliseconds).into_iter();
         let one = |(when, what)| {

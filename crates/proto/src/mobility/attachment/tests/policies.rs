@@ -128,7 +128,7 @@ fn use_softly(link: usize) -> Answer {
     }
 }
 
-/// It begins with the link that it names when it hears which are up, or else with the first that is.
+/// A decision begins with the link that it names when it hears which are up, or else with the first that is.
 #[test]
 fn a_decision_names_the_first_link() {
     let named = (Occasion::Said(1, LinkEvent::Up), use_softly(1));
@@ -217,7 +217,7 @@ fn a_decision_leaves_softly_or_hard_or_what_is_lost() {
     assert_eq!(mobile.told_at(2000), expected);
 }
 
-/// Of several questions the last counts, and none comes sooner than after 1 ms.
+/// The last of several requests to be asked again counts, and none takes effect sooner than after 1 ms.
 #[test]
 fn a_decision_may_be_asked_again() {
     let down = Occasion::Said(1, LinkEvent::Down);

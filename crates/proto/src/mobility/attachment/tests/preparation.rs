@@ -100,7 +100,7 @@ fn a_candidate_that_is_lost_is_not_used() {
     assert_eq!(mobile.mobile.attached(), Some(InterfaceId(0)));
 }
 
-/// The link in use is lost meanwhile: the protocol ends the wait, and the mobile goes at once.
+/// If the link in use is lost meanwhile, the protocol ends the wait, and the mobile moves at once.
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
     let mut mobile = returning();
@@ -113,7 +113,7 @@ fn a_link_that_is_lost_ends_the_waiting() {
     assert_eq!(mobile.told_at(20_100)[0], format!("{BEGUN} at 20000"));
 }
 
-/// Nobody is asked about the link in use, nor about a network out of reach.
+/// The link in use and networks out of reach are not prepared.
 #[test]
 fn only_a_move_is_prepared() {
     let mut mobile = mobile(timetable(0, &[entry(1000, Some(2), SOFT)]));

@@ -31,13 +31,13 @@ struct Departed {
     buffer: EdgeBuffer,
     /// The number of its latest update.
     sequence: Option<BindingSequence>,
-    /// When it is forgotten.
+    /// Time at which it is forgotten.
     until: Instant,
-    /// When it is looked at again, as it stands in the deadlines.
+    /// Time of its entry in the deadlines.
     due: Instant,
 }
 
-/// The mobiles that have left, by the addresses that they had.
+/// Departed mobiles, by their previous addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     all: BTreeMap<Ipv6Addr, Departed>,
@@ -45,7 +45,7 @@ pub(super) struct Departures {
     networks: BTreeMap<Ipv6Addr, Ipv6Prefix>,
     deadlines: BTreeSet<(Instant, Ipv6Addr)>,
     tunnels: Tunnels,
-    /// Of those that are forgotten.
+    /// Counts of forgotten mobiles.
     counts: BufferCounts,
     told: Vec<Held>,
 }
@@ -82,8 +82,8 @@ impl Departures {
         self.owner(address).is_some()
     }
 
-    /// The mobile that had an address, or had the network of it behind it.
-    // Every packet that passes is asked about, and mostly nobody has left.
+    /// Returns the departed mobile that had an address, or whose network contains it.
+    // Called for every packet in transit; mostly no mobile has departed.
     #[inline]
     fn owner(&self, address: IpAddr) -> Option<Ipv6Addr> {
         match address {
@@ -130,7 +130,7 @@ impl Departures {
 }
 
 impl AccessRouter {
-    /// The link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): what comes for it is held.
+    /// Takes in that the link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): packets for it are held.
     pub fn handle_departure(&mut self, now: Instant, neighbor: Neighbor) {
         let (IpAddr::V6(address), Some(policy)) = (neighbor.address, neighbor.buffering) else {
             return;
@@ -152,7 +152,7 @@ impl AccessRouter {
         self.step_departed(now, address);
     }
 
-    /// It is here again (802.21 Link_Up, Link_Event_Rollback): what was held goes over the link.
+    /// Takes in that a mobile is here again (802.21 Link_Up, Link_Event_Rollback): held packets go over the link.
     pub fn handle_return(&mut self, now: Instant, address: Ipv6Addr) {
         self.is_up = true;
         if let Some(departed) = self.departures.all.get_mut(&address) {

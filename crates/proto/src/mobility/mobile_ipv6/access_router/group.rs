@@ -28,7 +28,7 @@ pub struct GroupMobile {
     pub home_address: Ipv6Addr,
     /// The network behind it, of a mobile router.
     pub network: Option<Ipv6Prefix>,
-    /// Who sends the copies.
+    /// The home agent that sends the copies.
     pub home_agent: Ipv6Addr,
 }
 
@@ -40,7 +40,7 @@ struct Member {
     serves: Option<(Ipv6Addr, Instant)>,
 }
 
-/// The mobiles in whose groups a router is, by their home addresses.
+/// Mobiles in whose groups a router is, by home address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     mobiles: BTreeMap<Ipv6Addr, Member>,
@@ -65,7 +65,7 @@ impl Group {
         all.filter_map(Member::poll_timeout).min()
     }
 
-    /// The mobile that a copy is for.
+    /// Returns the mobile that a copy is for.
     fn of(&mut self, home_agent: Ipv6Addr, destination: Ipv6Addr) -> Option<&mut Member> {
         let mut all = self.mobiles.values_mut();
         all.find(|member| {
@@ -88,7 +88,7 @@ impl AccessRouter {
         self.group.mobiles.insert(mobile.home_address, member);
     }
 
-    /// The link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
+    /// Takes in that the link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
     pub(super) fn stop_serving(&mut self, address: Ipv6Addr) {
         for member in self.group.mobiles.values_mut() {
             if member.serves.is_some_and(|(served, _)| served == address) {
@@ -101,7 +101,7 @@ impl AccessRouter {
         self.group.mobiles.contains_key(&home)
     }
 
-    /// A mobile is at `care_of` on this link, or is served by another router from now on.
+    /// Takes in a request: a mobile is at `care_of` on this link, or is served by another router from now on.
     pub(super) fn handle_request(
         &mut self,
         now: Instant,

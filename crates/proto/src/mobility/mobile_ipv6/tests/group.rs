@@ -97,7 +97,7 @@ fn a_lost_request_is_sent_again_and_loses_nothing() {
     assert_eq!(world.got, (0..10).collect::<Vec<_>>());
 }
 
-/// There and back before the home agent receives any update.
+/// A mobile goes there and back before the home agent receives any update.
 #[test]
 fn a_mobile_that_turns_back_loses_nothing() {
     let mut world = group_world(POLICY);
@@ -195,7 +195,7 @@ fn the_network_behind_loses_nothing() {
     assert_eq!(world.got, (0..100).collect::<Vec<_>>());
 }
 
-/// Only from an address of the link, and only copies from the home agent.
+/// A router accepts requests only from an address of the link, and copies only from the home agent.
 #[test]
 fn a_router_serves_nobody_from_elsewhere() {
     use crate::wire::mobility_header::BindingUpdate;

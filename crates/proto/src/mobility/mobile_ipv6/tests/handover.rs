@@ -178,7 +178,7 @@ fn two_bindings_that_point_at_each_other_end_a_packet() {
     assert_eq!(ended.sum::<u64>(), 1);
 }
 
-/// The same within one home agent: each mobile router is registered in the other's network.
+/// A packet ends within one home agent, too, if each of two mobile routers is registered in the other's network.
 #[test]
 fn two_networks_that_are_inside_each_other_end_a_packet() {
     let behind = [behind(), prefix("2001:db8:bbbb::", 48)];
@@ -330,7 +330,7 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     assert!(world.stale.is_empty());
 }
 
-/// The same for a mobile that leaves home, without a binding: the copy goes to the home link.
+/// If a mobile leaves home without a binding, the copy goes to the home link.
 #[test]
 fn bicasting_covers_the_home_link() {
     let mut world = World::new(
@@ -419,7 +419,7 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     assert_eq!(towards, Towards::Interface(InterfaceId(1)));
 }
 
-/// The same when the mobile leaves home, without a binding, and when it returns.
+/// No packet is lost when the mobile leaves home, without a binding, or when it returns.
 #[test]
 fn soft_handovers_from_home_and_back_lose_nothing() {
     let mut world = World::plain();
@@ -640,7 +640,7 @@ fn a_mobile_that_comes_back_gets_what_was_held() {
     assert_eq!(world.got, [0, 1, 2, 3, 4, 5]);
 }
 
-/// Only for a mobile whose link went down there, and only to the source of its update.
+/// A router forwards only for a mobile whose link went down there, and only to the source of its update.
 #[test]
 fn a_router_sends_packets_after_nobody_who_is_here() {
     let mut world = forwarding_world();

@@ -4,13 +4,13 @@
 use super::*;
 use crate::mobility::buffering::{BufferPolicy, Overflow};
 
-/// From home to a foreign link and on to another, with everything enabled: detection, buffering at the home agent and
+/// Goes from home to a foreign link and on to another, with everything enabled: detection, buffering at the home agent and
 /// at access routers, route optimisation.
 fn journey(lost: Vec<usize>) -> World {
     journey_with(lost, false)
 }
 
-/// The same, with a home agent that restarts or not.
+/// Takes the same journey, with a home agent that may restart.
 fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
     let policy = BufferPolicy {
         bytes: 100_000,

@@ -92,7 +92,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
     }
 }
 
-/// The mobile's settings with some of the fleet's changed.
+/// Returns the mobile's settings with some of the fleet's changed.
 pub(super) fn mobile_with(change: impl FnOnce(&mut FleetSettings)) -> MobileSettings {
     let mut settings = mobile_settings();
     change(Arc::make_mut(&mut settings.fleet));
@@ -332,7 +332,7 @@ impl World {
         self
     }
 
-    /// The mobile as the router of a link knows it.
+    /// Returns the mobile as the router of a link knows it.
     pub fn neighbor(&self, link: usize) -> Neighbor {
         Neighbor {
             address: IpAddr::V6(if link == 0 { ip(HOME) } else { care_of(link) }),
