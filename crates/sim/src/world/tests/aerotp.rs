@@ -187,7 +187,7 @@ fn binomial(n: u32, p: f64, most: u32) -> f64 {
     (0..=most).map(chance).sum()
 }
 
-/// What peers need after a hard handover, from reconnection to the first new data: 0.9 s (KCP) to 3.6 s; at least 0.26 s by physics.
+/// After a hard handover peers need 0.9 s (KCP) to 3.6 s from reconnection to the first new data; at least 0.26 s by physics.
 #[test]
 fn after_a_hard_handover_data_flows_as_soon_as_the_link_can_carry_it() {
     let links = r#"
@@ -273,7 +273,7 @@ fn sources_that_share_a_queue_are_told_before_it_overflows() {
     assert!((one / two - 1.0).abs() < 0.15, "{one} {two}");
 }
 
-/// At 1e-3 a packet of 1500 B comes whole once in 160,000: all of it is skipped, and the application has waited to the end.
+/// At 1e-3 a packet of 1500 B arrives undamaged once in 160,000: all of it is skipped, and the application has waited to the end.
 #[test]
 fn a_flow_of_which_nothing_comes_stalls_from_its_start() {
     let flow = telemetry(
@@ -298,7 +298,7 @@ fn both_ways_may_flip_bits() {
     }
 }
 
-/// Its binding update says so, as it does to a correspondent's remedies.
+/// The binding update reports the new link's rate, as it does to a correspondent's remedies.
 #[test]
 fn a_correspondent_sends_at_the_rate_of_the_link_that_a_mobile_has_moved_to() {
     let links = r#"

@@ -105,7 +105,7 @@ fn datagrams_cross_with_the_redundancy_that_their_rule_says() {
     near(reliable, 1.0, 1e-9);
 }
 
-/// Of packets that are lost whole, one in twenty: what is left of blocks (4,4) is 1e-5, by the binomial formula.
+/// With one packet in twenty lost, the residual loss of blocks (4,4) is 1e-5, by the binomial formula.
 #[test]
 fn datagrams_that_a_code_across_packets_restores_come_to_their_flow() {
     let udp = UDP.replace("1472 B", "1000 B").replace("4.416", "2");

@@ -87,7 +87,7 @@ fn check(results: &Results) {
     check_but_for(results, 40);
 }
 
-/// The same; so many datagrams each way may be lost.
+/// Checks the results, except that so many datagrams each way may be lost.
 fn check_but_for(results: &Results, lost: u64) {
     for n in 0..AIRCRAFT {
         let mut own = results.summary.handovers.iter();
@@ -251,7 +251,7 @@ fn a_cell_has_one_prefix_and_an_aircraft_one_interface() {
     assert_eq!(world.net.nodes[station].interfaces.len(), 2);
 }
 
-/// With others in the cell, whoever comes is told alone: advertisements do not grow with the square of the fleet.
+/// With others in the cell, an arriving aircraft alone is told: advertisements do not grow with the square of the fleet.
 #[test]
 fn an_advertisement_for_one_does_not_go_to_all() {
     let results = run(&fleet(|_| ipv6("mobile-ipv6", ""), IPV6));

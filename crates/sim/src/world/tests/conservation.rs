@@ -1,4 +1,4 @@
-//! Nothing comes from nowhere, and nothing gets lost without a word.
+//! Every packet that arrives was sent, and every loss is counted.
 
 use super::*;
 use crate::rng::{Seed, Stream};

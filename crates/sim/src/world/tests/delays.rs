@@ -41,7 +41,7 @@ fn on_an_idle_path_all_is_propagation_and_serialisation() {
     assert_eq!(flow(&run(&text).summary, "f").delay, None);
 }
 
-/// From `a` to `b` 1 Mbit/s and 10 ms, and a slower way back: 100 kbit/s and 40 ms.
+/// A link with 1 Mbit/s and 10 ms from `a` to `b`, and a slower way back: 100 kbit/s and 40 ms.
 const UNEQUAL: &str = r#"
     [links.path]
     between = ["a", "b"]

@@ -42,7 +42,7 @@ fn world(times: &str, changes: &[(&str, &str)]) -> Results {
 
 const TIMES: &str = "hold_time = \"3 s\", hysteresis = \"8 s\", longest_switch_time = \"50 ms\"";
 
-/// When the mobile came to which link.
+/// Returns the time of each attachment, and its link.
 fn attachments(results: &Results) -> Vec<(f64, f64)> {
     series(results, "mobile laptop", "attached link")
 }

@@ -42,7 +42,7 @@ fn moves(how: &str) -> String {
     )
 }
 
-/// With the standards' TCP, unless `more` names another profile.
+/// Returns a transfer with the standards' TCP, unless `more` names another profile.
 fn transfer(from: &str, to: &str, remedies: &str, more: &str) -> String {
     let stack = standards_unless_named(more);
     format!(
@@ -118,7 +118,7 @@ fn a_split_connection_gets_what_each_segment_gives_where_a_plain_one_gets_what_b
     assert!((0.93 * bound..=bound).contains(&split), "{split}");
 }
 
-/// Whatever a lossy last hop loses, the sender hears of nothing.
+/// The sender hears of no loss on a lossy last hop.
 #[test]
 fn snoop_hides_the_losses_of_the_last_hop() {
     let lossy = wifi("gateway", "down = { packet_error_rate = 0.02 }");
@@ -151,8 +151,8 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     }
 }
 
-/// Where nothing is lost on the air there is nothing to repair: what the gateway's own queue drops the sender hears of, as without.
-/// That holds where the server is the home agent, and acknowledgments reach it in a tunnel.
+/// Without losses on the air there is nothing to repair: the sender hears of drops at the gateway's own queue, as without snoop.
+/// That holds where the server is the home agent, and ACKs reach it in a tunnel.
 #[test]
 fn snoop_changes_nothing_where_the_air_loses_nothing() {
     let home = "[home_agents.server]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n";
@@ -178,9 +178,9 @@ fn snoop_changes_nothing_where_the_air_loses_nothing() {
     }
 }
 
-/// Whatever the hop loses at random takes its share of the link once more: of 10 Mbit/s, 99 % with the data's share in a packet
+/// Random losses of the hop take their share of the link once more: of 10 Mbit/s, 99 % with the data's share in a packet
 /// are left; a tenth of it is granted to windows that a hole keeps shut for a round trip of the hop. A plain connection has
-/// Mathis et al.'s 1460 · 8 / 0.11 · 1.31 / √0.01 = 1.4 Mbit/s. The receive window is what pipe and queue hold.
+/// Mathis et al.'s 1460 · 8 / 0.11 · 1.31 / √0.01 = 1.4 Mbit/s. The receive window is the capacity of pipe and queue.
 #[test]
 fn with_snoop_random_losses_cost_a_link_their_share() {
     let far = LAN.replace("10 ms", "50 ms");
@@ -329,7 +329,7 @@ fn agents_follow_a_mobile_from_link_to_link_of_one_gateway() {
     }
 }
 
-/// The first gateway stays on the way: it goes on serving, and the second lets pass what it does not know.
+/// The first gateway stays on the path: it continues to serve, and the second passes connections that it does not know.
 #[test]
 fn a_gateway_that_stays_on_the_way_goes_on_serving() {
     let trunk = LAN
@@ -427,7 +427,7 @@ fn home_agent_elsewhere() -> String {
 const AT_HOME_AGENT: &str = "protocol = \"mobile-ipv6\", home_agent = \"home-agent\", \
                              duplicate_address_detection = \"unique-prefix\"";
 
-/// Nothing goes to the new place before the home agent has said that the mobile is there, which takes nothing until then
+/// No packet goes to the new place before the home agent has confirmed that the mobile is there, which takes none until then
 /// (study D, section 6.1).
 #[test]
 fn a_gateway_waits_for_the_home_agents_word() {

@@ -375,7 +375,7 @@ fn an_overlap_that_has_not_ended_does_not_silence_a_link_in_use_again() {
     near(*arrivals(&rows, "fast").last().unwrap(), 7.92808, 1e-6);
 }
 
-/// What a fast old link still delivers is no sign that a slow new one carries its rate.
+/// Data still delivered by a fast old link is no sign that a slow new one carries its rate.
 #[test]
 fn the_new_links_rate_is_not_reached_over_the_old_link() {
     let results = run(include_str!("../../../../../studies/T/download.toml"));

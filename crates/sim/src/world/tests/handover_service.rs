@@ -43,13 +43,13 @@ fn travel_with(movement: &str, service: Option<&str>, changes: &str) -> Results 
     run(&scenario(40, &[LINKS, &aircraft, changes]))
 }
 
-/// From when the last handover was decided until it was complete.
+/// Returns the time from the decision of the last handover to its completion.
 fn took(results: &Results) -> f64 {
     let handover = results.summary.handovers.last().expect("one");
     handover.completed_s.expect("it is registered") - handover.at_s
 }
 
-/// What these messages of a run took, by the ways that they went: each hop's delay, and its rate for their bytes.
+/// Returns the time that these messages of a run take on their ways: each hop's delay, and its rate for their bytes.
 fn by_the_paths(results: &Results, names: &[&str], ways: [&[Hop]; 2]) -> f64 {
     let packets = packets(results);
     let rows = signals(results);
@@ -90,7 +90,7 @@ const TOGETHER: [&str; 8] = [
     ALONE[3],
 ];
 
-/// At the gateway that is left, in the middle of the ground, and at the gateway that is to come, which asks nobody.
+/// The point of service is at the gateway that is left, in the middle of the ground, and at the new gateway, which asks nobody.
 #[test]
 fn a_soft_handover_is_later_by_two_exchanges() {
     for movement in [SOFT, FAILBACK] {
@@ -184,7 +184,7 @@ fn a_candidate_that_is_lost_is_not_used() {
     assert_eq!(results.summary.handovers.len(), 1);
 }
 
-/// The link in use is lost while the point of service is asked: the mobile is at the other one at once.
+/// If the link in use is lost while the point of service is asked, the mobile moves to the other one at once.
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
     let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"home-cell\"\nstate = \"down\"\n";

@@ -56,7 +56,7 @@ fn aircraft(keys: &str) -> String {
 
 const HOST: &str = r#"protocol = "mobile-ipv6""#;
 
-/// When the handover was complete, from its begin.
+/// Returns the time from the begin of the handover to its completion.
 fn completed(keys: &str) -> f64 {
     let results = run(&scenario(40, &[LINKS, &aircraft(keys), &voice("aircraft")]));
     let handovers = &results.summary.handovers;
@@ -140,7 +140,7 @@ fn packets_are_lost_until_the_home_agent_knows() {
     assert!((3..=5).contains(&under_way), "{under_way}");
 }
 
-/// However often it advertises: over a link that it was told is down a router says nothing.
+/// A router sends no advertisement over a link reported down, whatever its interval.
 #[test]
 fn nothing_is_advertised_on_a_link_that_is_down() {
     for (advertisements, least) in [("at-link-up", 1), ("frequent", 280), ("seldom", 1)] {
@@ -257,7 +257,7 @@ fn a_mobile_that_returns_is_at_home_again() {
     assert!(heard.len() > 900 && heard.iter().all(|length| *length == 148));
 }
 
-/// What the mobile node hands to a socket, which has nothing to tell its application, is answered at once: a mobile that
+/// Packets that the mobile node hands to a socket without an event for its application are answered at once: a mobile that
 /// stays at home sends and acknowledges as one without the protocol.
 #[test]
 fn a_mobile_at_home_speaks_tcp_as_any_host() {

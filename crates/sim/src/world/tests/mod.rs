@@ -1,4 +1,4 @@
-//! Whole worlds from scenario texts, checked against what can be computed by hand.
+//! Whole worlds from scenario texts, checked against values computed by hand.
 
 mod aerotp;
 mod aerotp_gateways;

@@ -166,7 +166,7 @@ fn moved(from: &str, to: &str, keys: &str) -> (Vec<PacketRow>, u64) {
     (packets(&results), lost)
 }
 
-/// What arrives over a link after the handover: when it was sent there in ms, and its number.
+/// Returns the packets that arrive over a link after the handover: send time in ms, and number.
 fn over<'a>(rows: &'a [PacketRow], link: &'a str) -> impl Iterator<Item = (i64, u64)> + 'a {
     let own = rows
         .iter()

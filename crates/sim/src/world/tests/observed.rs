@@ -29,7 +29,7 @@ struct Seen {
     bytes: Vec<u8>,
 }
 
-/// The packets of a capture, whose host is an `end`.
+/// Reads the packets of a capture, whose host is an `end`.
 fn read(file: &Path, end: Side) -> Vec<Seen> {
     let mut reader = PcapNgReader::new(File::open(file).unwrap()).unwrap();
     let mut seen = Vec::new();

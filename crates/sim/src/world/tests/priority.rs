@@ -46,7 +46,7 @@ fn two_flows(over: &str, telemetry: &str) -> String {
     )
 }
 
-/// How long each packet of a flow down a link of 5 Mbit/s and 10 ms waited before it was sent, in seconds.
+/// Returns the queueing delay of each packet of a flow down a link of 5 Mbit/s and 10 ms, in seconds.
 fn waits(results: &Results, flow: &str) -> Vec<f64> {
     let rows = packets(results);
     let own = rows
@@ -110,7 +110,7 @@ fn voice_over_udp_with_a_code_point_passes_a_download_over_tcp() {
     }
 }
 
-/// What stood in the octets of traffic class of a flow's packets at hosts' interfaces: capture, protocol, octet.
+/// Returns the traffic class octets of a flow's packets at hosts' interfaces: capture, protocol, octet.
 fn octets(name: &str, text: &str) -> BTreeSet<(String, u8, u8)> {
     let folder = std::env::temp_dir().join(format!("baton-{}-{name}", std::process::id()));
     let options = RunOptions {

@@ -62,7 +62,7 @@ fn studied(radio: &str, mobility: &str, agent: &str) -> Results {
     run(&scenario(80, &[&study(radio, mobility, agent)]))
 }
 
-/// How long the handover took from HO_COM to the home agent's answer.
+/// Returns the time of the handover from HO_COM to the home agent's answer.
 fn completed(results: &Results) -> f64 {
     let handovers = &results.summary.handovers;
     assert_eq!(handovers.len(), 1);

@@ -25,7 +25,7 @@ const LINKS: &str = r#"
     queue = "50 packets"
 "#;
 
-/// To the satellite at 10 s, announced a round trip ahead (with what waits in the queue), after an outage of 4 s.
+/// Handover to the satellite at 10 s, announced a round trip ahead (with the queueing delay), after an outage of 4 s.
 const HARD: &str = r#"
     [mobiles.mobile]
     timetable = [

@@ -96,7 +96,7 @@ pub(super) fn signals(results: &Results) -> Vec<SignalRow> {
     rows
 }
 
-/// The first row of this name from a moment on.
+/// Returns the first row of this name from a moment on.
 pub(super) fn first<'a>(rows: &'a [SignalRow], name: &str, from_s: f64) -> &'a SignalRow {
     let mut later = rows.iter().filter(|row| row.sent_s >= from_s);
     later
@@ -140,7 +140,7 @@ fn a_handover_with_aaa_and_return_routability_has_the_ladder_of_study_c() {
     assert_eq!(bound.map(|row| row.sent_s), Some(granted));
 }
 
-/// The same with a point of service at the gateway: a handover without warning is told when the home agent knows of it.
+/// With a point of service at the gateway, a handover without warning is reported when the home agent knows of it.
 #[test]
 fn study_cs_ladder_takes_a_point_of_service() {
     let aaa = "aaa = { server = \"aaa\" }";

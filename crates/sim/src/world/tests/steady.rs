@@ -10,7 +10,7 @@ fn goodput_between(results: &Results, from: f64, to: f64) -> f64 {
     (after - before) * 8.0 / (end - start)
 }
 
-/// With the standards' TCP, unless `keys` name another profile.
+/// Returns a bulk flow with the standards' TCP, unless `keys` name another profile.
 fn bulk(keys: &str) -> String {
     let stack = standards_unless_named(keys);
     format!("[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{stack}{keys}")

@@ -1,4 +1,4 @@
-//! What keeps packets from being lost while a mobile moves, side by side in whole worlds: the same aircraft, the same
+//! Strategies against packet loss while a mobile moves, side by side in whole worlds: the same aircraft, the same
 //! handover, another strategy.
 //!
 //! Cells have 1 Mbit/s and 50 ms, the ground 10 ms from hub to each router: 70 ms from home agent to the aircraft
@@ -122,8 +122,8 @@ fn check_voice(results: &Results) {
     }
 }
 
-/// From Link_Going_Down on the home agent holds what comes (study D, figure 8), from home as from abroad; the same
-/// handover without it loses what comes until the home agent knows of the new place.
+/// From Link_Going_Down on the home agent holds packets (study D, figure 8), from home as from abroad; the same
+/// handover without it loses packets until the home agent knows the new place.
 #[test]
 fn a_home_agent_that_buffers_loses_nothing_where_others_do() {
     for from in ["home-cell", "north-cell"] {
@@ -511,8 +511,8 @@ fn copies_that_do_not_fit_are_lost() {
     near(lost as f64, without + 2.5, 1.5);
 }
 
-/// What was held is in two tunnels, of 40 B each: a whole segment does not fit, its source hears of that from the
-/// home agent, and the transfer goes on.
+/// Held packets are in two tunnels, of 40 B each: a whole segment does not fit, its source hears of that from the
+/// home agent, and the transfer continues.
 #[test]
 fn a_download_of_whole_segments_survives_two_tunnels() {
     let download = r#"

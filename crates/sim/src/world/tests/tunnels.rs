@@ -1,4 +1,4 @@
-//! What fits through tunnels, in whole worlds whose links all take 1500 B: 1460 B of the packet inside (RFC 2473
+//! Packet sizes in tunnels, in whole worlds whose links all take 1500 B: 1460 B of the packet inside (RFC 2473
 //! section 7).
 
 use super::*;
@@ -160,7 +160,7 @@ fn an_error_from_inside_the_tunnel_reaches_the_source() {
     }
 }
 
-/// With the maximum segment size lowered on the way nothing is ever too large.
+/// With the maximum segment size clamped on the way no packet is too large.
 #[test]
 fn clamped_segments_fit_from_the_first_on() {
     for (from, to) in [
@@ -182,8 +182,8 @@ fn clamped_segments_fit_from_the_first_on() {
     }
 }
 
-/// Of datagrams from the correspondent, which the home agent tunnels to the aircraft, each has one number from its first link
-/// to its last, where it is 40 B longer, and counts once. On an empty path each takes two links of 5 ms without the tunnel's
+/// A datagram from the correspondent, tunnelled by the home agent to the aircraft, keeps one number from its first link to
+/// its last, where it is 40 B longer, and counts once. On an empty path each takes two links of 5 ms without the tunnel's
 /// header, two with it, and the cell's 20 ms.
 #[test]
 fn a_packet_keeps_its_number_through_a_tunnel() {
