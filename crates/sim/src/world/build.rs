@@ -18,19 +18,19 @@ use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Port of the first flow of a host. Each further one has the next port that is free at both its ends, which
+/// Port of the first flow of a host. Each further flow has the next port that is free at both its ends, which
 /// is all that a host needs to tell its flows apart. That is enough for 60,535 flows of one host; with more,
-/// flows share ports and are taken for each other.
+/// flows share ports and are mistaken for each other.
 const FIRST_PORT: u16 = 5001;
 
 impl World {
-    /// A world at time zero. `captures` takes every packet at every interface, if given.
+    /// Creates a world at time zero. `captures` takes every packet at every interface, if given.
     pub fn new(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
         World::build(scenario, recorder, captures, &[])
     }
 
-    /// A world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
-    /// their kernels, and no mobility protocol is spoken: a kernel's packets pass no agent of its host.
+    /// Creates a world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
+    /// their kernels, and there are no mobility protocols: a kernel's packets pass no agent of its host.
     pub fn new_live(
         mut scenario: Scenario,
         recorder: Recorder,
@@ -169,13 +169,13 @@ impl World {
     }
 }
 
-/// The secret that keys a node's initial sequence numbers.
+/// Returns the secret that keys a node's initial sequence numbers.
 pub(super) fn node_secret(scenario: &Scenario, number: usize) -> [u8; 16] {
     let name = &scenario.nodes[number];
     Seed(scenario.seed).secret(&format!("node {name} secret"))
 }
 
-/// A host at the address of its number, 10.0.0.1 and on, or at its home address.
+/// Creates a host at the address of its number, 10.0.0.1 and on, or at its home address.
 fn node(scenario: &Scenario, directory: &Directory, number: usize) -> Node {
     let secret = node_secret(scenario, number);
     Node {

@@ -6,11 +6,11 @@ use crate::scenario::model::{LinkChange, LinkIndex};
 use baton_proto::time::Instant;
 
 impl World {
-    /// Changes a link now, as an entry of `[[changes]]` would. A later entry for the same link sets it to what the file
-    /// says.
+    /// Changes a link now, as an entry of `[[changes]]` does. A later entry for the same link sets it to the entry's
+    /// values.
     ///
     /// # Errors
-    /// Why it cannot be changed so.
+    /// The reason why the link cannot be changed.
     pub fn change_link(&mut self, edit: &LinkEdit) -> Result<(), String> {
         let link = self.changeable(edit)?;
         let wire = &self.net.wires[link.0];

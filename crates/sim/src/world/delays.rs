@@ -10,7 +10,7 @@ const BUCKET_BITS: u32 = 6;
 /// Octaves of 64 bits: the first holds what is below [`BUCKETS`].
 const OCTAVES: usize = (u64::BITS - BUCKET_BITS) as usize + 1;
 
-/// Delays of packets, in nanoseconds: a histogram that is linear within octaves. Only octaves in which something fell have
+/// Delays of packets, in nanoseconds: a histogram that is linear within octaves. Only octaves with a packet have
 /// buckets.
 #[derive(Clone, Debug)]
 pub struct Delays {
@@ -74,7 +74,7 @@ impl Delays {
         self.packets
     }
 
-    /// Mean, quantiles and the largest; `None` without a packet.
+    /// Returns mean, quantiles and the largest; `None` without a packet.
     pub fn summary(&self) -> Option<DelaySummary> {
         let quantile = |per_mille| self.quantile(per_mille).map(seconds);
         (self.packets > 0).then_some(())?;
@@ -90,7 +90,7 @@ impl Delays {
         })
     }
 
-    /// The smallest delay that so many of a thousand packets did not exceed, within 1 %, in nanoseconds.
+    /// Returns the smallest delay that so many of a thousand packets did not exceed, within 1 %, in nanoseconds.
     fn quantile(&self, per_mille: u64) -> Option<u64> {
         let rank = (u128::from(self.packets) * u128::from(per_mille)).div_ceil(1000) as u64;
         let mut below = 0;
@@ -130,7 +130,7 @@ impl Delays {
     }
 }
 
-/// The octave and the bucket in it for a time.
+/// Returns the octave of a time, and its bucket there.
 fn place_of(nanos: u64) -> (usize, usize) {
     let shift = (u64::BITS - BUCKET_BITS).saturating_sub(nanos.leading_zeros() + 1);
     if nanos < BUCKETS as u64 {
@@ -139,7 +139,7 @@ fn place_of(nanos: u64) -> (usize, usize) {
     (shift as usize + 1, (nanos >> shift) as usize - BUCKETS)
 }
 
-/// The time in the middle of a bucket.
+/// Returns the time in the middle of a bucket.
 fn middle(octave: usize, bucket: usize) -> u64 {
     match octave.checked_sub(1) {
         None => bucket as u64,
@@ -151,7 +151,7 @@ fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
 }
 
-/// Delays of a flow's packets of one way: of those without payload, and of those with it. A histogram comes with its first
+/// Delays of a flow's packets in one direction, without payload and with it. A histogram is made for its first
 /// packet, since few flows have packets of all kinds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WayDelays([Option<Box<Delays>>; 2]);

@@ -1,4 +1,4 @@
-//! Layers that tell sources what media say of their packets.
+//! Layers that report media's packet statuses to sources.
 
 use super::World;
 use super::flow::FlowRun;
@@ -8,8 +8,8 @@ use baton_proto::remedies::{Kind, Scheme};
 use std::collections::BTreeSet;
 
 impl World {
-    /// Gives the nodes of a scenario with AeroTP backpressure, and the ends of links that repeat explicit bad state notification
-    /// for the flows with that remedy.
+    /// Gives AeroTP backpressure to the nodes of a scenario that have it, and explicit bad state notification to the ends of links
+    /// with retransmission, for the flows with that remedy.
     pub(super) fn add_notifiers(&mut self) {
         let mut flows = self.scenario.flows.iter();
         let speaks_aerotp = !self.scenario.aerotp_gateways.is_empty()
@@ -55,7 +55,7 @@ impl World {
     }
 }
 
-/// The TCP connections of a flow.
+/// Returns the TCP connections of a flow.
 fn conversation(run: &FlowRun) -> Conversation {
     let opener = run.active();
     Conversation {

@@ -1,7 +1,7 @@
 //! Conversations between real hosts, as flows of the world.
 //!
-//! Each conversation ([`crate::observe`]) is a [`FlowRun`]: the scenario's, if it uses that flow's port, or one
-//! that is made when its first packet is seen. So the record, handovers and the summary treat it like any flow.
+//! Each conversation ([`crate::observe`]) is a [`FlowRun`]: the scenario's, if it uses that flow's port, or a new
+//! one made for its first packet. So the record, handovers and the summary treat it like any flow.
 
 mod flow;
 mod kernel;
@@ -26,10 +26,10 @@ use table::Table;
 #[derive(Debug, Default)]
 pub(super) struct Observed {
     table: Table,
-    /// Towards mobiles, and from them.
+    /// Progress towards mobiles, and from them.
     program: [Program; 2],
     drops: BTreeMap<&'static str, u64>,
-    /// For packets that are no bytes yet.
+    /// Buffer for packets that are not encoded yet.
     scratch: Vec<u8>,
 }
 
@@ -38,14 +38,14 @@ pub(super) struct Observed {
 pub struct ProgramProgress {
     /// Payload bytes delivered, in the direction (towards mobiles or from them) with more of them.
     pub delivered_bytes: u64,
-    /// Longest time without new bytes in that direction while something was outstanding; see
+    /// Longest time without new bytes in that direction while data was outstanding; see
     /// [`crate::observe`].
     pub longest_stall: Duration,
 }
 
 impl World {
-    /// The program at a node went well to its end: where its kernel has reset a connection, it closed that with
-    /// something unread, and nothing has failed.
+    /// Notes that the program at a node has ended successfully: if its kernel has reset a connection, that was closed with
+    /// unread data, and is no failure.
     pub fn note_success_at(&mut self, node: usize) {
         for observed in self
             .load
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// A real host has sent a packet, which no link has yet: sets its flow, and whether it was sent before. The
+    /// Observes a packet sent by a real host before it enters a link: sets its flow, and whether it was sent before. The
     /// packet is the next to get a number.
     pub(super) fn observe_sent(&mut self, node: usize, packet: &mut Packet) {
         let mut scratch = core::mem::take(&mut self.probes.observed.scratch);
@@ -138,7 +138,7 @@ impl World {
         self.load.flows[flow].follow_conversation(now);
     }
 
-    /// New bytes have come to one end of a conversation.
+    /// Notes new bytes at one end of a conversation.
     fn note_arrived(&mut self, flow: usize, arrived: Arrived) {
         let now = self.now;
         let Some(observed) = self.load.flows[flow].observed.as_deref() else {
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// TCP segments with numbers that no connection would give them: a program forges packets.
+    /// Returns the number of TCP segments with impossible sequence numbers: a program forges packets.
     pub fn impossible_segments(&self) -> u64 {
         let observed = self
             .load

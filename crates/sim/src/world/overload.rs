@@ -11,14 +11,14 @@ const LEAST: u64 = 1_000;
 /// Divisor of the offered packets that gives the smallest share reported: a tenth (chosen).
 const SHARE: u64 = 10;
 
-/// A link, a cell or a host that gave up at least a thousand packets, and a tenth of what it was offered, for one reason.
+/// A link, a cell or a host that gave up at least a thousand packets, and a tenth of the packets offered to it, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Overload {
     /// Name of the link, "NETWORK.CELL" of a radio network, or name of the node.
     pub place: String,
     /// "down" or "up" of a link, "host" of a node.
     pub way: &'static str,
-    /// Why, as in the table of packets; of a host the key of the summary's `discarded`.
+    /// Cause, as in the table of packets; for a host the key of the summary's `discarded`.
     pub cause: &'static str,
     /// Packets given up for that reason.
     pub dropped: u64,
@@ -43,7 +43,7 @@ impl Drops {
         *self.0.entry((link as u32, from, reason)).or_default() += 1;
     }
 
-    /// All of them: link, end, reason and number.
+    /// Returns all counts: link, end, reason and number.
     fn all(&self) -> impl Iterator<Item = (usize, End, DropReason, u64)> + '_ {
         let all = self.0.iter();
         all.map(|(&(link, from, reason), &count)| (link as usize, from, reason, count))
@@ -78,7 +78,7 @@ impl World {
         all
     }
 
-    /// Each link's packets; those of all aircraft in a cell are the cell's.
+    /// Returns each link's packets; those of all aircraft in a cell count as the cell's.
     fn balances(&self) -> BTreeMap<(String, End), Balance> {
         let mut balances: BTreeMap<(String, End), Balance> = BTreeMap::new();
         let mut offer = |place: String, offered: [u64; 2]| {

@@ -3,7 +3,7 @@
 use crate::link::DropReason;
 use serde::Serialize;
 
-/// The two ways of a flow's packets.
+/// Direction of a flow's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// From the source to the sink.
@@ -12,7 +12,7 @@ pub enum Way {
     ToSource,
 }
 
-/// Why a packet came to nobody.
+/// Cause of a packet's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
     /// A link's queue had no room for it or its manager chose it, or a policer did.
@@ -69,7 +69,7 @@ impl LossCounts {
         }
     }
 
-    /// All of them.
+    /// Returns the total.
     pub const fn total(&self) -> u64 {
         self.queue + self.channel + self.link_down + self.buffer + self.host
     }
@@ -109,11 +109,11 @@ impl PacketCounts {
     }
 }
 
-/// A flow's packets of one way: `sent` is the sum of `delivered`, `lost` and `under_way`.
+/// A flow's packets in one direction: `sent` is the sum of `delivered`, `lost` and `under_way`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PacketSummary {
-    /// Sent by its hosts, each once however many tunnels and copies there are; those of gateways that speak in their place
-    /// included. One that found no way out of its own host counts, too.
+    /// Packets sent by its hosts and by gateways in their place, each once, whatever the number of tunnels and copies. A packet without
+    /// a route out of its own host counts, too.
     pub sent: u64,
     /// Packets that arrived at their host, or at a gateway that answers in its place; of copies the first.
     pub delivered: u64,
@@ -125,7 +125,7 @@ pub struct PacketSummary {
     pub lost_by: LossCounts,
 }
 
-/// A measure of each way of a flow.
+/// A measure of each direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BothWays<T> {
     /// From the source to the sink.

@@ -1,10 +1,10 @@
 //! Real hosts: nodes of the world whose packets a kernel writes and reads.
 //!
-//! Whoever runs the world against a clock hands in what a host wrote ([`World::inject`]) and takes out what is
+//! A driver that runs the world against a clock passes in a host's packets ([`World::inject`]) and takes out the packets
 //! for it ([`World::poll_delivery`]). A port stands for a network interface of a real host. A mobile has one for
-//! each of its access links, and its kernel chooses among them as [`World::poll_interface_event`] tells it to;
-//! any other host has one, behind which the world's routes pick the link. What a real host would have to
-//! forward for others, the world forwards for it.
+//! each of its access links, and its kernel chooses among them by [`World::poll_interface_event`];
+//! any other host has one, behind which the world's routes pick the link. The world forwards packets in place of real
+//! hosts.
 
 mod announce;
 mod build;
@@ -40,7 +40,7 @@ pub struct Port {
     pub link: Option<LinkIndex>,
     /// Largest packet at time zero, in bytes.
     pub mtu: u32,
-    /// IPv4 and IPv6 address that stand on this interface while it is up.
+    /// IPv4 and IPv6 addresses on this interface while it is up.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -79,13 +79,13 @@ pub struct Delivery {
 pub struct NotForwarded {
     /// No IP packet: too short, another version, impossible lengths, or a wrong header checksum.
     pub malformed: u64,
-    /// For many receivers, or from or for an address that means something on one link only (neighbour
+    /// To several receivers, or with an address that is valid on one link only (neighbour
     /// discovery and the like).
     pub not_routable: u64,
 }
 
 impl NotForwarded {
-    /// All of them.
+    /// Returns the total.
     pub fn total(&self) -> u64 {
         self.malformed + self.not_routable
     }
@@ -137,12 +137,12 @@ impl World {
         &self.net.real.ports
     }
 
-    /// A node's address of either version. In a world without real hosts nobody has one of IPv6.
+    /// Returns a node's address of either version. Without real hosts no node has one of IPv6.
     pub fn address(&self, node: NodeIndex, v6: bool) -> IpAddr {
         node_addresses(node.0)[usize::from(v6)]
     }
 
-    /// Takes in an IP packet that a real host wrote to an interface, now. What cannot be carried is counted
+    /// Takes in an IP packet that a real host wrote to an interface, now. A packet that cannot be carried is counted
     /// ([`World::not_forwarded`]).
     pub fn inject(&mut self, port: PortId, bytes: &[u8]) {
         let mut packet = match Packet::verbatim(bytes) {
@@ -215,8 +215,8 @@ impl World {
         node.host.route_written(self.now, chosen, packet)
     }
 
-    /// Tells a real host at once what became of its packet. It comes from a neighbour: a kernel takes nothing
-    /// in that comes from its own address.
+    /// Sends a real host an ICMP error about its packet at once. The error comes from a neighbour: a kernel ignores
+    /// packets from its own address.
     fn refuse(&mut self, port: PortId, packet: &Packet, error: IcmpError) {
         let Port { node, link, .. } = self.net.real.ports[port.0];
         let link = link.map(|link| link.0).or_else(|| {

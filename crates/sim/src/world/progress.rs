@@ -19,19 +19,19 @@ pub struct Progress {
     pub delivered_bytes: u64,
     /// Time of the last delivery.
     pub last_delivery: Option<Instant>,
-    /// Longest time without a delivery while something was to be delivered.
+    /// Longest time without a delivery while data was due.
     pub longest_stall: Duration,
-    /// Since when something has been to be delivered, without a delivery since.
+    /// Begin of the present wait for data, if data is due.
     waiting_since: Option<Instant>,
 }
 
 impl Progress {
-    /// The source has something to deliver.
+    /// Notes that the source has data to deliver.
     pub fn start_waiting(&mut self, now: Instant) {
         self.waiting_since.get_or_insert(now);
     }
 
-    /// `bytes` have been delivered; `more` says whether others are to follow. Returns how long the wait was.
+    /// Notes the delivery of `bytes`; `more` is true if more data is due. Returns the length of the wait.
     pub fn deliver(&mut self, now: Instant, bytes: u64, more: bool) -> Duration {
         let waited = self.current_stall(now);
         self.longest_stall = self.longest_stall.max(waited);
@@ -84,7 +84,7 @@ pub struct RateWatch {
 }
 
 impl RateWatch {
-    /// Waits for `rate`, of payload, over `window`.
+    /// Creates a watch for `rate`, of payload, over `window`.
     pub fn new(rate: DataRate, window: Duration) -> RateWatch {
         RateWatch {
             window,
@@ -95,7 +95,7 @@ impl RateWatch {
         }
     }
 
-    /// `bytes` were delivered.
+    /// Notes the delivery of `bytes`.
     pub fn deliver(&mut self, now: Instant, bytes: u64) {
         if self.reached.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! Links whose state follows from where their mobile is: what they say, when it is time.
+//! Links whose state follows from their mobile's position, and their scheduled events.
 
 use super::{Event, World};
 use crate::link::reception::ReceptionEvent;
@@ -15,7 +15,7 @@ pub(super) struct Notice {
 }
 
 impl World {
-    /// Works out what links will say, and takes down those that are not received at the start.
+    /// Computes the events of links, and takes down links that are not received at the start.
     pub(super) fn add_receptions(&mut self) {
         let seed = Seed(self.scenario.seed);
         for (link, spec) in self.scenario.links.iter().enumerate() {
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// A link says something now.
+    /// Takes in a link's scheduled event.
     pub(super) fn hear_notice(&mut self, number: usize) {
         let Notice { link, event } = self.script.notices[number];
         self.record_notice(link, &event);

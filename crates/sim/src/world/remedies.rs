@@ -1,4 +1,4 @@
-//! Remedies of flows at their connections, and the parameters of links by which these and gateways go.
+//! Remedies of flows at their connections, and the link parameters used by remedies and gateways.
 
 use super::aerotp_paths::FlowPath;
 use super::flow::Role;
@@ -44,7 +44,7 @@ impl World {
         let [source, to] = path.map_or(run.addresses, |path| path.addresses);
         let (mut node, end) = (run.spec.from.0, run.spec.to.0);
         let mut slowest = None;
-        // No way is longer than there are nodes.
+        // No path has more hops than there are nodes.
         for _ in 0..self.net.nodes.len() {
             let host = &self.net.nodes[node].host;
             let own = host.interface_of(source);
@@ -57,7 +57,7 @@ impl World {
                 break;
             };
             let ends = self.net.wires.ends(link);
-            // What enters a tunnel comes out at the far end of the mobile's link.
+            // A packet in a tunnel comes out at the far end of the mobile's link.
             let from = match ends.map(|(at, _)| at) {
                 [a, _] if a == node => End::A,
                 [_, b] if b == node => End::B,
@@ -76,7 +76,7 @@ impl World {
         slowest.or(all.min()).unwrap_or(DataRate::ZERO)
     }
 
-    /// The access link to which an agent at a node brings a flow's packets.
+    /// Returns the access link to which an agent at a node brings a flow's packets.
     fn agents_link(&self, node: usize, flow: usize) -> Option<usize> {
         let mobiles = self.load.flows[flow].mobiles.into_iter().flatten();
         let mut mobiles = mobiles.map(|number| &self.net.mobiles[number]);

@@ -1,4 +1,4 @@
-//! The signalling ladder: who sent what to whom, and when. A message is known when a host sends it, and its row is
+//! The signalling ladder: sender, receiver and time of each message. A message is noted when a host sends it, and its row is
 //! written when it has ended.
 
 use super::{Probes, World};
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// A link tells its end at a node.
+    /// Records a link's event for its end at a node.
     pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkEvent) {
         self.record_link(node, link, Wording::new(signal.name(), String::new()));
     }
@@ -76,7 +76,7 @@ impl World {
         });
     }
 
-    /// A layer tells its host.
+    /// Records a layer's event for its host.
     pub(super) fn record_layer_signal(&mut self, node: usize, signal: Wording) {
         if self.probes.signals.is_some() {
             self.probes.recorder.signal(SignalRecord {
@@ -91,7 +91,7 @@ impl World {
 }
 
 impl Probes {
-    /// The run has ended: what has not is under way.
+    /// Records messages still under way at the end of the run.
     pub(super) fn end_signals(&mut self) {
         for (_, record) in self.signals.take().into_iter().flat_map(|all| *all) {
             self.recorder.signal(record);

@@ -33,7 +33,7 @@ pub struct Summary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub simulated_s: f64,
-    /// Wall time that the run took, in seconds; null where nobody measured it.
+    /// Wall time of the run, in seconds; null where it was not measured.
     pub wall_s: Option<f64>,
     /// Events handled.
     pub events: u64,
@@ -51,7 +51,7 @@ pub struct Summary {
     pub overloads: Vec<Overload>,
     /// Packets for moving mobiles at agents of mobility protocols; only agents that held or copied some.
     pub agents: Vec<AgentSummary>,
-    /// Radio networks, and where aircraft were.
+    /// Radio networks, and the positions of aircraft.
     pub radios: Vec<RadioSummary>,
     /// The program of a live run, and how it ended; null if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,10 +79,10 @@ pub struct DiscardedSummary {
     pub no_receiver: u64,
     /// Refused by a full listen queue.
     pub backlog: u64,
-    /// Messages to mobility agents and between gateways that could not be read, were not expected, or proved nothing, and contexts of
-    /// split connections that did not get to another gateway.
+    /// Messages to mobility agents and between gateways that were unreadable, unexpected, or failed authentication, and contexts of
+    /// split connections that did not reach another gateway.
     pub messages: u64,
-    /// Out of a tunnel for nobody there, or about to go round in one.
+    /// Out of a tunnel with no receiver there, or about to loop in one.
     pub tunnelled: u64,
 }
 
@@ -156,10 +156,10 @@ pub struct FlowSummary {
     pub transport: &'static str,
     /// Payload bytes delivered to the application at the far end.
     pub delivered_bytes: u64,
-    /// From the start to the last byte, in seconds; null if unfinished or endless.
+    /// Time from the start to the last byte, in seconds; null if unfinished or endless.
     pub completion_s: Option<f64>,
-    /// Payload delivered, over the time from the start to the completion; without one to the stop, or to the
-    /// last delivery if that is later, or to the end of the run; of a flow that is not in the scenario to its
+    /// Payload delivered per second from the start to the completion; without one, to the stop, to the
+    /// last delivery if that is later, or to the end of the run; for a flow outside the scenario, to its
     /// last packet.
     pub goodput_bps: f64,
     /// TCP segments or AeroTP packets that the source sent, retransmissions and bare acknowledgments included; without a
@@ -167,18 +167,19 @@ pub struct FlowSummary {
     pub segments_sent: u64,
     /// Number of retransmissions among these; null if real hosts send and not over TCP: they cannot be told apart.
     pub retransmitted: Option<u64>,
-    /// Segments with data or FIN that came to the far end with nothing new in them.
+    /// Segments with data or FIN that brought no new data to the far end.
     pub spurious_retransmitted: u64,
-    /// Expiries of the retransmission timer; null if a kernel sends and does not tell, or a program repeats by itself.
+    /// Expiries of the retransmission timer; null if a kernel sends and does not report them, or a program retransmits by itself.
     pub timeouts: Option<u64>,
-    /// Losses that duplicate acknowledgments told; null if a kernel sends.
+    /// Losses found by duplicate ACKs; null if a kernel sends.
     pub fast_retransmits: Option<u64>,
     /// Duplicate acknowledgments that the source received.
     pub duplicate_acks: u64,
-    /// Datagrams that came to the far end again, as copies do; they are not delivered twice.
+    /// Duplicate datagrams at the far end, as copies are; they are not delivered twice.
     pub copies_received: u64,
-    /// Longest time without new data for the application while some was to come: from the last delivery, or
-    /// from when the source had something to deliver, to the next delivery, to the moment from which nothing is to come, or to the end of the run.
+    /// Longest time without new data for the application while some was due: from the last delivery, or
+    /// from the time at which the source had data to deliver, to the next delivery, to the time from which no data is
+    /// due, or to the end of the run.
     pub longest_stall_s: f64,
     /// Packets of both directions that links dropped, each copy for itself: what the table of packets has.
     pub lost_packets: u64,
@@ -195,7 +196,7 @@ pub struct FlowSummary {
     /// Results of a flow over an AeroTP connection; absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aerotp: Option<AerotpResult>,
-    /// Why the connection ended before its time; null otherwise.
+    /// Reason for the connection's early end; null otherwise.
     pub failure: Option<String>,
     /// Results of a flow between real hosts; absent for others.
     #[serde(flatten)]
@@ -228,7 +229,7 @@ pub struct AerotpResult {
     pub macks: u64,
     /// Packets that the source sent to ask a far end that did not answer.
     pub probes: u64,
-    /// Bit error rate as the far end measured it last.
+    /// Bit error rate last measured by the far end.
     pub measured_bit_error_rate: f64,
 }
 
@@ -269,18 +270,18 @@ pub struct HandoverSummary {
 pub struct HandoverFlowSummary {
     /// Name of the flow.
     pub name: String,
-    /// Payload bytes delivered, from when the handover was announced or, if it was not, when it began.
+    /// Payload bytes delivered since the handover was announced or, if it was not, since it began.
     pub delivered_bytes: u64,
     /// Longest time without new data, until the next handover.
     pub stall_s: f64,
-    /// Longest time without new data up to the first new data over the new link: what the handover itself took.
+    /// Longest time without new data up to the first new data over the new link: the interruption by the handover itself.
     pub interruption_s: f64,
     /// Time from the last packet over the old link to the first one over the new, in seconds; negative if that came
     /// before; null if one of them did not come.
     pub packet_interruption_s: BothWays<Option<f64>>,
     /// Packets of it lost with the old link or with its queue.
     pub lost_packets: u64,
-    /// Packets of it that were lost, by cause, from when the handover was announced or, if it was not, when it began.
+    /// Packets of it that were lost, by cause, since the handover was announced or, if it was not, since it began.
     pub lost_by: BothWays<LossCounts>,
     /// Spurious retransmissions.
     pub spurious_retransmissions: u64,
@@ -435,7 +436,7 @@ pub(super) fn failure(event: tcp::Event) -> &'static str {
 fn goodput(flow: &FlowRun, now: Instant) -> f64 {
     let last = flow.progress.last_delivery.unwrap_or_default();
     let end = match (&flow.observed, flow.spec.stop) {
-        // Nobody says how long it was to last.
+        // Its intended end is unknown.
         (Some(observed), None) if !observed.in_scenario => {
             observed.conversation.last_sent_at().max(last).min(now)
         }
@@ -501,7 +502,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
 }
 
 impl World {
-    /// Segments that came to a flow's sink with nothing new in them.
+    /// Returns the number of segments without new data that came to a flow's sink.
     pub(super) fn spurious_retransmissions(&self, flow: usize) -> u64 {
         let flow = &self.load.flows[flow];
         if let Some((observed, main)) = flow.observation() {

@@ -48,7 +48,7 @@ impl World {
         self.net.touch(link);
     }
 
-    /// A packet leaves a host over a link, from this end. Returns its length in bytes.
+    /// Lets a packet leave a host over a link, from this end. Returns its length in bytes.
     #[inline]
     pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
         let travelling = &mut self.net.packets[id];
@@ -62,8 +62,8 @@ impl World {
         travelling.length
     }
 
-    /// Records what waits at both ends of a link that was touched, as it stands when all is done at this
-    /// moment. For worlds of which series are recorded.
+    /// Records the queues at both ends of a touched link, as they are when all events of this
+    /// moment are done. For worlds that record series.
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
         let wire = &mut self.net.wires[link];
@@ -190,7 +190,7 @@ impl World {
             self.end_way(flow, packet.identity_within(), Some(reason.into()));
         }
         let wire = &self.net.wires[link];
-        // What routers tell all on a link is no loss where nobody is.
+        // A multicast advertisement without a receiver is no loss.
         if packet.ip.destination.is_multicast() {
             return;
         }
@@ -204,7 +204,7 @@ impl World {
 }
 
 impl Net {
-    /// Flips the bits that the channel of a link has hit, but for those that it spares.
+    /// Flips the bits that the channel of a link has hit, except those that it spares.
     #[inline(never)]
     fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
         let config = self.wires[link].link.config();

@@ -59,12 +59,12 @@ pub(crate) struct RadioPlace {
     pub cell: CellId,
 }
 
-/// A link and what it joins. What every hop looks at stands first, beside the first fields of the link.
+/// A link and its ends. Fields used at every hop come first, beside the first fields of the link.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Wire {
     pub timer: Timer,
-    /// Node and interface at ends A and B; of an aircraft's link at end A those of the cell where it is or was last.
+    /// Node and interface at ends A and B; for an aircraft's link, end A is at its present or last cell.
     ends: [NodeInterface; 2],
     /// The mobile, if this is its access link.
     pub mobile: Option<usize>,
@@ -73,7 +73,7 @@ pub(crate) struct Wire {
     pub offered: [u64; 2],
     /// True if it sends again what its channel loses.
     pub repeats: bool,
-    /// The statuses that the nodes at ends A and B ask for.
+    /// The kinds of packet status that the nodes at ends A and B want.
     pub interests: [StatusInterests; 2],
     /// True if routes lead over it: always, but for the access links that a mobile is not attached to.
     pub in_use: bool,
@@ -83,17 +83,17 @@ pub(crate) struct Wire {
     pub broken: bool,
     /// For an access link, true if it has last reported to the network's end that its mobile is there.
     pub told_up: bool,
-    /// The machine that carries its packets; those of an aircraft's link the radio network carries instead.
+    /// The machine that carries its packets, except those of an aircraft's link, which the radio network carries.
     pub link: Link,
-    /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
-    /// that it held at the handover and still does.
+    /// Numbers of the packets held since the handover, while its mobile leaves it and its interface has to go when it has
+    /// drained.
     #[expect(
         clippy::box_collection,
         reason = "nearly all links have none, and so pay for a pointer only"
     )]
     pub leaving: Option<Box<BTreeSet<u64>>>,
     pub subjects: [Subject; 2],
-    /// The port of the kernel of the mobile whose access link it is, if that is real.
+    /// The port of the mobile's kernel, if this is the access link of a real mobile.
     pub port: Option<PortId>,
 }
 
@@ -118,18 +118,18 @@ impl Wire {
         }
     }
 
-    /// Node and interface at ends A and B as they are now.
+    /// Returns node and interface at the present ends A and B.
     pub fn present_ends(&self) -> [NodeInterface; 2] {
         self.ends
     }
 }
 
-/// A radio network's links: the cells, and where its aircraft's links stand.
+/// A radio network's links: its cells, and the places of its aircraft's links.
 #[derive(Debug)]
 struct RadioWires {
     first_link: usize,
     cells: Vec<CellWire>,
-    /// The cell in which each aircraft is, or was last.
+    /// The present or last cell of each aircraft.
     at: Vec<CellId>,
     /// The place of the first aircraft's link.
     first_aircraft: usize,
@@ -137,7 +137,7 @@ struct RadioWires {
 
 #[derive(Debug)]
 struct CellWire {
-    /// The base station's.
+    /// Node and interface of the base station.
     end: NodeInterface,
     config: Shared<LinkConfig>,
 }
@@ -232,13 +232,13 @@ impl Wires {
         &mut self.plain
     }
 
-    /// The base stations' ends of all cells, and what each cell carries.
+    /// Returns the base stations' ends of all cells, and the parameters of each cell.
     pub fn cells(&self) -> impl Iterator<Item = (NodeInterface, &LinkConfig)> {
         let cells = self.radios.iter().flat_map(|radio| &radio.cells);
         cells.map(|cell| (cell.end, &*cell.config))
     }
 
-    /// All links, those between two nodes first.
+    /// Returns all links, those between two nodes first.
     pub fn iter(&self) -> impl Iterator<Item = &Wire> {
         self.plain.iter().chain(&self.aircraft)
     }
@@ -297,7 +297,7 @@ impl Wires {
         }
     }
 
-    /// An aircraft's link leads to this cell from now on.
+    /// Moves an aircraft's link to this cell.
     pub fn move_to(&mut self, place: RadioPlace) {
         let radio = &mut self.radios[place.radio as usize];
         radio.at[place.station.0 as usize] = place.cell;
@@ -306,12 +306,12 @@ impl Wires {
         self.aircraft[wire].ends[0] = end;
     }
 
-    /// Node and interface of a cell's base station.
+    /// Returns node and interface of a cell's base station.
     pub fn base_station(&self, place: CellPlace) -> NodeInterface {
         self.radios[place.radio as usize].cells[usize::from(place.cell.0)].end
     }
 
-    /// Node and interface at the ends of a link.
+    /// Returns node and interface at the ends of a link.
     #[inline]
     pub fn ends(&self, link: usize) -> [NodeInterface; 2] {
         match self.plain.get(link) {
@@ -329,12 +329,12 @@ impl Wires {
         [cell.unwrap_or(present), own]
     }
 
-    /// Node and interface at the end across from a node.
+    /// Returns node and interface at the end across from a node.
     pub fn far_from(&self, link: usize, node: usize) -> NodeInterface {
         self.ends(link)[self.end_across(link, node).index()]
     }
 
-    /// The end across from a node.
+    /// Returns the end across from a node.
     pub fn end_across(&self, link: usize, node: usize) -> End {
         if self.ends(link)[0].0 == node {
             End::B
@@ -343,7 +343,7 @@ impl Wires {
         }
     }
 
-    /// A link's parameters.
+    /// Returns a link's parameters.
     pub fn config(&self, link: usize) -> &LinkConfig {
         match self.place(link) {
             Some(RadioPlace { radio, cell, .. }) => {

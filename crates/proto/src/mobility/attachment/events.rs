@@ -79,7 +79,7 @@ impl Attachment {
         self.tell_policy(now, interface, LinkEvent::Up);
     }
 
-    /// Takes in that the mobile has left a cell for another, or has lost the network.
+    /// Notes that the mobile has left a cell for another, or has lost the network.
     fn handle_network_down(&mut self, now: Instant, interface: InterfaceId) {
         let Some(access) = self.access_mut(interface) else {
             return;

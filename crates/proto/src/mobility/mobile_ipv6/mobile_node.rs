@@ -322,7 +322,7 @@ impl MobileNode {
         })
     }
 
-    /// Takes in that another network is at an interface from now on, by which the point of service knows it (802.21 Link_Up
+    /// Notes that another network is at an interface from now on, by which the point of service knows it (802.21 Link_Up
     /// names it).
     pub fn set_link(&mut self, interface: InterfaceId, link: LinkIdentifier) {
         let settings = self.settings.handover_service.as_mut();
@@ -331,7 +331,7 @@ impl MobileNode {
         }
     }
 
-    /// Takes in that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
+    /// Notes that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
     /// Link_Handover_Complete).
     pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
         if let Some(configuration) = self.interfaces.get_mut(interface) {
@@ -340,7 +340,7 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// Takes in that an interface's link is down (802.21 Link_Down).
+    /// Notes that an interface's link is down (802.21 Link_Down).
     pub fn link_down(&mut self, now: Instant, interface: InterfaceId) {
         if let Some(configuration) = self.interfaces.get_mut(interface) {
             configuration.link_down();
@@ -360,7 +360,7 @@ impl MobileNode {
         }
     }
 
-    /// Takes in that an interface's link will soon be down (802.21 Link_Going_Down). On the link in use, requests
+    /// Notes that an interface's link will soon be down (802.21 Link_Going_Down). On the link in use, requests
     /// buffering from the home agent, if set up.
     pub fn link_going_down(&mut self, now: Instant, interface: InterfaceId) {
         if self.interface() == Some(interface) {
@@ -377,7 +377,7 @@ impl MobileNode {
         }
     }
 
-    /// Takes in that the link in use stays (802.21 Link_Event_Rollback): registers here again if needed.
+    /// Notes that the link in use stays (802.21 Link_Event_Rollback): registers here again if needed.
     pub fn link_rollback(&mut self, now: Instant, interface: InterfaceId) {
         let away = self.home.asked_for_buffering() || self.home.latest() != self.care_of();
         if self.interface() == Some(interface) && away {

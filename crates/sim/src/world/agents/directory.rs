@@ -46,12 +46,12 @@ impl Directory {
         self.behind.get(mobile).map_or(&[], |nodes| nodes)
     }
 
-    /// The IPv6 address by which flows know a node, where mobiles have such.
+    /// Returns the IPv6 address by which flows know a node, in scenarios whose mobiles have IPv6 addresses.
     pub fn ipv6(&self, node: usize) -> Ipv6Addr {
         self.ipv6[node]
     }
 
-    /// The IPv4 address of a node: of a mobile with a home address of IPv4 that one.
+    /// Returns the IPv4 address of a node: its home address, if it is a mobile with one.
     pub fn ipv4(&self, scenario: &Scenario, node: usize) -> Ipv4Addr {
         let home_address = || {
             let number = self.mobile_at(node)?;

@@ -1,4 +1,4 @@
-//! Mobility protocols: the agents of hosts, the addresses that they use, and what they say.
+//! Mobility protocols: the agents of hosts, their addresses, and their messages.
 
 mod directory;
 
@@ -23,7 +23,7 @@ pub(crate) struct ProtocolRun {
     pub told: bool,
 }
 
-/// The access links that a policy speaks of, but for those of radio networks.
+/// Returns the access links that a policy names, except those of radio networks.
 pub(crate) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
     let links = policy.access_links(&scenario.radios).into_iter();
     links.map(|link| link.0).collect()
@@ -120,7 +120,7 @@ impl World {
 }
 
 impl Net {
-    /// A node's interface to a link that ends at it.
+    /// Returns a node's interface to a link that ends at it.
     pub(crate) fn interface(&self, node: usize, link: usize) -> InterfaceId {
         let [a, b] = self.wires.ends(link);
         if a.0 == node { a.1 } else { b.1 }

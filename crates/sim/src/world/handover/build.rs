@@ -18,8 +18,8 @@ use baton_proto::remedies::{Scheme, Tells};
 use baton_proto::time::{Duration, Instant};
 
 impl World {
-    /// Makes a node a mobile whose access links are known, and attaches it where it begins. `is_real` of one whose kernel a
-    /// live run drives.
+    /// Makes a node a mobile whose access links are known, and attaches it to its first one. `is_real` is true if a live run
+    /// drives its kernel.
     pub(in crate::world) fn add_mobile(&mut self, number: usize, flows: Vec<usize>, is_real: bool) {
         let mobile = self.scenario.mobiles[number].clone();
         let node = mobile.node.0;
@@ -72,7 +72,7 @@ impl World {
             .collect()
     }
 
-    /// Attaches a mobile where it begins. What its parts and the far ends hear of that waits until all is built.
+    /// Attaches a mobile to its first link. Signals to its parts and the far ends wait until the world is complete.
     fn begin(&mut self, number: usize, node: usize) {
         self.measure(node);
         let mut up = Vec::new();
@@ -105,7 +105,7 @@ impl World {
     }
 }
 
-/// The policy of a mobile at a node.
+/// Returns the policy of a mobile at a node.
 fn policy(
     chosen: &AttachmentPolicy,
     scenario: &Scenario,
@@ -166,8 +166,8 @@ impl Net {
 }
 
 impl Load {
-    /// True if a mobile's binding updates report the parameters of its link, because one of its flows hears by them: by a
-    /// remedy, or an AeroTP sender, which goes by the rate.
+    /// Returns true if a mobile's binding updates report the parameters of its link, because one of its flows uses them: by a
+    /// remedy, or by an AeroTP sender, which adapts its rate.
     fn reports_paths(&self, mobile: &Mobile, flows: &[usize]) -> bool {
         let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
         let wants = |flow: &FlowRun| {

@@ -1,4 +1,4 @@
-//! Commands of a mobile's node, carried out by its access links; and changes that the scenario makes to links.
+//! Commands of a mobile's node to its access links, and the scenario's changes of links.
 
 use super::{Losses, LostBefore};
 use crate::link::{DropReason, End, Fate, Outcome};
@@ -14,7 +14,7 @@ impl World {
         let wire = &mut self.net.wires[link];
         match command {
             LinkCommand::Attach => {
-                // That an aircraft has come to a cell, its network says.
+                // An aircraft's arrival in a cell is reported by its network.
                 let is_news = wire.works && (wire.broken || !is_radio);
                 wire.broken = false;
                 wire.leaving = None;
@@ -47,8 +47,8 @@ impl World {
         }
     }
 
-    /// Sends what waits at IP before a link that its mobile has left that way where the routes of the nodes at its ends lead
-    /// now (study T, section 7.2.3); the mobile's own only with `own`.
+    /// Sends packets that wait at IP before a link that its mobile has left by the present routes of the nodes at its ends
+    /// (study T, section 7.2.3); the mobile's own packets only with `own`.
     fn reroute(&mut self, link: usize, own: bool) {
         let wire = &self.net.wires[link];
         let mobile = wire.mobile.map(|number| self.net.mobiles[number].node.0);
@@ -75,7 +75,7 @@ impl World {
         self.pump(node);
     }
 
-    /// A packet that waited has no other way.
+    /// Discards a waiting packet that has no other route.
     fn discard_waiting(&mut self, (link, from): (usize, End), packet: PacketId) {
         let fate = Fate {
             packet,
@@ -120,7 +120,7 @@ impl World {
             self.note_turn(number, link, up);
             let interface = self.net.interface(self.net.mobiles[number].node.0, link);
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
-            // A link that a mobile does not use is up for the mobile alone, which may take it then.
+            // A link that a mobile does not use is up for the mobile alone, which may then take it.
             let tells_network = !up || self.net.mobiles[number].attached == Some(link);
             self.tell_mobile(number, interface, event);
             if tells_network {

@@ -1,9 +1,9 @@
-//! Mobiles changing their access links: what the laboratory does for them.
+//! Handovers of mobiles between access links: the laboratory's part.
 //!
-//! A mobile's node decides, and tells its own parts ([`Attachment`]). Its commands to media are carried out here, routes
-//! follow it where no protocol is spoken, and what a handover does to flows is recorded. For routes all of the world's are
-//! computed anew, in time proportional to nodes times links; not where an aircraft changes its cell: then those to it alone
-//! change.
+//! A mobile's node decides, and signals to its own parts ([`Attachment`]). This module carries out its commands to media, lets
+//! routes follow it if it has no mobility protocol, and records the effects of handovers on flows. All routes of the world are
+//! computed anew, in time proportional to nodes times links, except when an aircraft changes its cell: then only routes to the
+//! aircraft change.
 
 mod build;
 mod media;
@@ -57,7 +57,7 @@ pub struct LostBefore {
 }
 
 impl MobileRun {
-    /// A packet was lost with `link` or its queue; `works` says whether the scenario lets that link work. If
+    /// Counts a packet lost with `link` or its queue; `works` is true if the scenario lets that link work. If
     /// it does not, the handover away from it has yet to begin.
     pub fn lose(&mut self, link: usize, works: bool, flow: Option<FlowId>) {
         if !works && self.attached == Some(link) {
@@ -68,14 +68,14 @@ impl MobileRun {
         }
     }
 
-    /// A flow's packet has come to the end of its way over one of this mobile's access links.
+    /// Notes the arrival of a flow's packet at its end over one of this mobile's access links.
     pub fn arrive(&mut self, now: Instant, which: (usize, Way), over: usize) {
         if let Some(record) = self.handovers.last_mut() {
             record.arrive(now, which, over);
         }
     }
 
-    /// A flow's bytes have come to the application.
+    /// Notes bytes of a flow delivered to the application.
     pub fn deliver(
         &mut self,
         now: Instant,
@@ -90,7 +90,7 @@ impl MobileRun {
 }
 
 impl World {
-    /// A medium says something at a mobile's end of an access link.
+    /// Takes in a medium's event at a mobile's end of an access link.
     pub(super) fn tell_mobile(&mut self, number: usize, interface: InterfaceId, event: LinkEvent) {
         let node = self.net.mobiles[number].node.0;
         self.measure(node);
@@ -115,7 +115,7 @@ impl World {
         }
         let joins = |leads_to: &LeadsTo| matches!((*leads_to, to), (LeadsTo::Link(link, _), Some(to)) if link as usize == to.0);
         let place = self.net.nodes[node.0].interfaces.iter().position(joins);
-        // An interface that there is not leads to no access link.
+        // A missing interface leads to no access link.
         let interface = to.map(|_| InterfaceId(place.unwrap_or(usize::MAX)));
         let host = &mut self.net.nodes[node.0].host;
         host.request_handover(self.now, interface, handover)
@@ -125,7 +125,7 @@ impl World {
         Ok(())
     }
 
-    /// Why a mobile makes no handover to a link on demand.
+    /// Returns the error for a handover on demand that a mobile refuses.
     fn refused(&self, node: NodeIndex, to: Option<LinkIndex>, refusal: Refusal) -> String {
         let name = &self.scenario.nodes[node.0];
         let wanted = to.and_then(|link| self.scenario.links.get(link.0));
@@ -185,7 +185,7 @@ impl World {
         self.tell_networks();
     }
 
-    /// Follows what a mobile's node says of its attachment, of which its own parts have heard: they may have packets to send.
+    /// Follows a signal of a mobile's attachment, after its own parts have heard it: they may have packets to send.
     fn follow(&mut self, number: usize, signal: Signal) {
         let node = self.net.mobiles[number].node.0;
         match signal {
@@ -196,7 +196,7 @@ impl World {
                 let link = interface.map(|interface| self.net.link_at(node, interface));
                 let before = self.net.mobiles[number].attached;
                 self.note_attached(number, link);
-                // Over the links of a mobile with a protocol no route leads: its agents decide.
+                // No route leads over the links of a mobile with a protocol: its agents decide.
                 if self.net.mobiles[number].protocol.is_none()
                     && !self.net.follow_cell(before, link)
                 {
@@ -220,7 +220,7 @@ impl World {
                 self.complete_last_record(number, link);
                 self.pump(node);
             }
-            // An attachment gives no others.
+            // An attachment has no other outputs.
             _ => {}
         }
     }
@@ -232,8 +232,8 @@ impl World {
         self.open_record(number, begun.at, link, begun.kind.name());
     }
 
-    /// Lets routes lead over a mobile's access link, once they are installed. A mobile that has broken with its old link and
-    /// takes no other leaves them as they are: nobody knows, and what is sent there is lost or, by a link that buffers, kept.
+    /// Lets routes lead over a mobile's access link, once they are installed. A mobile that has broken with its old link without
+    /// a new one leaves them unchanged: packets sent there are lost or, if the link buffers, kept.
     fn note_attached(&mut self, number: usize, link: Option<usize>) {
         self.net.mobiles[number].attached = link;
         for own in self.net.links_of(self.net.mobiles[number].node) {
@@ -298,7 +298,7 @@ impl Net {
         self.install_routes();
     }
 
-    /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns whether that is what has happened.
+    /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns true if the aircraft has made such a move.
     fn follow_cell(&mut self, before: Option<usize>, link: Option<usize>) -> bool {
         let Some(link) = link.filter(|&link| self.wires.place(link).is_some()) else {
             return false;

@@ -12,14 +12,14 @@ use baton_proto::packet::FlowId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
-/// Share of the new link's rate that counts as having arrived there.
+/// Share of the new link's rate that counts as reaching it.
 const FULL_RATE: f64 = 0.9;
-/// Segments over which, at least, a rate is measured.
+/// Fewest segments over which a rate is measured.
 const RATE_SEGMENTS: u64 = 10;
 /// Length of an acknowledgment of TCP without options, over IPv4.
 const ACKNOWLEDGMENT_LENGTH: u32 = 40;
 
-/// A handover and what it did.
+/// A handover and its effects.
 #[derive(Clone, Debug)]
 pub struct HandoverRecord {
     /// Time of the old link's announcement that it would go down, if there was one.
@@ -54,7 +54,7 @@ pub struct FlowAtHandover {
     pub settled: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
-    /// For each way its losses before the handover was announced or, if it was not, before it began.
+    /// Losses in each direction before the handover was announced or, if it was not, before it began.
     pub lost_before: [LossCounts; 2],
     /// Its losses since then; filled in when the next handover is announced or begins.
     pub lost: [LossCounts; 2],
@@ -94,7 +94,7 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Seconds from the last packet over the old link to the first one over the new, negative where that came before.
+    /// Returns the seconds from the last packet over the old link to the first one over the new, negative if that came before.
     pub fn interruption_s(&self) -> Option<f64> {
         let (last, first) = (self.last_over_old?, self.first_over_new?);
         let ahead = last.saturating_since(first).as_secs_f64();
@@ -102,7 +102,7 @@ impl Crossing {
     }
 }
 
-/// A handover that was announced and has not begun.
+/// An announced handover that has not begun.
 #[derive(Clone, Debug)]
 pub struct Announcement {
     /// Time of the announcement.
@@ -113,7 +113,7 @@ pub struct Announcement {
     pub lost: FlowLosses,
 }
 
-/// Flows and what each has lost, for each way.
+/// Losses of flows in each direction.
 pub type FlowLosses = Vec<(usize, [LossCounts; 2])>;
 
 /// Packets that went with a link, by flow.
@@ -145,7 +145,7 @@ impl Losses {
 }
 
 impl HandoverRecord {
-    /// A packet went with the old link or its queue.
+    /// Counts a packet lost with the old link or its queue.
     pub fn lose(&mut self, flow: Option<FlowId>) {
         let mut losses = Losses::default();
         losses.add(flow);
@@ -160,21 +160,21 @@ impl HandoverRecord {
         }
     }
 
-    /// A wait of a flow has ended in vain.
+    /// Notes a flow's wait that ended without a delivery.
     pub fn note_wait(&mut self, flow: usize, waited: Duration) {
         if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             self.flows[place].note_wait(waited);
         }
     }
 
-    /// A flow's packet has come to the end of its way over this access link.
+    /// Notes the arrival of a flow's packet at its end over this access link.
     pub fn arrive(&mut self, now: Instant, (flow, way): (usize, Way), over: usize) {
         let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) else {
             return;
         };
         let crossing = &mut self.flows[place].crossings[way as usize];
         let [old, new] = self.links.map(|link| link == Some(over));
-        // To the same link again: what comes after it is in use is over the new one.
+        // With a handover to the same link, packets count as over the new one once it is in use.
         if new && !(old && self.completed.is_none()) {
             crossing.first_over_new.get_or_insert(now);
         } else if old {
@@ -182,8 +182,8 @@ impl HandoverRecord {
         }
     }
 
-    /// A flow's bytes have come to the application, set free by a packet that came over the access link `over`.
-    /// What the old link still delivers says nothing of the new one's rate.
+    /// Notes bytes of a flow delivered to the application, released by a packet that came over the access link `over`.
+    /// Data still delivered by the old link says nothing about the new one's rate.
     pub fn deliver(
         &mut self,
         now: Instant,
@@ -293,7 +293,7 @@ impl World {
         })
     }
 
-    /// Payload bytes that a flow delivered before the next handover was announced, or if it is not, until now.
+    /// Returns the payload bytes that a flow delivered before the next handover was announced, or else until now.
     fn delivered_before(&self, number: usize, flow: usize) -> u64 {
         let announced = self.net.mobiles[number].announced.iter();
         announced
@@ -352,7 +352,7 @@ impl World {
         self.net.mobiles[number].handovers.push(record);
     }
 
-    /// Fills in what the last handover's record could not know before the next began.
+    /// Fills in the parts of the last handover's record that were unknown before the next began.
     pub(in super::super) fn close_last_record(&mut self, number: usize) {
         let Some(mut record) = self.net.mobiles[number].handovers.pop() else {
             return;
@@ -376,7 +376,7 @@ impl World {
         self.net.mobiles[number].handovers.push(record);
     }
 
-    /// Waits for 90 % of what a link carries of a flow's data, over two round trips of the path or the time of
+    /// Returns a watch for 90 % of the rate at which a link can carry a flow's data, over two round trips of the path or the time of
     /// ten full segments, whichever is longer, so that one burst of slow start does not count as a rate.
     fn rate_watch(&self, flow: usize, link: usize) -> Option<RateWatch> {
         let run = &self.load.flows[flow];
@@ -420,8 +420,8 @@ impl World {
 }
 
 impl Net {
-    /// The time that a link spends on a full packet of a flow, and the payload in it. On a shared medium the
-    /// acknowledgments take their part of it.
+    /// Returns the time that a link spends on a full packet of a flow, and the payload in it. On a shared medium that includes
+    /// the ACKs.
     fn segment_time(&self, run: &FlowRun, link: usize, from: End) -> Option<(Duration, u32)> {
         let config = self.wires.config(link);
         let (length, payload) = run.full_packet(config.mtu);

@@ -32,7 +32,7 @@ pub struct ObservedFlow {
     pub kernel: [Option<KernelCounts>; 2],
     /// True for a flow of the scenario: then its main direction is the scenario's, too.
     pub(in super::super) in_scenario: bool,
-    /// For each end, whether a reset of its is no failure: its program went well to its end.
+    /// For each end, true if its reset is no failure, as its program has ended successfully.
     pub(super) closes_by_reset: [bool; 2],
     /// True if many conversations are combined here.
     pub(super) mixed: bool,
@@ -43,14 +43,14 @@ pub struct ObservedFlow {
 /// A kernel's counters of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelCounts {
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Expiries of the retransmission timer, if the kernel tells.
+    /// Expiries of the retransmission timer, if the kernel reports them.
     pub timeouts: Option<u64>,
 }
 
 impl ObservedFlow {
-    /// A conversation whose first packet `node` sends.
+    /// Creates a conversation whose first packet `node` sends.
     pub(super) fn new(now: Instant, node: usize, view: &PacketView) -> ObservedFlow {
         let transport = match view.protocol {
             protocol::TCP => "tcp",
@@ -101,7 +101,7 @@ impl ObservedFlow {
         }
     }
 
-    /// Zero for the direction towards mobiles, one for the other.
+    /// Returns zero for the direction towards mobiles, one for the other.
     pub(super) fn direction(&self, from: Side) -> usize {
         usize::from(self.towards_mobile != (from == Side::Opener))
     }
@@ -125,8 +125,8 @@ impl ObservedFlow {
 }
 
 impl FlowRun {
-    /// The end that sends the bulk of an observed flow's data: the scenario's source, of a ping the end that
-    /// answers, and of what is in no scenario the end of which more has come.
+    /// Returns the end that sends the bulk of an observed flow's data: the scenario's source, for a ping the end that
+    /// answers, and outside the scenario the end with more data.
     pub(super) fn main_side(&self) -> Option<Side> {
         let observed = self.observed.as_deref()?;
         if !observed.in_scenario {
@@ -170,13 +170,13 @@ impl FlowRun {
         Some((self.observed.as_deref()?, self.main_side()?))
     }
 
-    /// The stall of an observed flow that is under way.
+    /// Returns the present stall of an observed flow.
     pub(in super::super) fn observed_stall(&self, now: Instant) -> Option<Duration> {
         let (observed, main) = self.observation()?;
         Some(observed.conversation.open_stall(main, now))
     }
 
-    /// Why an observed connection ended before its time.
+    /// Returns the reason for an observed connection's early end.
     pub(in super::super) fn observed_failure(&self) -> Option<End> {
         let (observed, main) = self.observation()?;
         let end = observed.conversation.end()?;

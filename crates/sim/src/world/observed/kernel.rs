@@ -6,8 +6,8 @@ use crate::observe::{FiveTuple, TcpInfoSample};
 use crate::record::Quantity;
 
 impl World {
-    /// Takes in what a kernel says of one of its connections. Series are those of the end that sends the bulk of
-    /// the data. A sample of a connection of which no packet was seen says nothing.
+    /// Takes in a kernel's sample of one of its connections. Series are those of the end that sends the bulk of
+    /// the data. A sample of a connection without an observed packet is ignored.
     pub fn note_tcp_info(&mut self, sample: &TcpInfoSample) {
         let tuple = FiveTuple::of_tcp(sample.local, sample.remote);
         let Some(flow) = self.probes.observed.table.find(tuple) else {

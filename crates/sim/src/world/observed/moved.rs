@@ -1,4 +1,4 @@
-//! QUIC connections whose client has another address than before.
+//! QUIC connections whose client has changed its address.
 
 use super::super::Load;
 use super::ObservedFlow;
@@ -14,7 +14,7 @@ pub(super) enum Moved {
 }
 
 impl Load {
-    /// The QUIC connection that a node goes on with from another address or port.
+    /// Returns the QUIC connection that a node continues from another address or port.
     pub(super) fn moved(&self, node: usize, view: &PacketView) -> Option<Moved> {
         // A new connection would begin with a long header.
         if view.protocol != protocol::UDP || view.payload.first()? & 0x80 != 0 {

@@ -15,7 +15,7 @@ pub struct ObservedSummary {
     pub from: Option<String>,
     /// Node that receives it; null if no data has arrived.
     pub to: Option<String>,
-    /// Protocol, and both ends with their ports, first the one that spoke first.
+    /// Protocol, and both ends with their ports, the opener's first.
     pub five_tuple: String,
     /// Packets of both directions that came after a younger one of their direction.
     pub reordered: u64,
@@ -23,11 +23,11 @@ pub struct ObservedSummary {
     pub reverse_bytes: u64,
     /// Keep-alives and probes of closed windows that both ends sent.
     pub probes: u64,
-    /// Ranges of the TCP streams that came ahead of a gap and were too many to be remembered; with any, counts
+    /// Ranges of the TCP streams that came ahead of a gap and were too many to be remembered; if there are any, counts
     /// of new and spurious segments are not exact.
     pub forgotten_ranges: u64,
-    /// Payload from which a datagram of the main direction counted as new data, in bytes; null over TCP, which says
-    /// what is new.
+    /// Payload from which a datagram of the main direction counted as new data, in bytes; null over TCP, whose sequence numbers
+    /// show new data.
     pub data_from_bytes: Option<u32>,
     /// Times that a QUIC client was recognised, by a connection ID, behind another address or port.
     pub moves: u32,

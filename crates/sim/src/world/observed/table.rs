@@ -15,7 +15,7 @@ use baton_proto::wire::protocol;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// Conversations that are told apart. What comes after is one flow, [`OTHERS`].
+/// Most conversations with a flow of their own. Later ones share one flow, [`OTHERS`].
 const MOST_CONVERSATIONS: usize = 10_000;
 /// Name of the flow of all conversations that were too many.
 const OTHERS: &str = "others";
@@ -47,11 +47,11 @@ impl Unassigned {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub unassigned: Unassigned,
-    /// Flows by the 5-tuples of their packets, as they are at either end.
+    /// Flows by the 5-tuples of their packets at either end.
     flows: BTreeMap<FiveTuple, usize>,
     /// The 5-tuple found last, with its flow: packets come in trains.
     last: Option<(FiveTuple, usize)>,
-    /// Conversations that have a flow.
+    /// Number of conversations with a flow.
     conversations: usize,
     others: Option<usize>,
     /// Number of conversations of each protocol and server's port.
@@ -122,7 +122,7 @@ impl World {
         observed
     }
 
-    /// The scenario's flow whose port a new conversation uses between that flow's hosts, unless that flow has
+    /// Returns the scenario's flow whose port a new conversation uses between that flow's hosts, unless that flow has
     /// had its conversation.
     fn scenario_flow(&mut self, node: usize, view: &PacketView) -> Option<usize> {
         let port = view.ports.1;
@@ -157,7 +157,7 @@ impl World {
         flow
     }
 
-    /// Transport, the server's port, and which of them it is.
+    /// Returns a conversation's name: transport, the server's port, and its number among those.
     fn conversation_name(&mut self, view: &PacketView) -> String {
         let (stem, key) = match view.protocol {
             protocol::TCP => (format!("tcp-{}", view.ports.1), view.ports.1),
@@ -217,7 +217,7 @@ impl World {
         number
     }
 
-    /// A packet of a conversation has come to a node that nobody knew to be its other end.
+    /// Notes the node at a conversation's other end when a first packet has come to it.
     pub(super) fn learn_responder(&mut self, flow: usize, node: usize) {
         if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
             observed.nodes[1] = Some(node);

@@ -130,7 +130,7 @@ impl Departures {
 }
 
 impl AccessRouter {
-    /// Takes in that the link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): packets for it are held.
+    /// Notes that the link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): packets for it are held.
     pub fn handle_departure(&mut self, now: Instant, neighbor: Neighbor) {
         let (IpAddr::V6(address), Some(policy)) = (neighbor.address, neighbor.buffering) else {
             return;
@@ -152,7 +152,7 @@ impl AccessRouter {
         self.step_departed(now, address);
     }
 
-    /// Takes in that a mobile is here again (802.21 Link_Up, Link_Event_Rollback): held packets go over the link.
+    /// Notes that a mobile is here again (802.21 Link_Up, Link_Event_Rollback): held packets go over the link.
     pub fn handle_return(&mut self, now: Instant, address: Ipv6Addr) {
         self.is_up = true;
         if let Some(departed) = self.departures.all.get_mut(&address) {

@@ -88,7 +88,7 @@ impl AccessRouter {
         self.group.mobiles.insert(mobile.home_address, member);
     }
 
-    /// Takes in that the link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
+    /// Notes that the link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
     pub(super) fn stop_serving(&mut self, address: Ipv6Addr) {
         for member in self.group.mobiles.values_mut() {
             if member.serves.is_some_and(|(served, _)| served == address) {
