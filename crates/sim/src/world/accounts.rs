@@ -21,7 +21,7 @@ pub(super) struct Accounts {
     several: BTreeMap<u64, Several>,
 }
 
-/// A packet that a host is taking in.
+/// A packet being processed by a host.
 #[derive(Clone, Copy, Debug)]
 struct InHand {
     node: usize,
@@ -54,7 +54,7 @@ fn way_of(identity: Identity) -> Way {
 }
 
 impl Accounts {
-    /// An agent sends a packet that was sent before: that which it has in hand or held, or else a further copy, which is marked.
+    /// Notes a packet that an agent sends on: the one being processed or held, or else a further copy, which is marked.
     fn send_on(&mut self, packet: &mut Packet) {
         let identity = packet.identity_within();
         if self.leave_hand(identity).is_some() || self.held.remove(&key(identity)).is_some() {
@@ -76,7 +76,7 @@ impl Accounts {
         self.in_hand.take_if(is_it)
     }
 
-    /// A packet or a copy has come to its end; says whether that is the packet's. Of copies that is the first arrival, or
+    /// Ends a packet or a copy; returns true if that ends the packet. With copies, the first arrival ends it, or
     /// the last one's loss if none has arrived.
     #[inline]
     fn end(&mut self, identity: Identity, is_lost: bool) -> bool {
@@ -104,9 +104,9 @@ impl Accounts {
     }
 }
 
-// What most packets do not meet stands in functions of its own, so that the rest is small.
+// Rare cases are in functions of their own, so that the rest is small.
 impl World {
-    /// A host sends a flow's packet: one that was never sent before is counted, and knows from then on which way it goes.
+    /// Accounts for a flow's packet sent by a host: one that was never sent before is counted, and gets its direction.
     #[inline]
     pub(super) fn account_sent(&mut self, node: usize, flow: FlowId, packet: &mut Packet) -> Way {
         let identity = packet.identity_within();
@@ -134,7 +134,7 @@ impl World {
         else {
             return;
         };
-        // An agent that an error is for says to nobody that it has taken it.
+        // An agent that takes in an error reports it to nobody.
         let lost = match (is_accepted || hand.is_error, hand.is_damaged) {
             (true, _) => None,
             (false, true) => Some(LossCause::Channel),
@@ -145,7 +145,7 @@ impl World {
             Way::ToSink => 1,
             Way::ToSource => 0,
         };
-        // What a gateway takes in on the way has not come to the other end.
+        // A packet taken in by a gateway on the way has not come to the other end.
         if is_end && lost.is_none() && node == self.load.flows[hand.flow.0 as usize].nodes[receiver]
         {
             self.count_delay(hand.flow, hand.identity, hand.has_data);
@@ -160,7 +160,7 @@ impl World {
         flow.delays[way_of(identity) as usize].add(delay, has_data);
     }
 
-    /// Hears what a host's buffers have taken in and dropped.
+    /// Takes in the packets that a host's buffers have held or dropped.
     #[inline]
     fn hear_held(&mut self, node: usize) {
         if self.net.nodes[node].host.agents().is_some() {
@@ -184,7 +184,7 @@ impl World {
         }
     }
 
-    /// Hears which of its own packets a host could send nowhere.
+    /// Takes in a host's own packets that it could not send.
     #[inline]
     fn hear_unsent(&mut self, node: usize) {
         while let Some(unsent) = self.net.nodes[node].host.poll_unsent() {
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// A real host's packet finds no way from there.
+    /// Accounts for a real host's packet without a route.
     pub(super) fn account_unsent(&mut self, node: usize, packet: &Packet) {
         if let Some(unsent) = Unsent::of(packet) {
             self.count_unsent(node, &unsent);
@@ -208,8 +208,8 @@ impl World {
         self.end_silence(unsent.flow.0 as usize);
     }
 
-    /// A packet of a flow, or one of several copies of it, has come to its end: to whom it was for, or for this cause to
-    /// nobody. Says whether that was the packet's end.
+    /// Ends the way of a flow's packet, or of one of several copies of it: delivered, or lost for this cause. Returns true if that
+    /// ends the packet.
     #[inline]
     pub(super) fn end_way(
         &mut self,
@@ -247,7 +247,7 @@ impl World {
         }
     }
 
-    /// A packet of a flow has come to the end of its way: tells it the mobiles whose access links it may have crossed.
+    /// Notes the arrival of a flow's packet at its end, for the mobiles whose access links it may have crossed.
     #[inline]
     fn note_arrival(&mut self, flow: usize, way: Way) {
         if let Some(over) = self.probes.arrived_over {
@@ -264,8 +264,8 @@ impl World {
         }
     }
 
-    /// Calls `count` with the flow and the way of every packet that is on a link or in a buffer, and whether it has payload;
-    /// once for each packet, however many copies there are.
+    /// Calls `count` with the flow and the direction of every packet that is on a link or in a buffer, and true if it has payload;
+    /// once for each packet, whatever the number of copies.
     pub(super) fn for_each_under_way(&self, mut count: impl FnMut(FlowId, Way, bool)) {
         let mut seen = BTreeSet::new();
         let on_links = self.net.packets.iter().filter_map(|travelling| {

@@ -1,4 +1,4 @@
-//! Classes of flows: what became of the packets of all flows of a class together.
+//! Classes of flows: counts of the packets of all flows of a class together.
 
 use super::World;
 use super::delays::{DelaySummary, Delays};
@@ -6,7 +6,7 @@ use super::flow::FlowRun;
 use super::packet_counts::Way;
 use serde::Serialize;
 
-/// The results of all flows of a class: of their packets with payload from `from` to `to`.
+/// Results of all flows of a class, from their packets with payload from `from` to `to`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassSummary {
     /// Name of the class.
@@ -24,7 +24,7 @@ pub struct ClassSummary {
 }
 
 impl World {
-    /// The classes of the scenario's flows, by name. Flows between real hosts are in none.
+    /// Returns the classes of the scenario's flows, by name. Flows between real hosts are in none.
     pub(super) fn classes(&self) -> Vec<ClassSummary> {
         let flows = self
             .load

@@ -1,4 +1,4 @@
-//! A flow under way: an application at each end, what carries their data, and what came of it.
+//! A running flow: an application at each end, its transport, and its results.
 
 use super::delays::WayDelays;
 use super::observed::ObservedFlow;
@@ -55,7 +55,7 @@ pub enum Opened {
     Aerotp(AerotpId),
 }
 
-/// A flow under way.
+/// A running flow.
 #[derive(Debug)]
 pub struct FlowRun {
     /// Its number in the scenario.
@@ -91,7 +91,7 @@ pub struct FlowRun {
     pub(super) packets: [PacketCounts; 2],
     /// Packets with payload that were sent to the sink.
     pub(super) data_to_sink: u64,
-    /// For each way, when a packet has come to its end last, and over which access link.
+    /// Time and access link of the last arrival at the end of each direction.
     pub(super) arrivals: [Option<(Instant, usize)>; 2],
     /// Delays of its packets that have come to their end of it, for each [`Way`].
     pub(super) delays: [WayDelays; 2],
@@ -99,7 +99,7 @@ pub struct FlowRun {
     pub dropped_packets: u64,
     /// Time from the start to the delivery of the last byte, for a finite flow that has completed.
     pub completion: Option<Duration>,
-    /// Why its connection ended before its time.
+    /// Reason for the connection's early end.
     pub failure: Option<tcp::Event>,
     /// Observations from its packets, if real hosts send them.
     pub observed: Option<Box<ObservedFlow>>,
@@ -114,7 +114,7 @@ pub struct FlowRun {
 }
 
 impl FlowRun {
-    /// A flow between `addresses`, source first, that waits for its start.
+    /// Creates a flow between `addresses`, source first, that waits for its start.
     pub fn new(
         id: FlowId,
         spec: Flow,
@@ -184,7 +184,7 @@ impl FlowRun {
         self.spec.start <= completed && [done, self.stop].iter().flatten().all(|&end| end >= at)
     }
 
-    /// The end that opens the connection and keeps the time.
+    /// Returns the end that opens the connection and keeps the time.
     pub fn active(&self) -> Role {
         match self.spec.traffic {
             Traffic::Pages { .. } => Role::Sink,
@@ -223,7 +223,7 @@ impl FlowRun {
         }
     }
 
-    /// A measure of each [`Way`], with the end first from which the data comes: of conversations it shows which that is.
+    /// Returns a measure of each [`Way`], the data's source first: for conversations, that end is found from the packets.
     pub(super) fn source_first<T>(&self, [there, back]: [T; 2]) -> [T; 2] {
         match self.observation() {
             Some((_, Side::Responder)) => [back, there],
@@ -256,7 +256,7 @@ impl FlowRun {
         }
     }
 
-    /// Length of a full packet on a link that takes `mtu` bytes, and of the payload in it.
+    /// Returns the length of a full packet on a link with an MTU of `mtu` bytes, and of the payload in it.
     pub fn full_packet(&self, mtu: u32) -> (u32, u32) {
         let headers = self.header_length();
         let wanted = match (&self.spec.transport, self.spec.traffic) {
@@ -297,8 +297,8 @@ impl FlowRun {
         !self.started
     }
 
-    /// Does what is due at the active end; returns the connection if one was opened. `rate` is that of the slowest link on
-    /// the flow's way, which only the start over AeroTP asks for.
+    /// Does the work due at the active end; returns the connection if one was opened. `rate` is that of the slowest link on
+    /// the flow's way, used only to start over AeroTP.
     pub fn run(&mut self, now: Instant, host: &mut Host, rate: DataRate) -> Option<Opened> {
         let mut opened = None;
         if !self.started {
@@ -424,7 +424,7 @@ impl FlowRun {
         !self.spec.transport.connects() && !self.in_custody && self.observed.is_none()
     }
 
-    /// Ends a wait for datagrams that will not come, since all are lost or delivered and the source rests. Returns how long it was.
+    /// Ends a wait for datagrams that will not come, since all are lost or delivered and the source rests. Returns its length.
     #[inline]
     pub(super) fn end_silence(&mut self, now: Instant) -> Option<Duration> {
         let ends = self.progress.is_waiting()
@@ -494,7 +494,7 @@ impl FlowRun {
         }
     }
 
-    /// Records a delivery that has just been: the bytes so far, at most once in each interval, and the
+    /// Records a delivery: the bytes so far, at most once in each interval, and the
     /// round-trip time of a ping. (Over TCP the connection's own samples are recorded instead.)
     pub fn record_delivery(&mut self, now: Instant, interval: Duration, recorder: &mut Recorder) {
         if self.last_row.is_none_or(|last| now >= last + interval) {

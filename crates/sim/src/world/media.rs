@@ -12,7 +12,7 @@ use baton_proto::time::Duration;
 const FULL_PACKET: u32 = 1500;
 
 impl World {
-    /// Delivers what a medium says to the node at one of its ends, and lets that answer.
+    /// Delivers a medium's event to the node at one of its ends, and lets the node answer.
     pub(super) fn tell_end(&mut self, link: usize, end: End, event: LinkEvent) {
         let (node, interface) = self.net.wires.ends(link)[end.index()];
         let host = &mut self.net.nodes[node].host;
@@ -27,8 +27,8 @@ impl World {
         }
     }
 
-    /// Tells the network's end of an access link an event that concerns the mobile: at a base station as one of those in its
-    /// cell. A mobile that has not come does not go.
+    /// Reports an event that concerns the mobile to the network's end of an access link: at a base station, as an event of one of the hosts
+    /// in its cell. The departure of a mobile that has not arrived is not reported.
     pub(super) fn tell_network(&mut self, link: usize, event: LinkEvent) {
         let Some(number) = self.net.wires[link].mobile else {
             return;
@@ -93,7 +93,7 @@ impl World {
         self.tell_status(link, end, id, TransmitStatus::Queued { pressure });
     }
 
-    /// A link that repeats says which attempts have failed.
+    /// Reports the failed attempts of a link with retransmission.
     #[cold]
     pub(super) fn tell_failures(&mut self, link: usize) {
         while let Some((from, packet)) = self.net.wires[link].link.poll_failure(self.now) {
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    /// A radio network reports to an aircraft what the cell carries into which it comes.
+    /// Reports the parameters of a cell to an aircraft that comes into it.
     pub(super) fn report_cell(&mut self, link: usize) {
         let said = parameters(self.net.wires.config(link), End::B);
         let [_, (node, interface)] = self.net.wires.ends(link);
@@ -127,7 +127,7 @@ impl World {
         host.handle_link(self.now, interface, LinkEvent::Parameters(said));
     }
 
-    /// A link carries something else now, and says so at both ends.
+    /// Reports a link's new parameters at both ends.
     pub(super) fn report_parameters(&mut self, link: usize) {
         for end in End::ALL {
             let said = parameters(self.net.wires[link].link.config(), end);
@@ -175,7 +175,7 @@ fn is_half_full(config: &LinkConfig, end: End, (packets, bytes): (u32, u64)) -> 
     }
 }
 
-/// Full packets that wait at most where they enter at an end.
+/// Returns the capacity of the queue at an end in full packets.
 fn queue_packets(config: &LinkConfig, from: End) -> u32 {
     match config.direction(from.index()).queue.limit {
         QueueLimit::Packets(packets) => packets,
@@ -186,7 +186,7 @@ fn queue_packets(config: &LinkConfig, from: End) -> u32 {
     }
 }
 
-/// Rate of full packets that enter at an end, what the link adds to them included in their time.
+/// Returns the rate of full packets that enter at an end, with the link's overhead included in their time.
 pub(super) fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
     let length = FULL_PACKET.min(config.mtu);
     let time = config.service_time(from, length).unwrap_or(Duration::MAX);
@@ -196,7 +196,7 @@ pub(super) fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
 }
 
 impl Net {
-    /// Lets an access link tell the network's end something of the mobile, once the mobile's node has done all that it does now.
+    /// Lets an access link report an event of the mobile to the network's end after all that the mobile's node does now.
     pub(super) fn tell_network_later(&mut self, link: usize, event: LinkEvent) {
         self.to_tell.push((link, event));
     }

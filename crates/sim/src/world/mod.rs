@@ -102,7 +102,7 @@ use std::collections::BTreeMap;
 use summary::Summary;
 use wires::{LeadsTo, Wires};
 
-/// A scenario under way.
+/// A running scenario.
 pub struct World {
     pub(crate) scenario: Scenario,
     pub(crate) now: Instant,
@@ -115,7 +115,7 @@ pub struct World {
     script: Script,
 }
 
-/// Nodes, links and packets, and how they hang together.
+/// Nodes, links and packets, and their connections.
 pub(crate) struct Net {
     pub(crate) nodes: Vec<Node>,
     pub(crate) wires: Wires,
@@ -129,43 +129,43 @@ pub(crate) struct Net {
     /// Addresses behind one interface, whatever link is in use.
     pub(crate) behind_links: Vec<BehindLink>,
     behind_agents: Vec<BehindAgent>,
-    /// Networks that do.
+    /// Networks behind one cell, in the same way.
     pub(crate) behind_cells: Vec<BehindCell>,
-    /// Nodes with a choice of ways.
+    /// Nodes with a choice of interfaces.
     routers: Vec<usize>,
     /// Links to poll before the next event, in this order; some at the front are done.
     touched: Vec<usize>,
     /// Radio networks to poll when the links are done.
     touched_radios: Vec<usize>,
-    /// Events that access links are to tell the network's ends.
+    /// Events that access links have to report to the network's ends.
     to_tell: Vec<(usize, LinkEvent)>,
 }
 
-/// Applications, each at both ends of its flow.
+/// Applications, each with both ends of its flow.
 struct Load {
     flows: Vec<FlowRun>,
 }
 
-/// Probes, which only look.
+/// Probes, which only observe.
 struct Probes {
     recorder: Recorder,
     captures: Option<Captures>,
     accounts: accounts::Accounts,
     observed: Observed,
     drops: Drops,
-    /// The access link over which the packet came that a host is taking in.
+    /// The access link over which the packet being processed by a host came.
     arrived_over: Option<usize>,
     /// Messages under way, where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }
 
-/// The scenario's script, but for its changes, which stand in the scenario.
+/// The scenario's script, except for its changes, which are in the scenario.
 struct Script {
-    /// Events that links are going to tell whose state follows from where their mobile is.
+    /// Coming events of links whose state follows from their mobile's position.
     notices: Vec<Notice>,
     /// The runs of those links' mobiles, as drawn.
     runs: BTreeMap<usize, LineRun>,
-    /// Signalling messages that are still to be lost.
+    /// Signalling messages still to be lost.
     losses: Vec<SignallingLoss>,
 }
 
@@ -180,14 +180,14 @@ enum Event {
     Notice(u32),
 }
 
-/// A host and what hangs on it. What every packet asks for stands first, beside the first fields of the host.
+/// A host and its connections. Fields used for every packet come first, beside the first fields of the host.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Node {
     timer: Timer,
     /// For each interface what it leads to.
     pub(crate) interfaces: Few<LeadsTo>,
-    /// For each socket the flow that it belongs to, and which of its two ends it is.
+    /// Flow and end of each socket.
     sockets: Few<Option<(u32, Role)>>,
     /// True if a kernel takes its place.
     real: bool,
@@ -203,9 +203,9 @@ const _: () = assert!(size_of::<Node>() == 448, "seven cache lines");
 /// State that most nodes of a fleet do not have: of flows that end there, or of a kernel.
 #[derive(Debug, Default)]
 struct Apart {
-    /// For each listening or bound port, and each identifier of pings, its flow.
+    /// Flow of each listening or bound port, and of each identifier of pings.
     ports: BTreeMap<u16, usize>,
-    /// For each AeroTP connection the flow that it belongs to, and which of its two ends it is.
+    /// Flow and end of each AeroTP connection.
     aerotp: BTreeMap<AerotpId, (usize, Role)>,
     /// The kernel's interface, if the node is real and not a mobile.
     port: Option<PortId>,
@@ -230,12 +230,12 @@ impl Node {
 }
 
 impl World {
-    /// The moment up to which the world has run.
+    /// Returns the time up to which the world has run.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Events handled so far.
+    /// Returns the number of events handled so far.
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -245,12 +245,12 @@ impl World {
         self.queue.next_time()
     }
 
-    /// The scenario that runs here.
+    /// Returns the scenario that runs here.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// Fails if something could not be recorded.
+    /// Returns an error if a record could not be written.
     pub fn check_record(&self) -> Result<(), RecordError> {
         if let Some(captures) = &self.probes.captures {
             captures.check()?;
@@ -266,8 +266,8 @@ impl World {
         self.probes.recorder.flush();
     }
 
-    /// Runs everything that happens up to and including `limit`, and then stands there; or stops after
-    /// `most_events` at the last one's time. Returns whether `limit` was reached.
+    /// Runs all events up to and including `limit`, and then stays there; or stops after
+    /// `most_events` at the last one's time. Returns true if `limit` was reached.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
         let stop = self.events.saturating_add(most_events);
         while self.events < stop {
@@ -311,7 +311,7 @@ impl World {
         self.settle();
     }
 
-    /// Polls the links and radio networks that were touched until nothing more happens at this moment.
+    /// Polls the links and radio networks that were touched until no more events happen at this moment.
     fn settle(&mut self) {
         self.settle_links();
         while let Some(radio) = self.net.touched_radios.pop() {
@@ -347,8 +347,8 @@ impl World {
         self.net.touched.clear();
     }
 
-    /// Ends the run at the moment that it has reached: what is still under way is recorded as such, and
-    /// what was recorded is closed.
+    /// Ends the run at the time that it has reached: records the packets and messages still under way, and
+    /// closes the record.
     pub fn finish(mut self) -> Result<(Summary, Tables), RecordError> {
         for travelling in self.net.packets.iter() {
             self.probes.recorder.packet(&PacketRecord {

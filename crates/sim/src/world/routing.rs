@@ -1,5 +1,5 @@
-//! Routes over the links that are in use: fewest hops, and among equals the link that stands first in the
-//! scenario; those of aircraft stand behind all others.
+//! Routes over the links in use: fewest hops, and among equals the link that comes first in the
+//! scenario; those of aircraft come after all others.
 
 use super::Node;
 use super::ports::BehindLink;
@@ -72,8 +72,8 @@ pub fn install(
         .collect()
 }
 
-/// An aircraft has come to a base station, and nothing else has changed: routes to it lead where those to the base station do. As
-/// [`install`] would have it, in time that does not grow with the number of aircraft. Returns whether all know a way.
+/// Lets routes follow an aircraft to a base station: they lead where those to the base station do. The result is that of
+/// [`install`], in time that does not grow with the number of aircraft. Returns true if every node has a route.
 pub fn follow(
     nodes: &mut [Node],
     routers: &[usize],
@@ -141,11 +141,11 @@ struct Neighbour {
     /// The node's interface towards its neighbour.
     there: InterfaceId,
     node: usize,
-    /// The neighbour's towards the node.
+    /// The neighbour's interface towards the node.
     back: InterfaceId,
 }
 
-/// The neighbours of each node over links in use. Links stand in the same order at both ends, so that of several between two
+/// Returns the neighbours of each node over links in use. Links are in the same order at both ends, so that of several between two
 /// nodes both find the same one first.
 fn neighbours(nodes: usize, wires: &Wires) -> Vec<Vec<Neighbour>> {
     let mut all = vec![Vec::new(); nodes];
@@ -165,8 +165,8 @@ fn neighbours(nodes: usize, wires: &Wires) -> Vec<Vec<Neighbour>> {
 /// A node and its interface towards a destination.
 type Hop = (usize, InterfaceId);
 
-/// The ways through the links in use. Thousands of hosts hang on few routers: what leads to a router is searched for once, and
-/// leads to each host that hangs on it.
+/// The paths through the links in use. Thousands of hosts are attached to few routers: paths to a router are searched for once, and
+/// lead to each host attached to it.
 struct Ways {
     /// The neighbours of each node.
     in_use: Vec<Vec<Neighbour>>,
@@ -201,7 +201,7 @@ impl Ways {
         let [Neighbour { node, back, .. }] = self.in_use[destination][..] else {
             return self.known(destination).iter().copied().for_each(set);
         };
-        // What leads to its only neighbour leads to it.
+        // Paths to its only neighbour lead to it.
         if self.chooses[node] {
             set((node, back));
         }
@@ -211,7 +211,7 @@ impl Ways {
         }
     }
 
-    /// The hops towards a node of those that choose.
+    /// Returns the hops towards a node from nodes with a choice.
     fn known(&mut self, destination: usize) -> &[Hop] {
         if !self.known.contains_key(&destination) {
             let mut hops = self.search(destination);
@@ -221,7 +221,7 @@ impl Ways {
         &self.known[&destination]
     }
 
-    /// For every node that can reach `destination`, its interface towards it: a breadth-first search backwards.
+    /// Returns the interface towards `destination` of every node that can reach it: a breadth-first search backwards.
     fn search(&mut self, destination: usize) -> Vec<Hop> {
         self.searches += 1;
         self.seen[destination] = self.searches;

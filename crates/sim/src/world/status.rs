@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// Flows that the line has room for.
+/// Most flows in the line.
 const FLOWS_SHOWN: usize = 3;
 
 impl World {
@@ -16,7 +16,7 @@ impl World {
         self.net.packets.len()
     }
 
-    /// The scenario's flows in its order, with their ports and starts as drawn; then conversations as they began.
+    /// Returns the scenario's flows in its order, with their ports and starts as drawn; then conversations in order of their begin.
     pub fn flows(&self) -> &[FlowRun] {
         &self.load.flows
     }
@@ -48,7 +48,7 @@ impl World {
     }
 }
 
-/// A number of bytes with three or four digits and a unit.
+/// Returns a number of bytes with three or four digits and a unit.
 fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} B"),

@@ -14,12 +14,12 @@ const ACCESS: (u32, u128) = (0xac10_0001, 0xfd62_6174_6f6e_0001_0000_0000_0000_0
 /// First outside address of a translator on an access link: 198.18.0.1 (RFC 2544) and fd62:6174:6f6e:2::1.
 const OUTSIDE: (u32, u128) = (0xc612_0001, 0xfd62_6174_6f6e_0002_0000_0000_0000_0001);
 
-/// First port that the first link's translator gives out, and how much further on the next link's begins, so
+/// First port assigned by the first link's translator, and the distance to the first of the next link's, so
 /// that a handover changes the port, too.
 const FIRST_PORT: u16 = 20_000;
 const PORTS_APART: u16 = 1_000;
 
-/// An address that is reached through one interface only: an access link, or a home agent.
+/// An address behind one interface only: an access link, or a home agent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BehindLink {
     pub address: IpAddr,
@@ -27,7 +27,7 @@ pub(crate) struct BehindLink {
     pub far: (usize, InterfaceId),
 }
 
-/// A node of whose addresses the first ones are behind its home agent.
+/// A node whose first addresses are behind its home agent.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct BehindAgent {
     pub node: u32,
@@ -65,7 +65,7 @@ impl World {
         (0..self.net.mobiles.len()).for_each(|mobile| self.announce(mobile));
     }
 
-    /// A port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
+    /// Adds a port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
     fn add_access_port(&mut self, host: NodeIndex, link: usize, own: Option<[IpAddr; 2]>) {
         let new = self.scenario.live.address == AddressPolicy::New;
         let addresses = match own.filter(|_| new) {
@@ -79,7 +79,7 @@ impl World {
             None => node_addresses(host.0),
         };
         let mobile = self.net.wires[link].mobile;
-        // A mobile router has links besides, to the network behind it.
+        // A mobile router also has links to the network behind it.
         let is_access = mobile.is_some_and(|number| self.net.mobiles[number].node == host);
         if is_access && self.scenario.live.nat {
             self.net.add_translator(host, link);
@@ -111,7 +111,7 @@ impl World {
 }
 
 impl Net {
-    /// All addresses that are reached through one interface only.
+    /// Returns all addresses behind one interface only.
     pub(in super::super) fn behind_links(&self) -> Vec<BehindLink> {
         let agents = self.behind_agents.iter();
         let of_agents = agents.flat_map(
@@ -128,7 +128,7 @@ impl Net {
         self.behind_links.iter().copied().chain(of_agents).collect()
     }
 
-    /// Addresses of mobiles on their access links, numbered through all mobiles and their links.
+    /// Returns the addresses of mobiles on their access links, numbered through all mobiles and their links.
     fn access_addresses(&self) -> Vec<((NodeIndex, usize), [IpAddr; 2])> {
         let nodes = self.mobiles.iter().map(|mobile| mobile.node);
         nodes

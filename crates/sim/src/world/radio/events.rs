@@ -39,7 +39,7 @@ impl World {
         }
     }
 
-    /// A network reports the power that an aircraft receives from a cell.
+    /// Reports the power that an aircraft receives from a cell.
     fn report_power(&mut self, link: usize, event: &Event) {
         let Some(Measured {
             received_dbm,
@@ -59,13 +59,13 @@ impl World {
         }
     }
 
-    /// An aircraft is registered in a cell.
+    /// Takes in an aircraft's registration in a cell.
     fn radio_up(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
         let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
         aircraft.cell = Some(event.cell);
         let registered = (self.now, aircraft.cell);
-        // It is said also of those that were there from the start.
+        // Registrations from the start are reported, too.
         if aircraft.registered.last() != Some(&registered) {
             aircraft.registered.push(registered);
         }
@@ -80,7 +80,7 @@ impl World {
         self.tell_of_cell(link, LinkEvent::Up);
     }
 
-    /// An aircraft has left a cell, or has lost it.
+    /// Notes that an aircraft has left a cell, or has lost it.
     fn radio_down(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
         self.record_radio_link(link, [(0, 0); 2]);
@@ -119,7 +119,7 @@ impl World {
         self.tell_network(link, event);
     }
 
-    /// A control message, between an aircraft and a base station.
+    /// Records a control message between an aircraft and a base station.
     pub(super) fn record_radio_message(&mut self, radio: usize, message: &Message) {
         if self.probes.signals.is_none() {
             return;

@@ -1,4 +1,4 @@
-//! An application over AeroTP: what it writes, and what comes of it.
+//! An application over AeroTP: its writes and its deliveries.
 
 use super::super::aerotp_paths::FlowPath;
 use super::super::flow::{Delivered, FlowRun, Role};
@@ -38,7 +38,7 @@ impl FlowRun {
         match self.spec.transport.connects() {
             true => {
                 let mut configuration = settings.configuration.clone();
-                // It writes nothing.
+                // The sink writes nothing.
                 configuration.initial_rate = settings.rate.unwrap_or(DataRate::ZERO);
                 sink.aerotp_listen(self.port, configuration, 16, Some(self.id));
             }

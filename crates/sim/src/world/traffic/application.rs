@@ -1,4 +1,4 @@
-//! An application's state: what its kind knows, and what its two ends have yet to write.
+//! State of an application: of its kind, and of the writes due at its two ends.
 
 use super::super::flow::Role;
 use super::blocks::{Blocks, Pauses};
@@ -36,7 +36,7 @@ pub(super) struct Outbox {
 }
 
 impl Application {
-    /// The application of a scenario's flow; `stream` draws its random times.
+    /// Creates the application of a scenario's flow; `stream` draws its random times.
     pub fn new(traffic: Traffic, start: Instant, stream: Stream) -> Application {
         let mut outboxes = [Outbox::default(); 2];
         let kind = match traffic {
@@ -127,7 +127,7 @@ impl Application {
         }
     }
 
-    /// Datagrams that came to the far end again.
+    /// Returns the number of duplicate datagrams at the far end.
     pub fn came_again(&self) -> u64 {
         match &self.kind {
             Kind::Blocks(blocks) => blocks.received.again,
@@ -143,7 +143,7 @@ impl Application {
         }
     }
 
-    /// The round-trip time of the latest answered ping.
+    /// Returns the round-trip time of the latest answered ping.
     pub fn latest_ping(&self) -> Option<Duration> {
         match &self.kind {
             Kind::Ping(ping) => ping.latest,

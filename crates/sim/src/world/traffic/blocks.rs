@@ -6,7 +6,7 @@ use baton_proto::packet::{Payload, pattern_byte};
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
-/// The source: block after block, each of which over UDP is a datagram.
+/// The source: a sequence of blocks, each of which is a datagram over UDP.
 #[derive(Debug)]
 pub(super) struct Blocks {
     rate: DataRate,
@@ -71,7 +71,7 @@ impl Blocks {
         missing.find_map(|(from, to)| (from..to).step_by(bytes.len().max(1)).find(is_there))
     }
 
-    /// A source of blocks of `size` bytes, the first at `start`, `limit` bytes in all.
+    /// Creates a source of blocks of `size` bytes, the first at `start`, `limit` bytes in all.
     pub fn new(
         rate: DataRate,
         size: u32,
@@ -125,7 +125,7 @@ impl Blocks {
         self.pauses_now || self.is_done()
     }
 
-    /// Payload bytes of a block.
+    /// Returns the payload bytes of a block.
     pub fn size(&self) -> u32 {
         self.size
     }

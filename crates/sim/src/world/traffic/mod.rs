@@ -55,7 +55,7 @@ impl FlowRun {
         }
     }
 
-    /// A source that has stopped may have had more to write than it will.
+    /// Ends the wait for data that a stopped source will not write.
     fn stop_waiting_for_stream(&mut self) {
         let is_stream = matches!(self.application.kind, Kind::Bulk | Kind::Blocks(_))
             && self.spec.transport.connects();
@@ -127,7 +127,7 @@ impl FlowRun {
                     let echo = Echo::counting(self.port, number as u16, ping.size);
                     host.ping(remote.address, echo, Some(self.id));
                 }
-                // The scenario carries no pings over it.
+                // The scenario has no pings over it.
                 Transport::Aerotp(_) => {}
             }
         }
@@ -150,7 +150,7 @@ impl FlowRun {
         }
     }
 
-    /// The other end has closed: this one follows when it has written what it owes.
+    /// Takes in the other end's close: this one follows when it has written all that it owes.
     pub(super) fn handle_peer_closed(&mut self, role: Role, connection: &mut Connection) {
         self.application.outboxes[role as usize].closing = true;
         self.fill(role, connection);
@@ -232,7 +232,7 @@ impl FlowRun {
         let bytes = payload.length();
         let offset = match (&payload, &self.application.kind) {
             (Payload::Pattern { offset, .. }, _) => *offset,
-            // What a code across packets has restored.
+            // Restored by a code across packets.
             (Payload::Bytes(bytes), Kind::Blocks(blocks)) => blocks.place_of(bytes, self.id.0)?,
             _ => return None,
         };
@@ -256,7 +256,7 @@ impl FlowRun {
         }
     }
 
-    /// The reply to a datagram or an echo request has come; `low_bits` are its number's.
+    /// Takes in the reply to a datagram or an echo request; `low_bits` are its number's.
     pub(super) fn handle_reply(&mut self, now: Instant, low_bits: u16) -> Option<Delivered> {
         let Kind::Ping(ping) = &mut self.application.kind else {
             return None;

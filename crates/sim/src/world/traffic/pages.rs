@@ -61,7 +61,7 @@ impl Pages {
         self.next
     }
 
-    /// The server reads `bytes` of requests; returns the bytes that it now owes in answer.
+    /// Takes in `bytes` of requests at the server; returns the bytes that it now owes in answer.
     pub fn serve(&mut self, bytes: u64) -> u64 {
         let request = u64::from(self.request.max(1));
         let before = self.requests_received / request;
@@ -69,7 +69,7 @@ impl Pages {
         (self.requests_received / request - before) * self.page
     }
 
-    /// The client reads `bytes` of a page.
+    /// Takes in `bytes` of a page at the client.
     pub fn take(&mut self, now: Instant, bytes: u64) -> PageState {
         self.page_received += bytes;
         if self.page_received < self.page {

@@ -1,9 +1,9 @@
-//! A source of requests that are answered at once, for their round-trip times.
+//! A source of requests with immediate replies, for their round-trip times.
 
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// Most requests that are waited for: numbers on the wire have 16 bits. Older ones count as lost.
+/// Most pending requests: numbers on the wire have 16 bits. Older ones count as lost.
 const MOST_PENDING: usize = 1 << 16;
 
 /// The source's view of its requests.
@@ -33,12 +33,12 @@ pub struct PingSummary {
     pub sent: u64,
     /// Replies received.
     pub answered: u64,
-    /// Mean round-trip time of those.
+    /// Mean round-trip time of the answered requests.
     pub mean_rtt: Option<Duration>,
 }
 
 impl Ping {
-    /// A source whose first request is due at `start`.
+    /// Creates a source whose first request is due at `start`.
     pub fn new(interval: Duration, size: u32, count: Option<u32>, start: Instant) -> Ping {
         Ping {
             interval,
@@ -75,7 +75,7 @@ impl Ping {
         (self.left != Some(0)).then_some(self.next)
     }
 
-    /// The reply to the request whose number ends in these 16 bits has come; false if none waits for it.
+    /// Takes in the reply to the request whose number ends in these 16 bits; returns false if no such request is pending.
     pub fn answer(&mut self, now: Instant, low_bits: u16) -> bool {
         let Some(newest) = self.sent.checked_sub(1) else {
             return false;
@@ -92,7 +92,7 @@ impl Ping {
         true
     }
 
-    /// `bytes` of replies have come out of a connection; returns how many replies that completes.
+    /// Takes in `bytes` of replies from a connection; returns the number of replies completed.
     pub fn take_bytes(&mut self, now: Instant, bytes: u64) -> u64 {
         self.reply_bytes += bytes;
         let before = self.answered;

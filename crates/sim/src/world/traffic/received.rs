@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-/// Gaps that are remembered at most. What is missing for longer than so many other losses and comes after all
+/// Most gaps that are remembered. A block that arrives after so many later losses
 /// counts as a copy.
 const MOST_GAPS: usize = 4096;
 
-/// The blocks that have come, and how many came again.
+/// Received blocks, and the number of duplicates.
 #[derive(Debug, Default)]
 pub(super) struct Received {
     /// End of the received data.
     end: u64,
     /// Gaps before that end: the end of each by its begin.
     gaps: BTreeMap<u64, u64>,
-    /// Blocks that had come before.
+    /// Number of duplicate blocks.
     pub again: u64,
 }
 
