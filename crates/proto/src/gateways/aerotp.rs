@@ -28,7 +28,7 @@ use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Half-open connections, at most; one makes room for the next.
+/// Most half-open connections; one makes room for the next.
 const MOST_HALF_OPEN: usize = 1024;
 
 /// Selection of packets for a rule. A field that is `None` matches every packet.

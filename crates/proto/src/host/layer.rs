@@ -59,7 +59,7 @@ pub enum Rank {
 }
 
 impl Rank {
-    /// The layer's name in results.
+    /// Returns the layer's name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Rank::Translator => "address translator",
@@ -79,7 +79,7 @@ impl Rank {
         }
     }
 
-    /// The virtual interface of the layer at this rank: a route that leads there hands its packets to
+    /// Returns the virtual interface of the layer at this rank: a route that leads there hands its packets to
     /// [`Layer::transmit`].
     pub const fn interface(self) -> InterfaceId {
         InterfaceId::virtual_number(self as u8)

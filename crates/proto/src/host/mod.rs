@@ -113,7 +113,7 @@ pub enum HostEvent {
         /// The event.
         event: AerotpEvent,
     },
-    /// A datagram of AeroTP's mode without state arrived.
+    /// A datagram of AeroTP's stateless mode arrived.
     AerotpDatagram {
         /// Port that it was sent to.
         port: u16,

@@ -157,7 +157,7 @@ impl FlowRun {
         }
     }
 
-    /// When [`FlowRun::run`] has something to do.
+    /// Returns the time of the next [`FlowRun::run`].
     pub fn deadline(&self) -> Option<Instant> {
         if self.failure.is_some() {
             return None;

@@ -46,7 +46,7 @@ impl World {
     }
 }
 
-/// The connections that a gateway serves of a flow, and how; none of a flow without TCP.
+/// Returns the connections of a flow that a gateway serves, and the service; none for a flow without TCP.
 fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> Option<(Served, Service)> {
     let [mobile, correspondent] = match sends {
         true => run.addresses,
@@ -96,7 +96,7 @@ impl Net {
         }
     }
 
-    /// The network's ends of a mobile's access links, all cells of a radio network among them: node and interface.
+    /// Returns the network's ends of a mobile's access links, including all cells of a radio network: node and interface.
     fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
         let node = self.mobiles[number].node;
         let own = self.links_of(node).into_iter();

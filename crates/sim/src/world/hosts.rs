@@ -22,7 +22,7 @@ impl World {
             {
                 self.send(node, interface, packet);
             }
-            // What found no route here, or was too long for it, has made an event instead of a packet.
+            // A packet without a route here, or too long for it, has made an event instead.
             if let Some(event) = self.net.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
             } else if !self.net.nodes[node].host.may_transmit() {
@@ -45,8 +45,8 @@ impl World {
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
     }
 
-    /// Counts a host's own packet and hands it to the link behind an interface; what is for all in a cell, to that of each
-    /// aircraft there.
+    /// Counts a host's own packet and hands it to the link behind an interface; a multicast or broadcast packet in a cell, to the link
+    /// of each aircraft there.
     pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
         let to = packet.ip.destination;
         if let LeadsTo::Cell(cell) = self.net.nodes[node].interfaces[interface.0]
@@ -65,7 +65,7 @@ impl World {
         let way = packet.flow.map_or(Way::ToSink, |flow| {
             self.account_sent(node, flow, &mut packet)
         });
-        // What comes out of a tunnel has crossed the access link that the tunnel did.
+        // A packet out of a tunnel has crossed the tunnel's access link.
         let crossed = self.probes.arrived_over;
         let crossed = crossed.filter(|_| packet.identity_within().is_some());
         let id = self.net.packets.insert(self.now, packet, way);

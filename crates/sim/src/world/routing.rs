@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
-/// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind one
-/// interface is reached through that only, whether its link is in use or not. Returns the nodes that have a choice of ways, or
-/// may have one.
+/// route to every host. The agent of a mobile with a protocol decides about its packets. An address behind one
+/// interface is reached through that interface only, whether its link is in use or not. Returns the nodes that have a choice of
+/// interfaces, or may have one.
 pub fn install(
     nodes: &mut [Node],
     wires: &Wires,

@@ -48,7 +48,7 @@ pub struct Served {
     pub mobile: IpAddr,
     /// The other end's address.
     pub correspondent: IpAddr,
-    /// The port at which one of both listens.
+    /// The port at which one of the two listens.
     pub port: u16,
 }
 

@@ -23,7 +23,7 @@ use crate::wire::split_context::{LONGEST_BODY, Message, PORT};
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Connections of peers that may be half open at once.
+/// Most half-open connections of peers.
 const BACKLOG: u32 = 16;
 /// Time without data after which a peer is given up. Chosen: a context of a few megabytes takes minutes over a satellite.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -1,4 +1,4 @@
-//! Where mobiles of Mobile IPv6 are, as binding updates and acknowledgements tell that pass, and what leads packets there.
+//! Locations of mobiles of Mobile IPv6, learnt from binding updates and acknowledgements in transit, and encapsulation towards them.
 
 use super::{Mobile, PathAgents, Served};
 use crate::mobility::binding::BindingSequence;
@@ -6,15 +6,15 @@ use crate::packet::{Body, Extended, Packet};
 use crate::wire::mobility_header::{BindingUpdate, MobilityMessage};
 use core::net::{IpAddr, Ipv6Addr};
 
-/// What the home agent has accepted last.
+/// The binding last accepted by the home agent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binding {
     sequence: BindingSequence,
-    /// Where the mobile is; `None` at home.
+    /// Care-of address; `None` at home.
     pub care_of: Option<Ipv6Addr>,
 }
 
-/// A binding update, and its repetitions, that the home agent has not answered.
+/// A binding update, and its retransmissions, not yet answered by the home agent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     home_agent: Ipv6Addr,
@@ -30,10 +30,10 @@ impl Asked {
     }
 }
 
-/// What stands around a packet for a mobile that is away from home.
+/// Encapsulation of a packet for a mobile that is away from home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrapping {
-    /// A routing header, as a correspondent's that knows where it is.
+    /// A routing header, as a correspondent with a binding uses it.
     Routing,
     /// The tunnel that begins at the home agent.
     Tunnel(Ipv6Addr),
@@ -47,8 +47,8 @@ impl Mobile {
 }
 
 impl PathAgents {
-    /// A binding update asks the home agent to send to another place, and its acknowledgement says that it does. Until that has
-    /// passed, the mobile may take nothing there (study D, section 6.1), and the home agent may refuse.
+    /// Learns a mobile's location from a binding update to the home agent, once the acknowledgement has passed. Until then the mobile
+    /// may take nothing there (study D, section 6.1), and the home agent may refuse.
     pub(super) fn learn_binding(&mut self, packet: &Packet) {
         let (message, extended) = match &packet.body {
             Body::Mobility(message) => (message, None),
@@ -124,21 +124,21 @@ impl PathAgents {
         if let Some(new) = asked.care_of {
             self.by_care_of.insert(new.into(), home.into());
         }
-        // One that only refreshes says nothing new.
+        // A refresh of the binding changes nothing.
         if core::mem::take(&mut mobile.is_lost) || before != Some(asked.care_of) {
             self.moved.push(home.into());
             self.stirred = true;
         }
     }
 
-    /// Nothing reaches a mobile now: its next binding says that something does.
+    /// Notes that no packet reaches a mobile until its next binding.
     pub(super) fn note_loss(&mut self, mobile: &IpAddr) {
         if let Some(mobile) = self.mobiles.get_mut(mobile) {
             mobile.is_lost = true;
         }
     }
 
-    /// A packet on its way to a mobile tells how its correspondent's packets get there.
+    /// Learns the encapsulation of a correspondent's packets from one on its way to a mobile.
     pub(super) fn learn_wrapping(&mut self, packet: &Packet, served: &Served) {
         let wrapping = match (&packet.body, packet.ip.source) {
             (Body::Extended(extended), _) if extended.routing_home_address.is_some() => {
@@ -156,7 +156,7 @@ impl PathAgents {
         }
     }
 
-    /// A packet of a half of a split connection as it leaves: to where the mobile is, if it is for one that is away.
+    /// Returns a departing packet of a split connection's half, encapsulated if it is for a mobile that is away.
     pub(super) fn handle_outgoing(&self, packet: Packet) -> Packet {
         let Some((served, _)) = self.find(&packet) else {
             return packet;
@@ -176,7 +176,7 @@ impl PathAgents {
     }
 }
 
-/// Puts around a packet what leads it to a mobile that is away.
+/// Encapsulates a packet for a mobile that is away.
 fn wrap(mut packet: Packet, (home, care_of): (Ipv6Addr, Ipv6Addr), wrapping: Wrapping) -> Packet {
     match wrapping {
         Wrapping::Routing => {

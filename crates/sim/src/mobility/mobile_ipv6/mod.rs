@@ -95,11 +95,11 @@ pub struct AccessControl {
 /// Times of access routers' advertisements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advertisements {
-    /// When a mobile comes, and as seldom as [`Seldom`](Self::Seldom).
+    /// At a mobile's arrival, and as seldom as [`Seldom`](Self::Seldom).
     AtLinkUp,
     /// Every 30 to 70 ms.
     Frequent,
-    /// Every 198 to 600 s, and when they are asked.
+    /// Every 198 to 600 s, and on solicitation.
     Seldom,
 }
 

@@ -102,7 +102,7 @@ impl World {
     /// Begins a handover on demand, now, as an entry of a timetable would.
     ///
     /// # Errors
-    /// Why the mobile cannot.
+    /// The reason for the mobile's refusal.
     pub fn request_handover(
         &mut self,
         node: NodeIndex,

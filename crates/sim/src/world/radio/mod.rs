@@ -1,7 +1,7 @@
-//! Radio networks under way: packets that they carry, and what they tell.
+//! Running radio networks: their packets and their events.
 //!
-//! A network is one medium. A base station has an interface to its cell, an aircraft one to the network; the medium finds out which
-//! aircraft a packet on a cell's interface is for (`neighbors`). Results tell of the link that joins an aircraft with a cell, as of
+//! A network is one medium. A base station has an interface to its cell, an aircraft one to the network; the medium finds the
+//! aircraft that a packet on a cell's interface is for (`neighbors`). Results report the link between an aircraft and a cell like
 //! other access links.
 
 mod events;
@@ -31,7 +31,7 @@ use neighbors::Neighbors;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A radio network under way.
+/// A running radio network.
 #[derive(Debug)]
 pub(super) struct RadioRun {
     timer: Timer,
@@ -59,7 +59,7 @@ impl RadioRun {
     }
 }
 
-/// An aircraft under way.
+/// An aircraft in a running network.
 #[derive(Debug)]
 struct AircraftRun {
     /// The mobile, by its place in the scenario.
@@ -71,7 +71,7 @@ struct AircraftRun {
     track: Arc<Track>,
     /// The cell of the network's last event to it.
     spoken_of: CellId,
-    /// HO_COM has come, and it is not yet registered again.
+    /// True from HO_COM to the next registration.
     hands_over: bool,
 }
 
@@ -115,7 +115,7 @@ impl World {
             .arm(&mut self.queue, deadline, Event::Radio(radio as u32));
     }
 
-    /// A network's deadline has come.
+    /// Runs a network at its deadline.
     pub(super) fn run_radio(&mut self, radio: usize) {
         if self.net.radios[radio].timer.fired(self.now) {
             self.net.touch_radio(radio);
@@ -146,7 +146,7 @@ impl World {
             },
             packet: id,
             length: travelling.length,
-            // What keeps mobiles reachable is not to be overtaken by what goes on to them.
+            // Mobility signalling must not be overtaken by the packets that depend on it.
             priority: if is_signalling {
                 SIGNALLING_PRIORITY
             } else {
@@ -162,7 +162,7 @@ impl World {
         self.net.touch_radio(radio);
     }
 
-    /// Hears all that a network has to tell at this moment.
+    /// Takes in all events of a network at this moment.
     pub(super) fn poll_radio(&mut self, radio: usize) {
         self.net.radios[radio].touched = false;
         while let Some(output) = self.net.radios[radio].network.poll(self.now) {
@@ -178,7 +178,7 @@ impl World {
         self.arm_radio(radio);
     }
 
-    /// A packet's fate, on the link of the cell that carried it.
+    /// Ends a packet's way by its fate on the link of the cell that carried it.
     fn end_on_radio(&mut self, radio: usize, fate: cells::Fate) {
         let link = match fate.cell {
             Some(cell) => self.net.radio_link(radio, fate.station, cell),
@@ -228,7 +228,7 @@ impl World {
     }
 }
 
-/// A network of the scenario at time zero.
+/// Creates a network of the scenario at time zero.
 fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed) -> RadioRun {
     let radio = &scenario.radios[number];
     let mut network = Network::new(radio.config.clone(), seed);
@@ -280,7 +280,7 @@ impl Net {
         self.radio_link(radio as usize, station, run.spoken_of)
     }
 
-    /// The access link between an aircraft and a cell.
+    /// Returns the access link between an aircraft and a cell.
     fn radio_link(&self, radio: usize, station: StationId, cell: CellId) -> usize {
         self.wires.number(RadioPlace {
             radio: radio as u32,

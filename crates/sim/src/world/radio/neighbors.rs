@@ -9,17 +9,17 @@ use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 
-/// A cell's router among the hosts of its IPv4 network; the aircraft follow, and after them the addresses that are given out.
+/// Number of a cell's router among the hosts of its IPv4 network; the aircraft follow, and after them the addresses to be assigned.
 const ROUTER: u32 = 1;
 
-/// The networks of cells, and the aircraft that have addresses. An aircraft's address in a cell is made of the cell's prefix and its own
-/// identifier, so that nothing is kept of pairs of both.
+/// The networks of cells, and the aircraft with addresses. An aircraft's address in a cell consists of the cell's prefix and its own
+/// identifier, so that no pairs of both are stored.
 #[derive(Debug)]
 pub(crate) struct Neighbors {
     prefixes: Vec<Ipv6Prefix>,
     networks: CellNetworks,
     aircraft: u32,
-    /// Addresses that aircraft have wherever they are, and those that they were given.
+    /// Permanent and assigned addresses of aircraft.
     known: BTreeMap<IpAddr, StationId>,
 }
 
@@ -54,7 +54,7 @@ impl Neighbors {
         }
     }
 
-    /// The prefix of a cell.
+    /// Returns the prefix of a cell.
     pub fn prefix(&self, cell: CellId) -> Ipv6Prefix {
         self.prefixes[usize::from(cell.0)]
     }
@@ -64,12 +64,12 @@ impl Neighbors {
         self.prefixes[usize::from(cell.0)] = prefix;
     }
 
-    /// Aircraft have addresses. All at once, because a tree that grows in order is half empty.
+    /// Adds addresses of aircraft, all at once, because a tree that grows in order is half empty.
     pub fn add_all(&mut self, addresses: impl Iterator<Item = (IpAddr, StationId)>) {
         self.known = addresses.collect();
     }
 
-    /// An aircraft has an address.
+    /// Adds an address of an aircraft.
     pub fn add(&mut self, address: IpAddr, station: StationId) {
         self.known.insert(address, station);
     }
@@ -92,7 +92,7 @@ impl Neighbors {
         [first, last].map(|number| self.networks.address(usize::from(cell.0), number))
     }
 
-    /// Bits of a cell's IPv4 network.
+    /// Returns the prefix length of a cell's IPv4 network, in bits.
     pub fn length(&self) -> u8 {
         self.networks.length()
     }
@@ -193,7 +193,7 @@ impl Net {
         &mut self.radios[radio as usize].neighbors
     }
 
-    /// An aircraft has been given an address at an interface.
+    /// Notes the address assigned to an aircraft at an interface.
     pub(in super::super) fn learn_address(
         &mut self,
         AircraftPlace { radio, station }: AircraftPlace,

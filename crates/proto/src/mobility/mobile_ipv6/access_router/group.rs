@@ -4,8 +4,8 @@
 //!
 //! Chosen: the mobile says so by a binding update without the home registration flag, which is answered. It comes over the
 //! link itself, in order, so that numbers are only returned; it is not signed, but believed only with an address of this link.
-//! Who serves does so until the link is down, the lifetime of the request is over, or an update with lifetime zero says
-//! that another router serves.
+//! A router serves a mobile until the link is down, the lifetime of the request is over, or an update with lifetime zero says
+//! that another router serves it.
 
 use super::AccessRouter;
 use crate::mobility::binding::duration;
