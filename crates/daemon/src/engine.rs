@@ -60,7 +60,7 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
-    /// Notes that the link at an interface is up or down.
+    /// Takes in that the link at an interface is up or down.
     pub fn handle_link(
         &mut self,
         now: Instant,

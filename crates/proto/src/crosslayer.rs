@@ -77,7 +77,7 @@ pub fn pipe(rate: DataRate, round_trip: Duration) -> u32 {
 /// A handover that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Begin of the handover; if the link was lost, the time of the loss.
+    /// Start of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
     /// The old interface.
     pub from: Option<InterfaceId>,

@@ -21,7 +21,7 @@ pub struct Progress {
     pub last_delivery: Option<Instant>,
     /// Longest time without a delivery while data was due.
     pub longest_stall: Duration,
-    /// Begin of the present wait for data, if data is due.
+    /// Start of the present wait for data, if data is due.
     waiting_since: Option<Instant>,
 }
 

@@ -16,7 +16,7 @@ impl World {
         self.net.packets.len()
     }
 
-    /// Returns the scenario's flows in its order, with their ports and starts as drawn; then conversations in order of their begin.
+    /// Returns the scenario's flows in its order, with their ports and starts as drawn; then conversations in order of their start.
     pub fn flows(&self) -> &[FlowRun] {
         &self.load.flows
     }

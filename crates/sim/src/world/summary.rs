@@ -236,7 +236,7 @@ pub struct AerotpResult {
 /// A handover's results.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandoverSummary {
-    /// Begin in seconds.
+    /// Start, in seconds.
     pub at_s: f64,
     /// Announcement by the old link that it would go down, in seconds; null if there was none.
     pub announced_s: Option<f64>,

@@ -24,7 +24,7 @@ struct Row {
     count: u64,
     /// Number of packets between the gateways of which one is damaged in one bit; zero for none.
     damages_each: u64,
-    /// Begin and end of an outage between the gateways.
+    /// Start and end of an outage between the gateways.
     outage: (Instant, Instant),
     /// True while nothing passes to or from the server.
     server_is_down: bool,

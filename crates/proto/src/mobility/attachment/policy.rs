@@ -37,7 +37,7 @@ impl Preference {
 /// A handover that a policy wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    /// Begin of the handover; if the link was lost, the time of the loss.
+    /// Start of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
     pub to: Option<InterfaceId>,
     /// Course of the handover; `None` if the link is lost with all packets that it held.

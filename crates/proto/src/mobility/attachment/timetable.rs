@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// A handover of a timetable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Begin of the handover.
+    /// Start of the handover.
     pub at: Instant,
     /// The interface to which it leads; `None` detaches.
     pub to: Option<InterfaceId>,
@@ -20,7 +20,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the time of its next action: the announcement, or else the begin.
+    /// Returns the time of its next action: the announcement, or else the start.
     fn next_moment(&self) -> Instant {
         let ahead = self.announced.unwrap_or_default();
         Instant::ZERO + self.at.saturating_since(Instant::ZERO + ahead)

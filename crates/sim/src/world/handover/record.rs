@@ -24,7 +24,7 @@ const ACKNOWLEDGMENT_LENGTH: u32 = 40;
 pub struct HandoverRecord {
     /// Time of the old link's announcement that it would go down, if there was one.
     pub announced: Option<Instant>,
-    /// Begin of the handover; if the link was lost, the time of the loss.
+    /// Start of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
     /// Time at which the new link was taken into use.
     pub completed: Option<Instant>,
@@ -35,7 +35,7 @@ pub struct HandoverRecord {
     /// Packets that were lost with the old link or with its queue.
     pub lost_packets: u64,
     /// True if a flow was under way during it: one that had begun before its completion, and that sent
-    /// data after its begin. Filled in when the next handover begins.
+    /// data after its start. Filled in when the next handover begins.
     pub active: bool,
     /// The mobile's flows, ascending.
     pub flows: Vec<FlowAtHandover>,

@@ -56,7 +56,7 @@ fn aircraft(keys: &str) -> String {
 
 const HOST: &str = r#"protocol = "mobile-ipv6""#;
 
-/// Returns the time from the begin of the handover to its completion.
+/// Returns the time from the start of the handover to its completion.
 fn completed(keys: &str) -> f64 {
     let results = run(&scenario(40, &[LINKS, &aircraft(keys), &voice("aircraft")]));
     let handovers = &results.summary.handovers;

@@ -11,7 +11,7 @@ const MOST_GAPS: usize = 4096;
 pub(super) struct Received {
     /// End of the received data.
     end: u64,
-    /// Gaps before that end: the end of each by its begin.
+    /// Gaps before that end: the end of each by its start.
     gaps: BTreeMap<u64, u64>,
     /// Number of duplicate blocks.
     pub again: u64,
@@ -48,7 +48,7 @@ impl Received {
 }
 
 impl Received {
-    /// Returns the gaps before `end`: begin and end of each.
+    /// Returns the gaps before `end`: start and end of each.
     pub fn missing(&self, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let gaps = self.gaps.iter().map(|(&from, &to)| (from, to));
         gaps.chain((self.end < end).then_some((self.end, end)))
