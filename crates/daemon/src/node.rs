@@ -133,7 +133,7 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
         home_address: config.home_address.0,
         key: Some(shared_key(config.security_parameter_index, config.key)),
         router: (!prefixes.is_empty()).then_some(RouterRegistration {
-            prefixes,
+            prefixes: prefixes.into(),
             explicit: true,
         }),
         interface_identifier: config.home_address.0.to_bits() as u64,

@@ -152,7 +152,7 @@ fn discovery() -> Vec<Packet> {
         (ROUTER, ALL_NODES, answer(false)),
     ]
     .map(|(source, destination, message)| {
-        let message = IcmpMessage::NeighborDiscovery(Box::new(message));
+        let message = IcmpMessage::NeighborDiscovery(message.into());
         packet(source, destination, Body::Icmp(message))
     });
     let reports = [

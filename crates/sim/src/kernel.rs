@@ -106,6 +106,11 @@ impl<T: Copy> EventQueue<T> {
         }
     }
 
+    /// Gives back the room that it has kept to grow.
+    pub fn shrink(&mut self) {
+        self.heap.shrink_to_fit();
+    }
+
     /// Number of events in the queue.
     pub fn len(&self) -> usize {
         self.heap.len() - usize::from(self.spent)

@@ -55,21 +55,30 @@ const _: () = assert!(size_of::<Travelling>() == 192, "three cache lines");
 pub struct Packets {
     slots: Vec<Travelling>,
     free: Vec<u32>,
+    /// Slots that are not filled again, since the slab is to shrink.
+    retired: Option<Retired>,
+    /// How many more are taken out before it is looked whether the slab has become too large.
+    until_trim: usize,
     numbered: u64,
 }
+
+/// The slots at the end of a slab that is to shrink.
+#[derive(Clone, Copy, Debug)]
+struct Retired {
+    first: u32,
+    /// How many of them are empty; they are on no list.
+    empty: usize,
+}
+
+/// Slots that a slab keeps, empty or not.
+const KEPT: usize = 1024;
 
 impl Packets {
     /// Puts a packet in, `now`. One that was never sent before gets the next number, and is known to go this way.
     // Each is written once, into its slot: built beside it, it would be copied twice.
     #[inline]
     pub fn insert(&mut self, now: Instant, packet: Packet, way: Way) -> PacketId {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            if self.slots.len() == self.slots.capacity() {
-                self.grow();
-            }
-            self.slots.push(FREE);
-            self.slots.len() as u32 - 1
-        });
+        let slot = self.free.pop().unwrap_or_else(|| self.find());
         let travelling = &mut self.slots[slot as usize];
         travelling.length = packet.wire_length();
         travelling.access = 0;
@@ -89,7 +98,6 @@ impl Packets {
     }
 
     /// Makes room for a quarter more: twice as many would be half a slab of nothing.
-    #[cold]
     fn grow(&mut self) {
         self.slots.reserve_exact(16.max(self.slots.len() / 4));
     }
@@ -111,8 +119,70 @@ impl Packets {
             bit_errors: core::mem::take(&mut left.bit_errors),
             body: core::mem::replace(&mut left.body, FREE.packet.body),
         };
-        self.free.push(id.0);
+        match &mut self.retired {
+            Some(retired) if retired.first <= id.0 => {
+                retired.empty += 1;
+                self.drop_retired();
+            }
+            _ => self.free.push(id.0),
+        }
+        match self.until_trim.checked_sub(1) {
+            Some(left) => self.until_trim = left,
+            None => self.trim(),
+        }
         packet
+    }
+
+    /// Lets a slab of which three quarters are empty, as after all of a fleet have registered, shrink to twice what is in it: the
+    /// slots behind are not filled again, and go when the last of them is empty.
+    #[cold]
+    fn trim(&mut self) {
+        let used = self.len();
+        if self.slots.len() > KEPT.max(used * 4) && self.retired.is_none() {
+            let first = KEPT.max(used * 2) as u32;
+            let listed = self.free.len();
+            self.free.retain(|&slot| slot < first);
+            self.free.shrink_to_fit();
+            self.retired = Some(Retired {
+                first,
+                empty: listed - self.free.len(),
+            });
+            self.drop_retired();
+        }
+        self.until_trim = self.slots.len().max(KEPT) / 8;
+    }
+
+    /// Drops retired slots when all of them are empty.
+    fn drop_retired(&mut self) {
+        if let Some(Retired { first, empty }) = self.retired
+            && first as usize + empty == self.slots.len()
+        {
+            self.slots.truncate(first as usize);
+            self.slots.shrink_to_fit();
+            self.retired = None;
+        }
+    }
+
+    /// Finds a slot where none is free: among the retired ones, or behind all.
+    #[cold]
+    fn find(&mut self) -> u32 {
+        if let Some(Retired { first, .. }) = self.retired.take() {
+            let retired = self.slots.iter().enumerate().skip(first as usize);
+            let empty = retired.filter(|(_, slot)| slot.length == 0);
+            self.free.extend(empty.map(|(slot, _)| slot as u32).rev());
+        }
+        self.free.pop().unwrap_or_else(|| {
+            if self.slots.len() == self.slots.capacity() {
+                self.grow();
+            }
+            self.slots.push(FREE);
+            self.slots.len() as u32 - 1
+        })
+    }
+
+    /// Gives back the room that is kept for more packets.
+    pub fn shrink(&mut self) {
+        self.slots.shrink_to_fit();
     }
 
     /// The packets still under way, in the order of their places.
@@ -128,7 +198,8 @@ impl Packets {
 
     /// Number of packets under way.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        let retired = self.retired.map_or(0, |retired| retired.empty);
+        self.slots.len() - self.free.len() - retired
     }
 
     /// Whether there is none.
@@ -185,3 +256,59 @@ const FREE: Travelling = Travelling {
         ),
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet() -> Packet {
+        FREE.packet.clone()
+    }
+
+    fn insert(packets: &mut Packets) -> PacketId {
+        packets.insert(Instant::ZERO, packet(), Way::ToSink)
+    }
+
+    /// As many slots as it has, twenty thousand packets later.
+    fn slots_after(packets: &mut Packets, under_way: usize) -> usize {
+        let mut ids: Vec<PacketId> = (0..under_way).map(|_| insert(packets)).collect();
+        for _ in 0..20_000 {
+            packets.remove(ids.remove(0));
+            ids.push(insert(packets));
+        }
+        let slots = packets.slots.len();
+        assert_eq!(packets.len(), packets.iter().count());
+        ids.into_iter().for_each(|id| drop(packets.remove(id)));
+        slots
+    }
+
+    #[test]
+    fn a_slab_that_was_full_once_becomes_small_again_and_grows_again() {
+        let mut packets = Packets::default();
+        for _ in 0..2 {
+            let all: Vec<PacketId> = (0..30_000).map(|_| insert(&mut packets)).collect();
+            assert!(packets.slots.len() >= 30_000);
+            // Those that stay longest lie at the end.
+            all.into_iter().for_each(|id| drop(packets.remove(id)));
+            assert!(packets.is_empty());
+            let slots = slots_after(&mut packets, 1000);
+            assert!((1000..=8000).contains(&slots), "{slots}");
+        }
+        assert_eq!(packets.numbered(), 2 * 51_000);
+    }
+
+    #[test]
+    fn slots_that_are_to_go_are_filled_again_before_the_slab_grows() {
+        let mut packets = Packets::default();
+        let all: Vec<PacketId> = (0..10_000).map(|_| insert(&mut packets)).collect();
+        let (first, last) = all.split_at(9_999);
+        first.iter().for_each(|&id| drop(packets.remove(id)));
+        assert!(packets.retired.is_some(), "the last one is still there");
+        let again: Vec<PacketId> = (0..9_999).map(|_| insert(&mut packets)).collect();
+        assert_eq!((packets.slots.len(), packets.len()), (10_000, 10_000));
+        let mut places: Vec<PacketId> = again.into_iter().chain([last[0]]).collect();
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), 10_000, "each has a slot of its own");
+    }
+}

@@ -4,25 +4,67 @@ use super::{Host, InterfaceId, LinkEvent};
 use crate::crosslayer::Signal;
 use crate::interface::{LinkParameters, StatusInterests, TransmitStatus};
 use crate::packet::Packet;
-use crate::time::Instant;
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
 
 /// States of a host's links, by interface.
 #[derive(Debug, Default)]
 pub(super) struct Links(Box<[LinkState]>);
 
-/// State of one link.
+/// State of one link. It has the fields of the medium's last report itself: an option around that, and around its queues, would
+/// cost a third more.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkState {
-    /// The medium's last report, if there was one.
-    parameters: Option<LinkParameters>,
+    outgoing: DataRate,
+    incoming: DataRate,
+    round_trip: Duration,
+    /// [`UNKNOWN`] if the medium does not say.
+    outgoing_queue: u32,
+    incoming_queue: u32,
+    mtu: u32,
+    /// True once the medium has reported.
+    is_known: bool,
     /// True from Link_Down to the next Link_Up.
     is_down: bool,
+}
+
+/// Packets that a queue of which nothing is known holds; more than any does.
+const UNKNOWN: u32 = u32::MAX;
+
+impl LinkState {
+    /// The medium's last report, if there was one.
+    fn parameters(self) -> Option<LinkParameters> {
+        let queue = |packets: u32| (packets != UNKNOWN).then_some(packets);
+        self.is_known.then_some(LinkParameters {
+            outgoing: self.outgoing,
+            incoming: self.incoming,
+            round_trip: self.round_trip,
+            outgoing_queue: queue(self.outgoing_queue),
+            incoming_queue: queue(self.incoming_queue),
+            mtu: self.mtu,
+        })
+    }
+
+    /// The same link after a report.
+    fn reported(self, report: LinkParameters) -> LinkState {
+        let queue = |packets: Option<u32>| packets.map_or(UNKNOWN, |most| most.min(UNKNOWN - 1));
+        LinkState {
+            outgoing: report.outgoing,
+            incoming: report.incoming,
+            round_trip: report.round_trip,
+            outgoing_queue: queue(report.outgoing_queue),
+            incoming_queue: queue(report.incoming_queue),
+            mtu: report.mtu,
+            is_known: true,
+            ..self
+        }
+    }
 }
 
 impl Links {
     /// Returns the last report of an interface's medium, if there was one.
     pub fn parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
-        self.0.get(interface.0)?.parameters
+        self.0.get(interface.0)?.parameters()
     }
 
     /// Returns true if the medium has last reported that the link is down.
@@ -41,7 +83,7 @@ impl Links {
         match event {
             LinkEvent::Up => link.is_down = false,
             LinkEvent::Down => link.is_down = true,
-            LinkEvent::Parameters(parameters) => link.parameters = Some(parameters),
+            LinkEvent::Parameters(parameters) => *link = link.reported(parameters),
             _ => {}
         }
     }

@@ -121,6 +121,13 @@ struct Repeat {
     left: u8,
 }
 
+impl Repeat {
+    const NONE: Repeat = Repeat {
+        at: Instant::ZERO,
+        left: 0,
+    };
+}
+
 /// Address configuration of one interface.
 #[derive(Clone, Debug)]
 pub struct AddressConfiguration {
@@ -132,11 +139,12 @@ pub struct AddressConfiguration {
     retransmission_time: Duration,
     /// Earliest time of the first message on the link; earlier ones wait.
     first_message: Instant,
-    solicitation: Option<Repeat>,
+    /// With none left no router is solicited.
+    solicitation: Repeat,
     routers: Vec<Router>,
     detections: Vec<Detection>,
     assigned: Vec<Ipv6Addr>,
-    duplicates: Vec<Ipv6Addr>,
+    duplicates: Box<[Ipv6Addr]>,
     groups: Vec<(Ipv6Addr, Repeat)>,
     attachment: Attachment,
     outbox: Burst<Packet>,
@@ -157,11 +165,11 @@ impl AddressConfiguration {
             draws,
             up: false,
             first_message: Instant::ZERO,
-            solicitation: None,
+            solicitation: Repeat::NONE,
             routers: Vec::new(),
             detections: Vec::new(),
             assigned: Vec::new(),
-            duplicates: Vec::new(),
+            duplicates: Box::default(),
             groups: Vec::new(),
             attachment: Attachment::None,
             outbox: Burst::default(),
@@ -210,11 +218,11 @@ impl AddressConfiguration {
     pub fn link_down(&mut self) {
         self.up = false;
         self.retransmission_time = self.settings.times.retransmission_time;
-        self.solicitation = None;
+        self.solicitation = Repeat::NONE;
         self.routers.clear();
         self.detections.clear();
         self.assigned.clear();
-        self.duplicates.clear();
+        self.duplicates = Box::default();
         self.groups.clear();
         self.outbox.clear();
         self.update_attachment();
@@ -261,7 +269,7 @@ impl AddressConfiguration {
             self.forget_addresses();
             return;
         }
-        self.solicitation = None;
+        self.solicitation = Repeat::NONE;
         if advertisement.retransmission_time_ms > 0 {
             let milliseconds = u64::from(advertisement.retransmission_time_ms);
             self.retransmission_time = Duration::from_millis(milliseconds);
@@ -351,14 +359,15 @@ impl AddressConfiguration {
         let tentative = self.detections.iter().position(|one| one.address == target);
         if let Some(place) = tentative {
             self.detections.remove(place);
-            self.duplicates.push(target);
+            self.duplicates = [&*self.duplicates, &[target]].concat().into();
             self.events.push_back(ConfigurationEvent::Duplicate(target));
         }
     }
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let solicitation = self.solicitation.iter().map(|repeat| repeat.at);
+        let solicitation = Some(self.solicitation).filter(|repeat| repeat.left > 0);
+        let solicitation = solicitation.into_iter().map(|repeat| repeat.at);
         let detections = self.detections.iter().map(|detection| detection.at);
         let groups = self.groups.iter().filter(|(_, repeat)| repeat.left > 0);
         let routers = self.routers.iter();
@@ -399,18 +408,18 @@ impl AddressConfiguration {
     }
 
     fn send_solicitation(&mut self, now: Instant) {
-        let Some(repeat) = self.solicitation.filter(|repeat| repeat.at <= now) else {
+        if self.solicitation.left == 0 || self.solicitation.at > now {
             return;
-        };
+        }
         // RFC 4861 section 4.1: the source is unspecified until an address is assigned.
         let source = self.source();
         let message = NeighborDiscovery::RouterSolicitation(RouterSolicitation::default());
         self.outbox
             .push_back(discovery(source, ALL_ROUTERS, message));
-        self.solicitation = (repeat.left > 1).then(|| Repeat {
+        self.solicitation = Repeat {
             at: now + self.settings.times.solicitation_interval,
-            left: repeat.left - 1,
-        });
+            left: self.solicitation.left - 1,
+        };
     }
 
     fn repeat_reports(&mut self, now: Instant) {
@@ -429,7 +438,7 @@ impl AddressConfiguration {
 
     fn solicit(&mut self, at: Instant) {
         let left = self.settings.times.solicitations;
-        self.solicitation = (left > 0).then_some(Repeat { at, left });
+        self.solicitation = Repeat { at, left };
     }
 
     /// Returns the next packet for the link.

@@ -19,6 +19,7 @@ use crate::wire::neighbor_discovery::{self, NeighborDiscovery};
 use crate::wire::udp::UdpHeader;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Hop limit of an agent's packets where no standard sets another (RFC 1700's recommended default).
 const HOP_LIMIT: u8 = 64;
@@ -82,8 +83,12 @@ fn message_bytes(packet: &Packet, source: Ipv6Addr, port: u16) -> Option<&[u8]> 
 }
 
 /// Builds a Neighbor Discovery message.
-fn discovery(source: Ipv6Addr, destination: Ipv6Addr, message: NeighborDiscovery) -> Packet {
-    let body = Body::Icmp(IcmpMessage::NeighborDiscovery(Box::new(message)));
+fn discovery(
+    source: Ipv6Addr,
+    destination: Ipv6Addr,
+    message: impl Into<Arc<NeighborDiscovery>>,
+) -> Packet {
+    let body = Body::Icmp(IcmpMessage::NeighborDiscovery(message.into()));
     let mut packet = packet(source.into(), destination.into(), body);
     packet.ip.hop_limit = neighbor_discovery::HOP_LIMIT;
     packet

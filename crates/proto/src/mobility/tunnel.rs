@@ -65,7 +65,11 @@ pub struct Tunnels {
     path_mtu: u32,
     clamp_segment_size: bool,
     /// Path MTU by tunnel exit, where smaller than `path_mtu`, and its expiry.
-    learned: BTreeMap<IpAddr, (u32, Instant)>,
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have none, and so pay for a pointer only"
+    )]
+    learned: Option<Box<BTreeMap<IpAddr, (u32, Instant)>>>,
     refused: Option<Box<Refused>>,
 }
 
@@ -77,7 +81,7 @@ impl Tunnels {
         Tunnels {
             path_mtu,
             clamp_segment_size,
-            learned: BTreeMap::new(),
+            learned: None,
             refused: None,
         }
     }
@@ -89,7 +93,8 @@ impl Tunnels {
 
     /// Returns the MTU of the tunnel to `exit`, in bytes.
     pub fn mtu(&self, now: Instant, exit: IpAddr) -> u32 {
-        let learned = self.learned.get(&exit).filter(|&&(_, until)| until > now);
+        let learned = self.learned.as_ref().and_then(|known| known.get(&exit));
+        let learned = learned.filter(|&&(_, until)| until > now);
         let path = learned.map_or(self.path_mtu, |&(mtu, _)| mtu.min(self.path_mtu));
         path.saturating_sub(header_length(exit))
     }
@@ -147,8 +152,9 @@ impl Tunnels {
         // No path MTU is below its version's minimum, whatever an error reports (RFC 8201 section 4).
         let mtu = mtu.max(smallest_mtu(exit));
         if mtu < self.mtu(now, exit) + header_length(exit) {
-            self.learned.retain(|_, &mut (_, until)| until > now);
-            self.learned.insert(exit, (mtu, now + PATH_MTU_LIFETIME));
+            let learned = self.learned.get_or_insert_default();
+            learned.retain(|_, &mut (_, until)| until > now);
+            learned.insert(exit, (mtu, now + PATH_MTU_LIFETIME));
         }
         let QuotedWithin::Tunnel(inner) = *quoted.within? else {
             return None;

@@ -7,6 +7,7 @@ use super::neighbor_discovery::{self, NeighborDiscovery};
 use super::{DecodeError, Words, expect_length, protocol, u16_at, u32_at};
 use crate::packet::{IpHeader, Payload};
 use core::net::IpAddr;
+use std::sync::Arc;
 
 mod quoted;
 
@@ -28,8 +29,8 @@ pub enum IcmpMessage {
     },
     /// Agent discovery of Mobile IPv4; ICMP only.
     AgentDiscovery(Box<AgentDiscovery>),
-    /// Neighbor Discovery (RFC 4861); ICMPv6 only.
-    NeighborDiscovery(Box<NeighborDiscovery>),
+    /// Neighbor Discovery (RFC 4861); ICMPv6 only. Shared, since a router says the same to all on a link.
+    NeighborDiscovery(Arc<NeighborDiscovery>),
     /// Multicast Listener Report (RFC 3810); ICMPv6 only.
     MulticastListenerReport(Box<MulticastListenerReport>),
 }
@@ -169,7 +170,7 @@ impl IcmpMessage {
             },
             (false, kind, _) if NeighborDiscovery::has_kind(kind) => {
                 let message = NeighborDiscovery::decode(ip, bytes)?;
-                return Ok(Some(IcmpMessage::NeighborDiscovery(Box::new(message))));
+                return Ok(Some(IcmpMessage::NeighborDiscovery(Arc::new(message))));
             }
             (false, multicast_listener::REPORT, _) => {
                 let report = MulticastListenerReport::decode(ip, bytes)?;

@@ -129,6 +129,8 @@ impl World {
 
     /// Gives back the room that lists have kept to grow.
     fn shrink(&mut self) {
+        self.queue.shrink();
+        self.net.packets.shrink();
         self.net.mobiles.shrink_to_fit();
         self.net.behind_agents.shrink_to_fit();
         self.net.routers.shrink_to_fit();

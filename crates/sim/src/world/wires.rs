@@ -19,6 +19,29 @@ use super::ports::PortId;
 /// A node and one of its interfaces.
 pub(crate) type NodeInterface = (usize, InterfaceId);
 
+/// The same, as a link keeps it: a fleet has thousands.
+#[derive(Clone, Copy, Debug)]
+struct Joint {
+    node: u32,
+    interface: u32,
+}
+
+impl From<NodeInterface> for Joint {
+    fn from((node, InterfaceId(interface)): NodeInterface) -> Joint {
+        Joint {
+            node: node as u32,
+            interface: interface as u32,
+        }
+    }
+}
+
+impl From<Joint> for NodeInterface {
+    #[inline]
+    fn from(joint: Joint) -> NodeInterface {
+        (joint.node as usize, InterfaceId(joint.interface as usize))
+    }
+}
+
 /// The medium behind an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeadsTo {
@@ -65,12 +88,12 @@ pub(crate) struct RadioPlace {
 pub(crate) struct Wire {
     pub timer: Timer,
     /// Node and interface at ends A and B; for an aircraft's link, end A is at its present or last cell.
-    ends: [NodeInterface; 2],
+    ends: [Joint; 2],
     /// The mobile, if this is its access link.
     pub mobile: Option<usize>,
-    pub touched: bool,
     /// Packets offered at ends A and B.
     pub offered: [u64; 2],
+    pub touched: bool,
     /// True if it sends again what its channel loses.
     pub repeats: bool,
     /// The kinds of packet status that the nodes at ends A and B want.
@@ -106,7 +129,7 @@ impl Wire {
             touched: false,
             offered: [0; 2],
             interests: Default::default(),
-            ends,
+            ends: ends.map(Joint::from),
             in_use: true,
             mobile: None,
             works: true,
@@ -119,8 +142,9 @@ impl Wire {
     }
 
     /// Returns node and interface at the present ends A and B.
+    #[inline]
     pub fn present_ends(&self) -> [NodeInterface; 2] {
-        self.ends
+        self.ends.map(NodeInterface::from)
     }
 }
 
@@ -303,7 +327,7 @@ impl Wires {
         radio.at[place.station.0 as usize] = place.cell;
         let end = radio.cells[usize::from(place.cell.0)].end;
         let wire = radio.first_aircraft + place.station.0 as usize;
-        self.aircraft[wire].ends[0] = end;
+        self.aircraft[wire].ends[0] = end.into();
     }
 
     /// Returns node and interface of a cell's base station.
@@ -315,14 +339,14 @@ impl Wires {
     #[inline]
     pub fn ends(&self, link: usize) -> [NodeInterface; 2] {
         match self.plain.get(link) {
-            Some(wire) => wire.ends,
+            Some(wire) => wire.present_ends(),
             None => self.radio_ends(link),
         }
     }
 
     #[inline(never)]
     fn radio_ends(&self, link: usize) -> [NodeInterface; 2] {
-        let [present, own] = self[link].ends;
+        let [present, own] = self[link].present_ends();
         let cell = self
             .radio_place(link)
             .map(|RadioPlace { radio, cell, .. }| self.base_station(CellPlace { radio, cell }));

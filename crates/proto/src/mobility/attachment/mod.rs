@@ -74,7 +74,7 @@ pub struct Settings {
 /// A mobile's attachment.
 #[derive(Debug)]
 pub struct Attachment {
-    interfaces: Vec<Access>,
+    interfaces: Box<[Access]>,
     policy: Policy,
     registers: bool,
     asks_point_of_service: bool,

@@ -18,37 +18,50 @@ pub(super) enum Step {
 /// The steps still to be done, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    steps: VecDeque<(Instant, Step)>,
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have none, and so pay for a pointer only"
+    )]
+    steps: Option<Box<VecDeque<(Instant, Step)>>>,
 }
 
 impl Plan {
     /// Adds a step, after those of the same time.
     pub fn add(&mut self, at: Instant, step: Step) {
-        let place = self.steps.partition_point(|&(other, _)| other <= at);
-        self.steps.insert(place, (at, step));
+        let steps = self.steps.get_or_insert_default();
+        let place = steps.partition_point(|&(other, _)| other <= at);
+        steps.insert(place, (at, step));
     }
 
     /// Forgets all but the ends of overlaps.
     pub fn forget_handover(&mut self) {
-        self.steps
-            .retain(|(_, step)| matches!(step, Step::Detach(_)));
+        self.retain(|step| matches!(step, Step::Detach(_)));
     }
 
     /// Forgets the end of an overlap: the link is in use again.
     pub fn forget_overlap(&mut self, interface: InterfaceId) {
-        self.steps
-            .retain(|&(_, step)| step != Step::Detach(interface));
+        self.retain(|step| step != Step::Detach(interface));
+    }
+
+    fn retain(&mut self, keeps: impl Fn(Step) -> bool) {
+        if let Some(steps) = &mut self.steps {
+            steps.retain(|&(_, step)| keeps(step));
+        }
     }
 
     /// Returns the time of the next step.
     pub fn deadline(&self) -> Option<Instant> {
-        self.steps.front().map(|&(at, _)| at)
+        self.steps.as_ref()?.front().map(|&(at, _)| at)
     }
 
     /// Takes the next step that is due.
     pub fn pop_due(&mut self, now: Instant) -> Option<Step> {
-        let &(_, step) = self.steps.front().filter(|&&(at, _)| at <= now)?;
-        self.steps.pop_front();
+        let steps = self.steps.as_mut()?;
+        let &(_, step) = steps.front().filter(|&&(at, _)| at <= now)?;
+        steps.pop_front();
+        if steps.is_empty() {
+            self.steps = None;
+        }
         Some(step)
     }
 }

@@ -25,6 +25,7 @@ use departed::Departures;
 use group::Group;
 pub use group::GroupMobile;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first ones follow
 /// each other closely.
@@ -74,12 +75,40 @@ impl AdvertisingSettings {
             path_mtu: 1500,
         }
     }
+
+    /// Builds the advertisement.
+    fn advertisement(&self) -> NeighborDiscovery {
+        let longest = self.longest_interval.as_nanos();
+        let milliseconds = u32::try_from(longest / 1_000_000).unwrap_or(u32::MAX);
+        // RFC 4861 section 6.2.1: AdvDefaultLifetime is three of the longest intervals, AdvValidLifetime thirty and
+        // AdvPreferredLifetime seven days.
+        let lifetime_s = (longest.saturating_mul(3) / 1_000_000_000).clamp(1, 9000);
+        let prefix = PrefixInformation {
+            prefix: self.prefix,
+            on_link: true,
+            autonomous: true,
+            router_address: Some(self.address),
+            valid_lifetime_s: 2_592_000,
+            preferred_lifetime_s: 604_800,
+        };
+        let message = RouterAdvertisement {
+            hop_limit: 64,
+            home_agent: self.home_agent,
+            router_lifetime_s: lifetime_s as u16,
+            prefixes: vec![prefix],
+            advertisement_interval_ms: self.says_interval.then_some(milliseconds),
+            ..RouterAdvertisement::default()
+        };
+        NeighborDiscovery::RouterAdvertisement(message)
+    }
 }
 
 /// The agent for one link.
 #[derive(Clone, Debug)]
 pub struct AccessRouter {
     settings: AdvertisingSettings,
+    /// Its advertisement.
+    advertisement: Arc<NeighborDiscovery>,
     draws: Draws,
     initial_left: u8,
     next: Instant,
@@ -102,6 +131,7 @@ impl AccessRouter {
         AccessRouter {
             departures: Departures::new(settings.path_mtu),
             group: Group::default(),
+            advertisement: Arc::new(settings.advertisement()),
             settings,
             draws,
             initial_left: INITIAL_ADVERTISEMENTS,
@@ -228,34 +258,12 @@ impl AccessRouter {
             return;
         }
         let towards = Towards::Interface(self.settings.interface);
-        let packet = self.advertisement(to);
+        let packet = discovery(
+            self.settings.link_local,
+            to,
+            Arc::clone(&self.advertisement),
+        );
         self.outbox.push_back((towards, packet));
-    }
-
-    fn advertisement(&self, to: Ipv6Addr) -> Packet {
-        let longest = self.settings.longest_interval.as_nanos();
-        let milliseconds = u32::try_from(longest / 1_000_000).unwrap_or(u32::MAX);
-        // RFC 4861 section 6.2.1: AdvDefaultLifetime is three of the longest intervals, AdvValidLifetime thirty and
-        // AdvPreferredLifetime seven days.
-        let lifetime_s = (longest.saturating_mul(3) / 1_000_000_000).clamp(1, 9000);
-        let prefix = PrefixInformation {
-            prefix: self.settings.prefix,
-            on_link: true,
-            autonomous: true,
-            router_address: Some(self.settings.address),
-            valid_lifetime_s: 2_592_000,
-            preferred_lifetime_s: 604_800,
-        };
-        let message = RouterAdvertisement {
-            hop_limit: 64,
-            home_agent: self.settings.home_agent,
-            router_lifetime_s: lifetime_s as u16,
-            prefixes: vec![prefix],
-            advertisement_interval_ms: self.settings.says_interval.then_some(milliseconds),
-            ..RouterAdvertisement::default()
-        };
-        let message = NeighborDiscovery::RouterAdvertisement(message);
-        discovery(self.settings.link_local, to, message)
     }
 
     /// Returns true for an address whose packets this router handles: its own on the link, or a departed
@@ -401,7 +409,7 @@ mod tests {
         let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = packet.body else {
             panic!("an advertisement");
         };
-        let NeighborDiscovery::RouterAdvertisement(advertisement) = *message else {
+        let NeighborDiscovery::RouterAdvertisement(advertisement) = &*message else {
             panic!("an advertisement");
         };
         assert_eq!(advertisement.router_lifetime_s, 1800);

@@ -214,6 +214,11 @@ impl HomeAgent {
         self.subscribers.insert(subscriber.home_address, subscriber);
     }
 
+    /// Gives back the room that is kept for more mobiles: a tree that grows in order is half empty.
+    pub fn shrink(&mut self) {
+        self.subscribers = core::mem::take(&mut self.subscribers).into_iter().collect();
+    }
+
     /// Makes each of these routers get a copy of every packet for a mobile while it is away, instead of its care-of
     /// address: the router of the mobile's link delivers them. The [`Strategy`] then sends no second copies.
     pub fn form_group(&mut self, home_address: Ipv6Addr, members: &[Ipv6Addr]) {

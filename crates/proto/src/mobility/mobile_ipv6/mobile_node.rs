@@ -95,7 +95,7 @@ pub struct FleetSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterRegistration {
     /// Mobile network prefixes.
-    pub prefixes: Vec<Ipv6Prefix>,
+    pub prefixes: Box<[Ipv6Prefix]>,
     /// True for explicit mode, in which updates list the prefixes; in implicit mode the home agent knows them.
     pub explicit: bool,
 }
@@ -204,9 +204,18 @@ pub struct MobileNode {
     routers: Option<Box<Routers>>,
     /// `None` unless routers get copies.
     group: Option<Box<Group>>,
-    peers: BTreeMap<Ipv6Addr, Peer>,
+    /// Where routes are optimised.
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have none, and so pay for a pointer only"
+    )]
+    peers: Option<Box<BTreeMap<Ipv6Addr, Peer>>>,
     /// Path of each interface, for the reports in updates.
-    paths: BTreeMap<InterfaceId, PathParameters>,
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have none, and so pay for a pointer only"
+    )]
+    paths: Option<Box<BTreeMap<InterfaceId, PathParameters>>>,
     tunnels: Tunnels,
     draws: Draws,
     counts: Option<Box<MobileCounts>>,
@@ -223,7 +232,7 @@ impl MobileNode {
     pub fn new(settings: MobileSettings, interfaces: usize, secret: [u8; 16]) -> MobileNode {
         let mut draws = Draws::new(secret);
         MobileNode {
-            interfaces: Interfaces::new(&settings, interfaces, &mut draws),
+            interfaces: Interfaces::new(interfaces, &mut draws),
             preferred: InterfaceId(0),
             place: None,
             access: settings.access.as_ref().map(|_| Box::default()),
@@ -232,8 +241,8 @@ impl MobileNode {
             former: None,
             routers: settings.fleet.tells_routers.then(Box::default),
             group: settings.fleet.has_group.then(Box::default),
-            peers: BTreeMap::new(),
-            paths: BTreeMap::new(),
+            peers: settings.fleet.optimizes_routes.then(Box::default),
+            paths: None,
             tunnels: Tunnels::new(settings.fleet.path_mtu, settings.fleet.clamp_segment_size),
             draws,
             counts: None,
@@ -308,12 +317,12 @@ impl MobileNode {
 
     /// Sets the path that updates sent over an interface report (802.21 Link_Parameters_Report).
     pub fn set_path(&mut self, interface: InterfaceId, path: PathParameters) {
-        self.paths.insert(interface, path);
+        self.paths.get_or_insert_default().insert(interface, path);
     }
 
     /// Returns the path report for an update sent now.
     fn path_report(&self, now: Instant) -> Option<PathReport> {
-        let path = self.paths.get(&self.interface()?)?;
+        let path = self.paths.as_ref()?.get(&self.interface()?)?;
         let queue = path.queue_packets.unwrap_or(0);
         Some(PathReport {
             sent: (now.as_nanos() / 1_000) as u32,
@@ -334,7 +343,7 @@ impl MobileNode {
     /// Notes that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
     /// Link_Handover_Complete).
     pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
-        if let Some(configuration) = self.interfaces.get_mut(interface) {
+        if let Some(configuration) = self.interfaces.get_mut(interface, &self.settings) {
             configuration.link_up(now);
         }
         self.settle(now);
@@ -342,7 +351,7 @@ impl MobileNode {
 
     /// Notes that an interface's link is down (802.21 Link_Down).
     pub fn link_down(&mut self, now: Instant, interface: InterfaceId) {
-        if let Some(configuration) = self.interfaces.get_mut(interface) {
+        if let Some(configuration) = self.interfaces.get_mut(interface, &self.settings) {
             configuration.link_down();
         }
         self.settle(now);
@@ -410,7 +419,7 @@ impl MobileNode {
         for (_, interface) in self.interfaces.iter() {
             ask(interface.poll_timeout());
         }
-        for peer in self.peers.values() {
+        for peer in self.peers.iter().flat_map(|peers| peers.values()) {
             ask(peer.poll_timeout(binds));
         }
         (earliest != Instant::NEVER).then_some(earliest)

@@ -127,7 +127,7 @@ fn packet(source: &str, destination: &str, hop_limit: u8, body: Body) -> Packet 
 }
 
 fn discovery(source: &str, destination: &str, message: NeighborDiscovery) -> Packet {
-    let body = Body::Icmp(IcmpMessage::NeighborDiscovery(Box::new(message)));
+    let body = Body::Icmp(IcmpMessage::NeighborDiscovery(message.into()));
     packet(source, destination, 255, body)
 }
 

@@ -460,7 +460,7 @@ fn any_of_link() -> impl Strategy<Value = Packet> {
     let link_local = any::<u64>()
         .prop_map(|interface| Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(interface)));
     let body = prop_oneof![
-        any_discovery().prop_map(|message| IcmpMessage::NeighborDiscovery(Box::new(message))),
+        any_discovery().prop_map(|message| IcmpMessage::NeighborDiscovery(message.into())),
         any_report().prop_map(|report| IcmpMessage::MulticastListenerReport(Box::new(report))),
     ];
     (link_local, body).prop_map(|(source, message)| {

@@ -76,12 +76,14 @@ struct Piece {
     length: u32,
     retransmissions: u8,
     state: State,
+    /// Since when it is to be requested, if it is.
+    wanting_since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// To be requested, since that moment.
-    Wanting(Instant),
+    /// To be requested.
+    Wanting,
     /// May be granted.
     Ready,
     /// Under way, or lost and nobody knows.
@@ -134,9 +136,9 @@ impl Class {
         wanting: Option<Instant>,
     ) {
         let state = match wanting {
-            Some(since) => {
+            Some(_) => {
                 self.wanting += length;
-                State::Wanting(since)
+                State::Wanting
             }
             None => {
                 self.ready += length;
@@ -157,6 +159,7 @@ impl Class {
                 length,
                 retransmissions: 0,
                 state,
+                wanting_since: wanting.unwrap_or(Instant::ZERO),
             }],
             completed: Instant::ZERO,
         });
@@ -194,9 +197,7 @@ impl Class {
     /// Requests what has been wanting since before `slot`.
     pub fn request(&mut self, slot: Instant) {
         for piece in self.held.iter_mut().flat_map(|held| &mut held.pieces) {
-            if let State::Wanting(since) = piece.state
-                && since < slot
-            {
+            if piece.state == State::Wanting && piece.wanting_since < slot {
                 piece.state = State::Ready;
                 self.wanting -= piece.length;
                 self.ready += piece.length;
@@ -279,7 +280,8 @@ impl Class {
         }
         piece.retransmissions += 1;
         if wanting {
-            piece.state = State::Wanting(now);
+            piece.state = State::Wanting;
+            piece.wanting_since = now;
             self.wanting += fragment.length;
         } else {
             piece.state = State::Ready;
@@ -297,7 +299,7 @@ impl Class {
         ended.push((held.packet, now, Outcome::Dropped(DropReason::RetryLimit)));
         for piece in core::mem::take(&mut held.pieces) {
             match piece.state {
-                State::Wanting(_) => self.wanting -= piece.length,
+                State::Wanting => self.wanting -= piece.length,
                 State::Ready => self.ready -= piece.length,
                 State::Sent => {}
             }

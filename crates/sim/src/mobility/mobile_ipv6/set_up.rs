@@ -159,6 +159,12 @@ impl World {
                 fleet = Some(own);
             }
         }
+        for agent in &self.scenario.agents.ipv6 {
+            let host = &mut self.net.nodes[agent.node.0].host;
+            if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {
+                home_agent.shrink();
+            }
+        }
         self.add_correspondents();
     }
 
@@ -242,7 +248,7 @@ impl World {
             home_address,
             key: Some(key),
             router: network_prefix.map(|prefix| RouterRegistration {
-                prefixes: vec![prefix],
+                prefixes: Box::from([prefix]),
                 explicit: true,
             }),
             interface_identifier: identifier,

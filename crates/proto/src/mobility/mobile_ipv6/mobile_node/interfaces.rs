@@ -3,17 +3,13 @@
 
 use super::MobileSettings;
 use crate::interface::InterfaceId;
-use crate::mobility::address_configuration::{AddressConfiguration, ConfigurationSettings};
+use crate::mobility::address_configuration::AddressConfiguration;
 use crate::mobility::draws::Draws;
 use std::sync::Arc;
 
 /// The interfaces of a mobile, initially down.
 #[derive(Clone, Debug)]
-pub(super) struct Interfaces {
-    identifier: u64,
-    settings: Arc<ConfigurationSettings>,
-    all: Vec<Interface>,
-}
+pub(super) struct Interfaces(Box<[Interface]>);
 
 #[derive(Clone, Debug)]
 struct Interface {
@@ -25,7 +21,7 @@ struct Interface {
 
 impl Interfaces {
     /// Creates `count` interfaces, with secrets from `draws`.
-    pub fn new(settings: &MobileSettings, count: usize, draws: &mut Draws) -> Interfaces {
+    pub fn new(count: usize, draws: &mut Draws) -> Interfaces {
         let all = (0..count).map(|_| {
             let secret = [draws.bits(), draws.bits()].map(u64::to_be_bytes);
             Interface {
@@ -33,42 +29,43 @@ impl Interfaces {
                 made: None,
             }
         });
-        Interfaces {
-            identifier: settings.interface_identifier,
-            settings: Arc::clone(&settings.fleet.configuration),
-            all: all.collect(),
-        }
+        Interfaces(all.collect())
     }
 
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.0.len()
     }
 
     /// Returns an interface, if created.
     pub fn get(&self, place: InterfaceId) -> Option<&AddressConfiguration> {
-        self.all.get(place.0)?.made.as_deref()
+        self.0.get(place.0)?.made.as_deref()
     }
 
     /// Returns an interface, and creates it if necessary.
-    pub fn get_mut(&mut self, place: InterfaceId) -> Option<&mut AddressConfiguration> {
-        let interface = self.all.get_mut(place.0)?;
+    pub fn get_mut(
+        &mut self,
+        place: InterfaceId,
+        settings: &MobileSettings,
+    ) -> Option<&mut AddressConfiguration> {
+        let interface = self.0.get_mut(place.0)?;
         let draws = Draws::new(interface.secret);
         let new = || {
-            let settings = Arc::clone(&self.settings);
-            Box::new(AddressConfiguration::new(self.identifier, settings, draws))
+            let shared = Arc::clone(&settings.fleet.configuration);
+            let identifier = settings.interface_identifier;
+            Box::new(AddressConfiguration::new(identifier, shared, draws))
         };
         Some(interface.made.get_or_insert_with(new))
     }
 
     /// Iterates over the created interfaces.
     pub fn iter(&self) -> impl Iterator<Item = (InterfaceId, &AddressConfiguration)> {
-        let all = self.all.iter().enumerate();
+        let all = self.0.iter().enumerate();
         all.filter_map(|(place, interface)| Some((InterfaceId(place), interface.made.as_deref()?)))
     }
 
     /// Iterates over the created interfaces, mutably.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (InterfaceId, &mut AddressConfiguration)> {
-        let all = self.all.iter_mut().enumerate();
+        let all = self.0.iter_mut().enumerate();
         all.filter_map(|(place, interface)| {
             Some((InterfaceId(place), interface.made.as_deref_mut()?))
         })

@@ -78,22 +78,30 @@ impl Peer {
 impl MobileNode {
     /// Considers route optimisation with a node whose packet came through the tunnel (section 11.7.2).
     pub(super) fn notice_peer(&mut self, now: Instant, peer: Ipv6Addr) {
-        let known = self.peers.contains_key(&peer);
-        let wanted = self.settings.fleet.optimizes_routes
-            && is_routable(peer)
-            && peer != self.settings.fleet.home_agent
-            && self.peers.len() < MOST_PEERS;
-        if known {
+        let Some(peers) = &mut self.peers else {
+            return;
+        };
+        let wanted =
+            is_routable(peer) && peer != self.settings.fleet.home_agent && peers.len() < MOST_PEERS;
+        if peers.contains_key(&peer) {
             self.note_use(peer);
         } else if wanted {
-            self.peers.insert(peer, Peer::default());
+            peers.insert(peer, Peer::default());
             self.note_use(peer);
             self.step_peers(now);
         }
     }
 
+    fn peer(&self, address: Ipv6Addr) -> Option<&Peer> {
+        self.peers.as_ref()?.get(&address)
+    }
+
+    fn peer_mut(&mut self, address: Ipv6Addr) -> Option<&mut Peer> {
+        self.peers.as_mut()?.get_mut(&address)
+    }
+
     pub(super) fn note_use(&mut self, peer: Ipv6Addr) {
-        if let Some(peer) = self.peers.get_mut(&peer) {
+        if let Some(peer) = self.peer_mut(peer) {
             peer.used = true;
         }
     }
@@ -101,34 +109,39 @@ impl MobileNode {
     /// Returns true if packets to this node may go directly.
     pub(super) fn is_optimized(&self, now: Instant, peer: Ipv6Addr) -> bool {
         let accepted = self
-            .peers
-            .get(&peer)
+            .peer(peer)
             .and_then(|peer| peer.registration.accepted(now));
         accepted.is_some() && accepted == self.care_of()
     }
 
     /// Returns true if a correspondent sends directly to a former care-of address.
     pub fn is_sought_elsewhere(&self, now: Instant, peer: Ipv6Addr) -> bool {
-        let peer = self.peers.get(&peer);
-        let accepted = peer.and_then(|peer| peer.registration.accepted(now));
+        let accepted = self
+            .peer(peer)
+            .and_then(|peer| peer.registration.accepted(now));
         accepted.is_some() && accepted != self.care_of()
     }
 
     /// Restarts pending tests and updates from the new attachment.
     pub(super) fn move_peers(&mut self, now: Instant) {
-        self.peers.values_mut().for_each(Peer::forget_pending);
+        let peers = self.peers.iter_mut().flat_map(|peers| peers.values_mut());
+        peers.for_each(Peer::forget_pending);
         self.step_peers(now);
     }
 
     /// Performs the next step for each correspondent.
     pub(super) fn step_peers(&mut self, now: Instant) {
-        let known: Vec<Ipv6Addr> = self.peers.keys().copied().collect();
+        let known = self.peers.iter().flat_map(|peers| peers.keys());
+        let known: Vec<Ipv6Addr> = known.copied().collect();
         for address in known {
-            let Some(mut peer) = self.peers.remove(&address) else {
+            let peers = self.peers.as_mut();
+            let Some(mut peer) = peers.and_then(|peers| peers.remove(&address)) else {
                 continue;
             };
-            if self.step_peer(now, address, &mut peer) {
-                self.peers.insert(address, peer);
+            if self.step_peer(now, address, &mut peer)
+                && let Some(peers) = &mut self.peers
+            {
+                peers.insert(address, peer);
             }
         }
     }
@@ -295,11 +308,11 @@ impl MobileNode {
         (source, destination): (Ipv6Addr, Ipv6Addr),
         message: MobilityMessage,
     ) {
-        let Some(peer) = self.peers.get_mut(&source) else {
+        let at_home = destination == self.settings.home_address;
+        let Some(peer) = self.peer_mut(source) else {
             self.counts_mut().unexpected += 1;
             return;
         };
-        let at_home = destination == self.settings.home_address;
         let expected = match message {
             MobilityMessage::HomeTest(test) if at_home => peer.home.take(now, destination, test),
             MobilityMessage::CareOfTest(test) if !at_home => {
@@ -332,7 +345,7 @@ impl MobileNode {
         source: Ipv6Addr,
         answer: BindingAcknowledgement,
     ) -> bool {
-        let Some(peer) = self.peers.get_mut(&source) else {
+        let Some(peer) = self.peer_mut(source) else {
             return false;
         };
         let Some(pending) = peer.registration.pending() else {

@@ -40,7 +40,7 @@ impl MobileNode {
         }
         match packet.body {
             Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => {
-                let configuration = self.interfaces.get_mut(interface);
+                let configuration = self.interfaces.get_mut(interface, &self.settings);
                 if packet.ip.hop_limit == HOP_LIMIT
                     && let Some(configuration) = configuration
                 {

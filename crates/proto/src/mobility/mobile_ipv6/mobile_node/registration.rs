@@ -297,7 +297,7 @@ impl MobileNode {
             lifetime,
             mobile_network_prefixes: match (purpose, explicit) {
                 (Purpose::Deregister, _) | (_, None) => Vec::new(),
-                (_, Some(router)) => router.prefixes.clone(),
+                (_, Some(router)) => router.prefixes.to_vec(),
             },
             alternate_care_of_address: (purpose == Purpose::Announce).then_some(care_of),
             packet_buffering: (purpose == Purpose::Buffer).then_some(PacketBuffering::Buffer),

@@ -171,7 +171,7 @@ fn the_network_behind_loses_nothing() {
     let behind = prefix("2001:db8:aaaa::", 48);
     let mobile = MobileSettings {
         router: Some(RouterRegistration {
-            prefixes: vec![behind],
+            prefixes: Box::from([behind]),
             explicit: true,
         }),
         ..mobile_with(|fleet| fleet.has_group = true)

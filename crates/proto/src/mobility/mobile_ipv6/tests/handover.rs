@@ -18,7 +18,7 @@ fn behind() -> Ipv6Prefix {
 /// A mobile router on link 1.
 fn router_world(explicit: bool) -> World {
     let router = RouterRegistration {
-        prefixes: vec![behind()],
+        prefixes: Box::from([behind()]),
         explicit,
     };
     let mut world = World::new(

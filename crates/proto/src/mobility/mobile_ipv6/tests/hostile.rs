@@ -174,8 +174,7 @@ fn discovery() -> impl Strategy_<Value = NeighborDiscovery> {
 fn body() -> impl Strategy_<Value = Body> {
     let plain = prop_oneof![
         message().prop_map(|message| Body::Mobility(Box::new(message))),
-        discovery()
-            .prop_map(|message| Body::Icmp(IcmpMessage::NeighborDiscovery(Box::new(message)))),
+        discovery().prop_map(|message| Body::Icmp(IcmpMessage::NeighborDiscovery(message.into()))),
         Just(datagram(ip(HOME), ip(CORRESPONDENT), 1).body),
         Just(Body::Opaque {
             protocol: 135,
