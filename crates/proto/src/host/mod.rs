@@ -232,10 +232,7 @@ pub struct Host {
     /// `None` until the first packet is given up.
     given_up: Option<Box<GivenUp>>,
     agents: Option<Box<Layers>>,
-    #[expect(
-        clippy::box_collection,
-        reason = "nearly all hosts have none, and so pay for a pointer only"
-    )]
+    /// `None` until a flow has a code point.
     code_points: Option<Box<CodePoints>>,
     /// `None` until AeroTP is used.
     aerotp: Option<Box<AerotpSockets>>,

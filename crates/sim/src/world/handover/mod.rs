@@ -208,12 +208,10 @@ impl World {
                 self.net.note_outgoing(number, link);
             }
             Signal::InUse(..) => self.pump(node),
-            Signal::Link(interface, event) => {
-                if self.net.mobiles[number].protocol.is_some() {
-                    let link = self.net.link_at(node, interface);
-                    self.record_link_signal(node, link, event);
-                    self.pump(node);
-                }
+            Signal::Link(interface, event) if self.net.mobiles[number].protocol.is_some() => {
+                let link = self.net.link_at(node, interface);
+                self.record_link_signal(node, link, event);
+                self.pump(node);
             }
             Signal::Complete(interface) => {
                 let link = interface.map(|interface| self.net.link_at(node, interface));

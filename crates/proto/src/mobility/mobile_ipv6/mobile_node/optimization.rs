@@ -18,6 +18,7 @@ use crate::wire::mobility_header::{
     MobilityMessage, NonceIndices, RoutabilityTest,
 };
 use core::net::Ipv6Addr;
+use std::collections::btree_map::Entry;
 
 /// Maximum number of transmissions of a test or update to an unresponsive correspondent. Chosen: with timeouts from 1 s
 /// to 32 s that is a minute.
@@ -83,12 +84,14 @@ impl MobileNode {
         };
         let wanted =
             is_routable(peer) && peer != self.settings.fleet.home_agent && peers.len() < MOST_PEERS;
-        if peers.contains_key(&peer) {
-            self.note_use(peer);
-        } else if wanted {
-            peers.insert(peer, Peer::default());
-            self.note_use(peer);
-            self.step_peers(now);
+        match peers.entry(peer) {
+            Entry::Occupied(_) => self.note_use(peer),
+            Entry::Vacant(place) if wanted => {
+                place.insert(Peer::default());
+                self.note_use(peer);
+                self.step_peers(now);
+            }
+            Entry::Vacant(_) => {}
         }
     }
 
