@@ -83,7 +83,7 @@ pub fn host(
         };
         let settings = advertising(router, interface);
         let router = AccessRouter::new(Instant::ZERO, settings.clone(), Draws::new(random()?));
-        let layers = host.agents_mut();
+        let layers = host.layers_mut();
         layers.get_or_add(AccessRouters::default).push(router);
         host.routes_mut().set_prefix(settings.prefix, interface);
     }

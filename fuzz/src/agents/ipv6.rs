@@ -125,7 +125,7 @@ fn router(host: &mut Host, interface: usize, link: u16) {
         router.join(mobile, COPIES);
         host.add_address(address.into());
     }
-    host.agents_mut()
+    host.layers_mut()
         .get_or_add(AccessRouters::default)
         .push(router);
 }

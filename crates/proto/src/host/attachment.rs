@@ -82,7 +82,7 @@ impl Host {
 
     /// Passes the signals of layers to this host's other parts, before anything is sent because of them.
     pub(super) fn tell_signals(&mut self, now: Instant) {
-        while let Some(layers) = &mut self.agents
+        while let Some(layers) = &mut self.layers
             && let Some(signal) = layers.poll_signal()
         {
             self.signal(now, signal);
@@ -105,7 +105,7 @@ impl Host {
             }
             _ => {}
         }
-        if let Some(layers) = &mut self.agents {
+        if let Some(layers) = &mut self.layers {
             layers.handle_signal(now, &signal);
         }
         if let Some(own) = &mut self.attachment {
@@ -155,7 +155,7 @@ impl Host {
 
     /// Returns the peers of connections that still send to an address that this mobile has left.
     fn peers_of_old_places(&self, now: Instant) -> BTreeSet<IpAddr> {
-        let Some(layers) = &self.agents else {
+        let Some(layers) = &self.layers else {
             return BTreeSet::new();
         };
         let peers = self.peers();

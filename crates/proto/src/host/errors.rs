@@ -40,7 +40,7 @@ impl Host {
 
     /// Reports a layer's error to the source of a packet. A layer that speaks in the source's name hears it in its place.
     pub(super) fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
-        if let Some(layers) = &mut self.agents
+        if let Some(layers) = &mut self.layers
             && layers.handle_icmp(now, error, &quoted)
         {
             return;

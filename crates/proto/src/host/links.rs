@@ -107,7 +107,7 @@ impl Host {
             }
             self.links.note(interface, count, event);
         }
-        if let Some(layers) = &mut self.agents {
+        if let Some(layers) = &mut self.layers {
             layers.handle_medium(interface, event);
         }
         let is_report = matches!(event, LinkEvent::Parameters(_));
@@ -126,7 +126,7 @@ impl Host {
 
     /// Returns the kinds of packet status that this host wants from media.
     pub fn status_interests(&self) -> StatusInterests {
-        let layers = self.agents.as_ref();
+        let layers = self.layers.as_ref();
         layers.map_or_else(StatusInterests::default, |layers| layers.status_interests())
     }
 
@@ -139,7 +139,7 @@ impl Host {
         packet: &Packet,
         status: TransmitStatus,
     ) -> bool {
-        let layers = self.agents.as_mut();
+        let layers = self.layers.as_mut();
         layers.is_some_and(|layers| layers.handle_transmit_status(now, interface, packet, status))
     }
 

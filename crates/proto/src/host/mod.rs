@@ -231,7 +231,7 @@ pub struct Host {
     sockets: Sockets,
     /// `None` until the first packet is given up.
     given_up: Option<Box<GivenUp>>,
-    agents: Option<Box<Layers>>,
+    layers: Option<Box<Layers>>,
     /// `None` until a flow has a code point.
     code_points: Option<Box<CodePoints>>,
     /// `None` until AeroTP is used.
@@ -255,7 +255,7 @@ impl Host {
             given_up: None,
             accepted: false,
             stirred: false,
-            agents: None,
+            layers: None,
             identification: 0,
             code_points: None,
             aerotp: None,
@@ -303,32 +303,32 @@ impl Host {
     /// Returns true for a packet to this host, or one that its layers want.
     #[inline]
     fn takes(&self, ip: &IpHeader) -> bool {
-        self.is_own(ip.destination) || self.agents.as_ref().is_some_and(|agents| agents.takes(ip))
+        self.is_own(ip.destination) || self.layers.as_ref().is_some_and(|layers| layers.takes(ip))
     }
 
     /// Adds a layer.
     pub fn add_layer(&mut self, layer: impl Layer) {
-        self.agents_mut().add(layer);
+        self.layers_mut().add(layer);
     }
 
     /// Returns the first layer of a type.
     pub fn layer<L: Layer>(&self) -> Option<&L> {
-        self.agents.as_ref()?.get()
+        self.layers.as_ref()?.get()
     }
 
     /// Returns the first layer of a type, to configure it.
     pub fn layer_mut<L: Layer>(&mut self) -> Option<&mut L> {
-        self.agents.as_mut()?.get_mut()
+        self.layers.as_mut()?.get_mut()
     }
 
     /// Returns the virtual interface by which this host's own packets leave, if a layer has one.
     pub fn default_tunnel(&self) -> Option<InterfaceId> {
-        self.agents.as_ref()?.default_route()
+        self.layers.as_ref()?.default_route()
     }
 
     /// Returns the layers of this host, to add to them.
-    pub fn agents_mut(&mut self) -> &mut Layers {
-        self.agents.get_or_insert_default()
+    pub fn layers_mut(&mut self) -> &mut Layers {
+        self.layers.get_or_insert_default()
     }
 
     /// Returns the maker of this host's own packets.
@@ -350,12 +350,12 @@ impl Host {
             interface_mtus: &self.interface_mtus,
             links: &self.links,
         };
-        Some((self.agents.as_deref_mut()?, around))
+        Some((self.layers.as_deref_mut()?, around))
     }
 
     /// Returns the layers of this host, if it has any.
-    pub fn agents(&self) -> Option<&Layers> {
-        self.agents.as_deref()
+    pub fn layers(&self) -> Option<&Layers> {
+        self.layers.as_deref()
     }
 
     /// Passes a signal to the remedies of the connections to those peers for which `concerned` returns true.
@@ -383,8 +383,8 @@ impl Host {
         event: LinkEvent,
         neighbor: Neighbor,
     ) {
-        if let Some(agents) = &mut self.agents {
-            agents.handle_neighbor(now, interface, event, neighbor);
+        if let Some(layers) = &mut self.layers {
+            layers.handle_neighbor(now, interface, event, neighbor);
         }
     }
 
@@ -426,7 +426,7 @@ impl Host {
 
     /// Returns the counters of each layer, in the order of layers.
     pub fn layer_counters(&self) -> impl Iterator<Item = (Rank, Counters)> {
-        self.agents.iter().flat_map(|layers| layers.counters())
+        self.layers.iter().flat_map(|layers| layers.counters())
     }
 
     /// Returns true, once, if a packet has come to this host's transports or to a layer that answers for others.
@@ -447,7 +447,7 @@ impl Host {
 
     /// Returns the next packet that a layer has begun to hold, or has dropped instead of holding it.
     pub fn poll_held(&mut self) -> Option<Held> {
-        self.agents.as_mut()?.poll_held()
+        self.layers.as_mut()?.poll_held()
     }
 
     /// Returns true, once, if a layer has learnt something from a forwarded packet: then drain the polls.
@@ -465,9 +465,9 @@ impl Host {
         if let Some(own) = &self.attachment {
             sockets = sockets.into_iter().chain(own.machine.poll_timeout()).min();
         }
-        match &self.agents {
+        match &self.layers {
             None => sockets,
-            Some(agents) => sockets.into_iter().chain(agents.poll_timeout()).min(),
+            Some(layers) => sockets.into_iter().chain(layers.poll_timeout()).min(),
         }
     }
 
@@ -477,8 +477,8 @@ impl Host {
         if let Some(aerotp) = &mut self.aerotp {
             aerotp.handle_timeout(now);
         }
-        if let Some(agents) = &mut self.agents {
-            agents.handle_timeout(now);
+        if let Some(layers) = &mut self.layers {
+            layers.handle_timeout(now);
         }
         self.tell_signals(now);
         if let Some(own) = &mut self.attachment {
@@ -491,8 +491,8 @@ impl Host {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        if let Some(agents) = &mut self.agents
-            && let Some(words) = agents.poll_event()
+        if let Some(layers) = &mut self.layers
+            && let Some(words) = layers.poll_event()
         {
             return Some(HostEvent::Layer(words));
         }

@@ -26,7 +26,7 @@ impl Host {
     }
 
     fn take_in(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        if self.agents.is_some() {
+        if self.layers.is_some() {
             self.offer_to_agents(now, interface, packet);
         } else {
             self.deliver(now, packet);
@@ -51,7 +51,7 @@ impl Host {
     fn offer_to_others(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         let is_own = self.is_own(packet.ip.destination);
         let arrival = Arrival { interface, is_own };
-        let Some(layers) = &mut self.agents else {
+        let Some(layers) = &mut self.layers else {
             return;
         };
         if !is_own && !layers.takes(&packet.ip) {
@@ -70,7 +70,7 @@ impl Host {
 
     /// Returns true for a packet that a layer ends here.
     fn ends_in_layer(&self, packet: &Packet) -> bool {
-        let layers = self.agents.as_ref();
+        let layers = self.layers.as_ref();
         layers.is_some_and(|layers| layers.end_here(&self.routes, packet))
     }
 
@@ -176,7 +176,7 @@ impl Host {
     }
 
     pub(super) fn handle_error(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
-        if let Some(layers) = &mut self.agents
+        if let Some(layers) = &mut self.layers
             && layers.handle_icmp(now, error, &quoted)
         {
             return;

@@ -64,8 +64,8 @@ impl Host {
     /// Returns true if a layer here looks at packets in transit.
     #[inline]
     pub(super) fn inspects(&self) -> bool {
-        let agents = self.agents.as_ref();
-        agents.is_some_and(|agents| agents.inspect_passing())
+        let layers = self.layers.as_ref();
+        layers.is_some_and(|layers| layers.inspect_passing())
     }
 
     /// Lets layers look at a packet; returns their verdict, if there is one.
@@ -75,7 +75,7 @@ impl Host {
         interface: InterfaceId,
         packet: &mut Packet,
     ) -> Option<Verdict> {
-        let layers = self.agents.as_mut()?;
+        let layers = self.layers.as_mut()?;
         match layers.inspect(now, interface, &self.routes, packet) {
             Look::Pass => None,
             Look::Learn => {
@@ -98,7 +98,7 @@ impl Host {
         interface: InterfaceId,
         packet: &mut Packet,
     ) -> bool {
-        match &mut self.agents {
+        match &mut self.layers {
             Some(layers) if layers.inspect_passing() => layers.depart(now, interface, packet),
             _ => true,
         }

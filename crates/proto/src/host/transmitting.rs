@@ -35,7 +35,7 @@ impl Host {
     #[inline]
     fn poll_outgoing(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            if self.agents.is_some() {
+            if self.layers.is_some() {
                 self.work_layers(now);
                 if let Some(outgoing) = self.poll_agents(now) {
                     return Some(outgoing);
@@ -51,8 +51,8 @@ impl Host {
                     outgoing.into_packet(&mut self.origin())
                 }
             };
-            if let Some(agents) = &mut self.agents {
-                match agents.output(now, packet) {
+            if let Some(layers) = &mut self.layers {
+                match layers.output(now, packet) {
                     Some(addressed) => packet = addressed,
                     None => continue,
                 }
@@ -94,7 +94,7 @@ impl Host {
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
             self.tell_signals(now);
-            let step = self.agents.as_mut()?.poll_step()?;
+            let step = self.layers.as_mut()?.poll_step()?;
             if let Some(outgoing) = self.take_step(now, step) {
                 return Some(outgoing);
             }
@@ -137,7 +137,7 @@ impl Host {
         packet: Packet,
     ) -> Option<(InterfaceId, Packet)> {
         // This host's own home agent may be the one that knows where a mobile is.
-        if let Some(layers) = &mut self.agents {
+        if let Some(layers) = &mut self.layers {
             layers.overhear(&packet);
         }
         match route {
@@ -161,7 +161,7 @@ impl Host {
         packet: Packet,
     ) -> Option<(InterfaceId, Packet)> {
         let unsent = Unsent::of(&packet);
-        match self.agents.as_mut()?.transmit(now, interface, packet) {
+        match self.layers.as_mut()?.transmit(now, interface, packet) {
             Transmitted::Leaves(step) => self.take_step(now, step),
             Transmitted::Kept => None,
             Transmitted::GivenUp => {
@@ -178,7 +178,7 @@ impl Host {
             self.given_up().discarded.no_route += 1;
             return;
         };
-        if let Some(layers) = &mut self.agents
+        if let Some(layers) = &mut self.layers
             && let Transmitted::Leaves(step) = layers.transmit(now, interface, packet)
         {
             layers.do_later(step);

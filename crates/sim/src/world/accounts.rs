@@ -163,7 +163,7 @@ impl World {
     /// Takes in the packets that a host's buffers have held or dropped.
     #[inline]
     fn hear_held(&mut self, node: usize) {
-        if self.net.nodes[node].host.agents().is_some() {
+        if self.net.nodes[node].host.layers().is_some() {
             self.hear_agents(node);
         }
     }

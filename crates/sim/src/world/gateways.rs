@@ -32,7 +32,7 @@ impl World {
                     host.set_code_point(self.load.flows[flow].id, code_point);
                 }
                 let secret = node_secret(&self.scenario, node);
-                let layers = self.net.nodes[node].host.agents_mut();
+                let layers = self.net.nodes[node].host.layers_mut();
                 let agents = layers.get_or_add(|| PathAgents::new(secret));
                 agents.add_access(served.mobile, interface);
                 agents.serve(served, service);

@@ -34,7 +34,7 @@ impl World {
             return;
         }
         for node in self.ends_of_repeating_links() {
-            let layers = self.net.nodes[node].host.agents_mut();
+            let layers = self.net.nodes[node].host.layers_mut();
             let notifier = layers.get_or_add(BadStateNotifier::default);
             told.iter().for_each(|&one| notifier.serve(one));
         }

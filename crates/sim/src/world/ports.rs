@@ -188,7 +188,7 @@ impl World {
     /// Packets that translators of addresses have refused so far, all together.
     pub fn refused_by_nat(&self) -> Refused {
         let mut sum = Refused::default();
-        for layers in self.net.nodes.iter().filter_map(|node| node.host.agents()) {
+        for layers in self.net.nodes.iter().filter_map(|node| node.host.layers()) {
             for translator in layers.all::<Translator>() {
                 sum.add(translator.refused());
             }

@@ -72,7 +72,7 @@ impl Row {
             port: PORT,
         };
         let path = hosts[1]
-            .agents_mut()
+            .layers_mut()
             .get_or_add(|| PathAgents::new([2; 16]));
         path.serve(served, service);
         path.add_access(address(3), InterfaceId(1));

@@ -120,7 +120,7 @@ impl World {
         }
         let host = &mut self.net.nodes[node].host;
         host.add_layer(home_agent);
-        host.agents_mut().get_or_add(HomeNetwork::default);
+        host.layers_mut().get_or_add(HomeNetwork::default);
     }
 
     fn add_ipv4_mobile(&mut self, number: usize, mobile: &Mobile, mobility: &MobileIpv4) {
@@ -182,7 +182,7 @@ impl World {
             if !self.net.behind_cells.iter().any(|known| known.ends == ends) {
                 self.net.behind_cells.push(BehindCell { ends, far });
             }
-            let layers = self.net.nodes[far.0].host.agents_mut();
+            let layers = self.net.nodes[far.0].host.layers_mut();
             let is_served = layers
                 .all::<LinkServer>()
                 .any(|server| server.interface == far.1);

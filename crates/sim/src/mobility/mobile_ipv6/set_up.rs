@@ -191,7 +191,7 @@ impl World {
         let host = &mut self.net.nodes[agent.node.0].host;
         host.add_address(agent.address().into());
         host.add_layer(mobile_ipv6::HomeAgent::new(settings));
-        host.agents_mut().get_or_add(HomeNetwork::default);
+        host.layers_mut().get_or_add(HomeNetwork::default);
     }
 
     fn add_mobile_node(
@@ -345,7 +345,7 @@ impl World {
             welcome: true,
             processing: aaa.processing,
         };
-        let layers = self.net.nodes[aaa.server.0].host.agents_mut();
+        let layers = self.net.nodes[aaa.server.0].host.layers_mut();
         layers
             .get_or_add(|| AccessServer::new(server))
             .enrol(&user_name, user);
@@ -396,7 +396,7 @@ impl World {
     /// Returns the point of service at a node, and makes one if there is none.
     fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
         let (identifier, address) = (self.mih_identifier(node), self.net.directory.ipv6(node));
-        let layers = self.net.nodes[node].host.agents_mut();
+        let layers = self.net.nodes[node].host.layers_mut();
         layers.get_or_add(|| PointOfService::new(identifier, address))
     }
 
@@ -504,7 +504,7 @@ impl World {
         if !host.has_address(settings.address.into()) {
             host.add_address(settings.address.into());
         }
-        host.agents_mut()
+        host.layers_mut()
             .get_or_add(AccessRouters::default)
             .push(AccessRouter::new(Instant::ZERO, settings, draws));
     }

@@ -30,7 +30,7 @@ fn gateway(service: Service) -> Host {
     for cell in 1..=2 {
         let interface = host.add_interface(1500);
         host.routes_mut().set(care_of(cell).into(), interface);
-        let path = host.agents_mut().get_or_add(|| PathAgents::new([2; 16]));
+        let path = host.layers_mut().get_or_add(|| PathAgents::new([2; 16]));
         path.add_access(HOME.into(), interface);
         let said = LinkEvent::Parameters(in_cell(cell.into()));
         host.handle_link(Instant::ZERO, interface, said);
@@ -40,7 +40,7 @@ fn gateway(service: Service) -> Host {
         correspondent: SERVER.into(),
         port: PORT,
     };
-    host.agents_mut()
+    host.layers_mut()
         .get_or_add(|| PathAgents::new([2; 16]))
         .serve(served, service);
     host
