@@ -32,7 +32,7 @@ impl Host {
     }
 
     /// Returns the next packet to send, before layers look at it.
-    #[inline]
+    #[inline(always)]
     fn poll_outgoing(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
             if self.layers.is_some() {
