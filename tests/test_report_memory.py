@@ -18,7 +18,11 @@ from report_folder import large_folder
 MEASURE = """
 import re, sys
 from pathlib import Path
+import pyarrow
 from baton import report
+# How many decoders hold a column at once is else the scheduler's to say.
+pyarrow.set_cpu_count(1)
+pyarrow.set_io_thread_count(1)
 report.write(Path(sys.argv[1]))
 # Not ru_maxrss: it begins with what the process had that started this one.
 print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
