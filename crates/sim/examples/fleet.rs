@@ -15,7 +15,7 @@ use measured::processor_seconds;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How a fleet is written.
+/// The form in which a fleet is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Each,
@@ -23,7 +23,7 @@ enum Form {
     Count,
 }
 
-/// What is there without aircraft.
+/// Writes the scenario without its aircraft.
 fn ground(cells: usize, seconds: u64) -> String {
     let mut text = format!(
         "name = \"fleet\"\nduration = \"{seconds} s\"\nrecord = {{ series = false, packets = false }}\n\

@@ -40,7 +40,7 @@ class Scheme:
     name: str
     settings: str
     block: int
-    #: Whether what is lost is sent again; if not, all that will come has come a moment after the last is sent.
+    #: True if what is lost is sent again; if not, all that will come has come a moment after the last is sent.
     repeats: bool = True
 
 
@@ -112,7 +112,7 @@ class Case:
 
     scheme: Scheme
     bit_error_rate: float
-    #: Whether the channel leaves headers alone, as in the study's model.
+    #: True if the channel leaves headers alone, as in the study's model.
     spared: bool = False
     #: Bytes of a block, if it is not what fills a packet.
     block: int | None = None

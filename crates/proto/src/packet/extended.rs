@@ -33,11 +33,7 @@ impl Packet {
     pub fn innermost_ip(&self) -> IpHeader {
         let mut packet = self;
         loop {
-            let body = match &packet.body {
-                Body::Extended(extended) => &extended.body,
-                body => body,
-            };
-            match body {
+            match packet.upper_body() {
                 Body::Tunnel(inner) => packet = inner,
                 _ => return packet.upper_ip(),
             }
@@ -50,6 +46,14 @@ impl Packet {
         match &self.body {
             Body::Extended(extended) => extended.addresses().apply(&self.ip),
             _ => self.ip,
+        }
+    }
+
+    /// Returns the body as upper layers see it, behind Mobile IPv6's extension headers if there are any.
+    pub(super) fn upper_body(&self) -> &Body {
+        match &self.body {
+            Body::Extended(extended) => &extended.body,
+            body => body,
         }
     }
 }

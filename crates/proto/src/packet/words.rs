@@ -38,25 +38,15 @@ impl Packet {
                 ..signal
             });
         }
-        let ip = self.upper_ip();
-        let (name, details) = match &self.body {
-            Body::Extended(extended) => of_body(&extended.body, &ip, &self.ip)?,
-            body => of_body(body, &ip, &self.ip)?,
-        };
+        let (name, details) = of_body(self.upper_body(), &self.upper_ip(), &self.ip)?;
         Some(Wording::new(name, details))
     }
-}
 
-impl Packet {
     /// Returns true if the packet carries a signalling message, tunnelled or not.
     pub fn is_signalling(&self) -> bool {
         let mut packet = self;
         loop {
-            let body = match &packet.body {
-                Body::Extended(extended) => &extended.body,
-                body => body,
-            };
-            match body {
+            match packet.upper_body() {
                 Body::Tunnel(inner) => packet = inner,
                 Body::Mobility(_) => return true,
                 Body::Icmp(message) => {

@@ -43,7 +43,7 @@ pub struct Offered {
     pub length: u32,
     /// Its priority, 0 to 7 or that of signalling; the highest goes first. Larger ones count as that.
     pub priority: u8,
-    /// Whether what is lost is sent again.
+    /// True if what is lost is sent again.
     pub acknowledged: bool,
 }
 
@@ -67,20 +67,20 @@ pub enum Output {
     Message(Message),
 }
 
-/// What has become of a packet.
+/// The fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// The packet.
     pub packet: PacketId,
-    /// When it was decided.
+    /// The moment of its arrival or loss.
     pub at: Instant,
-    /// Whose packet.
+    /// The aircraft that sent or awaits it.
     pub station: StationId,
     /// Which way it went.
     pub direction: Direction,
     /// The cell that carried it; `None` if there was none.
     pub cell: Option<CellId>,
-    /// What was decided.
+    /// Its arrival, or its loss and why.
     pub outcome: Outcome,
 }
 

@@ -70,16 +70,16 @@ impl End {
     }
 }
 
-/// What has become of a packet.
+/// The fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// The packet.
     pub packet: PacketId,
     /// The end at which it was offered.
     pub from: End,
-    /// When it was decided.
+    /// The moment of its arrival or loss.
     pub at: Instant,
-    /// What was decided.
+    /// Its arrival, or its loss and why.
     pub outcome: Outcome,
 }
 

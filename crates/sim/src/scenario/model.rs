@@ -476,7 +476,7 @@ pub struct Flow {
 pub struct RadioService {
     /// 0 to 7; the highest goes first.
     pub priority: u8,
-    /// Whether what is lost on the air is sent again.
+    /// True if what is lost on the air is sent again.
     pub acknowledged: bool,
 }
 

@@ -8,7 +8,7 @@
 //! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of packets to the mobile and retransmits
 //!   the last hop's losses, and tells the mobile which of its own segments were lost there.
 //!
-//! When a mobile moves to another gateway, split connections may follow it (`context.rs`, `transfer.rs`).
+//! Split connections may follow a mobile to another gateway (`context.rs`, `transfer.rs`).
 //!
 //! The route to a mobile away from home follows from its binding updates and the home agent's answers, which pass here
 //! or, if the home agent is this router, leave from here.

@@ -52,7 +52,7 @@ pub enum RawCareOf {
     Dhcp,
 }
 
-/// When it is checked that nobody else has an address.
+/// The moment of the check that nobody else has an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawConflictCheck {
