@@ -121,10 +121,16 @@ fn main() {
 /// A few aircraft go from cell to cell, and the others stand still in further cells: what a handover costs does not grow with their
 /// number.
 fn tell_of_worlds() {
-    for protocol in ["none", "nemo"] {
-        let [few, many] = [500, 5_000].map(|aircraft| {
-            let cost = cost_of_a_handover(aircraft, protocol);
-            let case = format!("handover in a world of {aircraft} aircraft, protocol {protocol}");
+    type Text = fn(usize) -> String;
+    let kinds: [(&str, Text); 3] = [
+        ("aircraft", |mobiles| radio_text(mobiles, "none")),
+        ("aircraft with NEMO", |mobiles| radio_text(mobiles, "nemo")),
+        ("mobiles with links of their own", plain_text),
+    ];
+    for (kind, text) in kinds {
+        let [few, many] = [500, 5_000].map(|mobiles| {
+            let cost = cost_of_a_handover(&text(mobiles));
+            let case = format!("handover in a world of {mobiles} {kind}");
             line(&case, &format!("{:.0} us", cost * 1e6), "");
             cost
         });
@@ -136,10 +142,8 @@ fn tell_of_worlds() {
     }
 }
 
-/// Processor time of a handover in seconds, in worlds of so many aircraft; of several, since the system counts in hundredths of a
-/// second.
-fn cost_of_a_handover(aircraft: usize, protocol: &str) -> f64 {
-    let text = world_text(aircraft, protocol);
+/// Returns the processor time of a handover in seconds, of several worlds, since the system counts in hundredths of a second.
+fn cost_of_a_handover(text: &str) -> f64 {
     let (mut used, mut completed) = (0.0, 0);
     for seed in 1..=WORLDS {
         let text = format!("seed = {seed}\n{text}");
@@ -159,7 +163,44 @@ fn cost_of_a_handover(aircraft: usize, protocol: &str) -> f64 {
     used / completed as f64
 }
 
-fn world_text(aircraft: usize, protocol: &str) -> String {
+/// Mobiles that stand at twelve access points, each with a link of its own, except for the moving ones: these have two, and go from
+/// one to the other and back between 115 s and 216 s.
+fn plain_text(mobiles: usize) -> String {
+    let mut text = String::from(
+        "name = \"worlds\"\nduration = \"240 s\"\nrecord = { series = false, packets = false }\n",
+    );
+    let mut link = |name: String, ends: [&str; 2]| {
+        text += &format!("[links.{name}]\nbetween = {ends:?}\nkind = \"wired\"\n");
+    };
+    for point in 0..12 {
+        link(format!("ground{point}"), [&format!("p{point}"), "backbone"]);
+    }
+    for mobile in 0..mobiles {
+        let node = format!("m{mobile}");
+        link(format!("{node}a"), [&node, &format!("p{}", mobile % 12)]);
+        if mobile < MOVING {
+            link(
+                format!("{node}b"),
+                [&node, &format!("p{}", (mobile + 1) % 12)],
+            );
+        }
+    }
+    for mobile in 0..mobiles {
+        text += &format!(
+            "[mobiles.m{mobile}]\ntimetable = [{{ at = \"0 s\", attach = \"m{mobile}a\" }}"
+        );
+        if mobile < MOVING {
+            for (entry, to) in ["b", "a"].into_iter().enumerate() {
+                let at_ms = 115_000 + 500 * mobile + 1000 * entry;
+                text += &format!(", {{ at = \"{at_ms} ms\", attach = \"m{mobile}{to}\" }}");
+            }
+        }
+        text += "]\n";
+    }
+    text
+}
+
+fn radio_text(aircraft: usize, protocol: &str) -> String {
     let mut text = String::from(
         "name = \"worlds\"\nduration = \"240 s\"\nrecord = { series = false, packets = false }\n\
          home_agents.home = { prefix = \"2001:db8:1::/64\", duplicate_address_detection = \"unique-prefix\" }\n\

@@ -75,7 +75,7 @@ impl World {
             behind_links: Vec::new(),
             behind_agents: Vec::new(),
             behind_cells: Vec::new(),
-            routers: Vec::new(),
+            routers: None,
             touched: Vec::new(),
             touched_radios: Vec::new(),
             to_tell: Vec::new(),
@@ -133,7 +133,9 @@ impl World {
         self.net.packets.shrink();
         self.net.mobiles.shrink_to_fit();
         self.net.behind_agents.shrink_to_fit();
-        self.net.routers.shrink_to_fit();
+        if let Some(routers) = &mut self.net.routers {
+            routers.shrink_to_fit();
+        }
         for radio in &mut self.net.radios {
             radio.shrink();
         }

@@ -131,8 +131,8 @@ pub(crate) struct Net {
     behind_agents: Vec<BehindAgent>,
     /// Networks behind one cell, in the same way.
     pub(crate) behind_cells: Vec<BehindCell>,
-    /// Nodes with a choice of interfaces.
-    routers: Vec<usize>,
+    /// Nodes whose routes follow mobiles; none if an address is at several nodes.
+    routers: Option<Vec<usize>>,
     /// Links to poll before the next event, in this order; some at the front are done.
     touched: Vec<usize>,
     /// Radio networks to poll when the links are done.

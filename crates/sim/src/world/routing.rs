@@ -2,6 +2,7 @@
 //! scenario; those of aircraft come after all others.
 
 use super::Node;
+use super::handover::MobileRun;
 use super::ports::BehindLink;
 use super::radio::BehindCell;
 use super::wires::{LeadsTo, NodeInterface, Wires};
@@ -13,13 +14,14 @@ use std::sync::Arc;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
 /// route to every host. The agent of a mobile with a protocol decides about its packets. An address behind one
-/// interface is reached through that interface only, whether its link is in use or not. Returns the nodes that have a choice of
-/// interfaces, or may have one.
+/// interface is reached through that interface only, whether its link is in use or not. Returns the nodes whose routes follow
+/// mobiles: those that have a choice of interfaces, or may have one. Returns none if an address is at several nodes, because routes
+/// to it depend on which of these can be reached.
 pub fn install(
     nodes: &mut [Node],
-    wires: &Wires,
+    (wires, mobiles): (&Wires, &[MobileRun]),
     (behind_links, behind_cells): (&[BehindLink], &[BehindCell]),
-) -> Vec<usize> {
+) -> Option<Vec<usize>> {
     let mut ways = Ways::new(nodes, wires);
     for (node, links) in nodes.iter_mut().zip(&ways.in_use) {
         let tunnel = node.host.default_tunnel();
@@ -42,8 +44,8 @@ pub fn install(
     for destination in 0..nodes.len() {
         ways.set_towards(destination, destination as u32, nodes);
     }
-    for (destinations, place) in groups {
-        for destination in destinations {
+    for (destinations, &place) in &groups {
+        for &destination in destinations {
             ways.set_towards(destination, place, nodes);
         }
     }
@@ -66,39 +68,53 @@ pub fn install(
         let routes = nodes[far].host.routes_mut();
         routes.set_network(behind.ends, interface);
     }
-    let all = 0..nodes.len();
-    all.filter(|&node| ways.chooses[node] || has_cell(&nodes[node]))
-        .filter(|&node| !is_mobile(&nodes[node]))
-        .collect()
+    let serves = serving(nodes, (wires, mobiles));
+    let routers = (0..nodes.len())
+        .filter(|&node| ways.chooses[node] || serves[node])
+        .filter(|&node| !is_mobile(&nodes[node]));
+    groups.is_empty().then(|| routers.collect())
 }
 
-/// Lets routes follow an aircraft to a base station: they lead where those to the base station do. The result is that of
-/// [`install`], in time that does not grow with the number of aircraft. Returns true if every node has a route.
-pub fn follow(
-    nodes: &mut [Node],
-    routers: &[usize],
-    [station, aircraft]: [NodeInterface; 2],
-) -> bool {
-    let place = aircraft.0 as u32;
-    let towards = nodes[station.0].host.address();
-    for &router in routers.iter().filter(|&&router| router != aircraft.0) {
+/// Lets routes follow a mobile with one link in use to the node at the far end: they lead where those to that node do. The result is
+/// that of [`install`], in time that does not grow with the number of mobiles. Returns true if every node has a route.
+pub fn follow(nodes: &mut [Node], routers: &[usize], [far, mobile]: [NodeInterface; 2]) -> bool {
+    if !nodes[far.0].forwards {
+        return false;
+    }
+    let place = mobile.0 as u32;
+    let towards = nodes[far.0].host.address();
+    for &router in routers.iter().filter(|&&router| router != mobile.0) {
         let routes = nodes[router].host.routes_mut();
-        let way = match router == station.0 {
-            true => Some(station.1),
+        let way = match router == far.0 {
+            true => Some(far.1),
             false => routes.lookup(towards),
         };
         let Some(way) = way else { return false };
         routes.set_way(place, way);
     }
-    let routes = nodes[aircraft.0].host.routes_mut();
-    routes.set_default(Some(aircraft.1));
+    let routes = nodes[mobile.0].host.routes_mut();
+    routes.set_default(Some(mobile.1));
     true
 }
 
-/// Tells if a node is a base station.
-fn has_cell(node: &Node) -> bool {
-    let mut interfaces = node.interfaces.iter();
-    interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Cell(_)))
+/// Tells for each node if mobiles may attach to it: it is a base station, or at the far end of an access link.
+fn serving(nodes: &[Node], (wires, mobiles): (&Wires, &[MobileRun])) -> Vec<bool> {
+    let has_cell = |node: &Node| {
+        let mut interfaces = node.interfaces.iter();
+        interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Cell(_)))
+    };
+    let mut serves: Vec<bool> = nodes.iter().map(has_cell).collect();
+    for wire in wires.plain() {
+        let mobile = wire.mobile.map(|number| mobiles[number].node.0);
+        let far = wire.present_ends().map(|end| end.0);
+        for node in far
+            .into_iter()
+            .filter(|&node| mobile.is_some_and(|mobile| mobile != node))
+        {
+            serves[node] = true;
+        }
+    }
+    serves
 }
 
 /// The place of each address: the number of its node. What lies behind a link is where that leads to; of an address that is at

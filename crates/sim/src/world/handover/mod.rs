@@ -1,9 +1,8 @@
 //! Handovers of mobiles between access links: the laboratory's part.
 //!
 //! A mobile's node decides, and signals to its own parts ([`Attachment`]). This module carries out its commands to media, lets
-//! routes follow it if it has no mobility protocol, and records the effects of handovers on flows. All routes of the world are
-//! computed anew, in time proportional to nodes times links, except when an aircraft changes its cell: then only routes to the
-//! aircraft change.
+//! routes follow it if it has no mobility protocol, and records the effects of handovers on flows. Where a mobile has one link in
+//! use, only routes to it change; of others all routes of the world are computed anew, in time proportional to nodes times links.
 
 mod build;
 mod media;
@@ -194,11 +193,11 @@ impl World {
             Signal::Begun(begun) => self.begin_record(number, begun),
             Signal::Attached(interface) => {
                 let link = interface.map(|interface| self.net.link_at(node, interface));
-                let before = self.net.mobiles[number].attached;
+                let before = self.net.links_in_use(node);
                 self.note_attached(number, link);
                 // No route leads over the links of a mobile with a protocol: its agents decide.
                 if self.net.mobiles[number].protocol.is_none()
-                    && !self.net.follow_cell(before, link)
+                    && !self.net.follow_mobile(node, &before)
                 {
                     self.net.install_routes();
                 }
@@ -296,21 +295,32 @@ impl Net {
         self.install_routes();
     }
 
-    /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns true if the aircraft has made such a move.
-    fn follow_cell(&mut self, before: Option<usize>, link: Option<usize>) -> bool {
-        let Some(link) = link.filter(|&link| self.wires.place(link).is_some()) else {
+    /// Returns the links of a node over which routes lead.
+    fn links_in_use(&self, node: usize) -> Vec<usize> {
+        let links = self.links_of(NodeIndex(node)).into_iter();
+        links.filter(|&link| self.wires[link].in_use).collect()
+    }
+
+    /// Lets routes follow a mobile whose links in use were others before. Returns false if that takes a search of all paths: the
+    /// mobile is out of reach, or paths may lead through it.
+    fn follow_mobile(&mut self, node: usize, before: &[usize]) -> bool {
+        let present = self.links_in_use(node);
+        let [link] = present[..] else {
             return false;
         };
-        let radio = |link: usize| self.wires.place(link).map(|place| place.radio);
-        let stays = before.is_none_or(|before| radio(before) == radio(link));
-        stays && routing::follow(&mut self.nodes, &self.routers, self.wires.ends(link))
+        let (Some(routers), true) = (&self.routers, before.len() <= 1) else {
+            return false;
+        };
+        let far = self.wires.far_from(link, node);
+        let own = (node, self.interface(node, link));
+        routing::follow(&mut self.nodes, routers, [far, own])
     }
 
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
     pub(super) fn install_routes(&mut self) {
         let behind_links = self.behind_links();
         let behind = (&behind_links[..], &self.behind_cells[..]);
-        self.routers = routing::install(&mut self.nodes, &self.wires, behind);
+        self.routers = routing::install(&mut self.nodes, (&self.wires, &self.mobiles), behind);
         for mobile in &self.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
                 let node = mobile.node.0;

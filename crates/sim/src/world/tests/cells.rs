@@ -2,8 +2,6 @@
 
 use super::signals::signals;
 use super::*;
-use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
-use crate::world::World;
 use core::net::IpAddr;
 
 const AIRCRAFT: usize = 3;
@@ -220,15 +218,8 @@ fn each_protocol_fails_over_to_a_satellite_and_back() {
 #[test]
 fn a_cell_has_one_prefix_and_an_aircraft_one_interface() {
     let text = fleet(|_| ipv6("mobile-ipv6", ""), IPV6);
-    let loaded = scenario::parse(&text, "test", Path::new("."), &[]).unwrap();
-    let scenario = loaded.scenario.clone();
-    let settings = RecordSettings {
-        series: false,
-        packets: false,
-        signals: false,
-    };
-    let recorder = Recorder::new(settings, RecordNames::default(), Sink::Memory).unwrap();
-    let world = World::new(loaded.scenario, recorder, None);
+    let world = unrecorded(&text);
+    let scenario = world.scenario();
     let care_of = |number: usize, cell: usize| {
         let link = scenario.radios[0].first_link.0 + number * 2 + cell;
         match world.care_of(number, link) {

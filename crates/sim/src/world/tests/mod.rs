@@ -21,6 +21,7 @@ mod priority;
 mod radio;
 mod reception;
 mod remedies;
+mod routing;
 mod signals;
 mod steady;
 mod strategies;
@@ -28,8 +29,9 @@ mod traffic;
 mod tunnels;
 mod unresolved;
 
+use super::World;
 use super::summary::{FlowSummary, Summary};
-use crate::record::Table;
+use crate::record::{RecordNames, RecordSettings, Recorder, Sink, Table};
 use crate::run::{Results, Run, RunOptions};
 use crate::scenario;
 use arrow_array::cast::AsArray;
@@ -58,6 +60,19 @@ fn run_with(text: &str, options: &RunOptions) -> Results {
     let mut run = Run::new(loaded, options).unwrap();
     while !run.advance().unwrap() {}
     run.finish(None).unwrap()
+}
+
+/// A world at time zero that keeps no record.
+fn unrecorded(text: &str) -> World {
+    let loaded = scenario::parse(text, "test", Path::new("."), &[]);
+    let loaded = loaded.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let settings = RecordSettings {
+        series: false,
+        packets: false,
+        signals: false,
+    };
+    let recorder = Recorder::new(settings, RecordNames::default(), Sink::Memory).unwrap();
+    World::new(loaded.scenario, recorder, None)
 }
 
 /// A scenario of `seconds` with these parts.
