@@ -80,10 +80,12 @@ impl Owner for Log {
     }
 
     fn handle_attachment(&mut self, now: Instant, signal: Signal) {
-        if let Signal::Attached(Some(interface)) = signal {
-            let words = format!("uses {}", self.names[interface.0]);
-            self.say(now, words);
-        }
+        let (words, interface) = match signal {
+            Signal::Attached(Some(interface)) => ("uses", interface),
+            Signal::Complete(Some(interface)) => ("has changed over to", interface),
+            _ => return,
+        };
+        self.say(now, format!("{words} {}", self.names[interface.0]));
     }
 
     fn handle_link(&mut self, _: Instant, _: (InterfaceId, bool)) {}
@@ -160,7 +162,8 @@ impl Bench {
         bench.turn(0, "cellular", true);
         let said = bench.said(19_999);
         assert_eq!(said[0], (0, "uses wifi".to_owned()));
-        assert_eq!(said.last().unwrap().1, AT_WIFI);
+        let registered = said.iter().rev().find(|(_, words)| words != ON_WIFI);
+        assert_eq!(registered.unwrap().1, AT_WIFI);
         bench
     }
 
@@ -237,6 +240,14 @@ fn lines(expected: &[(u64, &str)]) -> Vec<(u64, String)> {
 
 const AT_WIFI: &str = "registered, care-of address 2001:db8:1::a";
 const AT_CELLULAR: &str = "registered, care-of address 2001:db8:2::a";
+const ON_WIFI: &str = "has changed over to wifi";
+const ON_CELLULAR: &str = "has changed over to cellular";
+/// News of a mobile that loses its WiFi at 20 s.
+const LEFT: [(u64, &str); 3] = [
+    (20_020, AT_CELLULAR),
+    (20_100, "uses cellular"),
+    (20_100, ON_CELLULAR),
+];
 
 /// An address is ready at the other link: it is registered a round trip after the loss. The link is given up after the longest
 /// switch time, 100 ms, and returned to when it has been up for the hold time, 5 s.
@@ -244,10 +255,10 @@ const AT_CELLULAR: &str = "registered, care-of address 2001:db8:2::a";
 fn a_lost_link_is_left_at_once_and_returned_to_after_the_hold_time() {
     let mut bench = Bench::new();
     bench.turn(20_000, "wifi", false);
-    let left = lines(&[(20_020, AT_CELLULAR), (20_100, "uses cellular")]);
+    let left = lines(&LEFT);
     assert_eq!(bench.said(29_999), left);
     bench.turn(30_000, "wifi", true);
-    let back = lines(&[(35_000, "uses wifi"), (35_020, AT_WIFI)]);
+    let back = lines(&[(35_000, "uses wifi"), (35_020, AT_WIFI), (35_020, ON_WIFI)]);
     assert_eq!(bench.said(39_999), back);
     // Nothing is needed of the other one any more.
     bench.turn(40_000, "cellular", false);
@@ -273,9 +284,8 @@ fn a_break_within_the_hold_time_begins_it_anew() {
     bench.turn(22_000, "wifi", true);
     bench.turn(26_999, "wifi", false);
     bench.turn(28_000, "wifi", true);
-    let left = [(20_020, AT_CELLULAR), (20_100, "uses cellular")];
-    let back = [(33_000, "uses wifi"), (33_020, AT_WIFI)];
-    assert_eq!(bench.said(39_999), lines(&[left, back].concat()));
+    let back = [(33_000, "uses wifi"), (33_020, AT_WIFI), (33_020, ON_WIFI)];
+    assert_eq!(bench.said(39_999), lines(&[LEFT, back].concat()));
 }
 
 #[test]
@@ -285,6 +295,10 @@ fn with_no_link_up_the_first_to_come_is_used_at_once() {
     bench.turn(20_050, "cellular", false);
     bench.turn(25_000, "cellular", true);
     // The binding to that link's address still holds.
-    let expected = lines(&[(20_020, AT_CELLULAR), (25_000, "uses cellular")]);
+    let expected = lines(&[
+        (20_020, AT_CELLULAR),
+        (25_000, "uses cellular"),
+        (25_000, ON_CELLULAR),
+    ]);
     assert_eq!(bench.said(29_999), expected);
 }

@@ -17,6 +17,8 @@ pub(super) struct Access {
     pub changes_cell: bool,
     /// True where the mobility protocol was told that the link is up.
     pub told_up: bool,
+    /// True where the mobility protocol has registered the mobile last.
+    pub registered: bool,
     /// True after a command to let nothing pass.
     pub detached: bool,
     /// True where what waits at IP takes another way, and has not all gone.
@@ -44,6 +46,7 @@ impl Access {
             lost_at: None,
             changes_cell: false,
             told_up: false,
+            registered: false,
             detached: false,
             reroutes: false,
             leaving: Leaving::No,

@@ -81,14 +81,15 @@ impl Attachment {
         };
         // Of a network the mobility protocol hears also while it is not in use.
         let (interface, known) = (access.id, access.is_network && access.told_up);
-        let says_up = access.up && !known;
+        let (says_up, registered) = (access.up && !known, known && access.registered);
         if self.registers {
             self.say(interface, LinkEvent::HandoverImminent);
         }
         if says_up {
             self.say_up(interface);
         }
-        if !self.registers {
+        // A protocol that lost the old link before has registered here already, and says so only once.
+        if !self.registers || registered {
             self.complete();
         }
     }

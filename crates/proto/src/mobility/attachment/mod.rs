@@ -210,6 +210,9 @@ impl Attachment {
     /// The mobility protocol has registered the mobile at an interface. Of another than the one that a handover leads to this
     /// says nothing.
     fn handle_registered(&mut self, interface: InterfaceId) {
+        for access in &mut self.interfaces {
+            access.registered = access.id == interface;
+        }
         if self.attached == Some(interface) && self.under_way == Some(Some(interface)) {
             self.complete();
         }
