@@ -1,4 +1,4 @@
-//! What holds where a scenario says nothing, in a scenario's own words: for the pages about the models.
+//! Defaults of a scenario, in a scenario's own words: for the pages about the models.
 
 use crate::link::cells;
 use crate::link::config::{

@@ -65,7 +65,7 @@ impl LinkEdit {
         &self.text
     }
 
-    /// Whether the link works from now on, if the change is of that.
+    /// Returns true if the link works from now on, false if it does not, and `None` if the change is of something else.
     pub fn up(&self) -> Option<bool> {
         self.raw.state.map(|state| state == RawState::Up)
     }

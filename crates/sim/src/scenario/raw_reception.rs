@@ -15,9 +15,9 @@ pub struct RawLine {
 /// A tunnel.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawTunnel {
-    /// Where it begins.
+    /// Beginning of the tunnel.
     pub from: Distance,
-    /// Where it ends, which is farther from the line's beginning.
+    /// End of the tunnel, which is farther from the line's beginning.
     pub to: Distance,
     /// So far ahead of `from` it already hides the satellite (`baton plan coverage` computes it). Default "0 m".
     pub shadow_before: Option<Distance>,
@@ -49,9 +49,9 @@ pub struct RawShadowing {
 /// Access points along the line; the link is up within their range.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawCoverage {
-    /// Where the first access point stands.
+    /// Position of the first access point.
     pub from: Distance,
-    /// Where the last one stands. Default: there is only one.
+    /// Position of the last one. Default: there is only one.
     pub to: Option<Distance>,
     /// From one to the next, at most; they stand evenly. `to` needs it. Default: none.
     pub spacing: Option<Distance>,
