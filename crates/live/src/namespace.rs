@@ -66,7 +66,7 @@ const TOLD: [&str; 25] = [
     "tcp_wmem",
 ];
 
-/// What a real host is made of.
+/// Description of a real host.
 pub struct HostSpec {
     /// Its node's name.
     pub name: String,
@@ -80,7 +80,7 @@ pub struct HostSpec {
     pub group: u32,
 }
 
-/// What an interface is made of.
+/// Description of an interface.
 pub struct InterfaceSpec {
     /// Its name.
     pub name: String,
@@ -102,7 +102,7 @@ pub struct RealHost {
 
 /// An interface of a real host.
 pub struct Interface {
-    /// Where its packets come out and go in.
+    /// TUN device at which its packets come out and go in.
     pub tun: Tun,
     index: InterfaceIndex,
     addresses: Vec<IpAddr>,
@@ -200,7 +200,7 @@ impl RealHost {
         self.routes.set_mtu(index, mtu)
     }
 
-    /// What all its interfaces have dropped.
+    /// Returns the counters of all its interfaces, added up.
     ///
     /// # Errors
     /// Those of the kernel.
@@ -314,7 +314,7 @@ fn failed(what: &str, source: io::Error) -> NamespaceError {
     }
 }
 
-/// What is already as it should be is no failure.
+/// Turns the error of something that is already as it should be into success.
 fn ignore(result: io::Result<()>, known: Errno) -> io::Result<()> {
     match result {
         Err(error) if error.raw_os_error() == Some(known as i32) => Ok(()),

@@ -1,4 +1,4 @@
-//! What the sampler says of connections, against what the kernel says to their owner.
+//! The sampler's figures of connections, against those that the kernel gives to their owner.
 
 #![allow(unsafe_code)] // getsockopt(TCP_INFO)
 

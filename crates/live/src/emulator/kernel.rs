@@ -1,4 +1,4 @@
-//! What the kernels do in a run: the scenario's flows, and their figures of TCP.
+//! The kernels' part of a run: the scenario's flows, and the kernels' figures of TCP.
 
 use super::Failure;
 use super::setup::Stage;

@@ -24,22 +24,22 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a server may take until it listens.
+/// Longest time that a server may take until it listens.
 const SERVER_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Everything about a run that does not change while it goes on.
 pub struct Stage {
-    /// How it was called.
+    /// Options of the command line.
     pub options: WorldOptions,
     /// The scenario.
     pub scenario: Scenario,
-    /// What the kernel does of it.
+    /// The kernel's part of the scenario.
     pub plan: Plan,
     /// The kernel.
     pub kernel: KernelFacts,
     /// By what right.
     pub rights: Rights,
-    /// Who called.
+    /// The caller.
     pub invoker: Invoker,
     /// The node that is called `mobile`, and the one that is called `server`.
     pub roles: [NodeIndex; 2],
@@ -217,7 +217,7 @@ impl Stage {
         Ok(hosts)
     }
 
-    /// Whether a mobile has an address of its own on each link.
+    /// Returns true if a mobile has an address of its own on each link.
     fn has_new_addresses(&self) -> bool {
         self.scenario.live.address == AddressPolicy::New
     }

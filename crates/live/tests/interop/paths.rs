@@ -15,7 +15,7 @@ const LOSSY: &str = r#"
     packet_error_rate = 0.04
 "#;
 
-/// What a link damages and delivers, checksums must find.
+/// A link that damages packets and delivers them: checksums must find the damage.
 const DAMAGING: &str = r#"
     [links.path]
     between = ["ours", "kernel"]

@@ -128,7 +128,7 @@ pub struct RawDirection {
     /// Default: the kind's.
     pub queue: Option<RawQueue>,
     /// Packets or bytes that the link itself holds at most; all others wait at IP, from where `old_queue = "reroute"`
-    /// sends it over a new link. Default: all of it.
+    /// sends them over a new link. Default: all of it.
     pub flow_control: Option<QueueSize>,
     /// Repetition by the link of packets that its channel loses, or "none". Default "none".
     pub retransmission: Option<RawRetransmission>,
