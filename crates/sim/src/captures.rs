@@ -14,7 +14,7 @@ use std::io::{self, BufWriter};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-/// Which interfaces are captured, and how much of each packet.
+/// Interfaces that are captured, and the part of each packet that is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureSettings {
     /// Interfaces, as `<node>-<link>`; empty for all.
@@ -31,7 +31,7 @@ pub struct Captures {
     way: Way,
 }
 
-/// Which way packets take into their files.
+/// Way of packets into their files.
 enum Way {
     /// At once; the caller waits while the disk is slower than the run.
     Direct(Files),

@@ -24,7 +24,7 @@ const NANOSECONDS: u8 = 9;
 /// `snaplen` where packets are kept whole.
 const NO_LIMIT: u32 = 0;
 
-/// Which way a packet passed the interface.
+/// Direction in which a packet passed the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the link to the node.

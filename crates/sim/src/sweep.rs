@@ -31,9 +31,9 @@ pub struct Task {
 /// A run that was made.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Which.
+    /// The task.
     pub task: Task,
-    /// What came of it, or why nothing did, in words.
+    /// Summary of the run, or the reason why there is none, in words.
     pub result: Result<Summary, String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// What the threads have in common.
+/// State that the threads share.
 #[derive(Debug)]
 struct Shared {
     scenarios: Vec<Loaded>,
@@ -197,7 +197,7 @@ impl Shared {
     }
 }
 
-/// What a panic said, which is a mistake in Baton, in a sentence.
+/// Describes a panic, which is a mistake in Baton, in a sentence.
 pub fn panic_words(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()

@@ -1,4 +1,4 @@
-//! What must hold of the results of any scenario.
+//! Invariants of the results of any scenario.
 
 use super::generate::END_S;
 use super::rows::{self, Row};
@@ -227,7 +227,7 @@ fn check_series(results: &Results) -> Verdict {
     Ok(())
 }
 
-/// What the summary says of a flow fits what crossed the links.
+/// Checks that the summary of a flow fits the packets that crossed the links.
 fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize) -> Verdict {
     let (spec, flow) = (&scenario.flows[index], &results.summary.flows[index]);
     let name = &flow.name;
@@ -287,8 +287,8 @@ fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize
     Ok(())
 }
 
-/// Whether a transfer still gets on at the end: behind others on a slow link it may take longer than the run. What the
-/// receiver acknowledges must have changed in the second half.
+/// Returns true if a transfer still gets on at the end: behind others on a slow link it may take longer than the run.
+/// What the receiver acknowledges must have changed in the second half.
 fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     let half = (Duration::from_secs(END_S).as_nanos() / 2) as i64;
     let acknowledgments = rows
@@ -305,7 +305,7 @@ fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     before != last
 }
 
-/// Whether a mobile leaves a link at this node such that what waits there takes another way.
+/// Returns true if a mobile leaves a link at this node such that packets waiting there take another way.
 fn reroutes(scenario: &Scenario, node: usize) -> bool {
     scenario.mobiles.iter().any(|mobile| {
         let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {

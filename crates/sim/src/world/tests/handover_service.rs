@@ -184,7 +184,7 @@ fn a_candidate_that_is_lost_is_not_used() {
     assert_eq!(results.summary.handovers.len(), 1);
 }
 
-/// If the link in use is lost while the point of service is asked, the mobile moves to the other one at once.
+/// The mobile moves to the other link at once if the link in use is lost while the point of service is asked.
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
     let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"home-cell\"\nstate = \"down\"\n";

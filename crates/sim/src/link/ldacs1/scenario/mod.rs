@@ -12,7 +12,7 @@ use serde::Deserialize;
 pub(crate) use defaults::json_defaults;
 pub(crate) use resolve::network;
 
-/// What only a radio network has (kind = "ldacs1").
+/// Keys of a radio network alone (kind = "ldacs1").
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawRadio {
     /// ldacs1 only, which needs at least one: its cells by name. Default: none.
@@ -45,9 +45,9 @@ pub struct RawCell {
     /// The node at its base station: an access router, which links join to others. A new node if the scenario has no
     /// other links.
     pub node: String,
-    /// Where its antenna is.
+    /// Position of its antenna.
     pub position: RawPosition,
-    /// How far away aircraft may register. Default "225 km".
+    /// Radius in which aircraft may register. Default "225 km".
     pub radius: Option<Distance>,
     /// Aircraft that receive less look for other cells (Th1). Default: what is received at three quarters of the radius.
     pub scan_below: Option<Power>,
@@ -93,7 +93,7 @@ pub enum RawModulation {
     Qam64ThreeQuarters,
 }
 
-/// How frames are lost.
+/// Source of frames' error rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawErrors {
