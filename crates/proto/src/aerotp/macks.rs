@@ -1,4 +1,4 @@
-//! What a MACK tells: what has arrived and what is lost, the window, the round-trip time, what the far end has confirmed.
+//! Contents of a MACK: arrivals and losses, the window, the round-trip time, and data that the far end has confirmed.
 
 use super::Event;
 use super::connection::{Connection, Probing, timestamp};
@@ -62,7 +62,7 @@ impl Connection {
         self.arm_probe(now);
     }
 
-    /// When the packet that the peer echoes left.
+    /// Returns the time at which the packet left that the peer echoes.
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
         Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))

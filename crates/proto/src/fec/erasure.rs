@@ -15,7 +15,7 @@ use super::field::{add_scaled, inverse};
 /// Bytes before the source packet in a shard: its length.
 const LENGTH_BYTES: usize = 2;
 
-/// Why a packet does not belong in a block.
+/// Reason why a packet does not belong in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// A block has at least one source, and 255 packets at most.
@@ -33,7 +33,7 @@ pub enum BlockError {
     Index {
         /// Its number, from 0.
         index: u8,
-        /// How many there are of its kind.
+        /// Number of packets of its kind.
         count: u8,
     },
     /// A source packet is longer than 65535 bytes, or a repair packet has no room for a length or is not as long as others of its block.
@@ -46,7 +46,7 @@ pub enum BlockError {
         /// The most that it may have.
         most: usize,
     },
-    /// What was restored is no shard: a packet was damaged, or of another block.
+    /// The restored data is no shard: a packet was damaged, or of another block.
     #[error("source packet {index} was restored to what is no packet")]
     Inconsistent {
         /// The source packet.

@@ -9,7 +9,7 @@
 use super::FecError;
 use super::reed_solomon::{Code, LONGEST_CODEWORD};
 
-/// How much parity a packet has: 0 to 256 words of 32 bits, as the study of AeroTP counts it.
+/// Parity of a packet: 0 to 256 words of 32 bits, as the study of AeroTP counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strength(u16);
 
@@ -101,7 +101,7 @@ fn decode_one(
     Ok(corrected)
 }
 
-/// Where the bytes of one codeword are, and how many of them are what.
+/// Places of the bytes of one codeword, and the numbers of its data and parity bytes.
 pub(super) struct Codeword {
     /// The first byte's place in the block.
     first: usize,

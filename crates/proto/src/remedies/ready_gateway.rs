@@ -13,7 +13,7 @@ use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 /// With what a connection begins on a way that it does not know (RFC 6928).
 const INITIAL_SEGMENTS: u32 = 10;
 
-/// What steers the half towards the mobile.
+/// Remedy that steers the half towards the mobile.
 #[derive(Debug, Default)]
 pub(super) struct TowardsMobile {
     disconnected: bool,

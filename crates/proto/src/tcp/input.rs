@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// What a SYN-ACK says and brings besides, where T/TCP lets it.
+    /// Takes the rest of a SYN-ACK, its other flags and its data, where T/TCP lets it.
     fn take_beside_syn(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let position = self.send_position(header.acknowledgment);
         let speaks = self.resume_after_syn(now, position);

@@ -84,7 +84,8 @@ impl Erased {
     }
 }
 
-/// What the received word is at the generator's roots. It differs from the remainder by a codeword, which is zero there.
+/// Evaluates the received word at the generator's roots. It differs from the remainder by a codeword, which is zero
+/// there.
 fn syndromes(remainder: &[u8]) -> Polynomial {
     let lowest_first = remainder.iter().rev().copied().enumerate();
     let remainder_at = Sparse::new(lowest_first);

@@ -225,7 +225,7 @@ fn several_holes_are_repaired_in_a_round_trip() {
     assert_eq!((all, snoop.bytes()), (vec![(Watched::Pass, vec![])], 0));
 }
 
-/// What was sent again is lost again when something has arrived that went behind it.
+/// A repeated packet is lost again if something has arrived that went behind it.
 #[test]
 fn a_copy_that_is_lost_too_is_sent_once_more_without_a_timeout() {
     let mut snoop = Snoop::default();

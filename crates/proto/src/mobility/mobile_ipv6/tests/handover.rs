@@ -330,7 +330,7 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     assert!(world.stale.is_empty());
 }
 
-/// If a mobile leaves home without a binding, the copy goes to the home link.
+/// The copy goes to the home link if a mobile leaves home without a binding.
 #[test]
 fn bicasting_covers_the_home_link() {
     let mut world = World::new(

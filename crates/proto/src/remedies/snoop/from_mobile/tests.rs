@@ -21,7 +21,7 @@ fn open(mobile: bool, far_end: bool) -> FromMobile {
     agent
 }
 
-/// What an acknowledgment tells: its number, and its blocks.
+/// Contents of an acknowledgment: its number, and its blocks.
 type Told = (u32, Vec<(u32, u32)>);
 
 /// In segments of a thousand bytes, the first of which begins at 1; what is left out at the beginning of a block is a byte.
