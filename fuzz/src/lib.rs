@@ -1,5 +1,5 @@
-//! What must hold for any input. Each target is one function that takes bytes and panics when an invariant breaks;
-//! the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
+//! Invariants that must hold for any input. Each target is one function that takes bytes and panics when an invariant
+//! breaks; the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
 #![forbid(unsafe_code)]
 
 mod aerotp;

@@ -26,7 +26,7 @@ struct Side {
     length: u64,
     read: u64,
     closed: u32,
-    /// How many bytes the application takes at once, and from when on.
+    /// Bytes that the application takes at once, and the time from which it does.
     appetite: usize,
     hungry_at: Instant,
 }
