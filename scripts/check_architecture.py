@@ -80,7 +80,7 @@ def without_tests(code: str) -> str:
 
 
 def is_test_file(path: Path) -> bool:
-    """Whether a file holds only tests."""
+    """Returns true if a file holds only tests."""
     return path.stem in {"tests", "test_util"} or "tests" in path.parts
 
 

@@ -47,7 +47,8 @@ def run_session(session: Path, folder: Path) -> dict[int, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def outcomes(request, tmp_path_factory):
-    """What came of each session that is asked for. Live ones mostly wait: they go first, and beside the others."""
+    """Runs each session that is asked for, and returns the outcomes. Live ones mostly wait: they go first, and beside
+    the others."""
     asked = {item.callspec.params["place"][0] for item in request.session.items if item.fspath == request.fspath}
 
     def waits(session: Path) -> bool:

@@ -161,7 +161,7 @@ def test_the_simulated_half_of_a_kept_result_is_run_again(tmp_path):
 
 
 def test_the_pages_have_the_kept_result():
-    """What stands there now, with every miss and its cause."""
+    """The pages hold the kept result, with every miss and its cause."""
     for name, text in kernel_live.pages(validate.DOCS).items():
         assert (validate.DOCS / kernel_live.FOLDER / name).read_text(encoding="utf-8") == text
     for row in json.loads((validate.DOCS / kernel_live.RESULT).read_text(encoding="utf-8"))["rows"]:

@@ -1,4 +1,4 @@
-"""What a page carries in packed form, and its largest piece, the drawing library."""
+"""Packed data of a page, and its largest piece, the drawing library."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _told(message: Message) -> str:
 
 
 def _heights(ladder: Ladder) -> dict[tuple[int, int], float]:
-    """How far down each end of an arrow and each mark stands, by `id` of what it belongs to and its time.
+    """Returns the height of each end of an arrow and of each mark, by `id` of what it belongs to and its time.
 
     Later is further down. What is said at one moment stands in rows of its own, so that labels can be read: first what
     came to a host, then what was said in it, then what it sent.

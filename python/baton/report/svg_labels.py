@@ -62,7 +62,7 @@ class Labels:
 
 
 def _boxes(x: float, y: float, across: float, away: float) -> Iterator[Box]:
-    """Where a label so wide may stand beside a point, the best place first."""
+    """Returns the places where a label so wide may stand beside a point, the best place first."""
     for distance in (away, 2 * away):
         for left, up, right, down in (*_SIDES, *_CORNERS):
             x0, y0 = x + left * across + right * distance, y - (1 - up) * LINE + down * distance
