@@ -342,7 +342,7 @@ mod tests {
 
     /// Files that a user puts there while the run is under way are not the run's.
     #[test]
-    fn what_comes_during_a_run_stays_and_the_old_results_too() {
+    fn files_that_come_during_a_run_stay_and_the_old_results_too() {
         let folder = temporary("meanwhile");
         let target = folder.join("run");
         fs::create_dir(&target).unwrap();
