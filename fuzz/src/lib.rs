@@ -56,7 +56,7 @@ pub const TARGETS: [Target; 30] = [
 /// Tries one input on the target called `name`.
 ///
 /// # Panics
-/// If an invariant does not hold; the message says which. Also if there is no such target.
+/// Panics if an invariant does not hold; the message says which. It also panics if there is no such target.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(known, _)| *known == name);
     let (_, check) = target.unwrap_or_else(|| panic!("no target is called {name:?}"));

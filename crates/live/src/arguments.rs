@@ -75,7 +75,7 @@ impl Command {
     /// Parses the arguments after the program's name.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Mistake in them.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
         let mut parser = Parser::from_args(arguments);
         let command = match parser.next().map_err(text)? {

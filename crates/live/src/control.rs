@@ -131,7 +131,7 @@ impl Control {
     /// command.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn open(
         name: &str,
         invoker: Uid,

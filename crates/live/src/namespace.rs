@@ -122,7 +122,7 @@ impl RealHost {
     /// Makes a host. Its interfaces are down, without addresses.
     ///
     /// # Errors
-    /// What could not be done, and what the kernel said.
+    /// Failed operation, with the kernel's error.
     pub fn build(spec: HostSpec) -> Result<RealHost, NamespaceError> {
         let host = spec.name.clone();
         // Namespaces belong to threads: this one leaves the process's own alone.
@@ -147,7 +147,7 @@ impl RealHost {
     /// Switches an interface on and gives it its addresses.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn raise(&mut self, interface: usize) -> io::Result<()> {
         let Interface {
             index, addresses, ..
@@ -162,7 +162,7 @@ impl RealHost {
     /// Takes an interface's addresses and switches it off.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn lower(&mut self, interface: usize) -> io::Result<()> {
         let Interface {
             index, addresses, ..
@@ -179,7 +179,7 @@ impl RealHost {
     /// Sends everything out of an interface.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_default_route(&mut self, interface: usize) -> io::Result<()> {
         let Interface {
             index, addresses, ..
@@ -194,7 +194,7 @@ impl RealHost {
     /// Sets an interface's largest packet, in bytes.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_mtu(&mut self, interface: usize, mtu: u32) -> io::Result<()> {
         let index = self.interfaces[interface].index;
         self.routes.set_mtu(index, mtu)
@@ -203,7 +203,7 @@ impl RealHost {
     /// Returns the counters of all its interfaces, added up.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn counters(&mut self) -> io::Result<InterfaceCounters> {
         let mut sum = InterfaceCounters::default();
         for interface in &self.interfaces {

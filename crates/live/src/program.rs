@@ -106,7 +106,7 @@ impl Program {
     /// Starts a program. Call it from a thread that lives until the end: the program is killed with that thread.
     ///
     /// # Errors
-    /// If this binary cannot be started again. That the program itself cannot is [`Ending::NotStarted`].
+    /// Fails if this binary cannot be started again. That the program itself cannot is [`Ending::NotStarted`].
     pub fn start(spec: ProgramSpec<'_>) -> io::Result<Program> {
         let (report, told) = pipe2(OFlag::O_CLOEXEC)?;
         let inside = InsideSpec {

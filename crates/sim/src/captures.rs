@@ -63,7 +63,7 @@ impl Captures {
     /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each interface that is captured.
     ///
     /// # Errors
-    /// If one cannot be created, or there is no interface of a name.
+    /// Fails if one cannot be created, or there is no interface of a name.
     pub fn create(
         folder: &Path,
         scenario: &Scenario,
@@ -81,7 +81,7 @@ impl Captures {
     /// memory may hold are lost and counted in `lost`.
     ///
     /// # Errors
-    /// If a file cannot be created, there is no interface of a name, or there can be no thread.
+    /// Fails if a file cannot be created, there is no interface of a name, or there can be no thread.
     pub fn relayed(
         folder: &Path,
         scenario: &Scenario,
@@ -152,7 +152,7 @@ impl Captures {
     /// Ends all files.
     ///
     /// # Errors
-    /// If one cannot be written to its end.
+    /// Fails if one cannot be written to its end.
     pub fn finish(self) -> Result<(), RecordError> {
         match self.way {
             Way::Direct(files) => files.finish(),

@@ -105,7 +105,7 @@ impl Packets {
     /// Takes a packet out; its id may then be given to another.
     ///
     /// # Panics
-    /// If the packet has been taken out before, which is a mistake in this crate.
+    /// Panics if the packet has been taken out before, which is a mistake in this crate.
     // Once a packet: a call of it would cost half a hundredth of all instructions.
     #[inline(always)]
     pub fn remove(&mut self, id: PacketId) -> Packet {

@@ -48,7 +48,7 @@ impl<W: Write> Capture<W> {
     /// follow: `out` should be buffered.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(
         out: W,
         name: &str,
@@ -87,7 +87,7 @@ impl<W: Write> Capture<W> {
     /// order of the calls.
     ///
     /// # Errors
-    /// Those of the file, whose last packet may then be cut off.
+    /// Errors of the file, whose last packet may then be cut off.
     pub fn write(&mut self, at: Instant, direction: Direction, packet: &Packet) -> io::Result<()> {
         self.bytes.clear();
         packet.encode_damaged(&mut self.bytes);
@@ -110,7 +110,7 @@ impl<W: Write> Capture<W> {
     /// Ends the capture: flushes it and gives back what it was written to.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(self) -> io::Result<W> {
         let mut out = self.writer.into_inner();
         out.flush()?;

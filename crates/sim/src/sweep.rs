@@ -64,7 +64,7 @@ impl Pool {
     /// congestion control from outside could not report through the stack, which ends the run.
     ///
     /// # Errors
-    /// What the system says when it grants no further thread.
+    /// Error of the system when it grants no further thread.
     pub fn new(
         mut scenarios: Vec<Loaded>,
         workers: usize,

@@ -22,7 +22,7 @@ const PROGRAM_FAILED: u8 = 4;
 /// Stops everything, writes the results, and returns the exit status.
 ///
 /// # Errors
-/// If the results cannot be written, or a process that the run needs was killed.
+/// Fails if the results cannot be written, or a process that the run needs was killed.
 pub fn conclude(
     stage: &Stage,
     mut emulator: Emulator,

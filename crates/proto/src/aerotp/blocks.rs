@@ -1,7 +1,7 @@
 //! The erasure code across packets: of each block of packets with data, some more that repair, over all paths alike.
 //!
-//! What is coded of a packet is its sequence number, two of its flags, and its data, so that a restored one is taken in as if it
-//! had come.
+//! The coded part of a packet is its sequence number, two of its flags, and its data, so that a restored one is taken
+//! in as if it had come.
 
 use crate::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use crate::packet::Payload;

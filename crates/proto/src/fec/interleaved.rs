@@ -55,8 +55,8 @@ pub fn encode(data: &[u8], strength: Strength, out: &mut Vec<u8>) {
 /// 0, whose bytes are not to be trusted. A packet whose checksum is right need not be decoded.
 ///
 /// # Errors
-/// If a codeword has more errors than its parity can correct; the other codewords are corrected all the same. Before
-/// anything is done, if the block is shorter than its parity, or an erasure is not in it.
+/// Fails if a codeword has more errors than its parity can correct; the other codewords are corrected all the same.
+/// Before anything is done, if the block is shorter than its parity, or an erasure is not in it.
 pub fn decode(block: &mut [u8], strength: Strength, erasures: &[usize]) -> Result<usize, FecError> {
     let length = block.len();
     let Some(data) = length.checked_sub(strength.bytes()) else {

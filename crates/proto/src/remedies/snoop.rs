@@ -12,7 +12,7 @@
 //! And since one packet a timeout would not get on after a handover that has lost a whole window: after a timeout, what had
 //! been sent counts as lost. Each acknowledgment has two copies sent again, as in slow start.
 //!
-//! What the router's own queue has no room for is congestion, of which the sender is to hear: its copy goes.
+//! A drop by the router's own queue is congestion, of which the sender is to hear: the copy goes, too.
 //!
 mod copies;
 mod from_mobile;

@@ -1,11 +1,11 @@
 //! T/TCP (RFC 1644, experimental, since RFC 6247 historic): between hosts that have spoken before, a connection begins with its
 //! request. The first SYN carries data, and the FIN if there is no more; the answer comes with the SYN-ACK.
 //!
-//! What the three-way handshake proves, that a SYN is not an old one, a *connection count* (CC) proves instead: a host numbers the
-//! connections that it opens and accepts, and a SYN whose count is above the last one that was heard from its host is new (the
-//! *TAO test*). Where nothing is remembered (CC.new, or no cache), or the count is not above, the three-way handshake decides,
-//! and the data waits for its end. Each segment of such a connection carries its count, so that one of an earlier connection
-//! is told, and TIME-WAIT may be short.
+//! A *connection count* (CC) proves, instead of the three-way handshake, that a SYN is not an old one: a host numbers
+//! the connections that it opens and accepts, and a SYN whose count is above the last one that was heard from its host
+//! is new (the *TAO test*). Without a remembered count (CC.new, or no cache), or with one that is not above, the
+//! three-way handshake decides, and the data waits for its end. Each segment of such a connection carries its count, so
+//! that one of an earlier connection is told, and TIME-WAIT may be short.
 //!
 //! A count proves nothing about who sent it: whoever guesses it has his data taken in another's name. RFC 6247 therefore
 //! withdrew it. Here it is off unless [`Profile::transaction_opening`] asks for it.

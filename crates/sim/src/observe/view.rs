@@ -61,7 +61,7 @@ impl<'a> PacketView<'a> {
     /// Reads an IP packet. IPv4 options and IPv6 extension headers are passed over.
     ///
     /// # Errors
-    /// Why it belongs to no conversation.
+    /// Reason why it belongs to no conversation.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<PacketView<'a>, NoConversation> {
         let malformed = NoConversation::Malformed;

@@ -90,7 +90,7 @@ impl<W: Writer> Relay<W> {
     /// Starts a thread for `writer`.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// Fails if the system gives no thread.
     pub fn start(mut writer: W, behind: WhenBehind) -> Result<Relay<W>, RecordError> {
         let (chunk, most_chunks) = match behind {
             WhenBehind::Wait => (LARGE_CHUNK, CHUNKS_AHEAD),
@@ -202,7 +202,7 @@ impl<W: Writer> Relay<W> {
     /// Hands over the rest and waits until all is written. Gives the writer back, to be closed.
     ///
     /// # Errors
-    /// That of the writer.
+    /// Error of the writer.
     pub fn finish(mut self) -> Result<W, RecordError> {
         // Now there is time: what memory had no room for waits.
         self.send(true);

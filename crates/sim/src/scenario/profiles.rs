@@ -36,19 +36,19 @@ pub trait PythonClasses {
     /// A congestion control.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why it is none.
     fn congestion(&self, class: &str) -> Result<Algorithm, String>;
 
     /// A remedy.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why it is none.
     fn remedy(&self, class: &str) -> Result<remedies::External, String>;
 
     /// A decision which link to use.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why it is none.
     fn decision(&self, class: &str) -> Result<decision::External, String>;
 }
 

@@ -16,8 +16,8 @@ impl Code {
     /// 2 v + e is at most the number of parity bytes.
     ///
     /// # Errors
-    /// If there are more, as far as that can be told: the codeword is then as it was. Also if it is shorter than its
-    /// parity or longer than 255 bytes, or an erasure is not in it.
+    /// Fails if there are more, as far as that can be told: the codeword is then as it was. It also fails if it is
+    /// shorter than its parity or longer than 255 bytes, or an erasure is not in it.
     pub fn decode(&self, codeword: &mut [u8], erasures: &[usize]) -> Result<usize, FecError> {
         self.check_length(codeword.len())?;
         let erased = Erased::new(erasures, codeword.len())?;

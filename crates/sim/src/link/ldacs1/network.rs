@@ -55,7 +55,7 @@ impl Network {
     /// An aircraft, which is registered in a cell at once, or looks for one.
     ///
     /// # Panics
-    /// If the network has no such cell.
+    /// Panics if the network has no such cell.
     pub fn add_station(
         &mut self,
         now: Instant,

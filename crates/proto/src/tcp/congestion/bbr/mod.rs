@@ -2,7 +2,7 @@
 //! control", 2016): the window and the rate follow a model of the path, the highest delivery rate of ten round trips and
 //! the shortest round-trip time of ten seconds. Counts are segments, rates segments a second.
 //!
-//! Where a cycle of probing begins is not drawn at random but follows from the time.
+//! The start of a cycle of probing is not drawn at random but follows from the time.
 
 mod aggregation;
 mod policer;
