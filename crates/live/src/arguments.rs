@@ -103,7 +103,7 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
     let mut options = WorldOptions::default();
     let mut file = None;
     loop {
-        // What follows `--` is the program's, options included.
+        // All arguments after `--` are the program's, options included.
         if let Some(mut raw) = parser.try_raw_args()
             && raw.peek().is_some_and(|word| word == "--")
         {

@@ -157,7 +157,7 @@ impl<'a> Forwarding<'a> {
             let Some(length) = tun.receive(&mut self.incoming)? else {
                 return Ok(taken > 0);
             };
-            // What was due before this packet came happens before it.
+            // Events that were due before this packet came happen before it.
             self.run.advance_to(self.clock.now())?;
             self.run.world_mut().inject(port, &self.incoming[..length]);
         }

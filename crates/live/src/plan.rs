@@ -310,7 +310,7 @@ impl Plan {
             options.congestion = self.congestion(control, profiles[place], &name, kernel);
         }
         self.profile(flow, written, &name, kernel);
-        // What holds for both ends is refused once.
+        // A setting of both ends is refused once.
         let mut seen: Vec<Refusal> = Vec::new();
         self.refused.retain(|refusal| {
             let is_new = !seen.contains(refusal);

@@ -276,7 +276,7 @@ impl Scenario {
         };
         let results = py.detach(|| {
             guarded(|| {
-                // What an earlier run left when it ended otherwise.
+                // State that an earlier run left when it ended otherwise.
                 classes::take_failure();
                 let mut run = Run::new(loaded, &options).map_err(from_run)?;
                 work(&mut run, progress.as_ref(), into_folder)?;

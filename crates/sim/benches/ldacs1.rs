@@ -125,7 +125,7 @@ impl Transfers {
                         self.delivered += 1;
                         self.offer(deadline, fate.station, Way::Return, 60);
                     }
-                    // What is lost counts as sent: there is no TCP here.
+                    // Lost data counts as sent: there is no TCP here.
                     _ => self.send(deadline, fate.station),
                 }
             }

@@ -221,7 +221,7 @@ fn place(pair: u32, east_m: f64) -> Position {
 fn track(number: u32) -> Track {
     let (pair, turn) = (number / MOBILES_OF_A_PAIR, number % MOBILES_OF_A_PAIR);
     let reach_m = SPEED_M_S * f64::from(LEG) / 2.0;
-    // How far along the way from the western end to the eastern and back, of two legs.
+    // Position along the way from the western end to the eastern and back, of two legs.
     let along = 2.0 * f64::from(turn) / f64::from(MOBILES_OF_A_PAIR);
     let eastward = along < 1.0;
     let from_west = if eastward { along } else { 2.0 - along };

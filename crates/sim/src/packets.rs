@@ -298,7 +298,7 @@ mod tests {
         for _ in 0..2 {
             let all: Vec<PacketId> = (0..30_000).map(|_| insert(&mut packets)).collect();
             assert!(packets.slots.len() >= 30_000);
-            // Those that stay longest lie at the end.
+            // The packets that stay longest lie at the end.
             all.into_iter().for_each(|id| drop(packets.remove(id)));
             assert!(packets.is_empty());
             let slots = slots_after(&mut packets, 1000);

@@ -229,7 +229,7 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
-            // Where mobility protocols are spoken or links follow mobiles, and anything is recorded at all.
+            // Only with mobility protocols or links that follow mobiles, and if anything is recorded at all.
             signals: (scenario.has_protocols() || scenario.has_positions())
                 && (scenario.record.series || scenario.record.packets),
         };

@@ -178,7 +178,7 @@ impl Shared {
         let mut loaded = loaded.clone();
         loaded.scenario.seed = task.seed;
         let say = |error: crate::run::RunError| error.to_string();
-        // What an earlier run left when it ended otherwise.
+        // A failure that an earlier run left is cleared.
         (self.failure)();
         let mut run = Run::new(loaded, &RunOptions::default()).map_err(say)?;
         loop {

@@ -86,7 +86,7 @@ fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
     let [second, four] = [1, 4].map(Duration::from_secs);
     profile.maximum_rto = profile.maximum_rto.clamp(second, four);
     profile.minimum_rto = profile.minimum_rto.min(four);
-    // Who is gone cannot repeat its last acknowledgment; here is no host that would send a reset instead.
+    // An end that is gone cannot repeat its last acknowledgment; there is no host here that would send a reset instead.
     profile.time_wait = Duration::from_secs(100_000);
     profile.transaction_opening = false;
     let length = u64::from(bytes.u16());

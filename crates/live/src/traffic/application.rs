@@ -98,7 +98,7 @@ impl Application {
         }
         let unwritten = self.unwritten;
         self.write_due(now);
-        // What was due before the stop is written first, however late this is called.
+        // Data that was due before the stop is written first, however late this is called.
         let is_late = self.unwritten > unwritten;
         if self.stop.is_some_and(|stop| now >= stop) && !is_late {
             self.stopped = true;

@@ -113,7 +113,7 @@ fn a_transfer_outlives_handovers() {
         let profile = Profile::named(profile).unwrap();
         let mut bench = Bench::connected(&setting, &profile, opener);
         bench.carry_until(from, Instant::from_millis(2200), 1);
-        // What left over the fast link overtook what waited for the slow one.
+        // Packets over the fast link overtook those that waited for the slow one.
         assert!(bench.sent[from as usize].overtaken > 0);
         bench.carry_until(from, Instant::from_millis(3400), 20_000);
         assert!(bench.dropped() > 0, "the outage lost nothing");

@@ -300,7 +300,7 @@ impl Connection {
         self.mack_due = more.then_some(now);
         let arrivals = &mut self.paths[path].arrivals;
         let (arrival_rate, error_rate) = (arrivals.take_rate(now), arrivals.meter.rate());
-        // Where nothing has come over this path the last word of any has to do.
+        // If nothing has come over this path, the latest timestamp of any path has to do.
         let heard = arrivals
             .newest
             .or(self.paths[self.heard_path].arrivals.newest);
@@ -308,7 +308,7 @@ impl Connection {
         let next = self.receiver.next();
         let initial = self.peer.map_or(0, |peer| peer.initial.0);
         let all = self.configuration.mode == Mode::NearReliable;
-        // What does not fit a packet is told when the gaps before it have closed.
+        // Ranges that do not fit a packet are told when the gaps before it have closed.
         let most = self.paths[path]
             .room()
             .saturating_sub(LONGEST_WITHOUT_RANGES) as usize

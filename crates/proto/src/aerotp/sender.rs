@@ -204,7 +204,7 @@ impl Sender {
         let place = self.record_ends.partition_point(|&record| record <= start);
         let record = self.record_ends.get(place).copied();
         let record = record.filter(|record| record - start <= u64::from(most.1));
-        // What is sent again ends where the loss does: behind it is what is on its way, or was never sent.
+        // A repeated chunk ends where the loss does: the data behind it is on its way, or was never sent.
         let record = record.filter(|&record| !again || record <= end);
         let end = record.unwrap_or_else(|| end.min(start + u64::from(most.0.max(1))));
         Chunk {

@@ -39,7 +39,7 @@ impl Remedy for TowardsMobile {
                 let takes = window(path, false, transport.segment_size);
                 let begin = INITIAL_SEGMENTS.saturating_mul(transport.segment_size);
                 let onto = transport.congestion_window.max(begin).min(takes);
-                // What the old link still delivers takes nothing of the new one.
+                // Packets that the old link still delivers take no capacity of the new one.
                 let elsewhere = if lost { 0 } else { transport.bytes_in_flight };
                 let path_begins = Control::NewPath {
                     window: onto.saturating_add(elsewhere),

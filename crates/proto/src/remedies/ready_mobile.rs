@@ -106,7 +106,7 @@ pub(super) fn resume(
     if lost {
         controls.push(Control::ResendCutOff);
     }
-    // What is still on a longer way takes its time.
+    // Data that is still on a longer path takes its time.
     if lost || is_longer {
         // On a slow link a segment takes longer than the way, and a timer that counts the way alone goes off before it is there.
         let first = path.round_trip_of(transport.segment_size, sends);

@@ -589,7 +589,7 @@ impl Connection {
                 self.grow_receive_window(length, arrival);
             }
             self.acknowledge_arrival(now, arrival, before);
-            // What did not fit is gone: the sender should know soon.
+            // Data that did not fit is dropped: the sender should know soon.
             self.ack_due |= self.receive.window() == 0 && self.receive.next() as i64 != end;
         }
         if self.peer_fin == Some(self.receive.next()) {

@@ -253,7 +253,7 @@ impl Connection {
             Phase::Fast if self.effective_recovery() == Recovery::Sack => {
                 self.mark_lost_by_sack();
             }
-            // What SACK reports has left the "pipe": counted again, it would let out two segments for each.
+            // Data reported by SACK has left the "pipe": counted again, it would let out two segments for each.
             Phase::Fast if self.negotiated.sack => {}
             // RFC 5681 section 3.2, step 4: a segment has left the network.
             Phase::Fast => {
@@ -297,9 +297,9 @@ impl Connection {
             bytes_in_flight: if self.profile.threshold_from_window {
                 self.congestion.window()
             } else {
-                // What limited transmit or an inflated window has sent beyond the window does not count
-                // (RFC 5681 section 3.2, step 2): else the threshold of Reno, which leaves recovery at the
-                // first partial acknowledgment, would grow from loss to loss.
+                // Data that limited transmit or an inflated window has sent beyond the window does not count (RFC 5681
+                // section 3.2, step 2): else the threshold of Reno, which leaves recovery at the first partial
+                // acknowledgment, would grow from loss to loss.
                 self.bytes_in_flight().min(self.congestion.window())
             },
             smoothed_rtt: self.rtt.smoothed(),

@@ -312,7 +312,7 @@ impl SentQueue {
 
     /// Takes the oldest segment off the queue and out of the sums.
     fn forget_first(&mut self) {
-        // What follows becomes the first, which begins a piece.
+        // The next segment becomes the first, which begins a piece.
         self.pieces -= match self.segments.len() {
             1 => 1,
             _ => self.pieces_at(1),

@@ -256,7 +256,7 @@ impl Connection {
         if self.recovers_as_linux() {
             self.forget_shortest();
         }
-        // What went the old way does not time the new one.
+        // Segments over the old path do not time the new one.
         self.time_from(now);
         self.recovery.retries = 0;
         if let Some(sample) = sample {

@@ -303,7 +303,7 @@ impl Link {
         let Some(entrance) = self.entrance.as_mut() else {
             return true;
         };
-        // What a link loses anyway uses up no credit.
+        // A packet that the link loses anyway uses up no credit.
         if self.state == State::Dropping {
             return true;
         }

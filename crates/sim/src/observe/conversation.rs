@@ -448,7 +448,7 @@ impl Direction {
         let stream = self
             .stream
             .get_or_insert_with(|| Stream::new(tcp.sequence, syn));
-        // What came before it was of an older connection between the same ports.
+        // Packets before it belonged to an older connection between the same ports.
         if syn && !stream.has_syn(tcp.sequence) && stream.has_come_to_nothing() {
             *stream = Stream::new(tcp.sequence, syn);
         }

@@ -87,7 +87,7 @@ impl ResultFolder {
 impl Drop for ResultFolder {
     fn drop(&mut self) {
         if !self.committed {
-            // What cannot be removed bears a name that says what it is.
+            // A folder that cannot be removed bears a name that says what it is.
             let _ = fs::remove_dir_all(&self.staging);
         }
     }

@@ -46,7 +46,7 @@ fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
 
 /// The link of a scenario with one link of a kind, and `keys` in it.
 fn smallest(kind: &str, keys: &str) -> Option<LinkConfig> {
-    // What a recorded link must have, without a recording.
+    // A recorded link needs a rate when it has no recording.
     let rate = if kind == "trace" {
         "rate = \"1 Mbit/s\""
     } else {

@@ -166,7 +166,7 @@ impl Document {
     fn place(&self, path: &Path, which: fn(&(usize, usize)) -> usize) -> Place {
         let by_file = self.offsets.contains_key(path);
         if let Some(set) = self.sets.iter().rfind(|set| {
-            // What only the command line names includes the tables on the way to what it sets.
+            // Keys that only the command line names include the tables on the way to the key that it sets.
             path.0.starts_with(&set.path.0) || (!by_file && set.path.0.starts_with(&path.0))
         }) {
             return Place {

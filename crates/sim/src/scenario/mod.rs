@@ -183,7 +183,7 @@ fn read(path: &Path) -> Result<String, (Option<(usize, usize)>, String)> {
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(cannot)?;
-    // What is no regular file has no length, and may never end.
+    // A special file has no length, and may never end.
     let mut bounded = std::io::Read::take(file, LARGEST_FILE + 1);
     std::io::Read::read_to_end(&mut bounded, &mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > LARGEST_FILE {

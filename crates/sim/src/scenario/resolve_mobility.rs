@@ -239,7 +239,7 @@ fn check_radio(
         let mut own = links.of(node).filter_map(|link| link.reception.as_ref());
         let asked = own.any(|along| along.mobile == node);
         let along = mobile.track.as_ref().and_then(|track| track.along.as_ref());
-        // What is wrong with a link along a line was reported with it.
+        // A mistake in a link along a line was reported with the link.
         let excused = along.is_some() && (asked || !report.is_clean()) || !links.failed.is_empty();
         if mobile.track.is_some() && !excused {
             let message = format!(

@@ -55,7 +55,7 @@ pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<
 fn refuse_contradiction(kind: Kind, others: &[Scheme], path: &Path, report: &mut Report<'_>) {
     let contradicts = |other: &Scheme| match other {
         Scheme::Published(other) => Some((*other, kind.contradicts(*other)?)),
-        // What a class takes into its hands, nobody knows.
+        // The controls of a class are unknown.
         Scheme::External(_) => None,
     };
     if let Some((other, held)) = others.iter().find_map(contradicts) {

@@ -24,7 +24,8 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     for flow in 0..scenario.flows.len() {
         check_flow(scenario, results, &rows, flow)?;
         let spec = &scenario.flows[flow];
-        // What takes another way after it has waited has a row of that time: when its host sent it, nobody knows.
+        // A packet that takes another way after it has waited has a row of that time: the time at which its host sent
+        // it is unknown.
         let timed = !reroutes(scenario, spec.from.0) && !reroutes(scenario, spec.to.0);
         if timed && matches!(spec.transport, Transport::Tcp { .. }) {
             tcp::check(scenario, results, &rows, flow)?;

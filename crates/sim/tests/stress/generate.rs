@@ -462,9 +462,9 @@ impl Generator {
         }
         let acts = |kind: &&Kind| match kind.place() {
             Place::MobileReceiver | Place::CorrespondentSender | Place::BothEnds if sends => false,
-            // Those say themselves which links they want, and change what crosses them.
+            // These remedies need links of their own choice, and change the traffic on them.
             Place::SenderAndBaseStation | Place::Gateway => false,
-            // Nobody speaks Mobile IPv6 here; those are in `tcp/tests/remedies.rs` of `proto`.
+            // No host speaks Mobile IPv6 here; such remedies are tested in `tcp/tests/remedies.rs` of `proto`.
             _ => kind.tells() != Tells::BindingUpdate,
         };
         let kinds: Vec<Kind> = Kind::ALL.iter().filter(acts).copied().collect();

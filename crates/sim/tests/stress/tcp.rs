@@ -85,7 +85,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     }
     let nodes = [spec.from.0, spec.to.0];
     let discarded = &results.summary.discarded;
-    // What finds no way out of its host is on no link, and missing here.
+    // A segment without a way out of its host is on no link, and missing here.
     let whole = discarded.no_route == 0 && discarded.too_big == 0;
     let own: Vec<&Row> = rows
         .iter()
@@ -106,7 +106,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
         return Ok(());
     }
     let summary = &results.summary.flows[flow];
-    // Who has no way out waits for one, and who has failed says so.
+    // An end without a way out waits for one, and an end that has failed says so.
     let unwell = summary.failure.is_some() || delivers_damaged(scenario);
     // Remedies keep acknowledgments back, stop a sender, and take back what a receiver has offered.
     let steered = !spec.remedies.is_empty();

@@ -100,7 +100,7 @@ impl Connection {
         }
         self.probe_due = true;
         if self.offered_beyond(self.next) > 0 {
-            // What the window takes is the probe.
+            // The part that fits the window is the probe.
             (self.persist_backoff, self.recovery.retries) = (0, 0);
             return;
         }

@@ -584,6 +584,6 @@ fn what_comes_ahead_of_what_still_arrives_makes_room() {
         assert_eq!(edge(&mut solo, 1000 * old + 1), 12_000);
     }
     assert_eq!(edge(&mut solo, 5_001), 12_000, "8000 has come in order");
-    // What was lost comes again: from there on it is as ever.
+    // The lost data comes again: from there on all goes on as usual.
     assert_eq!(edge(&mut solo, 8_001), 13_000);
 }

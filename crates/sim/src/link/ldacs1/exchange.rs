@@ -148,7 +148,7 @@ impl Exchange<'_> {
         {
             for lost in entry.remove() {
                 let station = &mut self.stations[lost.station.0 as usize];
-                // What an aircraft that has left once sent here is no business of this cell.
+                // Data that an aircraft once sent here does not concern this cell after the aircraft has left.
                 if station
                     .registration()
                     .is_none_or(|(cell, _)| cell != self.cell.id)

@@ -485,7 +485,7 @@ mod tests {
         assert!(ended.is_empty());
         assert_eq!(class.size(), (2, 25));
         assert!(class.is_wanting() && class.ready() == 0);
-        // What was sent in the old cell means nothing any more.
+        // Transmissions in the old cell mean nothing any more.
         assert_eq!(
             class.retry(&parts[0], AT(4), true, &mut ended),
             Retry::GivenUp
