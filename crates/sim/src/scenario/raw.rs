@@ -98,7 +98,7 @@ pub struct RawMobile {
     pub mobility: Option<RawMobility>,
 }
 
-/// From a time on, a mobile uses a link.
+/// Attachment of a mobile to a link, from a time on.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawAttachment {
     /// Beginning of the handover.
@@ -112,12 +112,12 @@ pub struct RawAttachment {
     pub handover: Option<RawHandover>,
     /// Soft only: time for which the old link still receives. Default: until it is empty.
     pub overlap: Option<Time>,
-    /// Soft only: for how long the mobile's own packets go on taking the old link, as they do until the reply to
+    /// Soft only: time for which the mobile's own packets go on taking the old link, as they do until the reply to
     /// its registration has come (study T, section 6). Default "0 s".
     pub outgoing_after: Option<Time>,
     /// Hard only: time for which nothing passes. Default "0 s".
     pub outage: Option<Time>,
-    /// So long before it, the link in use tells the mobile and its router that it is going down (802.21
+    /// Time before the handover at which the link in use tells the mobile and its router that it is going down (802.21
     /// Link_Going_Down), for agents and remedies that prepare for it. Default: it does not say so.
     pub announced: Option<PositiveTime>,
     /// Fate of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
@@ -198,7 +198,7 @@ pub struct RawLive {
     /// Network address translation on each access link: the address and ports of a real mobile's packets are translated
     /// to others there, and so change at a handover as at a change of NAT. Default false.
     pub nat: Option<bool>,
-    /// From one look at the kernel's TCP connections (windows, timeouts, round-trip times) to the next; at least
+    /// Interval between two looks at the kernel's TCP connections (windows, timeouts, round-trip times); at least
     /// "1 ms". Default "50 ms".
     pub sample_interval: Option<PositiveTime>,
     /// The run is marked as not to be trusted if the 99th percentile of the lateness of its events is above this.

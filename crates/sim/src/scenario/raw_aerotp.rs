@@ -33,7 +33,7 @@ pub struct RawAerotp {
     pub send_buffer: Option<Size>,
     /// Capacity of the receive buffer, which holds data until it is read, and data beyond a gap. Default "4 MiB".
     pub receive_buffer: Option<Size>,
-    /// After so long without a word from a peer that should answer, the connection is given up. Default "300 s".
+    /// Longest silence of a peer that should answer; after it the connection is given up. Default "300 s".
     pub close_timeout: Option<PositiveTime>,
 }
 
@@ -121,13 +121,14 @@ pub struct RawAerotpGateways {
 /// "unreliable-connection".
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawGatewayRule {
-    /// Only to this port of the end that did not open. Default: any.
+    /// Port of the end that did not open, to which alone the rule applies. Default: any.
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u32>,
-    /// Only what opens with this code point of differentiated services (RFC 2474). Default: any.
+    /// Code point of differentiated services (RFC 2474) of the opening packet, to which alone the rule applies.
+    /// Default: any.
     #[schemars(range(min = 0, max = 63))]
     pub code_point: Option<u32>,
-    /// Only to addresses in this network, like "10.0.0.4/32" or "2001:db8::/32". Default: any.
+    /// Network of destinations to which alone the rule applies, like "10.0.0.4/32" or "2001:db8::/32". Default: any.
     pub destination: Option<String>,
     /// Profile of the gateways' TCP: the stack whose behaviour it follows. Default "linux-6".
     #[schemars(extend("oneOf" = profiles::profile_choices()))]

@@ -36,7 +36,7 @@ pub struct RawFlow {
     /// go by it. Default 0.
     #[schemars(range(min = 0, max = 63))]
     pub code_point: Option<u8>,
-    /// On radio networks: the highest goes first. Default 0.
+    /// On radio networks: priority of its packets; the highest goes first. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub priority: Option<u8>,
     /// On radio networks: data lost on the air is sent again. Default true.
@@ -71,12 +71,12 @@ pub struct RawFlow {
     pub request: Option<Size>,
     /// pages: bytes of a page. Default: none, it must be given.
     pub page: Option<Size>,
-    /// pages: from the end of a page to the next request. Default "1 s".
+    /// pages: time from the end of a page to the next request. Default "1 s".
     pub think_time: Option<Time>,
     /// pages, ping: number in all. Default: until the end.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// ping: from one request to the next. Default "1 s".
+    /// ping: interval between requests. Default "1 s".
     pub interval: Option<PositiveTime>,
     /// ping: payload bytes of a request and of its reply. Default "56 B".
     pub size: Option<Size>,

@@ -299,7 +299,7 @@ pub struct RawRepeating {
     /// Attempts at one packet before it is dropped.
     #[schemars(range(min = 2, max = 100_000))]
     pub attempts: u32,
-    /// From the end of an attempt that has failed to the next. Default "0 s".
+    /// Pause between the end of a failed attempt and the next. Default "0 s".
     pub pause: Option<Time>,
 }
 
@@ -318,7 +318,7 @@ pub enum RawManagement {
     Priority,
 }
 
-/// From a time on, a link has other parameters, or another state. Direction keys are as in a link.
+/// A change of a link's parameters or state, from a time on. Direction keys are as in a link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawChange {
     /// Time of the change.

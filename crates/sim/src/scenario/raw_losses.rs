@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 pub struct RawLoss {
     /// The message, by its name in the table of signals.
     pub message: RawMessage,
-    /// Only messages with (true) or without (false) the packet-buffering option. Default: all.
+    /// Packet-buffering option of the messages to lose: only those with it (true) or without it (false). Default: all.
     pub buffering: Option<bool>,
-    /// Only messages that are sent at this time or later. Default: from the start.
+    /// Earliest sending time of the messages to lose. Default: from the start.
     pub after: Option<Time>,
     /// Number of messages to lose, from the first on. Default: all.
     #[schemars(range(min = 1, max = 1_000_000))]

@@ -22,11 +22,11 @@ pub struct RawPosition {
 /// them).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawTrack {
-    /// It stands here. Default: it moves.
+    /// Place at which it stands. Default: it moves.
     pub position: Option<RawPosition>,
-    /// It goes straight from point to point at `speed`. Default: none.
+    /// Points from which it goes straight to the next, at `speed`. Default: none.
     pub legs: Option<Vec<RawPosition>>,
-    /// It runs along this one of `lines`, at `speed`. Default: none.
+    /// Name of one of `lines`, along which it runs at `speed`. Default: none.
     pub along: Option<String>,
     /// Start of the run on the line. Default "0 m".
     pub from: Option<Distance>,
@@ -34,7 +34,7 @@ pub struct RawTrack {
     pub to: Option<Distance>,
     /// Speed over the ground on `legs` or `along` a line, which need it. Default: none.
     pub speed: Option<Speed>,
-    /// It jumps from place to place. Default: none.
+    /// Places between which it jumps, with their times. Default: none.
     pub timetable: Option<Vec<RawPlace>>,
     /// A recorded track: CSV with the columns time (in seconds), latitude, longitude and altitude (in metres). Default:
     /// none.
@@ -44,7 +44,8 @@ pub struct RawTrack {
     pub begin: Option<Time>,
     /// Added to `begin`: drawn from the seed, uniform from zero up to this. Default "0 s".
     pub begin_jitter: Option<Time>,
-    /// With a count: each of the mobiles is so far ahead of the one before, as if it had begun so much earlier. Default "0 s".
+    /// Lead of each of the mobiles over the one before, with a count: as if it had begun so much earlier.
+    /// Default "0 s".
     pub spacing: Option<Time>,
     /// Lead of this one over the first.
     #[serde(skip)]
@@ -55,7 +56,7 @@ pub struct RawTrack {
 /// An entry of a track's timetable.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawPlace {
-    /// From when on it is there.
+    /// Time from which it is there.
     pub at: Time,
     /// The place.
     #[serde(flatten)]

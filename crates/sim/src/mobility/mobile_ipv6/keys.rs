@@ -46,9 +46,9 @@ pub struct RawTunnel {
 pub struct RawHomeAgentKeys {
     /// IPv6: way of ensuring that nobody else on the home link has a mobile's home address. Default "perform".
     pub duplicate_address_detection: Option<RawDetection>,
-    /// IPv6: it holds packets for mobiles that ask for it. Default: it does not.
+    /// IPv6: buffer for packets of mobiles that ask for it. Default: none.
     pub buffering: Option<RawBuffering>,
-    /// IPv6: after a handover it sends to the old and to the new place for this long. Default: it does not.
+    /// IPv6: time after a handover for which the home agent sends to the old and to the new place. Default: none.
     pub bicasting: Option<PositiveTime>,
 }
 

@@ -19,20 +19,21 @@ pub struct RawRadio {
     pub cells: Option<Named<RawCell>>,
     /// ldacs1 only: the most that one aircraft is granted in each direction. Default: what the others leave.
     pub user_rate: Option<Rate>,
-    /// ldacs1 only: who prepares a handover. 1: the aircraft, by random access; 2: the base stations. Default 1.
+    /// ldacs1 only: type of a handover, by its preparer. 1: the aircraft, by random access; 2: the base stations.
+    /// Default 1.
     #[schemars(range(min = 1, max = 2))]
     pub handover_type: Option<u32>,
-    /// ldacs1 only: whether a handover is announced while packets wait for the aircraft, and comes when they are gone
-    /// (the P-bit of study D's HO_COM). Default false.
+    /// ldacs1 only: announcement of a handover while packets wait for the aircraft; it comes when they are gone (the
+    /// P-bit of study D's HO_COM). Default false.
     pub packet_bit: Option<bool>,
-    /// ldacs1 only: whether what waits in the old base station, or comes there during the handover, follows to the new
-    /// one. Default false: it is lost.
+    /// ldacs1 only: forwarding to the new base station of packets that wait in the old one, or come there during the
+    /// handover. Default false: they are lost.
     pub base_station_buffering: Option<bool>,
     /// ldacs1 only: modulation and coding of all aircraft, or "adaptive" by each one's signal. Default "qpsk-1/2".
     pub modulation: Option<RawModulation>,
-    /// ldacs1 only: how frames are lost. Default "fixed".
+    /// ldacs1 only: source of frames' error rates. Default "fixed".
     pub errors: Option<RawErrors>,
-    /// ldacs1 only: whether an aircraft's tiles of one multiframe are coded together. Default false.
+    /// ldacs1 only: joint coding of an aircraft's tiles of one multiframe. Default false.
     pub joint_coding: Option<bool>,
     /// ldacs1 only: frames of the common control channel in a multiframe, at least. Default 3.
     #[schemars(range(min = 1, max = 8))]
@@ -49,9 +50,11 @@ pub struct RawCell {
     pub position: RawPosition,
     /// Radius in which aircraft may register. Default "225 km".
     pub radius: Option<Distance>,
-    /// Aircraft that receive less look for other cells (Th1). Default: what is received at three quarters of the radius.
+    /// Signal below which aircraft look for other cells (Th1). Default: what is received at three quarters of the
+    /// radius.
     pub scan_below: Option<Power>,
-    /// A handover that waits for packets waits no longer (Th2). Default: what is received at the radius.
+    /// Signal below which a handover that waits for packets waits no longer (Th2). Default: what is received at the
+    /// radius.
     pub force_below: Option<Power>,
     /// The most that one aircraft is granted here in each direction. Default: as the network.
     pub user_rate: Option<Rate>,
