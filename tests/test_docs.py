@@ -25,7 +25,7 @@ SNIPPETS = [(session, index) for session, snippets in SESSIONS.items() for index
 def run_session(session: Path, folder: Path) -> dict[int, dict[str, str]]:
     """Runs a session's blocks in a folder of their own; what came of each, by its number."""
     numbered = [(index, each) for index, each in enumerate(SESSIONS[session]) if each.do != "not run"]
-    # What a reader has who follows the page in the repository.
+    # Files of a reader who follows the page in the repository.
     (folder / ".venv").symlink_to(sys.prefix)
     for name in ("examples", "scenarios", "studies"):
         (folder / name).symlink_to(ROOT / name)

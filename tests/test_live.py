@@ -446,7 +446,7 @@ def test_forged_tcp_delivers_nothing_and_costs_the_trust(tmp_path, walk):
     process = run(tmp_path, walk, NO_HANDOVER, "--json", "--", sys.executable, "-c", FORGES)
     summary = summary_of(process)
     assert process.returncode == 0, process.stderr
-    # What was sent has 200 kB.
+    # The data sent has 200 kB.
     assert summary["program"]["delivered_bytes"] <= 200_000
     assert any("forges packets" in doubt for doubt in summary["live"]["doubts"])
 

@@ -36,7 +36,7 @@ def test_every_case_has_its_command_on_its_area_s_page():
 def test_every_model_has_a_row():
     pages = {path.stem for path in (ROOT / "docs" / "models").glob("*.md")}
     overviews = {"README", "queues", "channel", "tcp", "traffic", "presets"}
-    # What remedies do, their tests hold, and the studies' checks.
+    # The effects of remedies are held by their tests, and by the studies' checks.
     remedies = {page for page in pages if page.startswith("remedy-")}
     assert {model for _, model, _ in ROWS} == pages - overviews - remedies
 

@@ -351,7 +351,7 @@ class Live(TypedDict):
     by_hand: Annotated[list[ByHand], "What `baton set` and `baton handover` did; results of older versions have none"]
 
 
-# What a conversation of real hosts, measured from its packets, has beside the keys of a flow.
+# Keys of a conversation of real hosts, measured from its packets, beside those of a flow.
 ObservedFlow = TypedDict(
     "ObservedFlow",
     {

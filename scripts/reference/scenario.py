@@ -43,7 +43,7 @@ Each has a page.
 {whole}
 """
 
-# How a value is described whose schema names a format: the name, what it holds, an example.
+# Description of a value whose schema names a format: the name, what it holds, an example.
 FORMATS = {
     "time": ("time", "`ns`, `us`, `ms`, `s`, `min`, `h`, `d`; from 0 to ten years", '`"20 ms"`'),
     "positive-time": ("time above 0", "the same, but not 0", '`"1.5 s"`'),

@@ -15,7 +15,7 @@ TO_ARROW, TO_LABEL = 6.0, 11.0
 AWAY, ABOVE, BELOW = 8.0, -4.0, 12.0
 # Shares of an arrow at which its label may stand, the best first.
 SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
-# What covering costs, for each point; and what it costs to stand below, to leave details away, to be off the middle.
+# Cost of covering, for each point; and the cost to stand below, to leave details away, to be off the middle.
 OVER_ARROW, OVER_LABEL, LOW, SHORT, ASIDE = 1.0, 3.0, 0.4, 1.5, 2.0
 
 Point = tuple[float, float]

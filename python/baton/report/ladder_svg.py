@@ -14,7 +14,7 @@ from .ladders import SECOND, Event, Ladder, Message
 WIDTH, LEAST, MOST = 1170, 180, 300
 GUTTER, HEAD = 70, 40
 SAID, HEARD, A_SECOND, LONGEST = 19, 17, 90, 60
-# How arrows end, for all charts of a page.
+# Ends of arrows, for all charts of a page.
 _MARKER = '<marker id="{0}-end" class="{0}" markerUnits="userSpaceOnUse" orient="auto" {1}/></marker>'
 ENDS = (
     '<svg class="chart" width="0" height="0" aria-hidden="true"><defs>'

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 # Of a letter and of a line of labels, in pixels, as the pages set them.
 LETTER, LINE = 7.0, 16.0
-# Where a label stands: by which share of its width and height it is moved from its point, and by which of a distance.
+# Place of a label: by which share of its width and height it is moved from its point, and by which of a distance.
 _SIDES = ((-0.5, 1.0, 0, 1), (-0.5, 0.0, 0, -1), (0.0, 0.5, 1, 0), (-1.0, 0.5, -1, 0))
 _CORNERS = ((0.0, 1.0, 0.7, 0.7), (0.0, 0.0, 0.7, -0.7), (-1.0, 1.0, -0.7, 0.7), (-1.0, 0.0, -0.7, -0.7))
 

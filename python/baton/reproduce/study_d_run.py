@@ -59,7 +59,7 @@ class AircraftRun:
     @property
     def held(self) -> dict[str, int]:
         """Numbers of packets that the home agent held, and that it dropped as duplicates."""
-        # Those that never held one are not in the summary.
+        # Agents that never held one are not in the summary.
         agents = [agent for agent in self.summary["agents"] if agent["agent"] == "home agent"]
         return {key: sum(agent[key] for agent in agents) for key in ("held", "duplicates")}
 

@@ -22,7 +22,7 @@ from .statistics import Statistics, describe
 
 RUNS_TABLE, STATISTICS_FILE, PAGE = MADE
 FAILED, PROGRAM_FAILED = 1, 4
-# What of a program tells how it ended.
+# Keys of a program that tell how it ended.
 ENDING = ("status", "signal", "stopped_at_end")
 SET = "set."
 """Before the keys of the axes in the table of runs."""
