@@ -289,7 +289,7 @@ fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize
 }
 
 /// Returns true if a transfer still gets on at the end: behind others on a slow link it may take longer than the run.
-/// What the receiver acknowledges must have changed in the second half.
+/// The receiver's acknowledgment must have changed in the second half.
 fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     let half = (Duration::from_secs(END_S).as_nanos() / 2) as i64;
     let acknowledgments = rows
