@@ -86,7 +86,7 @@ def summary(status: int, results: Path, junit: Path) -> Iterator[str]:
 
 
 def found(run: dict) -> Iterator[str]:
-    """What the run says: of the program, whether it is to be trusted, and each handover."""
+    """Describes the run: its program, whether it is to be trusted, and each handover."""
     program, live = run.get("program"), run["live"]
     if program is not None:
         stall = program["longest_stall_s"]

@@ -60,7 +60,7 @@ def name_files_outside(page: Path, text: str) -> str:
 
 
 def read_source(app, docname: str, source: list[str]) -> None:
-    """What is changed in a page before it is parsed."""
+    """Changes a page before it is parsed."""
     source[0] = name_files_outside(Path(app.env.doc2path(docname)), source[0])
     if docname == root_doc:
         for caption, pages in NAVIGATION.items():

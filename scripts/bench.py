@@ -1,4 +1,4 @@
-"""How long the command line and the report take, each figure beside its target. `make bench` runs it.
+"""Speed of the command line and of the report, each figure beside its target. `make bench` runs it.
 
 Times are wall time, the least of several; processor time stands behind, since it depends less on what else the machine
 does.

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# What each crate may depend on, of the workspace's own crates.
+# Dependencies that each crate may have, of the workspace's own crates.
 CRATE_IMPORTS = {
     "proto": set(),
     "sim": {"proto"},
@@ -33,10 +33,10 @@ CRATE_IMPORTS = {
 }
 FOUNDATION = {"wire", "fec", "time", "rate", "packet", "interface", "crosslayer"}
 IMPORTS_EVERYTHING = {"gateways", "host", "lib"}
-# What a module may import beside the foundation: the agents of mobility are layers of a host.
+# Imports that a module may have beside the foundation: the agents of mobility are layers of a host.
 SIBLINGS = {"mobility": {"host"}}
 
-# What an operator's binary does not link, directly or not.
+# Crates that an operator's binary does not link, directly or not.
 NOT_IN_DAEMON = re.compile(r"arrow\b|arrow-|parquet\b|schemars\b|baton-sim\b")
 
 # Words that may not stand in the pure crates, tests included.
@@ -80,7 +80,7 @@ def without_tests(code: str) -> str:
 
 
 def is_test_file(path: Path) -> bool:
-    """Whether a file holds only tests."""
+    """Returns true if a file holds only tests."""
     return path.stem in {"tests", "test_util"} or "tests" in path.parts
 
 

@@ -42,7 +42,7 @@ def with_cargo_deny() -> int:
 
 
 def complaints(package: dict[str, Any], allowed: set[str]) -> list[str]:
-    """What deny.toml forbids of a crate. Those without a source are the workspace's own."""
+    """Returns the parts of a crate that deny.toml forbids. Those without a source are the workspace's own."""
     name = f"{package['name']} {package['version']}"
     wrong = []
     if package["source"] not in (None, CRATES_IO):
@@ -53,7 +53,8 @@ def complaints(package: dict[str, Any], allowed: set[str]) -> list[str]:
 
 
 def permits(expression: str, allowed: set[str]) -> bool:
-    """Whether a choice of the SPDX expression is allowed. `/` is an old sign for OR; AND binds closer than OR."""
+    """Returns true if a choice of the SPDX expression is allowed. `/` is an old sign for OR; AND binds closer than
+    OR."""
     text = expression.replace("/", " OR ")
     while inner := re.search(r"\(([^()]*)\)", text):
         text = text.replace(inner[0], "yes" if permits(inner[1], allowed) else "no")
@@ -62,7 +63,7 @@ def permits(expression: str, allowed: set[str]) -> bool:
 
 
 def cargo(*arguments: str) -> str:
-    """What cargo prints. Raises `CalledProcessError`."""
+    """Returns the output of cargo. Raises `CalledProcessError`."""
     return subprocess.run(["cargo", *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 

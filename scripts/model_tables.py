@@ -31,7 +31,7 @@ VALUES = {
     "frequency": "frequency",
     "power": "power",
 }
-"""What a value is, by the schema's formats; its units are told in `docs/models/README.md`."""
+"""Kind of a value, by the schema's formats; its units are told in `docs/models/README.md`."""
 
 Schema = dict[str, Any]
 
@@ -60,7 +60,7 @@ def keys(*names: str) -> str:
 
 
 def queue(management: str) -> str:
-    """What `queue` holds for a manager."""
+    """Returns the keys of `queue` for a manager."""
     schema = flat(link_schema())
     defaults = {f"queue.{key}": value for key, value in DEFAULTS["queues"][management].items()}
     own = [key for key in schema if key in defaults]
@@ -128,7 +128,7 @@ def shown(default: Any) -> str:
 
 
 def description(entry: Schema) -> str:
-    """What the types' documentation says of a key, without whom it is for and what the default is."""
+    """Returns the types' documentation of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
     links = rf"({'|'.join(DEFAULTS['links'])}) only(, which needs at least one)?"
     text = re.sub(rf"^({links}|red|codel|westwood|scalable|bic|vegas|hybla): ", "", text)
@@ -137,7 +137,7 @@ def description(entry: Schema) -> str:
 
 
 def value(entry: Schema) -> str:
-    """Which values a key takes."""
+    """Describes the values that a key takes."""
     entries = entry.get("anyOf", [entry])
     words = [word for each in entries for word in choices(each)]
     if words:

@@ -27,7 +27,7 @@ SET_UP = (
     "world/ports/build.rs",
     "world/wires.rs",
 )
-#: Where the methods that applications call are written.
+#: Files in which the methods that applications call are written.
 APPLICATIONS = ("transports.rs", "aerotp/on_host.rs")
 #: Most methods that may drive a node.
 BOUND = 21

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Where an addition may have to touch code. Tests and pages are not counted.
+#: Places where an addition may have to touch code. Tests and pages are not counted.
 CODE = ("crates", "python/baton", "scripts")
 #: Of these, what need not be touched for another thing of a kind: published studies, which use what is there;
 #: validation against oracles, which is a test, as `fuzz` is; and the text of the reference's pages.

@@ -72,7 +72,7 @@ def of_run(scenario: Scenario, seed: int) -> dict[str, str]:
 
 
 def is_data(file: Path) -> bool:
-    """Whether a file holds what came of a run, and not when, by whom or how it was made."""
+    """Returns true if a file holds results of a run, and not when, by whom or how it was made."""
     return file.suffix == ".parquet" or file.name == "summary.json"
 
 

@@ -25,7 +25,7 @@ class Vector:
         self.bytes = bytes.fromhex(BYTES.search(text)[1])
 
     def has(self, name: str) -> bool:
-        """Whether the document tells of the field."""
+        """Returns true if the document tells of the field."""
         return f"aerotp.{name}" in self.fields
 
     def number(self, name: str) -> int:
@@ -98,7 +98,7 @@ def times(one: int, other: int) -> int:
 
 
 def inverse(number: int) -> int:
-    """What times the number is one: found by trying all."""
+    """Returns the number whose product with this one is one: found by trying all."""
     return next(other for other in range(1, 256) if times(number, other) == 1)
 
 
@@ -170,7 +170,7 @@ def mack(vector: Vector) -> bytes:
 
 
 def extensions(vector: Vector) -> bytes:
-    """What follows the fixed header, in its order."""
+    """Returns the extensions behind the fixed header, in their order."""
     out = b""
     if vector.has("asyn.initial"):
         out += vector.number("asyn.initial").to_bytes(4, "big") + vector.number("asyn.token").to_bytes(4, "big")
@@ -188,7 +188,7 @@ def extensions(vector: Vector) -> bytes:
 
 
 def header(vector: Vector) -> bytes:
-    """What stands between prelude and header error check."""
+    """Returns the header between prelude and header error check."""
     flags = 0
     for bit, name in enumerate(reversed(FLAGS)):
         flags |= vector.number(f"flags.{name}") << bit

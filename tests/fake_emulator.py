@@ -139,7 +139,8 @@ class Fake:
         self.plan()
 
     def plan(self, **plan: object) -> None:
-        """What the emulator will do; by default an undisturbed run. `by_seed` lists what is otherwise at each try."""
+        """Plans the emulator's behaviour; by default an undisturbed run. `by_seed` lists what is otherwise at each
+        try."""
         common = {"before": [READY, {"event": "started"}], "summary": SUMMARY, "complete": True, "status": 0}
         (self.script.parent / "plan.json").write_text(json.dumps(common | {"by_seed": {}} | plan))
         (self.script.parent / "calls.jsonl").unlink(missing_ok=True)

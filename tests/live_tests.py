@@ -28,13 +28,14 @@ T = TypeVar("T")
 
 @cache
 def why_not_here() -> str:
-    """Why this machine cannot make live runs; nothing if it can."""
+    """Returns the reason why this machine cannot make live runs; nothing if it can."""
     why = why_not()
     return f"no live runs here: {why}" if why else ""
 
 
 def until_quiet(make: Callable[[], T], failed: Callable[[T], bool], folder: Path) -> tuple[T, str]:
-    """What `make` gives that leaves results in `folder`, and why the machine was too busy for it; made again if it was.
+    """Returns the result of `make`, which leaves results in `folder`, and why the machine was too busy for it; made
+    again if it was.
 
     Before each further try, what the one before has left is taken away.
     """
@@ -50,7 +51,8 @@ def until_quiet(make: Callable[[], T], failed: Callable[[T], bool], folder: Path
 
 
 def why_busy(folder: Path) -> str:
-    """What the live runs in a folder say of a machine that was too busy for one of them; nothing if it was not."""
+    """Returns the reasons in a folder's live runs why the machine was too busy for one of them; nothing if it was
+    not."""
     readers = {"summary.json": _of_run, "statistics.json": _of_sweep}
     for path in sorted(_entries(folder)):
         if path.name in readers and (why := readers[path.name](json.loads(path.read_text(encoding="utf-8")))):

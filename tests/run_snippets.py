@@ -127,7 +127,7 @@ def bash(script: str) -> tuple[int, str]:
 
 
 def differs(step: dict, expected: str, found: str) -> str | None:
-    """What is wrong with what was printed, if anything."""
+    """Describes the mistake in a printed text, if there is one."""
     from snippets import same
 
     if same(expected, found, tuple(step["volatile"])):

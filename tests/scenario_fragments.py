@@ -29,7 +29,7 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
         mobiles["traveller"]["timetable"] = [{"at": "0 s", "attach": "abroad"}]
     links = dict(whole.get("links", {}))
     for mobile in mobiles.values():
-        # Where on the earth it is, only a radio network asks.
+        # Only a radio network needs its place on the earth.
         if "track" in mobile and "along" not in mobile["track"]:
             mobile.setdefault("timetable", [{"at": "0 s", "attach": "radio"}])
             links.setdefault(mobile["timetable"][0]["attach"], RADIO)

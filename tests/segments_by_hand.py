@@ -20,7 +20,7 @@ def checksum(data: bytes) -> int:
 
 @dataclass
 class Segment:
-    """What stands in a packet, addresses and ports included."""
+    """Contents of a packet, addresses and ports included."""
 
     source: tuple[str, int]
     destination: tuple[str, int]

@@ -52,7 +52,7 @@ class Snippet:
 
     @property
     def name(self) -> str:
-        """What pytest calls it."""
+        """Name for pytest."""
         return f"{self.page}:{self.line}"
 
     def as_json(self) -> dict[str, object]:
@@ -90,7 +90,7 @@ def _snippet(page: str, line: int, language: str, text: str, before: str, mark: 
 
 
 def same(expected: str, printed: str, volatile: tuple[str, ...]) -> bool:
-    """Whether the text printed is the one expected, numbers that may differ apart."""
+    """Returns true if the text printed is the one expected, numbers that may differ apart."""
     pattern = re.escape(_tidy(expected))
     for number in volatile:
         pattern = pattern.replace(re.escape(number), r"[\d.,]+")

@@ -46,7 +46,7 @@ def events(connection):
 
 
 def paced(connection, now, until):
-    """What it sends from now on, at the times at which it asks to be called, with these times."""
+    """Returns the packets that it sends from now on, at the times at which it asks to be called, with these times."""
     found = [(now, packet) for packet in sent(connection, now)]
     while (at := connection.poll_timeout()) is not None and at <= until:
         connection.handle_timeout(at)

@@ -115,7 +115,7 @@ BIT_ERROR_RATE = 5e-5
 
 @pytest.fixture(scope="module")
 def radio(tmp_path_factory):
-    """What the gateways of a run send and receive on their radio link: the two ends' captures and addresses."""
+    """Returns the packets of a run's gateways on their radio link: the two ends' captures and addresses."""
     import baton
     from baton.shipped import scenarios
 

@@ -161,7 +161,7 @@ def test_snacks_ask_for_what_was_lost(tmp_path):
     sizes = Counter(int(size) for _, _, size in snacks)
     assert sizes
     assert max(sizes) <= 3, "2 % of all packets are lost, one by one"
-    # What the first of them asks for is sent again next.
+    # The data that the first of them asks for is sent again next.
     lost = int(snacks[0][0])
     again = fields(file, f"tcp.seq == {lost} && tcp.len > 0", "frame.number")
     assert len(again) in (1, 2)

@@ -1,4 +1,4 @@
-"""What is left of a run that did not come to its end."""
+"""Tests of the remains of a run that did not come to its end."""
 
 import json
 import resource

@@ -25,7 +25,7 @@ SNIPPETS = [(session, index) for session, snippets in SESSIONS.items() for index
 def run_session(session: Path, folder: Path) -> dict[int, dict[str, str]]:
     """Runs a session's blocks in a folder of their own; what came of each, by its number."""
     numbered = [(index, each) for index, each in enumerate(SESSIONS[session]) if each.do != "not run"]
-    # What a reader has who follows the page in the repository.
+    # Files of a reader who follows the page in the repository.
     (folder / ".venv").symlink_to(sys.prefix)
     for name in ("examples", "scenarios", "studies"):
         (folder / name).symlink_to(ROOT / name)
@@ -47,7 +47,8 @@ def run_session(session: Path, folder: Path) -> dict[int, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def outcomes(request, tmp_path_factory):
-    """What came of each session that is asked for. Live ones mostly wait: they go first, and beside the others."""
+    """Runs each session that is asked for, and returns the outcomes. Live ones mostly wait: they go first, and beside
+    the others."""
     asked = {item.callspec.params["place"][0] for item in request.session.items if item.fspath == request.fspath}
 
     def waits(session: Path) -> bool:

@@ -8,7 +8,7 @@ from baton import junit
 from baton.expect import Expectation
 
 SUMMARY = {"seed": 1, "flows": [{"name": "a", "end": None}]}
-# What the schema that Jenkins and others read (junit-10.xsd) allows, of what we write.
+# The part of our output that the schema of Jenkins and others (junit-10.xsd) allows.
 ATTRIBUTES = {
     "testsuites": {"name", "time", "tests", "failures", "disabled", "errors"},
     "testsuite": {"name", "tests", "failures", "errors", "time", "disabled", "skipped", "timestamp", "hostname", "id"},

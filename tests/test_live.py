@@ -118,7 +118,7 @@ def processes(word: str) -> list[int]:
 
 
 def gone(word: str) -> bool:
-    """Whether processes with this word are gone within some seconds."""
+    """Returns true if processes with this word are gone within some seconds."""
     deadline = time.monotonic() + 5
     while processes(word) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -374,7 +374,7 @@ def test_two_runs_do_not_disturb_each_other(tmp_path, walk):
 
 
 def example(library: str) -> list[str]:
-    """How the example of a QUIC library is called; skips the test where it is not there."""
+    """Returns the command of a QUIC library's example; skips the test where it is not there."""
     if library == AIOQUIC:
         pytest.importorskip("aioquic")
         return [sys.executable, str(ROOT / "examples" / "quic" / "transfer.py")]
@@ -446,7 +446,7 @@ def test_forged_tcp_delivers_nothing_and_costs_the_trust(tmp_path, walk):
     process = run(tmp_path, walk, NO_HANDOVER, "--json", "--", sys.executable, "-c", FORGES)
     summary = summary_of(process)
     assert process.returncode == 0, process.stderr
-    # What was sent has 200 kB.
+    # The data sent has 200 kB.
     assert summary["program"]["delivered_bytes"] <= 200_000
     assert any("forges packets" in doubt for doubt in summary["live"]["doubts"])
 

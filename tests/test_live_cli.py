@@ -130,7 +130,7 @@ def test_a_run_without_its_handover_is_no_success(command, fake, scenario, tmp_p
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
     failed = {case.get("name"): case[0].get("message") for case in suite if len(case)}
     assert failed == {"handovers.completed >= 1": "expected >= 1, measured 0"}
-    # Who wants it so, says so.
+    # A user who wants it so says so.
     for options in (["--allow-no-handover"], ["--expect", "handovers.completed == 0"]):
         process = command("live", scenario, "--force", *options, "--", "prog")
         assert (process.returncode, "NO HANDOVER" in process.stdout) == (0, False)

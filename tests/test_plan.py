@@ -19,7 +19,7 @@ STUDY = Line()
 
 
 def shadow_by_vectors(obstacle_m: float, latitude_deg: float, altitude_m: float = GEOSTATIONARY_M) -> float:
-    """How far the shadow of a pole reaches on the flat ground of its place, by the ray from the satellite."""
+    """Returns the reach of a pole's shadow on the flat ground of its place, by the ray from the satellite."""
     latitude = math.radians(latitude_deg)
     up = np.array([math.cos(latitude), math.sin(latitude)])
     satellite = np.array([EARTH_RADIUS_M + altitude_m, 0.0])
@@ -175,7 +175,7 @@ def test_the_windows_fill_and_do_not_overflow_the_simulator_s_pipe(tmp_path):
 
 
 def plan(*arguments: str) -> str:
-    """What a command prints."""
+    """Returns the output of a command."""
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout

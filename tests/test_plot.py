@@ -38,7 +38,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """What the page of the same run holds: its data, and its packed columns."""
+    """Returns the contents of the page of the same run: its data, and its packed columns."""
     folder = tmp_path_factory.mktemp("page") / "run"
     baton.Scenario.parse(SCENARIO).run(folder)
     html = report.write(folder).read_text(encoding="utf-8")

@@ -155,7 +155,7 @@ def test_two_threads_run_at_once():
 
 
 def buffers(table):
-    """Where the buffers of a table lie, those of dictionaries too, by column."""
+    """Returns the addresses of a table's buffers, those of dictionaries too, by column."""
     for name in table.column_names:
         for chunk in pa.table(table)[name].chunks:
             yield from (buffer.address for buffer in chunk.buffers() if buffer)

@@ -103,7 +103,7 @@ def test_an_exception_ends_the_run_with_its_traceback(folder):
     last = traceback.extract_tb(raised.value.__traceback__)[-1]
     assert (Path(last.filename).name, last.name) == ("mine.py", "on_loss")
     assert not (folder / "run").exists()
-    # What it left does not reach the next run.
+    # Its leftovers do not reach the next run.
     assert scenario(folder, "Reno").run().complete
 
 

@@ -302,7 +302,7 @@ def test_a_remedy_that_fails_ends_the_run(folder, name, error, message):
     if error is RuntimeError:
         last = traceback.extract_tb(raised.value.__traceback__)[-1]
         assert Path(last.filename).name == "mine.py"
-    # What it left does not reach the next run.
+    # Its leftovers do not reach the next run.
     assert run(folder, TIMETABLE, flow('"python:mine.Freeze"')).complete
 
 

@@ -75,7 +75,7 @@ def answer(call: Any) -> str:
 
 
 def same(document: dict[str, Any]) -> str:
-    """What is said of the document in code, which must be what is said of it as a file."""
+    """Returns the message about the document in code, which must be the message about it as a file."""
     file = "\n".join(f"{key} = {toml_text(value)}" for key, value in document.items())
     said = answer(lambda: baton.Scenario.build(**document))
     assert sorted(said.splitlines()) == sorted(answer(lambda: baton.Scenario.parse(file)).splitlines())

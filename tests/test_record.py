@@ -69,7 +69,7 @@ def test_packets_are_conserved() -> None:
     assert pc.all(pc.less(delivered["sent_ns"], delivered["decided_ns"])).as_py()
     under_way = packets.filter(pc.equal(packets["fate"].cast("string"), "under way"))
     assert under_way["decided_ns"].null_count == under_way.num_rows
-    # What leaves the server for the laptop arrives at the second link if the first delivered it.
+    # A packet from the server to the laptop arrives at the second link if the first delivered it.
     down = [row for row in packets.to_pylist() if row["direction"] == "down"]
     first = {row["packet"] for row in down if row["link"] == "core" and row["fate"] == "delivered"}
     second = {row["packet"] for row in down if row["link"] == "access"}

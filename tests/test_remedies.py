@@ -628,7 +628,7 @@ def test_the_page_stands_alone_and_ends_in_one_sentence_for_each_place(compared)
 
 
 def test_an_interrupted_comparison_says_so_with_its_table(tmp_path, monkeypatch, capsys):
-    """What had not begun is not called refused, and no advice is drawn from it."""
+    """A remedy that had not begun is not called refused, and no advice is drawn from it."""
 
     def interrupt(folder, crossed, runs, *_, **__):
         """Leaves the first two points, nothing and ATCP, with a run each, as Ctrl-C would."""

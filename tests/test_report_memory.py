@@ -20,7 +20,7 @@ import re, sys
 from pathlib import Path
 import pyarrow
 from baton import report
-# How many decoders hold a column at once is else the scheduler's to say.
+# Otherwise the scheduler decides how many decoders hold a column at once.
 pyarrow.set_cpu_count(1)
 pyarrow.set_io_thread_count(1)
 report.write(Path(sys.argv[1]))

@@ -82,7 +82,7 @@ def test_titles_of_studies_begin_with_a_capital_letter() -> None:
 
 
 Study = tuple[Path, dict[str, dict[str, object]]]
-#: What must come out of each study, or its mechanism is not there.
+#: Checks of each study that must come out, or their mechanism is not there.
 MECHANISMS = {
     "C": "C1.a C3.b C4.c C5.a C5.b C5.c C5.d C5.e C5.f C6.a C7.c C8.a C8.b C8.c C8.d",
     "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"

@@ -1,4 +1,4 @@
-"""What stands around the code: the check of tools, and the lock files."""
+"""Tests of the surroundings of the code: the check of tools, and the lock files."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""How the blocks of a page are understood: the test of the documentation is only as good as this."""
+"""Tests of how the blocks of a page are understood: the test of the documentation is only as good as this."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from baton import cli, stored
 from conftest import SCENARIO
 
-# What may stand where something else was: every kind of JSON, and what is at the edge of each.
+# Values that may stand where something else was: every kind of JSON, and what is at the edge of each.
 VALUES = [
     None,
     True,

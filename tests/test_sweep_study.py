@@ -1,4 +1,4 @@
-"""What is swept: values on the command line, their numbers, and the points they make."""
+"""Tests of studies to sweep: values on the command line, their numbers, and the points they make."""
 
 from __future__ import annotations
 

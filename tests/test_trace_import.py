@@ -50,7 +50,7 @@ def load(path: Path) -> dict[str, list[float]]:
 
 
 def imported(path: Path, **kinds: object):
-    """What an import finds in one file."""
+    """Returns the results of an import of one file."""
     return convert([path], kinds.get("format", Format.auto), BIN, "down", None, kinds.get("columns", Columns()))
 
 
@@ -412,7 +412,7 @@ def test_any_damaged_capture_is_imported_or_refused(tmp_path, data, damage):
 
 
 def check_imported_or_refused(inputs: list[Path], kind: Format) -> None:
-    """What is imported has the format's shape."""
+    """Checks that imported data has the format's shape."""
     try:
         with patch.object(trace_module, "LARGEST_TRACE", 10_000):  # the limit itself, but sooner
             found = convert(inputs, kind, 10**10, "down", None, Columns())

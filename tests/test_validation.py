@@ -36,7 +36,7 @@ def test_every_case_has_its_command_on_its_area_s_page():
 def test_every_model_has_a_row():
     pages = {path.stem for path in (ROOT / "docs" / "models").glob("*.md")}
     overviews = {"README", "queues", "channel", "tcp", "traffic", "presets"}
-    # What remedies do, their tests hold, and the studies' checks.
+    # The effects of remedies are held by their tests, and by the studies' checks.
     remedies = {page for page in pages if page.startswith("remedy-")}
     assert {model for _, model, _ in ROWS} == pages - overviews - remedies
 
@@ -161,7 +161,7 @@ def test_the_simulated_half_of_a_kept_result_is_run_again(tmp_path):
 
 
 def test_the_pages_have_the_kept_result():
-    """What stands there now, with every miss and its cause."""
+    """The pages hold the kept result, with every miss and its cause."""
     for name, text in kernel_live.pages(validate.DOCS).items():
         assert (validate.DOCS / kernel_live.FOLDER / name).read_text(encoding="utf-8") == text
     for row in json.loads((validate.DOCS / kernel_live.RESULT).read_text(encoding="utf-8"))["rows"]:

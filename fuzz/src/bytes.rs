@@ -1,6 +1,6 @@
 //! Decisions drawn from an input, one after another. Where it ends, zeros follow.
 
-/// What is left of an input.
+/// The rest of an input.
 pub struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -9,7 +9,7 @@ impl<'a> Bytes<'a> {
         Bytes(data)
     }
 
-    /// Whether nothing is left.
+    /// Returns true if nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -87,7 +87,7 @@ pub fn mend(packet: &mut [u8]) {
     body[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Where in an IPv6 packet what follows its extension headers begins, and its protocol; changes the pseudo header to
+/// Finds the place in an IPv6 packet behind its extension headers, and the protocol there; changes the pseudo header to
 /// be of that, with the home addresses that the headers name.
 fn behind_extensions(
     packet: &[u8],

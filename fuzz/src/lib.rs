@@ -1,5 +1,5 @@
-//! What must hold for any input. Each target is one function that takes bytes and panics when an invariant breaks;
-//! the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
+//! Invariants that must hold for any input. Each target is one function that takes bytes and panics when an invariant
+//! breaks; the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
 #![forbid(unsafe_code)]
 
 mod aerotp;
@@ -56,7 +56,7 @@ pub const TARGETS: [Target; 30] = [
 /// Tries one input on the target called `name`.
 ///
 /// # Panics
-/// If an invariant does not hold; the message says which. Also if there is no such target.
+/// Panics if an invariant does not hold; the message says which. It also panics if there is no such target.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(known, _)| *known == name);
     let (_, check) = target.unwrap_or_else(|| panic!("no target is called {name:?}"));

@@ -42,7 +42,7 @@ fn as_bytes(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// Whether a receiver takes it, with its transport's header.
+/// Returns true if a receiver takes it, with its transport's header.
 fn is_right(packet: &Packet) -> bool {
     Packet::decode(&as_bytes(packet)).is_ok()
 }
@@ -87,7 +87,7 @@ fn inward(nat: &mut Nat, now: Instant, before: Packet) {
     }
 }
 
-/// What translation may not change.
+/// Checks the fields that translation may not change.
 fn check_translated(before: &Packet, after: &Packet) {
     assert_eq!(before.wire_length(), after.wire_length());
     assert_eq!(is_right(before), is_right(after), "{before:?}\n{after:?}");

@@ -52,7 +52,7 @@ fn check_verbatim<E>(bytes: &[u8], mut verbatim: Packet, decoded: &Result<Packet
     let _ = verbatim.apply_bit_errors();
 }
 
-/// What the packet in all tunnels carries behind extension headers.
+/// Returns the body of the packet in all tunnels, behind extension headers.
 fn innermost(packet: &Packet) -> &Body {
     match &packet.body {
         Body::Tunnel(inner) => innermost(inner),

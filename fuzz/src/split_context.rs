@@ -81,7 +81,7 @@ fn live(connection: &mut Connection, now: Instant) {
     }
 }
 
-/// What a connection tells of itself can be read.
+/// Checks that a connection's context can be read.
 fn check_again(connection: &Connection, now: Instant, context: &SplitContext) {
     let Some(half) = connection.context(now) else {
         return;

@@ -50,7 +50,7 @@ fn check_use(given: &Use<'_>, trace: &Trace) {
     let mut cursor = None;
     let mut before = Instant::ZERO;
     for now in given.moments {
-        // What is sent in turn is finished in turn, and never before it is sent.
+        // Packets sent in turn are finished in turn, and never before they are sent.
         let now = now.max(before);
         let sent = match &trace.capacity {
             None => None,

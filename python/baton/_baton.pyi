@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 class BatonError(Exception):
-    """What Baton raises; its text is written for people."""
+    """Error that Baton raises; its text is written for people."""
 
 class ScenarioError(BatonError):
     """A scenario is wrong. The text has one line for each mistake: file, line, column, key, what was
@@ -123,7 +123,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What is probably not meant, such as a change after the end of the run."""
+        """Probable mistakes, such as a change after the end of the run."""
 
     @property
     def resolved(self) -> str:
@@ -163,11 +163,11 @@ class Scenario:
         """
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Returns the HTML that a notebook shows."""
 
 @final
 class Result:
-    """What a run leaves."""
+    """Results of a run."""
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -175,11 +175,11 @@ class Result:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What is needed to repeat the run: version, seed, resolved scenario, hashes of traces and results."""
+        """Facts that are needed to repeat the run: version, seed, resolved scenario, hashes of traces and results."""
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached its end."""
+        """True if the run reached its end."""
 
     @property
     def folder(self) -> str | PathLike[str] | None:
@@ -201,7 +201,7 @@ class Result:
         there each time. None where no mobility protocol is spoken."""
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Returns the HTML that a notebook shows."""
 
 @final
 class Table:
@@ -222,7 +222,7 @@ class Table:
         """A `polars.DataFrame`. Raises `ImportError` that says what to install."""
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Returns the HTML that a notebook shows."""
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -304,7 +304,7 @@ class Connection:
         """The next segment to send, as a whole IP packet with its checksums; None if there is none."""
 
     def poll_timeout(self) -> float | None:
-        """When `handle_timeout` has something to do next, in seconds; None for never."""
+        """Returns the time at which `handle_timeout` has something to do next, in seconds; None for never."""
 
     def poll_event(
         self,
@@ -398,11 +398,11 @@ class Connection:
 
     @property
     def receive_window(self) -> int:
-        """What is left of the window that this end has offered, in bytes (RCV.WND)."""
+        """Rest of the window that this end has offered, in bytes (RCV.WND)."""
 
     @property
     def negotiated(self) -> dict[str, bool | int] | None:
-        """What the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
+        """Options that the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
         largest payload in bytes that the peer takes. None before the peer's SYN has come."""
 
     @property
@@ -520,8 +520,8 @@ class AerotpConnection:
         holds it back until `poll_timeout`."""
 
     def poll_timeout(self) -> float | None:
-        """When `handle_timeout` or `poll_transmit` has something to do next, in seconds; None for never. Never before
-        the call before."""
+        """Returns the time at which `handle_timeout` or `poll_transmit` has something to do next, in seconds; None for
+        never. Never before the call before."""
 
     def poll_event(
         self,
@@ -577,7 +577,7 @@ class AerotpConnection:
 
     @property
     def mode(self) -> Literal["reliable", "near-reliable", "quasi-reliable", "unreliable-connection"]:
-        """What is promised."""
+        """Guarantees of delivery."""
 
     @property
     def local(self) -> str:
@@ -668,17 +668,17 @@ class AerotpPacket:
 
     @property
     def source(self) -> str:
-        """Where it comes from."""
+        """Address that it comes from."""
 
     @property
     def destination(self) -> str:
-        """Where it goes."""
+        """Address that it goes to."""
 
     @property
     def mode(
         self,
     ) -> Literal["reliable", "near-reliable", "quasi-reliable", "unreliable-connection", "unreliable-datagram"]:
-        """What its connection promises."""
+        """Guarantees of delivery of its connection."""
 
     @property
     def class_(self) -> int:
@@ -690,7 +690,7 @@ class AerotpPacket:
 
     @property
     def covers_header(self) -> bool:
-        """Whether the header stands inside the code."""
+        """True if the header stands inside the code."""
 
     @property
     def sequence(self) -> int:
@@ -698,7 +698,7 @@ class AerotpPacket:
 
     @property
     def timestamp(self) -> int:
-        """When it left, in microseconds modulo 2**32."""
+        """Time at which it left, in microseconds modulo 2**32."""
 
     @property
     def is_final(self) -> bool:
@@ -726,7 +726,7 @@ class AerotpPacket:
 
     @property
     def tcp_offer(self) -> dict[str, Any] | None:
-        """What a gateway tells of a TCP SYN: `maximum_segment_size` in bytes, `window_scale` (None for none),
+        """Offer of a TCP SYN that a gateway tells: `maximum_segment_size` in bytes, `window_scale` (None for none),
         `sack_permitted`, `timestamps`."""
 
     @property
@@ -754,7 +754,7 @@ class AerotpPacket:
 
     @property
     def condition(self) -> Literal["clean", "corrected", "damaged"]:
-        """What the channel has left: "clean", "corrected" by the code, or "damaged" beyond it, with a header that is
+        """Condition after the channel: "clean", "corrected" by the code, or "damaged" beyond it, with a header that is
         right."""
 
     @property
@@ -767,7 +767,7 @@ class AckSample:
 
     @property
     def now(self) -> float:
-        """When it arrived, in seconds."""
+        """Time of its arrival, in seconds."""
 
     @property
     def acknowledged_bytes(self) -> int:
@@ -791,7 +791,7 @@ class AckSample:
 
     @property
     def window_limited(self) -> bool:
-        """Whether the congestion window, not the application or the receiver, kept the sender from sending more."""
+        """True if the congestion window, not the application or the receiver, kept the sender from sending more."""
 
 @final
 class LossSample:
@@ -799,7 +799,7 @@ class LossSample:
 
     @property
     def now(self) -> float:
-        """When it was found, in seconds."""
+        """Time at which it was found, in seconds."""
 
     @property
     def bytes_in_flight(self) -> int:
@@ -815,7 +815,7 @@ class LossSample:
 
 @final
 class PathParameters:
-    """What a mobile's link carries, as far as the one who tells it knows."""
+    """Capacity and delay of a mobile's link, as far as the one who tells them knows."""
 
     @property
     def rate_to_mobile_bps(self) -> int:
@@ -929,11 +929,11 @@ class Signal:
 
 @final
 class TransportView:
-    """What a remedy may know of its connection."""
+    """Facts that a remedy may know of its connection."""
 
     @property
     def sends(self) -> bool:
-        """Whether this end sends the data."""
+        """True if this end sends the data."""
 
     @property
     def congestion_window(self) -> int:
@@ -961,7 +961,7 @@ class TransportView:
 
 @disjoint_base
 class Control:
-    """What is done with a connection. Sizes in bytes, times in seconds."""
+    """Order of a remedy to a connection. Sizes in bytes, times in seconds."""
 
     @final
     class HoldNewData(Control):
@@ -986,7 +986,7 @@ class Control:
 
     @final
     class ResendOutstanding(Control):
-        """What is out counts as lost, and the congestion control does not hear of it."""
+        """The data in flight counts as lost, and the congestion control does not hear of it."""
 
         __match_args__ = ()
         def __new__(cls) -> Control.ResendOutstanding: ...
@@ -1001,8 +1001,8 @@ class Control:
 
     @final
     class ForgiveTimeout(Control):
-        """If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is
-        not halved."""
+        """The window becomes the threshold and is not halved, should the timer go off before the data in flight now is
+        acknowledged."""
 
         __match_args__ = ()
         def __new__(cls) -> Control.ForgiveTimeout: ...
@@ -1121,7 +1121,7 @@ class Control:
 
 @final
 class LinkEvent:
-    """What a mobile's link says (IEEE 802.21), or that the time has come to decide again."""
+    """Event of a mobile's link (IEEE 802.21), or the time to decide again."""
 
     @property
     def name(self) -> str:
@@ -1134,11 +1134,11 @@ class LinkEvent:
 
 @final
 class MobileView:
-    """What a mobile knows when it decides."""
+    """A mobile's view when it decides."""
 
     @property
     def now(self) -> float:
-        """What time it is, in seconds."""
+        """Present time, in seconds."""
 
     @property
     def in_use(self) -> str | None:
@@ -1146,7 +1146,7 @@ class MobileView:
 
     @property
     def position_m(self) -> float | None:
-        """Where it is, in metres from its line's beginning, if it moves on a line."""
+        """Its position, in metres from its line's beginning, if it moves on a line."""
 
     @property
     def links(self) -> dict[str, LinkView]:
@@ -1158,11 +1158,11 @@ class LinkView:
 
     @property
     def up(self) -> bool:
-        """Whether it can be used."""
+        """True if it can be used."""
 
     @property
     def going_down(self) -> bool:
-        """Whether it has said that it will soon be down."""
+        """True if it has said that it will soon be down."""
 
     @property
     def received_dbm(self) -> float | None:
@@ -1170,7 +1170,7 @@ class LinkView:
 
 @disjoint_base
 class Decision:
-    """What is to be done. Times in seconds."""
+    """Decision of a mobile. Times in seconds."""
 
     @final
     class Use(Decision):
@@ -1217,7 +1217,7 @@ class Listener:
 
     @property
     def local(self) -> str:
-        """Where it listens."""
+        """Address at which it listens."""
 
     @property
     def half_open(self) -> int:
@@ -1236,7 +1236,7 @@ class Pool:
 
     @property
     def workers(self) -> int:
-        """How many threads there are."""
+        """Number of threads."""
 
     def submit(self, point: int, seed: int) -> None:
         """Adds a run of `scenarios[point]`. Raises `RunError` when the pool is closed."""
@@ -1277,7 +1277,7 @@ def json_radio_figures(distance_m: float, aircraft: int, message_bytes: int) -> 
     """
 
 def json_remedies() -> str:
-    """What the engine knows of each remedy, as JSON text: an array of objects.
+    """Returns the engine's facts about each remedy, as JSON text: an array of objects.
 
     `name`, `about`; `installed`, where it is for data that goes to the mobile: "mobile", "sender", "gateway", or
     several; `quic` and `ipsec`, whether it works there; `own`, whether it is Baton's own and no published one.

@@ -18,7 +18,7 @@ MANIFEST_FILE, SWEEP_FILE = "manifest.json", "sweep.json"
 BESIDE_RUN: tuple[str, ...] = ("summary.json", "server.log", "report.html")
 BESIDE_SWEEP: tuple[str, ...] = ("runs.jsonl", "runs.parquet", "statistics.json", "report.html")
 MOST_FILES = 100_000
-# What an archive may hold unpacked: this much, or as many times its own size, which tables and recordings stay below.
+# Largest unpacked size of an archive: this much, or so many times its own size; tables and recordings stay below.
 LARGEST, MOST_TIMES_LARGER = 64_000_000, 100
 # The time of each entry, the earliest that zip knows: equal results make equal archives.
 TIME = (1980, 1, 1, 0, 0, 0)

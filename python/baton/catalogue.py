@@ -1,4 +1,4 @@
-"""What there is to choose from, as `baton list` prints it: names, each with a line of description."""
+"""Names to choose from, as `baton list` prints them, each with a line of description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def links() -> Entries:
 
 
 def queues() -> Entries:
-    """Who is dropped from a queue, and when."""
+    """Lists the disciplines of queues: which packets are dropped, and when."""
     return _choices("management")
 
 

@@ -25,7 +25,7 @@ METHODS = {
 }
 
 Permission = Literal["anywhere", "beside", "never", "look"]
-"""Which classes may be run: whatever Python imports, those in files beside the scenario, or none; with "look" none
+"""Classes that may be run: whatever Python imports, those in files beside the scenario, or none; with "look" none
 either, but it is looked whether they are there."""
 _permission: Permission = "anywhere"
 
@@ -127,7 +127,8 @@ def _class_body(node: ast.ClassDef) -> dict[str, Any]:
 
 
 def _may_bind(tree: ast.Module, name: str) -> bool:
-    """Whether a module may have a name otherwise than by a class of its own: imported, assigned, in a condition."""
+    """Returns true if a module may have a name otherwise than by a class of its own: imported, assigned, in a
+    condition."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == name:
             return True

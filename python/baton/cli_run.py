@@ -26,7 +26,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Captures:
-    """What is to be captured; `interfaces` and `snap_length` need no `pcap` beside them."""
+    """Captures to be made; `interfaces` and `snap_length` need no `pcap` beside them."""
 
     pcap: bool = False
     interfaces: Sequence[str] = ()
@@ -72,7 +72,7 @@ def run(options: RunOptions) -> int:
 
 
 def allowed(allow_python: bool) -> classes.Permission:
-    """Which classes in Python a scenario may run."""
+    """Returns the permission for classes in Python."""
     return "anywhere" if allow_python else "beside"
 
 

@@ -1,4 +1,4 @@
-"""What the layers of a host tell each other across a handover, for remedies and decisions that are classes.
+"""Signals between the layers of a host across a handover, for remedies and decisions that are classes.
 
 A remedy is told a `Signal` and a `TransportView`, and answers with `Control`s; a decision is told a `LinkEvent` and a
 `MobileView`, and answers with a `Decision`.

@@ -8,7 +8,7 @@ from baton._baton import BatonError
 
 
 class InputError(BatonError):
-    """What the user gave is wrong: the text names it, what was expected, and the nearest valid name."""
+    """A mistake in the user's input: the text names it, what was expected, and the nearest valid name."""
 
 
 class Interrupted(BatonError):

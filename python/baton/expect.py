@@ -130,7 +130,7 @@ class Outcome:
 
     @property
     def measured_text(self) -> str:
-        """What was measured, in words where there is no value."""
+        """The measured value, in words where there is no value."""
         if isinstance(self.measured, Missing):
             return self.measured.why
         return "no value: it did not come to an end" if self.measured is None else f"{self.measured:.15g}"

@@ -88,7 +88,7 @@ def _mobile(scenario: Scenario, document: dict[str, Any]) -> tuple[str, list[str
 
 
 def _target(spec: HandoverSpec, mobile: str, links: list[str], at_link: str) -> str:
-    """Where the mobile goes from `at_link`."""
+    """Returns the link to which the mobile goes from `at_link`."""
     where = f"--handover `{spec.text}`"
     if spec.link is not None and spec.link not in links:
         raise InputError(f"{where}: {mobile} has no link `{spec.link}`; {nearest(spec.link, links)}")

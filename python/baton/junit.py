@@ -20,7 +20,7 @@ class Case:
 
     name: str
     failure: str | None = None
-    """Why it failed; nothing if it did not."""
+    """Reason for its failure; nothing if it did not fail."""
     kind: str = "expectation"
     """The failure's type."""
     is_skipped: bool = False

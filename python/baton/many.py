@@ -39,7 +39,7 @@ class FlowClass:
 
     @property
     def completed(self) -> int:
-        """How many came to their end."""
+        """Number that came to their end."""
         return sum(flow.get("completion_s") is not None for flow in self.flows)
 
     @property
@@ -67,12 +67,12 @@ class Fleet:
 
     @property
     def mobiles(self) -> int:
-        """How many of them had a handover."""
+        """Number of them that had a handover."""
         return len({handover["mobile"] for handover in self.handovers})
 
     @property
     def completed(self) -> int:
-        """How many handovers came to their end."""
+        """Number of handovers that came to their end."""
         return sum(handover.get("completed_s") is not None for handover in self.handovers)
 
     @property

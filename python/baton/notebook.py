@@ -1,4 +1,4 @@
-"""How a notebook shows scenarios, results and tables."""
+"""View of scenarios, results and tables in a notebook."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def table_html(table: Table) -> str:
 
 
 def _type_name(kind: pa.DataType) -> str:
-    """What a reader wants to know: the type of the values, however they are encoded."""
+    """Returns the type for a reader: that of the values, however they are encoded."""
     return str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
 
 

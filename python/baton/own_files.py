@@ -9,7 +9,7 @@ from baton.errors import InputError
 from baton.stored import read_manifest
 from baton.travel import RECORDINGS
 
-# What stands beside the data of a run; the last is left where a page was cut short.
+# Files beside the data of a run; the last is left where a page was cut short.
 ALWAYS = {"manifest.json", "summary.json", "server.log", "report.html", ".partial-report.html"}
 NEEDED = {"format", "resolved", "results", "traces"}
 

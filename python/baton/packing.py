@@ -1,4 +1,4 @@
-"""What a page carries in packed form, and its largest piece, the drawing library."""
+"""Packed data of a page, and its largest piece, the drawing library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prepare_report() -> None:
 
 
 def _attempt(work: Callable[[], object]) -> None:
-    # What fails here fails again, and is reported, when the report is written.
+    # A failure here comes again, and is reported, when the report is written.
     with contextlib.suppress(Exception):
         work()
 

@@ -1,4 +1,4 @@
-"""What there is to do with the results of a run, from Python."""
+"""Work with the results of a run, from Python."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ LARGEST_NUMBER, LARGEST_SEED, LARGEST_S = 2**63 - 1, 2**64 - 1, 9.2e9
 
 
 class ChosenCaptures(TypedDict):
-    """What a run captured, if not all of every interface."""
+    """Captures of a run, if not all of every interface."""
 
     interfaces: list[str]
     snap_length: int | None
@@ -96,7 +96,7 @@ class SweptMachine(TypedDict):
 
 
 class SweptLive(TypedDict):
-    """What ran in the real hosts of a live sweep."""
+    """Programs that ran in the real hosts of a live sweep."""
 
     program: list[str]
     server: str | None
@@ -160,7 +160,7 @@ def read_summary(file: Path) -> dict[str, Any]:
 
 
 def read_sweep(file: Path) -> SweepManifest:
-    """What is swept. Raises `InputError`."""
+    """Reads the manifest of a sweep. Raises `InputError`."""
     value = read_object(file)
     refuse_newer(file, value.get("format"), SWEEP_FORMAT)
     _check(file, "", value, SweepManifest)
@@ -230,7 +230,7 @@ def _check(file: object, key: str, value: Any, hint: Any) -> None:
 
 
 def _wrong(key: str, value: Any, hint: Any) -> Iterator[str]:
-    """What does not fit a type, in words."""
+    """Describes the parts that do not fit a type."""
     kind, inner = get_origin(hint), get_args(hint)
     expected = _misfit(key, value, hint)
     if expected is not None:
@@ -265,7 +265,7 @@ def _wrong_keys(above: str, value: dict[str, Any], hint: Any) -> Iterator[str]:
 
 
 def _misfit(key: str, value: Any, hint: Any) -> str | None:
-    """What is expected, in words, if a value itself is not of a type; of what it holds nothing is said."""
+    """Describes what is expected, if a value itself is not of a type; of what it holds nothing is said."""
     kind, inner = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return _misfit(key, value, inner[0])
@@ -305,7 +305,7 @@ def _hints(kind: Any) -> Mapping[str, Any]:
 
 
 def _is_text(value: str) -> bool:
-    """Whether it can be written again: JSON may hold halves of a character."""
+    """Returns true if it can be written again: JSON may hold halves of a character."""
     return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 

@@ -42,7 +42,7 @@ def _is_open(number: int) -> bool:
 
 
 def output_failure() -> str | None:
-    """Why standard output cannot be written, if it cannot."""
+    """Returns the reason why standard output cannot be written, if it cannot."""
     try:
         print(end="", flush=True)
     except OSError as error:
@@ -57,7 +57,7 @@ def silence() -> None:
 
 
 def reader_is_gone() -> bool:
-    """Whether nobody reads standard output any more. Other pipes break too, as that of a class in Python."""
+    """Returns true if nobody reads standard output any more. Other pipes break too, as that of a class in Python."""
     poll = select.poll()
     poll.register(STANDARD_OUTPUT, 0)
     return bool(poll.poll(0))

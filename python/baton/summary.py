@@ -36,7 +36,7 @@ class Ping(TypedDict):
 
 
 class Aerotp(TypedDict):
-    """What an AeroTP connection did."""
+    """Counters of an AeroTP connection."""
 
     mode: Annotated[str, "`reliable`, `near-reliable`, `quasi-reliable` or `unreliable-connection`"]
     damaged_packets: Annotated[int, "Packets that came to the far end with a payload beyond repair"]
@@ -90,7 +90,7 @@ class Packets(TypedDict):
 
 
 class PacketsOfWays(TypedDict):
-    """What became of a flow's packets."""
+    """Fates of a flow's packets."""
 
     to_sink: Annotated[Packets, "Those from `from` to `to`"]
     to_source: Annotated[Packets, "Those back: acknowledgments, answers, requests"]
@@ -118,7 +118,7 @@ class PacketDelay(TypedDict):
 
 
 class FlowSummary(TypedDict):
-    """What became of a flow."""
+    """Results of a flow."""
 
     name: Annotated[str, "Name in the scenario; of a program's conversation transport, port and running number"]
     flow_class: Annotated[str, "Its `class` in the scenario, or what several are written as; only of a flow with one"]
@@ -154,7 +154,7 @@ class FlowSummary(TypedDict):
 
 
 class ClassSummary(TypedDict):
-    """What became of all flows with the same `class` together: of their packets with payload from `from` to `to`."""
+    """Results of all flows with the same `class` together: of their packets with payload from `from` to `to`."""
 
     name: Annotated[str, "Name of the class"]
     flows: Annotated[int, "How many flows are of this class"]
@@ -165,7 +165,7 @@ class ClassSummary(TypedDict):
 
 
 class HandoverFlow(TypedDict):
-    """What a handover did to a flow, until the next handover."""
+    """Effect of a handover on a flow, until the next handover."""
 
     name: Annotated[str, "Name of the flow"]
     delivered_bytes: Annotated[
@@ -216,7 +216,7 @@ Handover = TypedDict(
 
 
 class Agent(TypedDict):
-    """What an agent of a mobility protocol did with packets for mobiles that move."""
+    """Counters of an agent of a mobility protocol, for packets to mobiles that move."""
 
     node: Annotated[str, "Its node"]
     agent: Annotated[str, "`home agent` or `access router`"]
@@ -240,7 +240,7 @@ class Cell(TypedDict):
 
 
 class Place(TypedDict):
-    """Where a mobile was at a moment."""
+    """Place of a mobile at a moment."""
 
     at_s: Annotated[float, "When"]
     latitude: Annotated[float, "In degrees, north positive"]
@@ -275,7 +275,7 @@ class Overload(TypedDict):
 
 
 class Summary(TypedDict):
-    """What became of a run."""
+    """Summary of a run."""
 
     format: Annotated[int, "Version of this summary's format"]
     scenario: Annotated[str, "Name of the scenario"]
@@ -294,7 +294,7 @@ class Summary(TypedDict):
 
 
 class Program(TypedDict):
-    """What became of the program of a live run."""
+    """Outcome of the program of a live run."""
 
     argv: Annotated[list[str], "The program and its arguments"]
     status: Annotated[int | None, "Its exit status; null if a signal ended it"]
@@ -307,7 +307,7 @@ class Program(TypedDict):
 
 
 class Server(TypedDict):
-    """What became of the server's program of a live run."""
+    """Outcome of the server's program of a live run."""
 
     command: Annotated[str, "As given"]
     status: Annotated[int | None, "Its exit status; null if a signal ended it"]
@@ -315,7 +315,7 @@ class Server(TypedDict):
 
 
 class Lateness(TypedDict):
-    """How late events were handled that the clock called for."""
+    """Lateness of the events that the clock called for."""
 
     events: Annotated[int, "How many there were"]
     median_us: Annotated[float, "Median"]
@@ -332,7 +332,7 @@ class ByHand(TypedDict):
 
 
 class Live(TypedDict):
-    """What is to be known of a live run before its numbers are believed."""
+    """Facts to know about a live run before its numbers are believed."""
 
     trusted: Annotated[bool, "Whether there is no doubt"]
     doubts: Annotated[list[str], "Why not, for people"]
@@ -351,7 +351,7 @@ class Live(TypedDict):
     by_hand: Annotated[list[ByHand], "What `baton set` and `baton handover` did; results of older versions have none"]
 
 
-# What a conversation of real hosts, measured from its packets, has beside the keys of a flow.
+# Keys of a conversation of real hosts, measured from its packets, beside those of a flow.
 ObservedFlow = TypedDict(
     "ObservedFlow",
     {
@@ -379,7 +379,7 @@ ObservedFlow = TypedDict(
 
 
 class LiveSummary(Summary):
-    """What a live run's summary has beside."""
+    """Additions of a live run's summary."""
 
     program: Annotated[Program, "The program in the mobile; null if none was given"]
     server: Annotated[Server, "The server's program; null if none was given"]

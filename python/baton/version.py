@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 DISTRIBUTION = "baton-handover"
-"""What pip calls this package: on PyPI, `baton` is somebody else's."""
+"""Name of this package for pip: on PyPI, `baton` is somebody else's."""
 
 
 def installed() -> str:

@@ -80,13 +80,14 @@ def section(name: str, command: Any) -> str:
 
 
 def spelling(text: str) -> str:
-    """How a parameter is written, from Typer's own words for it."""
+    """Returns the spelling of a parameter, from Typer's own words for it."""
     text = re.sub(r"(?<!-) <(str|list\[\w+\])>$", "", text) if not text.startswith("-") else text
     return text.replace("<int range>", "N").replace("<str>", "NAME")
 
 
 def meaning(text: str) -> str:
-    """What a parameter does: options, keys and angle brackets are code, a range or a default is told in words."""
+    """Returns the meaning of a parameter: options, keys and angle brackets are code, a range or a default is told in
+    words."""
     text = re.sub(r"\s*\[required\]", "", text)
     text = re.sub(r"\s*\[(default: [^];]+; )?(\d+)<=x<=(\d+)\]", r" \1From \2 to \3.", text)
     text = re.sub(r"\s*\[default: ([^]]+)\]", r" Default: \1.", text).replace(" default: ", " default: ", 1)

@@ -1,4 +1,4 @@
-"""What Python programs use, from the stub, the docstrings and the signatures."""
+"""Page about the interface of Python programs, from the stub, the docstrings and the signatures."""
 
 from __future__ import annotations
 

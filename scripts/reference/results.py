@@ -1,4 +1,4 @@
-"""What a run leaves: files, the columns of the tables, the keys of the summary."""
+"""Page about the results of a run: files, the columns of the tables, the keys of the summary."""
 
 from __future__ import annotations
 

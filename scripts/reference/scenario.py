@@ -43,7 +43,7 @@ Each has a page.
 {whole}
 """
 
-# How a value is described whose schema names a format: the name, what it holds, an example.
+# Description of a value whose schema names a format: the name, what it holds, an example.
 FORMATS = {
     "time": ("time", "`ns`, `us`, `ms`, `s`, `min`, `h`, `d`; from 0 to ten years", '`"20 ms"`'),
     "positive-time": ("time above 0", "the same, but not 0", '`"1.5 s"`'),
@@ -167,7 +167,7 @@ def split_default(description: str, required: bool, section: Section) -> tuple[s
 
 
 def kind(value: Schema) -> str:
-    """What a value is, in a few words."""
+    """Returns the kind of a value, in a few words."""
     if "const" in value:
         return f'`"{value["const"]}"`'
     for list_name in ("oneOf", "anyOf"):
@@ -185,7 +185,7 @@ def kind(value: Schema) -> str:
 
 
 def array(value: Schema) -> str:
-    """What an array is."""
+    """Returns the kind of an array."""
     if "properties" in value["items"]:
         return "array of tables"
     if "maxItems" in value:
@@ -204,6 +204,6 @@ def number(value: Schema) -> str:
 
 
 def words(value: Schema) -> list[str]:
-    """What each of a value's words means."""
+    """Returns the meanings of a value's words."""
     named = [each for each in value.get("oneOf", []) if "const" in each and each.get("description")]
     return [f'<br>`"{each["const"]}"`: {each["description"]}' for each in named]

@@ -410,7 +410,7 @@ track = { file = "traces/flight.csv" }
     ),
     Section(
         "mobiles.*.track",
-        "Where a mobile is: on a radio network `position`, `legs`, `timetable` or `file`, on a [line](lines.md) `along`; exactly "
+        "Track of a mobile: on a radio network `position`, `legs`, `timetable` or `file`, on a [line](lines.md) `along`; exactly "
         "one of them.",
         '''
 [lines.valley]
@@ -510,7 +510,7 @@ smooth_handoff = false
     ),
     Section(
         "mobiles.*.mobility.aaa",
-        "Who says whether a mobile may use a visited network: [Mobile IPv6](../../models/mobile-ipv6.md).",
+        "AAA server that decides whether a mobile may use a visited network: [Mobile IPv6](../../models/mobile-ipv6.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -522,7 +522,7 @@ mobility = { protocol = "mobile-ipv6", home_agent = "airline", aaa = { server = 
     ),
     Section(
         "mobiles.*.mobility.mih",
-        "Who helps with handovers, by the commands of IEEE 802.21: [Mobile IPv6](../../models/mobile-ipv6.md).",
+        "Media-independent handover services, by the commands of IEEE 802.21: [Mobile IPv6](../../models/mobile-ipv6.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -729,7 +729,7 @@ to = "client"
     ),
     Section(
         "flows",
-        "What one application sends to another. [Traffic](../../models/traffic.md) says what each kind does. "
+        "Data that one application sends to another. [Traffic](../../models/traffic.md) says what each kind does. "
         "Remedies each have [a page](../../models/README.md).",
         '''
 [[flows]]
@@ -954,7 +954,7 @@ receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
     ),
     Section(
         "record",
-        "What is recorded. The summary always is. [Results](../results.md) describes the tables.",
+        "Parts of the run that are recorded. The summary always is. [Results](../results.md) describes the tables.",
         '''
 [record]
 series = true
@@ -964,7 +964,7 @@ interval = "200 ms"
     ),
     Section(
         "live",
-        "What only [a live run](../../live.md) does; a simulated one ignores it.",
+        "Settings of [a live run](../../live.md) alone; a simulated one ignores it.",
         '''
 [live]
 hosts = ["server", "train"]

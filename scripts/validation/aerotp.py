@@ -14,7 +14,7 @@ from validation.row import Row
 
 #: IPv4's header, AeroTP's prelude, the rest of its header with the HEC, and the payload check.
 IP, PRELUDE, HEADER, CHECK = 20, 3, 19, 4
-#: What ASYN adds, which packets carry until the peer has answered.
+#: Bytes of an ASYN, which packets carry until the peer has answered.
 ASYN = 8
 PACKET = 1500
 #: Bytes of a packet's payload once the connection stands, and before.

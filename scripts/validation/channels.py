@@ -1,4 +1,4 @@
-"""What a channel does to packets, against closed forms."""
+"""Effects of a channel on packets, against closed forms."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ SPEED = 320 / 3.6
 
 
 def train(duration: str, seed: int = 1, **link: Any) -> np.ndarray:
-    """When datagrams of 1500 B, sent every 10 ms, come to a train over a link along a line."""
+    """Returns the times at which datagrams of 1500 B, sent every 10 ms, come to a train over a link along a line."""
     keys = {
         "lines": {"valley": {"tunnels": [{"from": "1 km", "to": "11.6 km"}]}},
         "mobiles": {
@@ -287,7 +287,7 @@ def replayed(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def trace() -> Iterator[Row]:
-    """What recordings let through."""
+    """Yields the rows about packets that recordings let through."""
     left, opportunities = replayed("lte-drive.down")
     yield Row(
         "trace.opportunities",

@@ -50,7 +50,7 @@ def run(version: int, hard: bool, keys: dict[str, Any], seed: int = 1, **whole: 
 
 
 def handover(version: int, hard: bool, keys: dict[str, Any], seed: int = 1, **whole: Any) -> float:
-    """How long the handover takes."""
+    """Returns the duration of the handover."""
     found = run(version, hard, keys, seed, **whole).summary["handovers"][0]
     return float(found["completed_s"] - found["at_s"])
 

@@ -1,4 +1,4 @@
-"""What is set in the network, and T/TCP's opening, against closed forms."""
+"""Settings of the network, and T/TCP's opening, against closed forms."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def studies(results: Mapping[str, Sequence[Check]]) -> str:
 
 
 def study(name: str, checks: Sequence[Check]) -> str:
-    """How many of a study's numbers agree, and those that differ."""
+    """Describes how many of a study's numbers agree, and which differ."""
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in ("agrees", "differs", "beyond")}
     about, besides = STUDIES[name]
     text = (

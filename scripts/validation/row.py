@@ -26,9 +26,9 @@ class Row:
     tolerance: float
     """Largest error that agrees, as a share of the oracle's value."""
     reason: str
-    """Why that tolerance."""
+    """Reason for that tolerance."""
     cause: str = ""
-    """Why the values differ, as far as known; said only if they do."""
+    """Cause of the difference of the values, as far as known; said only if they differ."""
 
     @property
     def values(self) -> np.ndarray:

@@ -25,7 +25,7 @@ LAST_SYN = {
 
 @cache
 def syn_times(profile: str) -> np.ndarray:
-    """When the SYNs of a connection leave that nobody answers."""
+    """Returns the times at which the SYNs of a connection leave that nobody answers."""
     result = lab.run("400 s", lab.wire(packet_error_rate=1.0), lab.flow(profile=profile), record="packets")
     times: np.ndarray = lab.packets(result)["sent"]
     return times

@@ -131,7 +131,7 @@ impl Driver {
         // The owner may have called on the node meanwhile.
         self.engine.drain(self.now(), owner, &mut self.ports);
         let ready = self.wait(others, most)?;
-        // What was due before a packet or an event came happens before it.
+        // Timers that were due before a packet or an event came run before it.
         self.engine.advance(self.now(), owner, &mut self.ports);
         if ready[0] {
             self.take_link_changes(owner)?;

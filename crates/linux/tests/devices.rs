@@ -71,7 +71,7 @@ fn the_two_ends_of_a_device_hear_each_other_and_not_themselves() {
         assert!(!tun.send(&packet(1)).unwrap(), "the device is off");
         assert!(!socket.send(&packet(1)).unwrap(), "the device is off");
         kernel.set_up(link.index, true).unwrap();
-        // What another socket sends leaves, too, and those beside it do not read it.
+        // Another socket's packets leave, too, and the sockets beside it do not read them.
         let beside = PacketSocket::open(link.index).unwrap();
         for (sender, number) in [(&socket, 2), (&beside, 3)] {
             assert!(sender.send(&packet(number)).unwrap());

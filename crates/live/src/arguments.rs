@@ -8,7 +8,7 @@ use lexopt::{Parser, ValueExt};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// How `baton-emulator` is called.
+/// Usage of `baton-emulator`.
 pub const USAGE: &str = "usage:
   baton-emulator world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap]
                        [--snap-length BYTES] [--pcap-interface NAME]... [--server COMMAND]
@@ -18,7 +18,7 @@ pub const USAGE: &str = "usage:
   baton-emulator machine
   baton-emulator --version";
 
-/// What is asked.
+/// The task on the command line.
 #[derive(Debug)]
 pub enum Command {
     /// Run a world in real time.
@@ -33,7 +33,7 @@ pub enum Command {
     Version,
 }
 
-/// Which scenario.
+/// Choice of a scenario.
 #[derive(Debug, Default)]
 pub struct ScenarioOptions {
     /// Its file.
@@ -44,10 +44,10 @@ pub struct ScenarioOptions {
     pub overrides_given: Vec<String>,
 }
 
-/// How to run a world.
+/// Settings of a world's run.
 #[derive(Debug, Default)]
 pub struct WorldOptions {
-    /// Which scenario.
+    /// The scenario.
     pub scenario: ScenarioOptions,
     /// Seed, if not the scenario's.
     pub seed: Option<u64>,
@@ -57,15 +57,15 @@ pub struct WorldOptions {
     pub force: bool,
     /// Write captures, and of what.
     pub captures: Option<CaptureSettings>,
-    /// What runs at the correspondent, for the shell.
+    /// Program at the correspondent, as a command of the shell.
     pub server: Option<String>,
     /// Leave out what the kernel cannot honour.
     pub ignore_unsupported: bool,
     /// Name of the run, if not the scenario's.
     pub run_name: Option<String>,
-    /// Where events are told.
+    /// Descriptor to which events are written.
     pub events: Option<RawFd>,
-    /// Whether the program's standard output goes to standard error.
+    /// True if the program's standard output goes to standard error.
     pub program_to_stderr: bool,
     /// The program and its arguments; empty for none.
     pub program: Vec<String>,
@@ -75,7 +75,7 @@ impl Command {
     /// Parses the arguments after the program's name.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Mistake in them.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
         let mut parser = Parser::from_args(arguments);
         let command = match parser.next().map_err(text)? {
@@ -103,7 +103,7 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
     let mut options = WorldOptions::default();
     let mut file = None;
     loop {
-        // What follows `--` is the program's, options included.
+        // All arguments after `--` are the program's, options included.
         if let Some(mut raw) = parser.try_raw_args()
             && raw.peek().is_some_and(|word| word == "--")
         {

@@ -49,7 +49,7 @@ impl RealClock {
     }
 }
 
-/// How late packets were handed over.
+/// Lateness with which packets were handed over.
 pub struct Lateness {
     /// Packets by lateness: eight classes for each power of two of nanoseconds.
     counts: Vec<u64>,

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const LONGEST_COMMAND: usize = 4096;
 /// Callers that are heard at a time; the next ones wait until one has been answered.
 const MOST_CALLERS: usize = 16;
-/// How long a caller may take to say what it wants, from its first byte to its last.
+/// Longest time that a caller may take for its command, from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A handover on demand.
@@ -30,15 +30,15 @@ pub struct HandoverCommand {
     /// Name of the link to go to.
     #[serde(rename = "handover")]
     pub link: String,
-    /// How the old link is left.
+    /// Way of leaving the old link.
     #[serde(default)]
     pub kind: HandoverKind,
-    /// How long nothing passes, in seconds; only with a hard handover.
+    /// Time for which nothing passes, in seconds; only with a hard handover.
     #[serde(default)]
     pub outage_s: f64,
 }
 
-/// How a link is left.
+/// Way of leaving a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HandoverKind {
@@ -49,7 +49,7 @@ pub enum HandoverKind {
     Hard,
 }
 
-/// What is asked of a run.
+/// A command to a run.
 #[derive(Debug)]
 pub enum Command {
     /// A handover.
@@ -82,7 +82,7 @@ impl Command {
         Ok(Command::Handover(command))
     }
 
-    /// What the results say of it.
+    /// Describes the command for the results.
     pub fn describe(&self) -> String {
         match self {
             Command::Set(edit) => edit.text().to_owned(),
@@ -107,7 +107,7 @@ struct SetCommand {
 
 /// A command, and where its answer goes: the moment in seconds, or why not.
 pub struct Request {
-    /// What is asked.
+    /// The command.
     pub command: Command,
     answer: SyncSender<Result<f64, String>>,
 }
@@ -131,7 +131,7 @@ impl Control {
     /// command.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn open(
         name: &str,
         invoker: Uid,

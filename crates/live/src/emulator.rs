@@ -27,15 +27,15 @@ const LOOK_EVERY: SimulatedDuration = SimulatedDuration::from_millis(5);
 const TELL_EVERY: SimulatedDuration = SimulatedDuration::from_millis(200);
 /// From one flush of the record to the next.
 const FLUSH_EVERY: SimulatedDuration = SimulatedDuration::from_millis(100);
-/// How long before time zero the kernels' flows are told of it.
+/// Time before time zero at which the kernels' flows are told of it.
 const LEAD: Duration = Duration::from_millis(20);
-/// How long after the last packet the thread stays awake for the next.
+/// Time after the last packet for which the thread stays awake for the next.
 const STAY_AWAKE: SimulatedDuration = SimulatedDuration::from_micros(100);
 
 /// A run that failed: what to say, and the exit status.
 #[derive(Debug)]
 pub struct Failure {
-    /// What to say.
+    /// The error message.
     pub message: String,
     /// 1: the run failed; 2: the input or the machine is not fit for it.
     pub exit_status: u8,
@@ -50,7 +50,7 @@ impl Failure {
         }
     }
 
-    /// What was asked cannot be done.
+    /// Makes the failure of a request that cannot be carried out.
     pub fn input(error: impl ToString) -> Failure {
         Failure {
             message: error.to_string(),
@@ -59,7 +59,7 @@ impl Failure {
     }
 }
 
-/// Why a run ended.
+/// Reason for the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stop {
     /// The scenario's duration is over.
@@ -84,7 +84,7 @@ struct Emulator {
     program: Option<Program>,
     traffic: TrafficHandle,
     samplers: Samplers,
-    /// What was done by hand, for the results.
+    /// Commands that were carried out by hand, for the results.
     by_hand: Vec<Value>,
     next_look: Instant,
     next_flush: Instant,

@@ -1,4 +1,4 @@
-//! What the emulator tells whoever started it, as JSON lines on a descriptor.
+//! Events that the emulator sends to its caller, as JSON lines on a descriptor.
 #![allow(unsafe_code)]
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
-/// Where events go.
+/// Destination of events.
 pub struct Events {
     out: Option<File>,
 }
@@ -49,7 +49,7 @@ impl Events {
         self.tell(&json!({ "event": "started" }));
     }
 
-    /// What is going on. Given up at once if nobody reads: forwarding does not wait.
+    /// Sends news of the run. Given up at once if nobody reads: forwarding does not wait.
     pub fn progress(&mut self, at_seconds: f64, news: &str) {
         if let Some(out) = &self.out {
             let flags = |flags| fcntl(out.as_fd(), FcntlArg::F_SETFL(flags));
@@ -70,7 +70,7 @@ impl Events {
         }
     }
 
-    /// Why there are no results.
+    /// Sends the reason why there are no results.
     pub fn failed(&mut self, message: &str, exit_status: u8) {
         if self.out.is_some() {
             self.tell(&json!({ "event": "error", "message": message, "exit_status": exit_status }));

@@ -19,10 +19,10 @@ const LONGEST_PACKET: usize = 65_536;
 /// the kernel's guard against starving others. So it pauses by itself, often and shortly: a fifteenth of its time.
 const LONGEST_AWAKE: Duration = Duration::from_millis(1);
 const PAUSE: std::time::Duration = std::time::Duration::from_micros(70);
-/// What is due sooner than this is waited for awake: the kernel wakes sleepers some tens of microseconds late.
+/// Longest wait that is spent awake: the kernel wakes sleepers some tens of microseconds late.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// Why forwarding ended.
+/// Reason for the end of forwarding.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardingError {
     /// The world.
@@ -54,13 +54,13 @@ pub struct Forwarding<'a> {
     pub hosts: &'a mut Hosts,
     /// Real time.
     pub clock: RealClock,
-    /// How late packets were handed over.
+    /// Lateness with which packets were handed over.
     pub lateness: Lateness,
     /// Packets that a kernel did not take: its interface was down.
     pub not_taken: u64,
-    /// Whether this thread goes before others.
+    /// True if this thread goes before others.
     pub has_priority: bool,
-    /// When this thread last slept.
+    /// Time of this thread's last sleep.
     rested: Instant,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
@@ -157,7 +157,7 @@ impl<'a> Forwarding<'a> {
             let Some(length) = tun.receive(&mut self.incoming)? else {
                 return Ok(taken > 0);
             };
-            // What was due before this packet came happens before it.
+            // Events that were due before this packet came happen before it.
             self.run.advance_to(self.clock.now())?;
             self.run.world_mut().inject(port, &self.incoming[..length]);
         }

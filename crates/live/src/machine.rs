@@ -1,4 +1,4 @@
-//! Whether this machine can run worlds with real hosts, and what it lacks.
+//! Check whether this machine can run worlds with real hosts, and of what it lacks.
 
 use crate::namespace::{HostSpec, InterfaceSpec, RealHost};
 use crate::plan::KernelFacts;

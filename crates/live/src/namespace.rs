@@ -66,7 +66,7 @@ const TOLD: [&str; 25] = [
     "tcp_wmem",
 ];
 
-/// What a real host is made of.
+/// Description of a real host.
 pub struct HostSpec {
     /// Its node's name.
     pub name: String,
@@ -80,7 +80,7 @@ pub struct HostSpec {
     pub group: u32,
 }
 
-/// What an interface is made of.
+/// Description of an interface.
 pub struct InterfaceSpec {
     /// Its name.
     pub name: String,
@@ -102,7 +102,7 @@ pub struct RealHost {
 
 /// An interface of a real host.
 pub struct Interface {
-    /// Where its packets come out and go in.
+    /// TUN device at which its packets come out and go in.
     pub tun: Tun,
     index: InterfaceIndex,
     addresses: Vec<IpAddr>,
@@ -122,7 +122,7 @@ impl RealHost {
     /// Makes a host. Its interfaces are down, without addresses.
     ///
     /// # Errors
-    /// What could not be done, and what the kernel said.
+    /// Failed operation, with the kernel's error.
     pub fn build(spec: HostSpec) -> Result<RealHost, NamespaceError> {
         let host = spec.name.clone();
         // Namespaces belong to threads: this one leaves the process's own alone.
@@ -147,7 +147,7 @@ impl RealHost {
     /// Switches an interface on and gives it its addresses.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn raise(&mut self, interface: usize) -> io::Result<()> {
         let Interface {
             index, addresses, ..
@@ -162,7 +162,7 @@ impl RealHost {
     /// Takes an interface's addresses and switches it off.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn lower(&mut self, interface: usize) -> io::Result<()> {
         let Interface {
             index, addresses, ..
@@ -179,7 +179,7 @@ impl RealHost {
     /// Sends everything out of an interface.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_default_route(&mut self, interface: usize) -> io::Result<()> {
         let Interface {
             index, addresses, ..
@@ -194,16 +194,16 @@ impl RealHost {
     /// Sets an interface's largest packet, in bytes.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn set_mtu(&mut self, interface: usize, mtu: u32) -> io::Result<()> {
         let index = self.interfaces[interface].index;
         self.routes.set_mtu(index, mtu)
     }
 
-    /// What all its interfaces have dropped.
+    /// Returns the counters of all its interfaces, added up.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn counters(&mut self) -> io::Result<InterfaceCounters> {
         let mut sum = InterfaceCounters::default();
         for interface in &self.interfaces {
@@ -314,7 +314,7 @@ fn failed(what: &str, source: io::Error) -> NamespaceError {
     }
 }
 
-/// What is already as it should be is no failure.
+/// Turns the error of something that is already as it should be into success.
 fn ignore(result: io::Result<()>, known: Errno) -> io::Result<()> {
     match result {
         Err(error) if error.raw_os_error() == Some(known as i32) => Ok(()),

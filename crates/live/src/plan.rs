@@ -1,4 +1,4 @@
-//! What the kernel is to do of a scenario, and what of it the kernel cannot do.
+//! Plan of the kernel's part of a scenario, and the list of all that the kernel cannot do of it.
 //!
 //! The scenario's words for TCP are the simulator's. A key that was written is translated into a socket option, a
 //! setting of the host or a metric of its route, or it is refused; keys that were not written are the kernel's own
@@ -22,9 +22,9 @@ use std::fmt;
 
 /// Real hosts, more of which are surely not meant.
 const MOST_HOSTS: usize = 16;
-/// What a flow's ends are called.
+/// Names of a flow's ends.
 const ENDS: [&str; 2] = ["sender", "receiver"];
-/// What profile `classic` switches off.
+/// Settings that profile `classic` switches off.
 const CLASSIC: [&str; 5] = [
     "tcp_sack",
     "tcp_timestamps",
@@ -47,9 +47,9 @@ pub struct Sysctl {
 pub struct Refusal {
     /// The key, as in `flows.download.tcp.tick`.
     pub key: String,
-    /// Why not.
+    /// The reason.
     pub message: String,
-    /// What comes nearest.
+    /// The nearest alternative.
     pub nearest: Option<String>,
 }
 
@@ -78,18 +78,18 @@ impl fmt::Display for Refusal {
 pub struct FlowPlan {
     /// Its place in the scenario's flows.
     pub flow: usize,
-    /// What is set on the sockets at its source and sink.
+    /// Options of the sockets at its source and sink.
     pub ends: [SocketOptions; 2],
 }
 
-/// What the kernels do of a scenario.
+/// The kernels' part of a scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Flows between real hosts.
     pub flows: Vec<FlowPlan>,
-    /// What is wrong with the scenario as a live one.
+    /// Mistakes in the scenario as a live one.
     pub wrong: Vec<Refusal>,
-    /// What cannot be done, and can be left out.
+    /// Settings that the kernel cannot follow and that can be left out.
     pub refused: Vec<Refusal>,
     /// By host and name the value, and the key that asked for it.
     sysctls: BTreeMap<(NodeIndex, &'static str), (String, String)>,
@@ -152,7 +152,7 @@ impl Plan {
     }
 }
 
-/// Whether a handover of a mobile sends what waits by another way.
+/// Returns true if a handover of a mobile sends waiting packets by another way.
 fn reroutes(mobile: &Mobile) -> bool {
     let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
         return false;
@@ -250,7 +250,7 @@ fn end_table(tcp: &toml::Table, place: usize) -> Option<&toml::Table> {
 }
 
 impl Plan {
-    /// What is set on a flow's sockets; `written` is what its table in the scenario holds.
+    /// Plans the options of a flow's sockets; `written` is its table in the scenario.
     fn flow(
         &mut self,
         flow: &Flow,
@@ -310,7 +310,7 @@ impl Plan {
             options.congestion = self.congestion(control, profiles[place], &name, kernel);
         }
         self.profile(flow, written, &name, kernel);
-        // What holds for both ends is refused once.
+        // A setting of both ends is refused once.
         let mut seen: Vec<Refusal> = Vec::new();
         self.refused.retain(|refusal| {
             let is_new = !seen.contains(refusal);

@@ -45,7 +45,7 @@ pub struct ProgramSpec<'a> {
     pub rights: Rights,
 }
 
-/// What the process in between must know.
+/// Arguments of the process in between.
 #[derive(Serialize, Deserialize)]
 struct InsideSpec {
     argv: Vec<String>,
@@ -53,13 +53,13 @@ struct InsideSpec {
     hosts_file: String,
     uid: u32,
     gid: u32,
-    /// Whether the caller is in a user namespace, as its root.
+    /// True if the caller is in a user namespace, as its root.
     in_user_namespace: bool,
     namespace: i32,
     report: i32,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// It exited with this status.
@@ -73,7 +73,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Whether all went well.
+    /// Returns true if the program ended with exit status 0.
     pub fn is_success(self) -> bool {
         self == Ending::Status(0)
     }
@@ -106,7 +106,7 @@ impl Program {
     /// Starts a program. Call it from a thread that lives until the end: the program is killed with that thread.
     ///
     /// # Errors
-    /// If this binary cannot be started again. That the program itself cannot is [`Ending::NotStarted`].
+    /// Fails if this binary cannot be started again. That the program itself cannot is [`Ending::NotStarted`].
     pub fn start(spec: ProgramSpec<'_>) -> io::Result<Program> {
         let (report, told) = pipe2(OFlag::O_CLOEXEC)?;
         let inside = InsideSpec {

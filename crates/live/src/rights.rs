@@ -10,7 +10,7 @@ use std::io;
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
 
-/// Who called, as whom programs run and to whom results belong.
+/// The caller, as whom programs run and to whom results belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invoker {
     /// User.
@@ -69,7 +69,7 @@ impl Rights {
     }
 }
 
-/// Why there is no right.
+/// Reason for the lack of a right.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no right to make network namespaces: this process has not the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, \

@@ -30,14 +30,14 @@ pub struct Sampler {
     thread: JoinHandle<SamplerReport>,
 }
 
-/// How the sampling went.
+/// Result of the sampling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SamplerReport {
     /// Names of the congestion controls that were seen at work.
     pub congestion_controls: BTreeSet<String>,
     /// Messages of the kernel that were lost or not understood: so many times figures may be missing.
     pub lost_messages: u64,
-    /// Why it ended before its time.
+    /// Reason for an early end.
     pub failure: Option<String>,
 }
 
@@ -181,7 +181,7 @@ fn emit(
     });
 }
 
-/// Whether a program in the namespace listens: on TCP, or on an unconnected UDP socket with a port.
+/// Returns true if a program in the namespace listens: on TCP, or on an unconnected UDP socket with a port.
 pub fn listening(namespace: BorrowedFd<'_>) -> io::Result<bool> {
     in_namespace(namespace, || {
         let mut diag = DiagSocket::open()?;

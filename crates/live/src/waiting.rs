@@ -22,7 +22,7 @@ impl Drop for Stopper {
     }
 }
 
-/// What is told of the end by a [`Stopper`].
+/// Signal by which a [`Stopper`] announces the end.
 #[derive(Clone, Debug)]
 pub(crate) struct StopSignal(Arc<PipeReader>);
 
@@ -39,7 +39,7 @@ pub(crate) struct Waiter {
     stop: StopSignal,
 }
 
-/// What ended a wait.
+/// Reason for the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
     /// The run is over.
@@ -84,7 +84,7 @@ impl Waiter {
         Ok(Woken::Ready(ready.unwrap_or(PollFlags::POLLERR)))
     }
 
-    /// Whether the run is over.
+    /// Returns true if the run is over.
     pub fn is_stopped(&self) -> bool {
         let mut polled = [PollFd::new(self.stop.0.as_fd(), PollFlags::POLLIN)];
         ppoll(&mut polled, Some(TimeSpec::new(0, 0)), None).is_ok_and(|ready| ready > 0)

@@ -1,4 +1,4 @@
-//! What the sampler says of connections, against what the kernel says to their owner.
+//! The sampler's figures of connections, against those that the kernel gives to their owner.
 
 #![allow(unsafe_code)] // getsockopt(TCP_INFO)
 
@@ -163,7 +163,7 @@ fn a_connection_that_closes_between_two_samples_gives_its_last_figures() {
     client.write_all(&[0; 10_000]).unwrap();
     pause(10);
     let (info, _) = tcp_info(&client);
-    // What is not read makes the server's close a reset, which ends both at once.
+    // Unread data makes the server's close a reset, which ends both at once.
     drop(server);
     drop(client);
     pause(100);

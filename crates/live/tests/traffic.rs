@@ -57,7 +57,7 @@ fn specs<'a>(loaded: &Loaded, namespaces: &'a [Namespace; 2]) -> Vec<FlowSpec<'a
     scenario.flows.iter().enumerate().map(spec).collect()
 }
 
-/// What the kernel says of the connections in a namespace meanwhile.
+/// Samples the kernel's figures of the connections in a namespace meanwhile.
 fn sample(namespace: &Namespace, time: std::time::Duration) -> (Vec<TcpInfoSample>, SamplerReport) {
     let (sender, samples) = channel();
     let zero = std::time::Instant::now();

@@ -1,6 +1,6 @@
-//! How fast forward error correction is on one core, in MB/s of payload, beside its targets and, in the same run, the
-//! crates `fec` and `reed-solomon`. The best of several rounds counts, in which all take turns, so that they meet the same
-//! disturbances.
+//! Speed of forward error correction on one core, in MB/s of payload, beside its targets and, in the same run, the
+//! crates `fec` and `reed-solomon`. The best of several rounds counts, in which all take turns, so that they meet the
+//! same disturbances.
 
 use baton_proto::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use baton_proto::fec::interleaved::{self, Strength};

@@ -259,8 +259,8 @@ pub enum Control {
     /// Count as lost the data cut off by a link break, as of the freeze. Data that had arrived by then, judged by round-trip times, has
     /// lost only its ACK, and waits for the ACK of the retransmissions.
     ResendCutOff,
-    /// If the data in flight is not acknowledged before the timer goes off, set the slow-start threshold to the congestion window
-    /// instead of half of it.
+    /// Set the slow-start threshold to the congestion window instead of half of it, should the timer go off before the
+    /// data in flight is acknowledged.
     ForgiveTimeout,
     /// Restart the congestion control with these values, in bytes, and discard its estimates of the path.
     NewPath {

@@ -1,4 +1,4 @@
-//! What is spoken: transport and mobility protocols as state machines.
+//! Protocols: transport and mobility as state machines.
 //!
 //! Nothing in this crate reads a clock, opens a socket, sleeps, spawns, prints or draws from a global
 //! source of randomness. Time and packets are arguments; packets, deadlines and events are results. The

@@ -92,7 +92,7 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// Whether this is no time at all.
+    /// Returns true if this is no time at all.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

@@ -1,4 +1,4 @@
-//! What a registered mobile costs its home agent.
+//! Memory that a registered mobile costs its home agent.
 
 #[path = "../../sim/tests/counting/mod.rs"]
 mod counting;

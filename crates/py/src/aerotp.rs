@@ -228,8 +228,8 @@ impl Connection {
         Ok(sent.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// When `handle_timeout` or `poll_transmit` has something to do next, in seconds; None for never. Never before
-    /// the call before.
+    /// Returns the time at which `handle_timeout` or `poll_transmit` has something to do next, in seconds; None for
+    /// never. Never before the call before.
     fn poll_timeout(&self) -> Option<f64> {
         let inner = self.0.inner();
         let deadline = inner.connection.poll_timeout();
@@ -329,7 +329,7 @@ impl Connection {
         state_name(self.0.with(|connection| connection.state()))
     }
 
-    /// What is promised.
+    /// Guarantees of delivery.
     #[getter]
     fn mode(&self) -> &'static str {
         mode_name(self.0.with(|connection| connection.configuration().mode))

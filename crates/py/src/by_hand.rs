@@ -1,4 +1,4 @@
-//! What connections have in common that Python drives by hand: times, ends, options, whole packets.
+//! Common parts of connections that Python drives by hand: times, ends, options, whole packets.
 
 use crate::errors::{PacketError, from_decode};
 use crate::values;
@@ -150,7 +150,7 @@ pub(crate) fn options(options: Option<&Bound<'_, PyDict>>, origin: &str) -> PyRe
     })
 }
 
-/// That `state` takes no more data.
+/// Makes the error that `state` takes no more data.
 pub(crate) fn closed(state: &str) -> PyErr {
     PyValueError::new_err(format!(
         "nothing can be written: this end is closed (state {state}); write before `close`"

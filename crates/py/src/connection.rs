@@ -153,7 +153,7 @@ impl Connection {
         Ok(sent.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// When `handle_timeout` has something to do next, in seconds; None for never.
+    /// Returns the time at which `handle_timeout` has something to do next, in seconds; None for never.
     fn poll_timeout(&self) -> Option<f64> {
         self.0
             .with(|connection| connection.poll_timeout().map(Instant::as_secs_f64))
@@ -295,13 +295,13 @@ impl Connection {
         self.0.with(|connection| connection.peer_window())
     }
 
-    /// What is left of the window that this end has offered, in bytes (RCV.WND).
+    /// Rest of the window that this end has offered, in bytes (RCV.WND).
     #[getter]
     fn receive_window(&self) -> u64 {
         self.0.with(|connection| connection.receive_window())
     }
 
-    /// What the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
+    /// Options that the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
     /// largest payload in bytes that the peer takes. None before the peer's SYN has come.
     #[getter]
     fn negotiated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {

@@ -106,7 +106,7 @@ pub(crate) struct AckSample(congestion::AckSample);
 
 #[pymethods]
 impl AckSample {
-    /// When it arrived, in seconds.
+    /// Time of its arrival, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs_f64()
@@ -142,7 +142,7 @@ impl AckSample {
         self.0.bytes_in_flight
     }
 
-    /// Whether the congestion window, not the application or the receiver, kept the sender from sending more.
+    /// True if the congestion window, not the application or the receiver, kept the sender from sending more.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
@@ -159,7 +159,7 @@ pub(crate) struct LossSample(congestion::LossSample);
 
 #[pymethods]
 impl LossSample {
-    /// When it was found, in seconds.
+    /// Time at which it was found, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs_f64()

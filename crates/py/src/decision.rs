@@ -62,7 +62,7 @@ impl decision::Decision for PythonDecision {
     }
 }
 
-/// What a mobile's link says (IEEE 802.21), or that the time has come to decide again.
+/// Event of a mobile's link (IEEE 802.21), or the time to decide again.
 #[pyclass(frozen, module = "baton.crosslayer")]
 pub(crate) struct LinkEvent {
     name: &'static str,
@@ -92,7 +92,7 @@ impl LinkEvent {
     }
 }
 
-/// What a mobile knows when it decides.
+/// A mobile's view when it decides.
 #[pyclass(frozen, module = "baton.crosslayer")]
 pub(crate) struct MobileView {
     view: decision::MobileView,
@@ -101,7 +101,7 @@ pub(crate) struct MobileView {
 
 #[pymethods]
 impl MobileView {
-    /// What time it is, in seconds.
+    /// Present time, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.view.now.as_secs_f64()
@@ -113,7 +113,7 @@ impl MobileView {
         self.names.get(self.view.used?).map(String::as_str)
     }
 
-    /// Where it is, in metres from its line's beginning, if it moves on a line.
+    /// Its position, in metres from its line's beginning, if it moves on a line.
     #[getter]
     fn position_m(&self) -> Option<f64> {
         self.view.position_m
@@ -135,13 +135,13 @@ pub(crate) struct LinkView(decision::LinkView);
 
 #[pymethods]
 impl LinkView {
-    /// Whether it can be used.
+    /// True if it can be used.
     #[getter]
     fn up(&self) -> bool {
         self.0.up
     }
 
-    /// Whether it has said that it will soon be down.
+    /// True if it has said that it will soon be down.
     #[getter]
     fn going_down(&self) -> bool {
         self.0.going_down
@@ -158,7 +158,7 @@ impl LinkView {
     }
 }
 
-/// What is to be done. Times in seconds.
+/// Decision of a mobile. Times in seconds.
 #[pyclass(frozen, module = "baton.crosslayer")]
 #[derive(Clone)]
 pub(crate) enum Decision {

@@ -80,8 +80,8 @@ pub(crate) fn from_record(error: RecordError) -> PyErr {
     RunError::new_err(error.to_string())
 }
 
-/// What `call` gives. A panic in it, which is a mistake in Baton, becomes an exception of ours instead of one that
-/// no `except Exception` catches.
+/// Returns the result of `call`. A panic in it, which is a mistake in Baton, becomes an exception of ours instead of
+/// one that no `except Exception` catches.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| Err(BatonError::new_err(panic_words(panic.as_ref()))))

@@ -1,4 +1,4 @@
-//! Where Python meets the laboratory: the module `baton._baton`.
+//! Python's side of the laboratory: the module `baton._baton`.
 //!
 //! Converts, releases the interpreter lock while a run works, and maps errors. The signatures and their
 //! documentation stand in `python/baton/_baton.pyi`.
@@ -58,7 +58,7 @@ mod _baton {
     use super::table::Table;
     use pyo3::prelude::*;
 
-    /// What `baton.aerotp` has under names that stand here for TCP's.
+    /// Gives `baton.aerotp` the names that stand here for TCP's.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
@@ -76,7 +76,7 @@ fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
 }
 
-/// What the engine knows of each remedy, as JSON text: an array of objects.
+/// Returns the engine's facts about each remedy, as JSON text: an array of objects.
 ///
 /// `name`, `about`; `installed`, where it is for data that goes to the mobile: "mobile", "sender", "gateway", or several;
 /// `quic` and `ipsec`, whether it works there; `own`, whether it is Baton's own and no published one.

@@ -53,7 +53,7 @@ impl Pool {
         })
     }
 
-    /// How many threads there are.
+    /// Number of threads.
     #[getter]
     fn workers(&self) -> usize {
         self.workers
@@ -96,7 +96,8 @@ impl Pool {
     }
 }
 
-/// What a class in Python has raised on this thread, as Python prints it: the way there, then the error.
+/// Returns the error that a class in Python has raised on this thread, as Python prints it: the way there, then the
+/// error.
 fn failure() -> Option<String> {
     let error = classes::take_failure()?;
     Some(Python::attach(|py| {

@@ -94,7 +94,7 @@ fn named(object: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
     )
 }
 
-/// What a mobile's link carries, as far as the one who tells it knows.
+/// Capacity and delay of a mobile's link, as far as the one who tells them knows.
 #[pyclass(frozen, from_py_object, module = "baton.crosslayer")]
 #[derive(Clone, Copy)]
 pub(crate) struct PathParameters(crosslayer::PathParameters);
@@ -194,7 +194,7 @@ impl From<&CrossLayerSignal> for Signal {
     }
 }
 
-/// What a remedy may know of its connection.
+/// Facts that a remedy may know of its connection.
 #[pyclass(frozen, module = "baton.crosslayer")]
 pub(crate) struct TransportView {
     view: crosslayer::TransportView,
@@ -203,7 +203,7 @@ pub(crate) struct TransportView {
 
 #[pymethods]
 impl TransportView {
-    /// Whether this end sends the data.
+    /// True if this end sends the data.
     #[getter]
     fn sends(&self) -> bool {
         self.sends
@@ -250,7 +250,7 @@ impl TransportView {
     }
 }
 
-/// What is done with a connection. Sizes in bytes, times in seconds.
+/// Order of a remedy to a connection. Sizes in bytes, times in seconds.
 #[pyclass(frozen, module = "baton.crosslayer")]
 #[derive(Clone)]
 pub(crate) enum Control {
@@ -260,11 +260,12 @@ pub(crate) enum Control {
     Freeze {},
     /// Ends both. A timer that has gone off meanwhile is set anew.
     Thaw {},
-    /// What is out counts as lost, and the congestion control does not hear of it.
+    /// The data in flight counts as lost, and the congestion control does not hear of it.
     ResendOutstanding {},
     /// The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits for an acknowledgment.
     ResendCutOff {},
-    /// If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is not halved.
+    /// The window becomes the threshold and is not halved, should the timer go off before the data in flight now is
+    /// acknowledged.
     ForgiveTimeout {},
     /// The congestion control goes on from here, and forgets what it has learnt of the path.
     NewPath { window: u32, threshold: u32 },

@@ -1,4 +1,4 @@
-//! What a run leaves, for Python.
+//! Results of a run, for Python.
 
 use crate::errors::RunError;
 use crate::table::Table;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What a run leaves.
+/// Results of a run.
 #[pyclass(frozen, module = "baton")]
 pub(crate) struct Result {
     summary: Py<PyAny>,
@@ -60,13 +60,13 @@ impl Result {
         self.summary.clone_ref(py)
     }
 
-    /// What is needed to repeat the run: version, seed, resolved scenario, hashes of traces and results.
+    /// Facts that are needed to repeat the run: version, seed, resolved scenario, hashes of traces and results.
     #[getter]
     fn manifest(&self, py: Python<'_>) -> Py<PyAny> {
         self.manifest.clone_ref(py)
     }
 
-    /// Whether the run reached its end.
+    /// True if the run reached its end.
     #[getter]
     fn complete(&self) -> bool {
         self.complete
@@ -85,7 +85,7 @@ impl Result {
         self.table(py, &self.tables.series)
     }
 
-    /// What a notebook shows.
+    /// Returns the HTML that a notebook shows.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let notebook = slf.py().import("baton.notebook")?;
         notebook.call_method1("result_html", (slf,))?.extract()

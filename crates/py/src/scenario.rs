@@ -191,7 +191,7 @@ impl Scenario {
         self.loaded.scenario.expectations.clone()
     }
 
-    /// What is probably not meant, such as a change after the end of the run.
+    /// Probable mistakes, such as a change after the end of the run.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         let warnings = self.loaded.warnings.iter();
@@ -213,7 +213,7 @@ impl Scenario {
             .collect()
     }
 
-    /// What a notebook shows.
+    /// Returns the HTML that a notebook shows.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let notebook = slf.py().import("baton.notebook")?;
         notebook.call_method1("scenario_html", (slf,))?.extract()
@@ -276,7 +276,7 @@ impl Scenario {
         };
         let results = py.detach(|| {
             guarded(|| {
-                // What an earlier run left when it ended otherwise.
+                // State that an earlier run left when it ended otherwise.
                 classes::take_failure();
                 let mut run = Run::new(loaded, &options).map_err(from_run)?;
                 work(&mut run, progress.as_ref(), into_folder)?;
@@ -333,7 +333,8 @@ fn is_interrupt(error: &PyErr) -> bool {
     Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
 }
 
-/// Where a file is, whatever folder a later run is started from. As it was named, if that cannot be told.
+/// Returns the place of a file, whatever folder a later run is started from; the file as it was named, if that cannot
+/// be told.
 fn absolute(path: &Path) -> String {
     let absolute = std::path::absolute(path);
     absolute.as_deref().unwrap_or(path).display().to_string()

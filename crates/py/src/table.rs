@@ -80,7 +80,7 @@ impl Table {
         fields.map(|field| field.name().as_str()).collect()
     }
 
-    /// What a notebook shows.
+    /// Returns the HTML that a notebook shows.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let notebook = slf.py().import("baton.notebook")?;
         notebook.call_method1("table_html", (slf,))?.extract()

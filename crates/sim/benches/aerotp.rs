@@ -1,4 +1,4 @@
-//! What AeroTP promises in numbers, each beside its target: set-up, goodput over study A's path, and the memory of many
+//! AeroTP's promises in numbers, each beside its target: set-up, goodput over study A's path, and the memory of many
 //! connections. A word on the command line chooses: `setup`, `goodput` or `memory`.
 
 #[path = "../tests/counting/mod.rs"]

@@ -1,4 +1,4 @@
-//! How fast the engine is, on one core: each figure beside its target.
+//! Speed of the engine on one core: each figure beside its target.
 //!
 //! The targets are of one machine, whose bare heap was measured too. A case's second figure is the first one times the
 //! ratio of both machines' heaps: what is left of a figure when the machine is taken out of it. The heap's events are

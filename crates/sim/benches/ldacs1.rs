@@ -1,4 +1,4 @@
-//! How fast and how small an L-DACS1 network is: each figure beside its target.
+//! Speed and size of an L-DACS1 network: each figure beside its target.
 //!
 //! The transfers are bare: a window of six packets of 1084 B down, an acknowledgment of 60 B up for each, no
 //! timers. So the figures are the radio's alone.
@@ -125,7 +125,7 @@ impl Transfers {
                         self.delivered += 1;
                         self.offer(deadline, fate.station, Way::Return, 60);
                     }
-                    // What is lost counts as sent: there is no TCP here.
+                    // Lost data counts as sent: there is no TCP here.
                     _ => self.send(deadline, fate.station),
                 }
             }

@@ -1,5 +1,5 @@
-//! How many moving mobiles one home agent serves, how small each is, and how fast, and what a handover costs in whole worlds of 500
-//! and 5,000 aircraft: each figure beside its target.
+//! Number of moving mobiles that one home agent serves, their size and speed, and the cost of a handover in whole
+//! worlds of 500 and 5,000 aircraft: each figure beside its target.
 //!
 //! 100 000 aircraft, 180 to a pair of L-DACS1 cells, fly to and fro across the border of their two cells, once a minute.
 //! Their radio decides each handover; their mobile nodes ask the home agent to hold packets (study D, proposal 2), and
@@ -59,7 +59,7 @@ const BORDER_M: f64 = 14.95e3;
 const DEGREE_M: f64 = 111_195.0;
 /// Delay of the ground from anywhere to anywhere.
 const GROUND: Duration = Duration::from_millis(10);
-/// What each handover meets: packets of 1084 B at about the rate that an aircraft is granted.
+/// Packets that each handover meets: of 1084 B, at about the rate that an aircraft is granted.
 const TRAIN: u32 = 12;
 const SPACING: Duration = Duration::from_millis(260);
 const PAYLOAD: u32 = 1024;
@@ -262,7 +262,7 @@ fn place(pair: u32, east_m: f64) -> Position {
 fn track(number: u32) -> Track {
     let (pair, turn) = (number / MOBILES_OF_A_PAIR, number % MOBILES_OF_A_PAIR);
     let reach_m = SPEED_M_S * f64::from(LEG) / 2.0;
-    // How far along the way from the western end to the eastern and back, of two legs.
+    // Position along the way from the western end to the eastern and back, of two legs.
     let along = 2.0 * f64::from(turn) / f64::from(MOBILES_OF_A_PAIR);
     let eastward = along < 1.0;
     let from_west = if eastward { along } else { 2.0 - along };
@@ -278,7 +278,7 @@ fn track(number: u32) -> Track {
     Track::legs(Instant::ZERO, &corners, SPEED_M_S).expect("the legs are right")
 }
 
-/// What happens on the ground, or to a mobile node.
+/// An event on the ground, or at a mobile node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     /// An aircraft is switched on.
@@ -344,7 +344,7 @@ impl Slab {
 
 struct Mobile {
     node: MobileNode,
-    /// When its next timeout is on the agenda.
+    /// Time of its next timeout on the agenda.
     due: Instant,
 }
 
@@ -542,7 +542,7 @@ impl World {
         }
     }
 
-    /// What a mobile has said: to its router, or over the ground.
+    /// Passes on a packet that a mobile has sent: to its router, or over the ground.
     fn send_up(&mut self, cell: CellId, packet: Packet) {
         let to_router = match packet.ip.destination {
             IpAddr::V6(address) => address.is_multicast() || address.is_unicast_link_local(),

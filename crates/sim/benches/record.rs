@@ -1,4 +1,4 @@
-//! What recording into Parquet files costs beside the bare run: each figure beside its target. Bare and recorded runs
+//! Cost of recording into Parquet files beside the bare run: each figure beside its target. Bare and recorded runs
 //! alternate, so that all meet the same disturbances; the median of seven counts. A word on the command line chooses
 //! one kind of run, for a profile: `cargo bench --package baton-sim --bench record -- packets`.
 
@@ -22,7 +22,7 @@ const SCENARIO: &str = r#"
     congestion = "newreno"
     tcp = { maximum_segment_size = "1460 B", receive_buffer = "16 MiB", send_buffer = "16 MiB", timestamps = false }
 "#;
-/// What is recorded: series, packets.
+/// Kinds of record: series, packets.
 const KINDS: [(&str, bool, bool); 4] = [
     ("bare", false, false),
     ("series", true, false),

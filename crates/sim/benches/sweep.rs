@@ -1,7 +1,7 @@
-//! How much faster a sweep is on two cores than on one. Alternating, so that both meet the same disturbances; the
-//! best of three counts.
-//! Processor time shows whether the threads hinder one another, even where something else takes half of the machine.
-//! Bare arithmetic, which shares not even memory, says what two cores of this machine are worth at that moment.
+//! Speed-up of a sweep on two cores over one. Alternating, so that both meet the same disturbances; the best of three
+//! counts. Processor time shows whether the threads hinder one another, even where something else takes half of the
+//! machine. Bare arithmetic, which shares not even memory, says what two cores of this machine are worth at that
+//! moment.
 
 use baton_sim::scenario;
 use baton_sim::sweep::{Pool, Task};

@@ -1,6 +1,6 @@
-//! What a fleet of aircraft behind mobile routers costs: `fleet AIRCRAFT CELLS SECONDS [mobile-ipv6]` prints the processor time
-//! to set it up and to run it, and the memory of each aircraft: each written on its own, without and with a flow; and all
-//! written at once, with `count`.
+//! Cost of a fleet of aircraft behind mobile routers: `fleet AIRCRAFT CELLS SECONDS [mobile-ipv6]` prints the processor
+//! time to set it up and to run it, and the memory of each aircraft: each written on its own, without and with a flow;
+//! and all written at once, with `count`.
 
 #[path = "../tests/counting/mod.rs"]
 mod counting;

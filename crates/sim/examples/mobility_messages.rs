@@ -30,7 +30,7 @@ use std::num::NonZeroU16;
 const HOME_AGENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
 const HOME: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 0x100);
 const CARE_OF: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 2, 0, 0, 0, 0, 0x100);
-/// Where the mobile was before.
+/// The mobile's former address.
 const FORMER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 4, 0, 0, 0, 0, 0x100);
 const CORRESPONDENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 3, 0, 0, 0, 0, 9);
 /// The mobile and the router on their link.
@@ -92,7 +92,7 @@ fn extended(
     }
 }
 
-/// What is said on one link.
+/// Makes the messages of one link.
 fn discovery() -> Vec<Packet> {
     let prefix = |address, router_address: Option<Ipv6Addr>| PrefixInformation {
         prefix: Ipv6Prefix::new(address, 64).expect("a length of at most 128"),

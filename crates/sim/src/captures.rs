@@ -14,7 +14,7 @@ use std::io::{self, BufWriter};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-/// Which interfaces are captured, and how much of each packet.
+/// Interfaces that are captured, and the part of each packet that is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureSettings {
     /// Interfaces, as `<node>-<link>`; empty for all.
@@ -31,7 +31,7 @@ pub struct Captures {
     way: Way,
 }
 
-/// Which way packets take into their files.
+/// Way of packets into their files.
 enum Way {
     /// At once; the caller waits while the disk is slower than the run.
     Direct(Files),
@@ -63,7 +63,7 @@ impl Captures {
     /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each interface that is captured.
     ///
     /// # Errors
-    /// If one cannot be created, or there is no interface of a name.
+    /// Fails if one cannot be created, or there is no interface of a name.
     pub fn create(
         folder: &Path,
         scenario: &Scenario,
@@ -81,7 +81,7 @@ impl Captures {
     /// memory may hold are lost and counted in `lost`.
     ///
     /// # Errors
-    /// If a file cannot be created, there is no interface of a name, or there can be no thread.
+    /// Fails if a file cannot be created, there is no interface of a name, or there can be no thread.
     pub fn relayed(
         folder: &Path,
         scenario: &Scenario,
@@ -152,7 +152,7 @@ impl Captures {
     /// Ends all files.
     ///
     /// # Errors
-    /// If one cannot be written to its end.
+    /// Fails if one cannot be written to its end.
     pub fn finish(self) -> Result<(), RecordError> {
         match self.way {
             Way::Direct(files) => files.finish(),

@@ -12,8 +12,8 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
-    /// Whether the first in the heap has been given out. Most events set off another, which then takes its place:
-    /// one way through the heap instead of two.
+    /// True if the first in the heap has been given out. Most events set off another, which then takes its place: one
+    /// way through the heap instead of two.
     spent: bool,
     inserted: u64,
 }
@@ -26,7 +26,7 @@ struct Entry<T> {
 }
 
 impl<T> Entry<T> {
-    /// What the queue is ordered by: time and number as one, so that a comparison does not branch.
+    /// Returns the key that orders the queue: time and number as one, so that a comparison does not branch.
     fn key(&self) -> u128 {
         u128::from(self.at.as_nanos()) << 64 | u128::from(self.number)
     }
@@ -81,7 +81,7 @@ impl<T: Copy> EventQueue<T> {
         }
     }
 
-    /// When the next event is due.
+    /// Returns the time of the next event.
     pub fn next_time(&mut self) -> Option<Instant> {
         self.drop_spent();
         self.heap.peek().map(|Reverse(entry)| entry.at)
@@ -116,7 +116,7 @@ impl<T: Copy> EventQueue<T> {
         self.heap.len() - usize::from(self.spent)
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -125,7 +125,7 @@ impl<T: Copy> EventQueue<T> {
 /// The queue's side of a deadline that moves often: at most one live event stands for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
-    /// When the event comes, or never.
+    /// Time of the event, or never.
     queued: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! Where protocols are tried: the event kernel, link models, traffic, scenario files and records.
+//! Laboratory for protocols: the event kernel, link models, traffic, scenario files and records.
 //!
 //! Like the protocols, nothing here reads a clock: a [`world::World`] is told up to which moment to run.
 #![forbid(unsafe_code)]

@@ -7,7 +7,7 @@ use baton_proto::time::Instant;
 use baton_proto::wire::udp::UdpHeader;
 use core::net::{IpAddr, Ipv4Addr};
 
-/// Where a packet lies in the slab, until it is taken out.
+/// Place of a packet in the slab, until it is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
@@ -16,7 +16,7 @@ pub struct PacketId(pub u32);
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Travelling {
-    /// When it was offered to the link that it is on.
+    /// Time at which it was offered to the link that it is on.
     pub offered: Instant,
     /// The link that it is on, by its place in the scenario.
     pub link: u32,
@@ -57,7 +57,7 @@ pub struct Packets {
     free: Vec<u32>,
     /// Slots that are not filled again, since the slab is to shrink.
     retired: Option<Retired>,
-    /// How many more are taken out before it is looked whether the slab has become too large.
+    /// Number of packets to be taken out before the next check whether the slab has become too large.
     until_trim: usize,
     numbered: u64,
 }
@@ -66,7 +66,7 @@ pub struct Packets {
 #[derive(Clone, Copy, Debug)]
 struct Retired {
     first: u32,
-    /// How many of them are empty; they are on no list.
+    /// Number of empty ones; they are on no list.
     empty: usize,
 }
 
@@ -105,7 +105,7 @@ impl Packets {
     /// Takes a packet out; its id may then be given to another.
     ///
     /// # Panics
-    /// If the packet has been taken out before, which is a mistake in this crate.
+    /// Panics if the packet has been taken out before, which is a mistake in this crate.
     // Once a packet: a call of it would cost half a hundredth of all instructions.
     #[inline(always)]
     pub fn remove(&mut self, id: PacketId) -> Packet {
@@ -200,8 +200,8 @@ impl Packets {
         self.slots.iter().filter(|slot| slot.length != 0)
     }
 
-    /// How many packets were put in so far: one that is put in again, as behind a tunnel, counts once. The next gets this
-    /// number.
+    /// Returns the number of packets put in so far: one that is put in again, as behind a tunnel, counts once. The next
+    /// gets this number.
     pub fn numbered(&self) -> u64 {
         self.numbered
     }
@@ -212,7 +212,7 @@ impl Packets {
         self.slots.len() - self.free.len() - retired
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -298,7 +298,7 @@ mod tests {
         for _ in 0..2 {
             let all: Vec<PacketId> = (0..30_000).map(|_| insert(&mut packets)).collect();
             assert!(packets.slots.len() >= 30_000);
-            // Those that stay longest lie at the end.
+            // The packets that stay longest lie at the end.
             all.into_iter().for_each(|id| drop(packets.remove(id)));
             assert!(packets.is_empty());
             let slots = slots_after(&mut packets, 1000);

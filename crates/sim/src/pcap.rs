@@ -24,7 +24,7 @@ const NANOSECONDS: u8 = 9;
 /// `snaplen` where packets are kept whole.
 const NO_LIMIT: u32 = 0;
 
-/// Which way a packet passed the interface.
+/// Direction in which a packet passed the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the link to the node.
@@ -48,7 +48,7 @@ impl<W: Write> Capture<W> {
     /// follow: `out` should be buffered.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(
         out: W,
         name: &str,
@@ -87,7 +87,7 @@ impl<W: Write> Capture<W> {
     /// order of the calls.
     ///
     /// # Errors
-    /// Those of the file, whose last packet may then be cut off.
+    /// Errors of the file, whose last packet may then be cut off.
     pub fn write(&mut self, at: Instant, direction: Direction, packet: &Packet) -> io::Result<()> {
         self.bytes.clear();
         packet.encode_damaged(&mut self.bytes);
@@ -110,7 +110,7 @@ impl<W: Write> Capture<W> {
     /// Ends the capture: flushes it and gives back what it was written to.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(self) -> io::Result<W> {
         let mut out = self.writer.into_inner();
         out.flush()?;

@@ -29,7 +29,7 @@ const SLICE: u64 = 50_000;
 /// Packets that may be under way at once: more than a GB of memory, and far more than any network holds.
 const MOST_UNDER_WAY: usize = 5_000_000;
 
-/// Where the results go, and what the manifest says of where they come from.
+/// Destination of the results, and their origin as the manifest tells it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// The folder; without one, tables stay in memory and nothing is written.
@@ -49,7 +49,7 @@ pub struct RunOptions {
     pub live: bool,
 }
 
-/// Why a run could not be made or kept.
+/// Reason why a run could not be made or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Results cannot be written.
@@ -62,7 +62,7 @@ pub enum RunError {
          queues, shorter delays, or a lower rate of the flows"
     )]
     TooManyPackets {
-        /// How many.
+        /// Number of packets.
         packets: usize,
         /// Simulated time, in seconds.
         at_s: f64,
@@ -70,14 +70,14 @@ pub enum RunError {
     /// A small file of the results cannot be written.
     #[error("{}: cannot be written: {source}", file.display())]
     Write {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// What is needed to repeat a run and to compare.
+/// Facts that are needed to repeat a run and to compare it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Manifest {
     /// Layout of this file.
@@ -92,7 +92,7 @@ pub struct Manifest {
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Whether the run reached its end and its record is whole. Otherwise it was interrupted at `simulated_s`, or a
+    /// True if the run reached its end and its record is whole. Otherwise it was interrupted at `simulated_s`, or a
     /// live run's record lost rows.
     pub complete: bool,
     /// Simulated time reached, in seconds.
@@ -105,7 +105,7 @@ pub struct Manifest {
     pub overrides: Vec<String>,
     /// SHA-256 of the traces that the scenario reads, by path.
     pub traces: BTreeMap<String, String>,
-    /// Where in their recordings links began that began later in them, by name, in seconds.
+    /// Start of links' recordings that do not begin at their start, by name, in seconds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub recordings_start_s: BTreeMap<String, f64>,
     /// Interfaces and lengths that were captured, if not all of every interface.
@@ -118,44 +118,44 @@ pub struct Manifest {
     pub kernel: Option<serde_json::Value>,
 }
 
-/// What a run leaves.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Results {
     /// Flows and handovers in numbers.
     pub summary: Summary,
     /// Series, packets and signals.
     pub tables: Tables,
-    /// What is needed to repeat the run.
+    /// Facts that are needed to repeat the run.
     pub manifest: Manifest,
     /// The folder, if there is one.
     pub folder: Option<PathBuf>,
 }
 
-/// What the application of a flow saw, where its packets do not tell.
+/// Observations of a flow's application that its packets do not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenByApplication {
     /// Round-trip times of a ping.
     pub ping: Option<PingResult>,
-    /// Why it ended before its time, in the kernel's words.
+    /// Reason for an early end, in the kernel's words.
     pub failure: Option<String>,
 }
 
-/// What there is to say of a live run besides what every run says.
+/// Summary of a live run, besides the parts that every run has.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSummary {
     /// It has come to its end, with its program, although the scenario would go on.
     pub ended: bool,
-    /// What applications on real hosts saw of the scenario's flows, by place there.
+    /// Observations of applications on real hosts, by the flow's place in the scenario.
     pub flows: Vec<(usize, SeenByApplication)>,
     /// Its program, and how it ended.
     pub program: Option<serde_json::Value>,
     /// Its server.
     pub server: Option<serde_json::Value>,
-    /// How far it is to be trusted.
+    /// Figures that tell how far it is to be trusted.
     pub live: Option<serde_json::Value>,
 }
 
-/// Where in their recordings links begin, of those that begin later in them.
+/// Returns the start of links' recordings, of those that do not begin at their start.
 fn recording_starts(scenario: &Scenario) -> BTreeMap<String, f64> {
     let seed = Seed(scenario.seed);
     let links = scenario.links.iter().map(|link| &link.config);
@@ -229,7 +229,7 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
-            // Where mobility protocols are spoken or links follow mobiles, and anything is recorded at all.
+            // Only with mobility protocols or links that follow mobiles, and if anything is recorded at all.
             signals: (scenario.has_protocols() || scenario.has_positions())
                 && (scenario.record.series || scenario.record.packets),
         };
@@ -346,7 +346,7 @@ impl Run {
         Ok(done)
     }
 
-    /// When something happens next, up to the end; `None` when nothing more does.
+    /// Returns the time of the next event, up to the end; `None` when nothing more happens.
     pub fn next_time(&mut self) -> Option<Instant> {
         self.world.next_time().filter(|&time| time <= self.end)
     }

@@ -31,9 +31,9 @@ pub struct Task {
 /// A run that was made.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Which.
+    /// The task.
     pub task: Task,
-    /// What came of it, or why nothing did, in words.
+    /// Summary of the run, or the reason why there is none, in words.
     pub result: Result<Summary, String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// What the threads have in common.
+/// State that the threads share.
 #[derive(Debug)]
 struct Shared {
     scenarios: Vec<Loaded>,
@@ -64,7 +64,7 @@ impl Pool {
     /// congestion control from outside could not report through the stack, which ends the run.
     ///
     /// # Errors
-    /// What the system says when it grants no further thread.
+    /// Error of the system when it grants no further thread.
     pub fn new(
         mut scenarios: Vec<Loaded>,
         workers: usize,
@@ -178,7 +178,7 @@ impl Shared {
         let mut loaded = loaded.clone();
         loaded.scenario.seed = task.seed;
         let say = |error: crate::run::RunError| error.to_string();
-        // What an earlier run left when it ended otherwise.
+        // A failure that an earlier run left is cleared.
         (self.failure)();
         let mut run = Run::new(loaded, &RunOptions::default()).map_err(say)?;
         loop {
@@ -197,7 +197,7 @@ impl Shared {
     }
 }
 
-/// What a panic said, which is a mistake in Baton, in a sentence.
+/// Describes a panic, which is a mistake in Baton, in a sentence.
 pub fn panic_words(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()

@@ -1,4 +1,4 @@
-//! What the engine asks of the allocator: nothing for a packet's hop, and little for a flow.
+//! Allocations of the engine: none for a packet's hop, and few for a flow.
 
 mod counting;
 

@@ -32,7 +32,7 @@ struct Scene {
     connection: Connection,
     written: u64,
     read: u64,
-    /// What the peer has been told to have arrived, and where it goes on.
+    /// Position up to which the peer has an acknowledgment, and from which it goes on.
     peer_next: u32,
     before: Statistics,
     is_over: bool,
@@ -213,7 +213,7 @@ impl Scene {
             .handle_packet(self.now, (from, address(1)), packet);
     }
 
-    /// What few packets have.
+    /// Gives the header fields that few packets have.
     fn rare(&self, header: &mut AerotpHeader, odd: u8, bytes: &mut Bytes<'_>) {
         if odd & 0x18 == 0x18 {
             header.token = Some(bytes.one_of(&[TOKENS[1], TOKENS[0], 0]));
@@ -304,7 +304,7 @@ impl Scene {
         assert_eq!(self.is_over, self.connection.state() == State::Closed);
     }
 
-    /// What is sent can be read, and holds no more than was written.
+    /// Checks that the packet can be read, and holds no more than was written.
     fn judge(&self, sent: &Transmission) {
         let header = &sent.packet.header;
         assert_eq!((header.source_port, header.destination_port), (1, 2));

@@ -40,7 +40,7 @@ const AIRBORNE: InterfaceId = InterfaceId(1);
 struct Scene {
     now: Instant,
     hosts: [Host; 4],
-    /// What the gateway has sent last, for answers that are nearly right.
+    /// Packets that the gateway has sent last, for answers that are nearly right.
     said: Vec<Packet>,
     steps: usize,
 }
@@ -190,7 +190,7 @@ impl Scene {
         self.settle();
     }
 
-    /// What would answer something that the gateway has said, with a field or two of the input's.
+    /// Answers something that the gateway has said, with a field or two of the input's.
     fn answer(&mut self, bytes: &mut Bytes<'_>) {
         let number = usize::from(bytes.u8());
         let Some(said) = self.said.get(number % self.said.len().max(1)).cloned() else {
@@ -254,7 +254,7 @@ impl Scene {
         }
     }
 
-    /// What is held has an end: each step can make no more than one connection more than half open.
+    /// Checks that the gateway's state has a bound: each step can make no more than one connection more than half open.
     fn judge(&mut self) {
         let most = MOST_HALF_OPEN + self.steps;
         let host = self.gateway();

@@ -35,7 +35,7 @@ const KEY: SharedKey = SharedKey {
     key: [5; 20],
 };
 
-/// What routers keep of copies.
+/// Limits of the copies that routers keep.
 const COPIES: BufferPolicy = BufferPolicy {
     bytes: 10_000,
     age: Duration::from_secs(5),
@@ -222,7 +222,7 @@ impl Protocol for MobileIpv6 {
         host.discarded().damaged
     }
 
-    /// What is read is typed: the agents meet nothing else.
+    /// Returns false: packets are typed when they are read, and the agents meet nothing else.
     fn is_malformed(_: &Host, _: &Packet) -> bool {
         false
     }

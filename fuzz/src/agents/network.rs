@@ -19,15 +19,15 @@ const REMEMBERED: usize = 64;
 /// The mobile's place among the hosts.
 pub const MOBILE: usize = 0;
 
-/// What a protocol's hosts are, and by what their bindings may change.
+/// Hosts of a protocol, and the messages by which their bindings may change.
 pub trait Protocol {
     /// The hosts.
     fn hosts() -> Vec<Host>;
     /// The links: node and interface at both ends.
     const WIRES: &'static [[(usize, usize); 2]];
-    /// How many of the first links are the mobile's.
+    /// Number of the mobile's links; they are the first ones.
     const ACCESS: usize;
-    /// Where the mobile and its correspondent speak from.
+    /// Addresses of the mobile and of its correspondent.
     const ADDRESSES: [IpAddr; 2];
     /// Care-of addresses that an agent goes by. Where packets go, nobody but who has the key may change.
     fn bindings(host: &Host, now: Instant) -> Vec<IpAddr>;
@@ -35,7 +35,7 @@ pub trait Protocol {
     fn message(packet: &Packet) -> Option<Vec<u8>>;
     /// Messages that the host has counted because nobody can read them.
     fn malformed(host: &Host) -> u64;
-    /// Whether the packet is a message to the host that nobody can read.
+    /// Returns true if the packet is a message to the host that nobody can read.
     fn is_malformed(host: &Host, packet: &Packet) -> bool;
 }
 
@@ -52,7 +52,7 @@ pub struct Network<P: Protocol> {
     hosts: Vec<Host>,
     flying: VecDeque<Flying>,
     victim: usize,
-    /// What came to the victim, with its interface.
+    /// Packets that came to the victim, each with its interface.
     seen: Vec<(usize, Vec<u8>)>,
     /// Messages that agents have made.
     genuine: BTreeSet<Vec<u8>>,

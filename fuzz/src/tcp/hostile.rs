@@ -149,7 +149,7 @@ impl Scene {
         self.hand_in(header, 0, false);
     }
 
-    /// What an honest peer would acknowledge, or a part of it.
+    /// Acknowledges all that an honest peer would, or a part of it.
     fn acknowledge(&mut self, bytes: &mut Bytes<'_>) {
         let back = u32::from(bytes.u8()) * 20;
         let acknowledged = INITIAL[0] + self.rules.next() as u32 - back;

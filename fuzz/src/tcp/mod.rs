@@ -30,7 +30,7 @@ fn endpoint(index: u8) -> Endpoint {
     }
 }
 
-/// What a router quotes of a segment of the connecting end's.
+/// Returns a router's quotation of a segment of the connecting end's.
 fn quoting(sequence: SequenceNumber) -> QuotedPacket {
     QuotedPacket {
         source: endpoint(0).address,

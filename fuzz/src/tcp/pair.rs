@@ -26,7 +26,7 @@ struct Side {
     length: u64,
     read: u64,
     closed: u32,
-    /// How many bytes the application takes at once, and from when on.
+    /// Bytes that the application takes at once, and the time from which it does.
     appetite: usize,
     hungry_at: Instant,
 }
@@ -86,7 +86,7 @@ fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
     let [second, four] = [1, 4].map(Duration::from_secs);
     profile.maximum_rto = profile.maximum_rto.clamp(second, four);
     profile.minimum_rto = profile.minimum_rto.min(four);
-    // Who is gone cannot repeat its last acknowledgment; here is no host that would send a reset instead.
+    // An end that is gone cannot repeat its last acknowledgment; there is no host here that would send a reset instead.
     profile.time_wait = Duration::from_secs(100_000);
     profile.transaction_opening = false;
     let length = u64::from(bytes.u16());

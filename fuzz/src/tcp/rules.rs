@@ -1,4 +1,4 @@
-//! What one end may put on the wire, judged from outside: only by the segments that it was handed and those that it
+//! Rules for the segments of one end, judged from outside: only by the segments that it was handed and those that it
 //! sent. Positions count from the initial sequence number, as everywhere in TCP: 0 is the SYN.
 
 use super::{INITIAL, STREAMS};
@@ -210,7 +210,7 @@ pub fn serve_timers(now: Instant, connection: &mut Connection) {
     panic!("a timer is due again and again at {now}");
 }
 
-/// What must hold of a connection whose segments are drained and whose timers are served.
+/// Checks the rules for a connection whose segments are drained and whose timers are served.
 pub fn check_rest(now: Instant, connection: &Connection, written: u64, most_memory: usize) {
     let waits = written > connection.bytes_acknowledged() || connection.bytes_in_flight() > 0;
     let alive = !matches!(connection.state(), State::Closed | State::TimeWait);

@@ -37,7 +37,7 @@ class Conversation:
     retransmission: list[bool] = field(default_factory=list)
     """For each packet."""
     delivered: list[tuple[int, int]] = field(default_factory=list)
-    """When an acknowledgment told of how many bytes."""
+    """Times of acknowledgments, and the bytes that each told of."""
     round_trips: list[tuple[int, int]] = field(default_factory=list)
     longest_wait: int = 0
     is_finished: bool = False
@@ -54,7 +54,7 @@ class Conversation:
 
 
 def is_capture(path: Path) -> bool:
-    """Whether a file is a capture."""
+    """Returns true if a file is a capture."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -106,7 +106,7 @@ class Observer:
         self.acknowledged = 0
         self.closes = False
         self.waits_since: int | None = None
-        """When the first of what is not acknowledged was sent, or the last acknowledgment came."""
+        """Sending time of the first data that is not acknowledged, or the time of the last acknowledgment."""
         for packet in conversation.packets:
             again = False
             if source(packet) == conversation.sender:

@@ -1,4 +1,4 @@
-"""What two runs have in common, as numbers side by side; and what they have not.
+"""Common quantities of two runs, as numbers side by side; and those that only one has.
 
 Flows are matched by name, or in their order if no name is in both runs: the flows of a simulated run and the
 conversations of a program bear different names. Handovers are matched in their order.

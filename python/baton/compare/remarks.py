@@ -1,4 +1,4 @@
-"""What two runs do not have in common, in words."""
+"""Differences of two runs, in words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]
 
 
 def _whole(a: Run, b: Run) -> Iterator[str]:
-    """Whether the runs are whole and to be believed."""
+    """Yields the reasons to doubt that the runs are whole and to be believed."""
     for run, side in zip((a, b), names_of(a, b), strict=True):
         live = run.summary.get("live")
         if live and not live["trusted"]:
@@ -44,7 +44,7 @@ def _whole(a: Run, b: Run) -> Iterator[str]:
 
 
 def _flows(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """How flows were matched, and which were not."""
+    """Yields the way in which flows were matched, and the flows that were not."""
     if any(one != other for one, other in matched):
         yield "no name of a flow is in both runs: flows are compared in their order"
     for run, side, place in zip((a, b), names_of(a, b), (0, 1), strict=True):

@@ -40,7 +40,7 @@ def open_run(path: Path, *, or_capture: bool = False) -> Run:
 
 
 def names_of(a: Run, b: Run) -> tuple[str, str]:
-    """What two runs are called."""
+    """Returns the names of two runs."""
     return folder_names(a.folder, b.folder)
 
 
@@ -64,7 +64,7 @@ def handovers(run: Run) -> list[Json]:
 
 
 def kind(run: Run) -> str:
-    """Whether a run was simulated or live, and with which kernel, or is a capture."""
+    """Tells whether a run was simulated or live, and with which kernel, or is a capture."""
     if run.summary.get("capture"):
         return "capture"
     live = run.summary.get("live")

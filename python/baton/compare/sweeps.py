@@ -45,7 +45,7 @@ class Found:
 
 
 def is_sweep(path: Path) -> bool:
-    """Whether a folder holds a sweep."""
+    """Returns true if a folder holds a sweep."""
     return (path / SWEEP_FILE).is_file()
 
 
@@ -103,7 +103,7 @@ def _ordered(a: Found, key: tuple[tuple[str, str], ...]) -> list[tuple[str, str]
 
 
 def _way(of: Found) -> str:
-    """How the runs were made."""
+    """Returns the way in which the runs were made."""
     live = of.manifest.get("live")
     if live is None:
         return "simulated"
@@ -112,7 +112,7 @@ def _way(of: Found) -> str:
 
 
 def remarks(a: Found, b: Found) -> Iterator[str]:
-    """What the sweeps do not have in common, in words."""
+    """Yields the differences of the sweeps, in words."""
     names = folder_names(a.folder, b.folder)
     for one, other, side in ((a, b, names[0]), (b, a, names[1])):
         alone = [dict(key) for key in one.points if key not in other.points]

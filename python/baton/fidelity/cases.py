@@ -38,7 +38,7 @@ class Case(Trial):
         return f"{self.name}/{self.congestion}"
 
     def matches(self, pattern: str) -> bool:
-        """Whether `soft-*` or `steady-5M-290ms/cubic` means this one."""
+        """Returns true if `soft-*` or `steady-5M-290ms/cubic` means this one."""
         return fnmatch(self.label if "/" in pattern else self.name, pattern)
 
 

@@ -1,4 +1,5 @@
-"""Why simulated figures differ from the kernel's, as far as it was found out: `causes.toml` beside the list."""
+"""Causes of differences between simulated figures and the kernel's, as far as they were found out: `causes.toml` beside
+the list."""
 
 from __future__ import annotations
 
@@ -40,6 +41,6 @@ def read(list_file: Path) -> Causes:
 
 
 def cause(causes: Causes, case: str, control: str, quantity: str) -> str:
-    """Why a figure differs."""
+    """Returns the cause of a figure's difference."""
     name = f"{case}/{control}/{quantity}"
     return next((" ".join(text.split()) for pattern, text in causes.items() if fnmatchcase(name, pattern)), UNKNOWN)

@@ -37,7 +37,7 @@ class Row:
     rule: Rule | None
     verdict: str
     cause: str | None
-    """Why it differs; only if it does."""
+    """Cause of the difference; only if it differs."""
 
     def as_json(self) -> dict[str, Any]:
         """As in the output of `--json`."""

@@ -1,4 +1,5 @@
-"""What the profile takes for granted of a kernel. One of another release, or with other settings, behaves otherwise."""
+"""Settings that the profile takes for granted of a kernel. One of another release, or with other settings, behaves
+otherwise."""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ class Setting:
 
     value: str
     meaning: str
-    """What another value does to the comparison."""
+    """Effect of another value on the comparison."""
 
 
-#: What is read back from every kernel, without the congestion control, which each socket has of its own. A kernel that
-#: lacks one of them has its default built in.
+#: Settings that are read back from every kernel, without the congestion control, which each socket has of its own. A
+#: kernel that lacks one of them has its default built in.
 SETTINGS = {
     "tcp_adv_win_scale": Setting("1", "before Linux 6.6, another share of the receive buffer is offered as window"),
     "tcp_comp_sack_delay_ns": Setting("1000000", "acknowledgments of a gap are held back for another time"),
@@ -93,7 +94,8 @@ def _of(kept: Kept) -> Iterator[tuple[str, str]]:
 
 
 def warnings(found: dict[str, Any]) -> Iterator[str]:
-    """What of the kernels in a result is not what the profile was matched to, a sentence each."""
+    """Yields the differences between the kernels of a result and the one that the profile was matched to, a sentence
+    each."""
     for kernel in found["kernels"]:
         if kernel.split(".")[:2] != found["matched"].split("."):
             told = f"the profile linux-6 was matched to {found['matched']}, and other releases have other rules"

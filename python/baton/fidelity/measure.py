@@ -16,7 +16,7 @@ OF_SUMMARY = ("goodput_bps", "completion_s", "retransmitted", "spurious_retransm
 
 
 def figures(run: Run) -> Figures:
-    """What is compared of the first flow of a run, by the key of the quantity.
+    """Returns the figures of the first flow of a run, by the key of the quantity.
 
     Keys of what belongs to a handover end in its number, as in `stall_s.1`.
     """
@@ -40,7 +40,7 @@ def _at_handovers(run: Run, flow: str) -> Iterator[tuple[str, float | None]]:
 
 
 def _state(series: Series | None, at_s: float) -> float | None:
-    """What was last recorded by a moment."""
+    """Returns the last recorded value up to a moment."""
     if series is None:
         return None
     place = int(np.searchsorted(series.time_ns, round(at_s * 1e9), side="right"))

@@ -26,7 +26,7 @@ _NAMES = {quantity.key: quantity.name for quantity in QUANTITIES}
 
 
 def document(outcomes: Sequence[Outcome], causes: Causes, repetitions: int, listed: int) -> dict[str, Any]:
-    """What `fidelity.json` holds and `--json` prints. `listed`: cases of the whole list."""
+    """Returns the contents of `fidelity.json` and of `--json`. `listed`: cases of the whole list."""
     kernels = sorted({kept.kernel for outcome in outcomes for kept in outcome.live})
     return {
         "schema": SCHEMA,
@@ -78,7 +78,7 @@ def value(row: Json, key: str) -> str:
 
 
 def summary_lines(found: Json) -> Iterator[str]:
-    """How many figures agree in each half, what was disturbed, and what a kernel had otherwise."""
+    """Yields the number of figures that agree in each half, the disturbed runs, and the kernels that differ."""
     for half, called in HALVES.items():
         counts = Counter(row["verdict"] for row in found["rows"] if row["half"] == half)
         if counts[AGREES] + counts[DIFFERS]:
@@ -104,7 +104,7 @@ def judged(found: Json) -> dict[str, list[Json]]:
 
 
 def head(found: Json) -> Iterator[str]:
-    """What was run, how many figures agree, and those that differ."""
+    """Yields the cases that were run, the number of figures that agree, and those that differ."""
     cases = found["cases"]
     yield (
         f"Kernel {', '.join(found['kernels'])} beside Baton {found['version']}, whose profile linux-6 was matched to"
@@ -122,7 +122,7 @@ def head(found: Json) -> Iterator[str]:
 
 
 def _counts(listed: Sequence[Json]) -> Iterator[str]:
-    """How many figures of each kind of case agree, by control."""
+    """Yields the number of figures of each kind of case that agree, by control."""
     controls = list(dict.fromkeys(row["congestion"] for row in listed))
     yield f"| cases | {' | '.join(controls)} |"
     yield "|---" * (1 + len(controls)) + "|"

@@ -1,4 +1,5 @@
-"""When a simulated figure agrees with the kernel's: fixed before the first run, the same for every case of a kind.
+"""Rules by which a simulated figure agrees with the kernel's: fixed before the first run, the same for every case of a
+kind.
 
 A figure agrees if it lies within the spread of the kernel's own repetitions, since a difference inside that spread is
 none, or if the medians are no farther apart than the rule allows.
@@ -18,7 +19,7 @@ class Rule:
     absolute: float = 0.0
 
     def allows(self, kernel: float, simulated: float) -> bool:
-        """Whether these medians agree."""
+        """Returns true if these medians agree."""
         return abs(simulated - kernel) <= max(self.relative * abs(kernel), self.absolute) + 1e-12
 
     def __str__(self) -> str:
@@ -28,7 +29,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is measured in each run."""
+    """Quantity that is measured in each run."""
 
     key: str
     name: str

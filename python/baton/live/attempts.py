@@ -26,7 +26,7 @@ class Attempted:
 
     result: LiveResult
     doubts: list[str] = field(default_factory=list)
-    """Why earlier tries, or all of them, do not count."""
+    """Reasons why earlier tries, or all of them, do not count."""
     counts: bool = True
     """True if the last try was neither late nor disturbed."""
 
@@ -47,7 +47,7 @@ def attempt(test: LiveTest, seed: int, folder: Path) -> Attempted:
 
 
 def doubts_about(live: dict[str, Any]) -> list[str]:
-    """Why a run is not compared; nothing if it is."""
+    """Returns the reasons why a run is not compared; nothing if it is."""
     doubts: list[str] = list(live["doubts"])
     largest = live["lateness"]["largest_us"]
     if largest > max(LONGEST_STANDSTILL_US, live["lateness"]["bound_us"]):

@@ -52,6 +52,6 @@ def run(
 
 
 def why_not() -> str | None:
-    """Why this machine cannot run anything live, and how to change that; nothing if it can."""
+    """Returns the reason why this machine cannot run anything live, and the way to change that; nothing if it can."""
     _, machine = emulator.ask("machine")
     return None if machine["ok"] else "; ".join(machine["problems"])

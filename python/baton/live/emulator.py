@@ -30,7 +30,7 @@ LOOK_EVERY_S = 0.5
 
 
 def places() -> list[Path]:
-    """Where the emulator may be, the first choice first."""
+    """Returns the places where the emulator may be, the first choice first."""
     checkout = Path(__file__).resolve().parents[3]
     found = [Path(sysconfig.get_path("scripts")) / NAME]
     if (checkout / "crates" / "live").is_dir():
@@ -53,7 +53,8 @@ def find() -> Path:
 
 
 def ask(*arguments: str) -> tuple[int, Json]:
-    """What a command of the emulator answers: exit status and one JSON object. Raises `InputError` or `RunError`."""
+    """Returns the answer of a command of the emulator: exit status and one JSON object. Raises `InputError` or
+    `RunError`."""
     process = subprocess.run([find(), *arguments], capture_output=True, text=True, check=False)
     try:
         answer = json.loads(process.stdout)
@@ -82,7 +83,7 @@ class Emulator:
         self._events = reading
 
     def events(self) -> Iterator[Json]:
-        """What the emulator tells, until it has ended. Lines that are no events raise `RunError`."""
+        """Yields the events of the emulator, until it has ended. Lines that are no events raise `RunError`."""
         for line in self._lines():
             try:
                 event = json.loads(line)
@@ -144,7 +145,7 @@ def running(arguments: Sequence[str], program: Sequence[str]) -> Iterator[Emulat
 
 
 def ended(status: int) -> str:
-    """How the emulator ended, in words."""
+    """Describes the emulator's end."""
     if status < 0:
         return f"{NAME} was killed by {signal.Signals(-status).name}: nothing of this run is kept"
     return f"{NAME} ended with status {status} and told no reason"

@@ -40,7 +40,7 @@ class LiveOptions:
 
 @dataclass
 class LiveResult:
-    """What the emulator tells of a run."""
+    """Results of a run, from the emulator."""
 
     summary: Json = field(default_factory=dict)
     folder: Path | None = None
@@ -53,12 +53,12 @@ class LiveResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the program went well and everything holds."""
+        """True if the program went well and everything holds."""
         return self.exit_status == 0
 
     @property
     def failures(self) -> list[str]:
-        """What did not, for people."""
+        """Failures, for people."""
         missed = [outcome for outcome in self.verdict.outcomes if not outcome.holds]
         failed = [f"{each.expectation.text}: measured {each.measured_text}" for each in missed]
         program = self.summary.get("program")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How many handovers a flow has to be under way at."""
+    """Number of handovers during which a flow has to be under way."""
 
     count: int
 
@@ -28,7 +28,7 @@ class Wanted:
         return [Expectation.parse(f"handovers.completed >= {self.count}").check(summary)]
 
     def why_not(self, summary: Json) -> str | None:
-        """What is missing, in a sentence; nothing if nothing is."""
+        """Describes the missing handovers, in a sentence; nothing if nothing is missing."""
         found = completed_handovers(summary["handovers"])
         if found >= self.count:
             return None
@@ -62,5 +62,5 @@ def handovers_of(mobile: dict[str, Any], duration_s: float) -> int:
 
 
 def latest_end_s(entry: dict[str, Any]) -> float:
-    """When a handover of a timetable is complete at the latest."""
+    """Returns the latest time at which a handover of a timetable is complete."""
     return sum(seconds(entry[key]) for key in ("at", "outage", "jitter") if key in entry)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Verdict:
-    """What the expectations found."""
+    """Verdict of the expectations."""
 
     outcomes: list[Outcome]
     not_checked: list[str]

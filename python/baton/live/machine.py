@@ -1,4 +1,4 @@
-"""What the emulator says of this machine and of a scenario, before anything runs."""
+"""Report of the emulator on this machine and on a scenario, before anything runs."""
 
 from __future__ import annotations
 

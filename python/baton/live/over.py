@@ -31,13 +31,13 @@ class OverRepetitions:
 
     function: str
     inner: Expectation
-    """What each repetition is asked: a condition under `share`, otherwise a quantity, whose comparison says nothing."""
+    """Question to each repetition: a condition under `share`, otherwise a quantity, whose comparison says nothing."""
     outer: Expectation
     """The condition on what the function gives."""
 
     @staticmethod
     def is_one(text: str) -> bool:
-        """Whether an expectation is meant to be over repetitions."""
+        """Returns true if an expectation is meant to be over repetitions."""
         return "(" in text
 
     @staticmethod
@@ -57,7 +57,7 @@ class OverRepetitions:
 
     @staticmethod
     def passing(least_share: float) -> OverRepetitions:
-        """That at least so many repetitions pass."""
+        """Returns the expectation that at least so many repetitions pass."""
         text = f"share(passed) >= {least_share:g}"
         return OverRepetitions(
             "share", Expectation.parse("passed == 1"), Expectation(text, ("share",), ">=", least_share)

@@ -39,7 +39,8 @@ def file_for_program() -> Iterator[Path]:
 
 
 def read(file: Path) -> dict[str, float]:
-    """What the program wrote; of a name that stands there twice, the last. Other lines are told as a warning."""
+    """Reads the numbers that the program wrote; of a name that stands there twice, the last. Other lines are told as a
+    warning."""
     try:
         with as_invoker(file), file.open("rb") as opened:
             text = opened.read(LARGEST_FILE + 1)

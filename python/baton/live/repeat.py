@@ -22,7 +22,7 @@ from .execution import PROGRAM_FAILED, LiveOptions, LiveResult, LiveTest
 from .over import OverRepetitions, value
 from .owner import as_invoker
 
-#: What is told of all repetitions, beside the quantities of the expectations: paths in the summary.
+#: Quantities that are told of all repetitions, beside those of the expectations: paths in the summary.
 QUANTITIES = ("program.longest_stall_s", "program.wall_s", "handovers.completed")
 
 
@@ -35,13 +35,13 @@ class Repetition:
     folder: Path
     result: LiveResult
     doubts: list[str] = field(default_factory=list)
-    """Why earlier tries, or all of them, do not count."""
+    """Reasons why earlier tries, or all of them, do not count."""
     counts: bool = True
-    """Whether the last try was neither late nor disturbed."""
+    """True if the last try was neither late nor disturbed."""
 
     @property
     def passed(self) -> bool:
-        """Whether the program went well, and what each repetition is held to holds."""
+        """True if the program went well and each repetition's expectations hold."""
         return self.counts and self.result.exit_status == 0
 
     def to_json(self) -> Json:
@@ -133,7 +133,7 @@ def judge(name: str, every: list[Repetition], over: Sequence[OverRepetitions]) -
 
 
 def in_words(repetition: Repetition) -> str:
-    """What became of a repetition."""
+    """Describes the outcome of a repetition."""
     if not repetition.counts:
         return f"not to be trusted: {'; '.join(dict.fromkeys(repetition.doubts))}"
     if repetition.result.status == PROGRAM_FAILED:

@@ -57,7 +57,7 @@ def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
 
 
 def why_incomplete(summary: Json) -> str:
-    """What the record lacks of a run that nobody interrupted."""
+    """Describes the gaps in the record of a run that nobody interrupted."""
     if summary["live"]["lost_rows"]:
         return "it could not be written as fast as the run went"
     return f"it ends at {summary['simulated_s']} s, before the scenario does"

@@ -29,12 +29,12 @@ from baton.toml import loads
 from . import emulator
 from .attempts import MOST_TRIES, doubts_about
 
-#: What runs may carry together, in bit/s: more takes too much of two processors. A run that carries more is alone.
+#: Most that runs may carry together, in bit/s: more takes too much of two processors. A run that carries more is alone.
 MOST_TOGETHER = 20_000_000
 #: Runs at once, however slow.
 MOST_AT_ONCE = 12
 
-#: What is measured of a run, by name.
+#: Quantities that are measured of a run, by name.
 Figures = dict[str, float | None]
 Measure = Callable[[Run], Figures]
 #: Told after each run: live runs that have ended, and that there will be.
@@ -61,7 +61,7 @@ class Trial:
 
     @cached_property
     def share(self) -> int:
-        """What it takes of `MOST_TOGETHER`: its slowest link, or the fastest of a mobile's if that is slower."""
+        """Share that it takes of `MOST_TOGETHER`: its slowest link, or the fastest of a mobile's if that is slower."""
         resolved = loads(self.scenario.resolved)
         mobiles = set(resolved.get("mobiles", {}))
         access: list[int] = []
@@ -74,7 +74,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """How trials are run."""
+    """Plan of trials."""
 
     folder: Path
     repetitions: int
@@ -86,7 +86,7 @@ class Plan:
 
 @dataclass
 class Kept:
-    """What is kept of one live repetition."""
+    """Results that are kept of one live repetition."""
 
     repetition: int
     figures: Figures | None
@@ -96,7 +96,7 @@ class Kept:
     sysctls: dict[str, dict[str, str]]
     """Settings of TCP of each host, as its kernel tells them."""
     sysctls_set: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Those that the scenario asked for."""
+    """Settings that the scenario asked for."""
     largest_lateness_us: float | None = None
     """Of any event of the run; unknown of runs that older versions kept."""
 

@@ -16,7 +16,7 @@ def program_text(program: Json) -> str:
 
 
 def ending(program: Json) -> str:
-    """How a program ended, in words."""
+    """Describes a program's end."""
     if program["stopped_at_end"]:
         return "stopped at the end of the run"
     if program["signal"] is not None:
@@ -33,13 +33,13 @@ def signal_name(number: int) -> str:
 
 
 def lateness_text(lateness: Json) -> str:
-    """How late events were, against the bound."""
+    """Describes the lateness of events, against the bound."""
     median, p99, largest = (f"{lateness[key]:,.0f}" for key in ("median_us", "p99_us", "largest_us"))
     return f"median {median} µs, 99 % at most {p99} µs (bound {lateness['bound_us']:,.0f} µs), largest {largest} µs"
 
 
 def server_failure(summary: Json) -> str | None:
-    """How the server's program failed; nothing if it did not, or was ended with the run."""
+    """Describes the server's failure; nothing if it did not fail, or was ended with the run."""
     server = summary.get("server")
     if not server or not server["status"]:
         return None

@@ -22,12 +22,12 @@ class Station:
 
 @dataclass(frozen=True)
 class Channel:
-    """What both directions have in common."""
+    """Common values of both directions."""
 
     distance_m: float
     bandwidth_hz: float
     snr_db: float
-    """What the modulation needs."""
+    """Signal-to-noise ratio that the modulation needs."""
     safety_db: float
     """Margin that the signal must have beyond that."""
 

@@ -20,7 +20,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 class Heading(str, Enum):
-    """Where a train runs to."""
+    """Way on which a train runs."""
 
     south = "south"
     north = "north"

@@ -1,4 +1,4 @@
-"""How far WiFi has to reach out of a tunnel, for a train that is served by a geostationary satellite elsewhere.
+"""Reach of WiFi out of a tunnel, for a train that is served by a geostationary satellite elsewhere.
 
 Study S, equations 1 to 7 (G. Giambene, S. Marchi, S. Kota, "TCP Performance Issues in Satellite and WiFi Hybrid
 Networks for High-Speed Trains", 2012, section 5). Metres, seconds and degrees throughout. The train runs north or south
@@ -35,11 +35,11 @@ MARGIN_DB, PATH_LOSS_EXPONENT = 3.0, 4.0
 
 @dataclass(frozen=True)
 class Line:
-    """What is the same at every tunnel of a line; defaults are study S's, for its figure 4."""
+    """Common values of all tunnels of a line; defaults are study S's, for its figure 4."""
 
     speed_mps: float = 320 / 3.6
     coverage_m: float = 200.0
-    """How far one access point reaches along the track."""
+    """Reach of one access point along the track."""
     synchronisation_s: float = 0.05
     """Until a receiver follows a signal that it has found."""
     repointing_s: float = 0.5
@@ -105,7 +105,7 @@ def shadow_m(obstacle_m: float, latitude_deg: float, altitude_m: float = GEOSTAT
 
 @dataclass(frozen=True)
 class Side:
-    """What one end of the tunnel needs outside."""
+    """Needs of one end of the tunnel outside."""
 
     shadow_m: float
     handover_s: float

@@ -1,4 +1,4 @@
-"""What `baton plan` prints: tables, or one JSON object."""
+"""Output of `baton plan`: tables, or one JSON object."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ def path(rate: Option, round_trip: Option, queue: Option) -> NetworkPath:
 
 
 def has_new_path(*options: str | None) -> bool:
-    """Whether one of the options of a handover is given."""
+    """Returns true if one of the options of a handover is given."""
     return any(option is not None for option in options)
 
 
 def window(
     paths: Mapping[str, PathAdvice], moved: HandoverAdvice | None, sizes: Sequence[SizeAdvice], *, as_json: bool
 ) -> None:
-    """What the paths need, what the handover does, and what segment sizes cost."""
+    """Shows the needs of the paths, the effect of the handover, and the cost of segment sizes."""
     if as_json:
         print(
             json.dumps(

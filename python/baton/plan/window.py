@@ -21,7 +21,7 @@ SEGMENT_SIZES = (256, 512, 536, 1024, 1220, 1460)
 
 @dataclass(frozen=True)
 class Segments:
-    """How a flow is cut: payload of a segment, and all headers that the bottleneck carries with it."""
+    """Segments of a flow: payload of each, and all headers that the bottleneck carries with it."""
 
     payload_bytes: int = 1460
     header_bytes: int = 40
@@ -43,7 +43,7 @@ class Path:
 
 @dataclass(frozen=True)
 class PathAdvice:
-    """What a path needs. `most_window_bytes` and `full_queue_rtt_s` are `None` where the queue is not known."""
+    """Needs of a path. `most_window_bytes` and `full_queue_rtt_s` are `None` where the queue is not known."""
 
     capacity_bytes: float
     """Bandwidth-delay product, in bytes on the link."""
@@ -82,7 +82,7 @@ def advise(path: Path, cut: Segments) -> PathAdvice:
 
 @dataclass(frozen=True)
 class HandoverAdvice:
-    """What a window in flight does when the path changes under it, and what avoids it."""
+    """Effect of a path's change on a window in flight, and ways to avoid it."""
 
     in_flight_segments: int
     old_timeout_s: float
@@ -90,7 +90,7 @@ class HandoverAdvice:
     first_answer_s: float
     """The first segment's round-trip time on the new path."""
     early_timeouts: int
-    """How often the timer fires before that, doubling each time, although nothing is lost."""
+    """Times that the timer fires before that, doubling each time, although nothing is lost."""
     new_timeout_s: float
     """A timeout set to more than this at the handover does not fire early: the window's last segment."""
     window_s: float
@@ -102,7 +102,7 @@ class HandoverAdvice:
     lost_segments: int | None
     """Segments of the window that the new queue has no room for; `None` where it is not known."""
     old_drain_s: float
-    """How long a soft handover leaves the new path idle: until the old bottleneck has worked off the window."""
+    """Time for which a soft handover leaves the new path idle: until the old bottleneck has worked off the window."""
     old_timeout_ratio: float
     """The old timeout in round-trip times of the new path: how late a loss right after the handover is found."""
 
@@ -134,7 +134,7 @@ def advise_handover(old: Path, new: Path, cut: Segments, window_bytes: float, fl
 
 @dataclass(frozen=True)
 class SizeAdvice:
-    """What a segment size costs."""
+    """Cost of a segment size."""
 
     payload_bytes: int
     overhead: float

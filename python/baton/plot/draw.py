@@ -69,7 +69,7 @@ def figure(panels: Sequence[Panel], marks: Sequence[Mark], closeup: Mark | None 
 
 
 def _cut(trace: Trace, from_s: float, to_s: float) -> Trace:
-    """What is seen of a trace in a stretch of time, with a point before and one after it for lines that go on."""
+    """Cuts a trace to a stretch of time, with a point before and one after it for lines that go on."""
     begin, end = np.searchsorted(trace.time_ns, [from_s * 1e9, to_s * 1e9])
     seen = slice(max(begin - 1, 0), end + 1)
     top = trace.top[seen] if trace.top is not None else None
@@ -114,7 +114,8 @@ def legend_size() -> float:
 
 
 def columns(names: Sequence[str], size: float, left: float) -> int:
-    """How many columns of a legend the figure has room for; `size` is that of letters, `left` room for other things."""
+    """Returns the number of columns of a legend that the figure has room for; `size` is that of letters, `left` room
+    for other things."""
     room = rcParams["figure.figsize"][0] * 72 - left
     widths = [text_width(name, size) + size * (HANDLE + HANDLE_SPACE) for name in names]
     for count in range(min(MOST_COLUMNS, len(names)), 1, -1):

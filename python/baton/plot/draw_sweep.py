@@ -116,7 +116,7 @@ def _groups(values: SweepValues, over: str) -> dict[str, list[PointValues]]:
 
 
 def _ends(points: Sequence[PointValues], factor: float) -> np.ndarray:
-    """How far the interval reaches below and above the mean; not the other way, as rounding would have it."""
+    """Returns the reach of the interval below and above the mean; not the other way, as rounding would have it."""
     reach = np.array([[point.mean - point.low for point in points], [point.high - point.mean for point in points]])
     return np.asarray(np.maximum(reach, 0.0) * factor)
 

@@ -1,4 +1,4 @@
-"""What is drawn: panels of the report's description, each made when it is asked for."""
+"""Source of drawings: panels of the report's description, each made when it is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is drawn of a sweep: the values of a quantity at each point, and the mean with its interval."""
+"""Drawings of a sweep: the values of a quantity at each point, and the mean with its interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator should install who controls one place only: a sentence for each place, by a rule from the numbers.
+"""Advice for an operator who controls one place only: a sentence for each place, by a rule from the numbers.
 
 Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen
 if its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an
@@ -31,9 +31,9 @@ class Advice:
     best: Standing | None
     """None if nothing is better than installing nothing, or nothing is known."""
     ties: list[Standing]
-    """Those that gain as much, as far as the runs tell."""
+    """Remedies that gain as much, as far as the runs tell."""
     unknown: str = ""
-    """Why nothing can be advised, if so."""
+    """Reason why nothing can be advised, if so."""
 
     @property
     def sentence(self) -> str:
@@ -95,7 +95,7 @@ def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[C
 
 
 def _unknown(place: str, here: Sequence[Standing], complete: bool) -> str:
-    """Why it is not known that none of these is better than nothing; nothing if it is known."""
+    """Returns the reason why it is not known that none of these is better than nothing; nothing if it is known."""
     if here and not complete:
         return "the comparison was interrupted; --resume goes on with it"
     if all(each.never_run for each in here):
@@ -105,12 +105,12 @@ def _unknown(place: str, here: Sequence[Standing], complete: bool) -> str:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far one of our own is from a published one: positive is better."""
+    """Distance of one of our own from a published one: positive is better."""
 
     own: Standing
     published: Standing
     where: str
-    """Where that one is the best."""
+    """Place where that one is the best."""
     apart: Statistics
     better: int
     worse: int

@@ -1,4 +1,4 @@
-"""Which handovers answer which question: the headline's for the rank, and the others beside it."""
+"""Cells of the comparison: handovers that answer the headline's question, for the rank, and others beside them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cells:
     stacks: dict[str, list[Cell]]
     """By stack, those that are not of the headline."""
     uploads: dict[str, list[Cell]]
-    """Where the mobile sends, by path."""
+    """Cells in which the mobile sends, by path."""
     repeating: dict[str, list[Cell]]
     """Over a link that repeats, if other paths have none that does: by stack."""
     repeating_still: dict[str, list[Cell]]
@@ -81,7 +81,7 @@ def _by_loss(study: RemedyStudy, alone: Sequence[Situation]) -> dict[str, list[C
 
 
 def _others(study: RemedyStudy, situations: Sequence[Situation]) -> dict[str, list[Cell]]:
-    """Those of stacks that are not of the headline, by stack."""
+    """Returns the cells of stacks that are not of the headline, by stack."""
     return _grouped(study, (each for each in _calm(situations) if each.stack not in study.headline), "stack")
 
 
@@ -93,7 +93,7 @@ def _grouped(study: RemedyStudy, situations: Iterable[Situation], axis: str) -> 
 
 
 def _repeating_still(study: RemedyStudy, situations: Iterable[Situation]) -> dict[str, list[Cell]]:
-    """Where a mobile stays on a link that repeats, by stack."""
+    """Returns the cells in which a mobile stays on a link that repeats, by stack."""
     found: dict[str, list[Cell]] = {}
     for cell in _still(situations):
         if cell.situation.handover.removeprefix(STAYS) in study.paths[cell.situation.path].repeating:

@@ -64,10 +64,10 @@ class Comparison:
     refused: list[Refusal]
     wall_s: float
     command: str
-    """What was typed."""
+    """The command as it was typed."""
 
     def to_json(self) -> Json:
-        """What `statistics.json` holds and `--json` prints."""
+        """Returns the contents of `statistics.json` and of `--json`."""
         return {
             "format": 1,
             "name": self.study.name,

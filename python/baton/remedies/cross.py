@@ -35,7 +35,7 @@ class CrossPoint:
 
     @property
     def overrides(self) -> list[str]:
-        """What is set in the path's scenario, as `baton run --set` takes it. Not kept: there are many points."""
+        """Settings of the path's scenario, as `baton run --set` takes them. Not kept: there are many points."""
         situation, path = self.situation, self.path
         remedy = self.study.remedies[self.remedy]
         network = remedy.network
@@ -83,7 +83,8 @@ def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:
 
 
 def entries(crossed: Sequence[CrossPoint]) -> Iterator[Json]:
-    """What `sweep.json` says of each point. There are many: of what is run only a hash of the files is kept."""
+    """Returns the entries of `sweep.json`, one for each point. There are many: of what is run only a hash of the files
+    is kept."""
     for point in crossed:
         told = f"# SHA-256 of study and path: {_hash(point.study.file, point.path.file)}\n"
         yield {"values": point.values, "overrides": [], "resolved": told, "traces": {}, "reason": None}

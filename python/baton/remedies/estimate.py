@@ -1,4 +1,4 @@
-"""How long a comparison will take, by a sample of its runs."""
+"""Estimate of the time that a comparison will take, by a sample of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine tells of each remedy: what it does, where it is installed, and where it works."""
+"""Facts of the engine about each remedy: what it does, where it is installed, and where it works."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ ROUTED_MARK = " \u2020"
 CLASS = "python:"
 """Before the module and class of a remedy in Python."""
 PLACES = {"mobile": "the mobile", "sender": "the sender", "gateway": "the gateway"}
-"""Where an operator may install something, in words."""
+"""Places at which an operator may install something, in words."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What a remedy sets in the network: keys of access links and of handovers."""
+    """Settings of a remedy in the network: keys of access links and of handovers."""
 
     links: dict[str, Any]
     handovers: dict[str, Any]
     routed: bool
-    """Whether routes move at once, since Mobile IP refuses it."""
+    """True if routes move at once, since Mobile IP refuses it."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Remedy:
     own: bool
     """Baton's own, and no published one."""
     network: Network | None = None
-    """What is set in the network, if it is no remedy of a flow."""
+    """Settings in the network, if it is no remedy of a flow."""
     of_flow: str | None = None
-    """What flows have, if that is not what its name says."""
+    """Remedies of flows, if they are not what its name says."""
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -59,7 +59,7 @@ class Remedy:
 
     @property
     def is_counterpart(self) -> bool:
-        """Whether it is another one, run where routes move at once, to be held against what is run there alone."""
+        """True if it is another one, run where routes move at once, to be held against what is run there alone."""
         return self.of_flow is not None
 
     @property
@@ -69,7 +69,7 @@ class Remedy:
 
     @property
     def is_routed(self) -> bool:
-        """Whether it is run in a world of its own, where routes move at once, and held against nothing there."""
+        """True if it is run in a world of its own, where routes move at once, and held against nothing there."""
         return self.network is not None and self.network.routed
 
     @property
@@ -79,7 +79,7 @@ class Remedy:
 
     @property
     def where(self) -> str:
-        """Where it is installed, in words."""
+        """Place where it is installed, in words."""
         return " and ".join(self.installed) or "nowhere"
 
 
@@ -107,5 +107,5 @@ def routed(remedy: Remedy) -> Remedy:
 
 
 def in_place(all_remedies: Sequence[Remedy], place: str) -> list[Remedy]:
-    """Those that need that place alone."""
+    """Returns the remedies that need that place alone."""
     return [each for each in all_remedies if each.installed == (place,)]

@@ -1,4 +1,4 @@
-"""What remedies gain: each against installing nothing, on the same seeds.
+"""Gains of remedies: each against installing nothing, on the same seeds.
 
 At a handover, the gain is the difference of the bytes delivered from its announcement, or its begin, to the next one or
 the end of the run, as a share of what the links carry in that time. Over several handovers it is their mean, which
@@ -22,7 +22,7 @@ from .study import Situation
 Rows = dict[int, Row]
 """The runs of a point by seed."""
 Change = Callable[["Cell", Row, Row], float]
-"""What a run with a remedy has otherwise than one with nothing."""
+"""Difference between a run with a remedy and one with nothing."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Runs:
         return self._rows.get((situation, remedy)) or self.base(situation, remedy)
 
     def was_run(self, situation: Situation, remedy: str) -> bool:
-        """Whether there is a run with this remedy itself."""
+        """Returns true if there is a run with this remedy itself."""
         return bool(self._rows.get((situation, remedy)))
 
     def over(self, cells: Sequence[Cell], remedy: str, change: Change) -> Statistics:
@@ -131,10 +131,10 @@ def run_cost(_: Cell, base: Row, other: Row) -> float:
 
 
 def is_above(found: Statistics) -> bool:
-    """Whether the interval is above zero."""
+    """Returns true if the interval is above zero."""
     return found.low is not None and found.low > 0
 
 
 def is_below(found: Statistics) -> bool:
-    """Whether the interval is below zero."""
+    """Returns true if the interval is below zero."""
     return found.high is not None and found.high < 0

@@ -46,7 +46,8 @@ def _headline_map(found: Comparison, stack: str) -> str:
 
 
 def second(found: Comparison) -> str:
-    """What the headline leaves out: random losses, other stacks, 100 passengers, uploads, and a link that repeats."""
+    """Draws the parts that the headline leaves out: random losses, other stacks, 100 passengers, uploads, and a link
+    that repeats."""
     maps = "".join(
         _second_map(heading, note, [(each, getattr(each, name)) for each in found.standings])
         for name, heading, note in SECOND

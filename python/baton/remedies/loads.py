@@ -1,4 +1,4 @@
-"""Who else is on the path: one passenger, a second one without the remedy, or a hundred who all have it."""
+"""Loads of the path: one passenger, a second one without the remedy, or a hundred who all have it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOADS = {
 }
 DOWNLOAD, UPLOAD = "download", "upload"
 DIRECTIONS = {DOWNLOAD: "the mobile receives", UPLOAD: "the mobile sends"}
-"""Which way the data goes."""
+"""Directions of the data."""
 TRANSFER, OTHER, PAGE, CALL = "transfer", "other", "page-", "call-"
 """Names of flows: the transfers with the remedy, the one without, and what begins so."""
 

@@ -1,4 +1,4 @@
-"""How the comparison measures and ranks, in words for the page."""
+"""Method by which the comparison measures and ranks, in words for the page."""
 
 METHOD = (
     "Gain. At a handover, the bytes that the download delivers from when the handover is announced, or begins,"

@@ -1,4 +1,4 @@
-"""Who stands where: a row for each remedy, ranked by its mean gain over all handovers of the headline."""
+"""Ranking: a row for each remedy, by its mean gain over all handovers of the headline."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class Standing:
     by_repeating_still: dict[str, Statistics]
     """Change of what is delivered on such a path without a handover."""
     refused: list[str]
-    """Why the engine refuses it, wherever it does."""
+    """Reasons for which the engine refuses it, wherever it does."""
     never_run: bool
-    """Whether it is refused at every handover of the headline."""
+    """True if it is refused at every handover of the headline."""
 
     @property
     def better(self) -> int:

@@ -40,7 +40,7 @@ def section(found: Comparison) -> str:
 
 
 def _routed(found: Comparison) -> str:
-    """What is run in another world, and held against nothing there."""
+    """Makes the table of remedies that are run in another world, and held against nothing there."""
     names = [each.remedy.name for each in found.standings if each.remedy.is_routed]
     if not names:
         return ""

@@ -72,7 +72,7 @@ def read(file: Path, *, full: bool, own_path: Path | None) -> RemedyStudy:
 
 
 def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
-    """What is set in the network and is no remedy of a flow.
+    """Reads the settings of the network, which are no remedy of a flow.
 
     And what the routed ones are held against, where routes move at once too: nothing, and our own in the same place.
     """

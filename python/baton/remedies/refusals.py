@@ -1,4 +1,4 @@
-"""What the engine refuses: remedies that cannot act on a path, with a stack, or in a direction."""
+"""Refusals of the engine: remedies that cannot act on a path, with a stack, or in a direction."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def regulators(path: AccessPath, link: str, entries: Sequence[Table], flows: Seq
 
 @cache
 def _rates(file: Path) -> dict[str, int | None]:
-    """What each access link carries of full packets, in bit/s: framing and medium access take their part, and only a
-    run of the path tells it.
+    """Returns the rate of full packets on each access link, in bit/s: framing and medium access take their part, and
+    only a run of the path tells it.
     """
     found: dict[str, int | None] = {}
     for handover in Scenario.load(file).run(seed=1).summary["handovers"]:

@@ -1,4 +1,4 @@
-"""What is crossed: paths, stacks, and blocks of levels with all remedies."""
+"""Crossing of paths, stacks, and blocks of levels with all remedies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES = ("path", "handover", "stack", "loss", "load", "direction", "remedy")
 
 @dataclass(frozen=True)
 class Stack:
-    """Who speaks TCP."""
+    """Stack that speaks TCP."""
 
     name: str
     headline: bool
@@ -52,11 +52,11 @@ class Situation:
     loss: float
     load: str
     direction: str
-    """Which way the data goes: "download" to the mobile, "upload" from it."""
+    """Direction of the data: "download" to the mobile, "upload" from it."""
 
     @property
     def asked(self) -> tuple[str, str, float]:
-        """What the first situation of a study has in common with all that are ranked, besides the stack."""
+        """Common parts of the first situation of a study and all that are ranked, besides the stack."""
         return self.direction, self.load, self.loss
 
 

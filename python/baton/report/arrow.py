@@ -20,7 +20,7 @@ class Names:
         return self.values.index(value) if value in self.values else -2
 
 
-# What follows reads the columns' buffers, since pyarrow's own `to_numpy`, `fill_null` and `cast` import pandas or
+# The code below reads the columns' buffers, since pyarrow's own `to_numpy`, `fill_null` and `cast` import pandas or
 # pyarrow.compute, either of which takes longer than all else that a short run's report needs.
 
 

@@ -17,13 +17,13 @@ from baton.toml import loads
 from .tables import Run
 
 OPPORTUNITY_BITS = 1500 * 8
-"""That may pass at one line of a mahimahi file."""
+"""Bits that may pass at one line of a mahimahi file."""
 # Recordings of more bytes or milliseconds, and those that repeat more often in a run, are not drawn.
 MOST_BYTES, MOST_MILLISECONDS, MOST_REPETITIONS = 50_000_000, 10_000_000, 10_000
 
 
 class Capacities:
-    """What the links of a run can carry, where that is known without running it again."""
+    """Capacities of the links of a run, where they are known without running it again."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -60,11 +60,11 @@ class Capacities:
         return found[0][1] if found else None
 
     def _start_s(self, link: str) -> float:
-        """Where in its recordings a link began, which the seed may have drawn."""
+        """Returns the start of a link in its recordings, which the seed may have drawn."""
         return float((self._run.manifest.get("recordings_start_s") or {}).get(link, 0.0))
 
     def _direction(self, link: str, direction: str) -> dict[str, Any]:
-        """What the scenario says of a direction: its own keys above those of the link."""
+        """Returns the scenario's value for a direction: its own keys above those of the link."""
         links = self._scenario.get("links", {})
         table = links.get(link) or links.get(_written(link), {})
         return {**table, **table.get(direction, {})}
@@ -86,7 +86,7 @@ def _written(link: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """What a recording holds, which gzip may have compressed. Raises `ValueError` for more than is drawn."""
+    """Returns the text of a recording, which gzip may have compressed. Raises `ValueError` for more than is drawn."""
     content = path.read_bytes()
     if content.startswith(b"\x1f\x8b"):
         with gzip.open(path) as file:

@@ -1,4 +1,4 @@
-"""Which panels a flow gets, and how each is made: for the page, and one by one for printed figures."""
+"""Description of the panels that each flow gets, and their making: for the page, and one by one for printed figures."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class FlowPanels:
         return [packet_panels.delay(self.packets), *([packet_panels.numbers(self.packets)] if self._whole else [])]
 
     def all(self) -> list[Panel]:
-        """What the page shows."""
+        """Returns the panels of the page."""
         if self.transport == "tcp":
             first = [self.time_sequence(), self.window(), self.round_trip()]
             if self.packets is not None:

@@ -1,4 +1,4 @@
-"""What happened at each handover: marks for the panels and the rows of the table."""
+"""Events at each handover: marks for the panels and the rows of the table."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def _moves(summary: dict[str, Any]) -> str:
 
 
 def _worst(listed: list[dict[str, Any]]) -> str:
-    """What the handovers did to the flow that stood still for longest, as the end of a sentence."""
+    """Describes the handovers' effect on the flow that stood still for longest, as the end of a sentence."""
     found = [
         (float(flow["stall_s"]), flow, handover)
         for handover in listed

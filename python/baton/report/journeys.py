@@ -12,7 +12,7 @@ from .tables import Packets
 
 @dataclass
 class PacketIndex:
-    """What is looked up in the packet table for all flows at once."""
+    """Index of the packet table for all flows at once."""
 
     packets: Packets
     first: np.ndarray  # is this row the packet's first link

@@ -1,4 +1,4 @@
-"""Where the labels of a message sequence chart stand: each where it covers fewest arrows and other labels."""
+"""Places of the labels in a message sequence chart: each where it covers fewest arrows and other labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TO_ARROW, TO_LABEL = 6.0, 11.0
 AWAY, ABOVE, BELOW = 8.0, -4.0, 12.0
 # Shares of an arrow at which its label may stand, the best first.
 SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
-# What covering costs, for each point; and what it costs to stand below, to leave details away, to be off the middle.
+# Cost of covering, for each point; and the cost to stand below, to leave details away, to be off the middle.
 OVER_ARROW, OVER_LABEL, LOW, SHORT, ASIDE = 1.0, 3.0, 0.4, 1.5, 2.0
 
 Point = tuple[float, float]
@@ -82,7 +82,7 @@ class Labels:
         self.taken += [(x + STEP * step, y) for step in range(math.ceil(LETTER * letters / STEP) + 1)]
 
     def is_crossed(self, x: float, y: float, letters: int) -> bool:
-        """Whether an arrow crosses a label of so many letters that begins here."""
+        """Returns true if an arrow crosses a label of so many letters that begins here."""
         points = [(x + STEP * step, y) for step in range(1, math.ceil(LETTER * letters / STEP))]
         lines = [line for line in self.lines if min(line.y1, line.y2) - TO_ARROW < y < max(line.y1, line.y2) + TO_ARROW]
         return any(line.distance(point) < TO_ARROW for line in lines for point in points)
@@ -108,14 +108,14 @@ def _places(line: Line, letters: int, cost: float) -> Iterable[Place]:
 
 
 def _overlap(one: Line, other: Line) -> bool:
-    """Whether they may be near each other at some height."""
+    """Returns true if they may be near each other at some height."""
     tops, bottoms = (one.y1, other.y1), (one.y2, other.y2)
     (a, b), (c, d) = sorted((tops[0], bottoms[0])), sorted((tops[1], bottoms[1]))
     return a - 20 <= d and c <= b + 20
 
 
 def _covered(points: list[Point], lines: list[Line], taken: list[Point]) -> float:
-    """What it costs that points lie on lines and on other labels; a line between two points counts, too."""
+    """Returns the cost of points on lines and on other labels; a line between two points counts, too."""
     halves = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b in pairwise(points)]
     on_lines = sum(any(line.distance(point) < TO_ARROW for line in lines) for point in points + halves) / 2
     on_labels = sum(any(math.dist(point, other) < TO_LABEL for other in taken) for point in points)

@@ -14,7 +14,7 @@ from .ladders import SECOND, Event, Ladder, Message
 WIDTH, LEAST, MOST = 1170, 180, 300
 GUTTER, HEAD = 70, 40
 SAID, HEARD, A_SECOND, LONGEST = 19, 17, 90, 60
-# How arrows end, for all charts of a page.
+# Ends of arrows, for all charts of a page.
 _MARKER = '<marker id="{0}-end" class="{0}" markerUnits="userSpaceOnUse" orient="auto" {1}/></marker>'
 ENDS = (
     '<svg class="chart" width="0" height="0" aria-hidden="true"><defs>'
@@ -143,7 +143,7 @@ def _told(message: Message) -> str:
 
 
 def _heights(ladder: Ladder) -> dict[tuple[int, int], float]:
-    """How far down each end of an arrow and each mark stands, by `id` of what it belongs to and its time.
+    """Returns the height of each end of an arrow and of each mark, by `id` of what it belongs to and its time.
 
     Later is further down. What is said at one moment stands in rows of its own, so that labels can be read: first what
     came to a host, then what was said in it, then what it sent.

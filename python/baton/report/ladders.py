@@ -14,12 +14,12 @@ from .signals import Signal
 SECOND = 1_000_000_000
 # Charts of a page; of more handovers the first ones are drawn.
 MOST_LADDERS = 20
-# How long a chart goes on when a handover has not completed; and after one that has, so that correspondents are told.
+# Time for which a chart goes on after a handover that has not completed; and after one that has, for correspondents.
 WITHOUT_END_NS, AFTER_NS = 10 * SECOND, 2 * SECOND
 # Before a handover a chart begins when the link was told to go down, if that was no longer ago.
 WARNING_NS = 10 * SECOND
 PERIODIC = ("Router Advertisement", "Agent Advertisement")
-# What a radio measures, some times a second: of each kind the first is drawn, whatever it says.
+# Measurements of a radio, some times a second: of each kind the first is drawn, whatever it says.
 MEASURED = ("POW_REP", "SIB", "ACB and STB", "Link_Parameters_Report")
 
 

@@ -1,4 +1,4 @@
-"""What stands above the numbers of a live run: whether to trust them, its program, what was ignored."""
+"""Banners above the numbers of a live run: whether to trust them, its program, what was ignored."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Way:
 
 @dataclass
 class Turn:
-    """Where a mobile was when a handover began. The number is the one in the table of handovers."""
+    """Place of a mobile when a handover began. The number is the one in the table of handovers."""
 
     number: int
     label: str
@@ -142,7 +142,7 @@ def _stretches(track: list[Json], origin: Sequence[float], roles: dict[str, str]
 
 
 def _place(track: list[Json], at_s: float) -> Json:
-    """Where a mobile was, between the places that are known."""
+    """Returns the place of a mobile, between the places that are known."""
     after = next((number for number, place in enumerate(track) if place["at_s"] >= at_s), len(track) - 1)
     here, there = track[max(after - 1, 0)], track[after]
     between = there["at_s"] - here["at_s"]

@@ -34,7 +34,8 @@ def time_sequence(flow: FlowPackets) -> Panel:
 
 
 def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
-    """How long each packet with data took, against the time at which it was sent; lost ones when they were lost."""
+    """Draws the time that each packet with data took, against the time at which it was sent; lost ones when they were
+    lost."""
     decided = flow.packets.decided_ns
     sent, arrived, gone = _datagrams(flow)
     order = np.argsort(_begun(flow, sent, arrived), kind="stable")
@@ -52,7 +53,7 @@ def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
 
 
 def _counts(flow: FlowPackets, sent: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> str:
-    """How many packets there were, and what became of them; copies that are lost are lost, too."""
+    """Counts the packets by their fate; copies that are lost are lost, too."""
     under_way = len(flow.under_way(flow.outward[np.isin(_numbers(flow, flow.outward), _numbers(flow, sent))]))
     given_up = len(sent) - len(arrived) - len(gone) - under_way
     counts = [(len(sent), "packets sent"), (len(arrived), "delivered"), (len(gone), "lost on links")]
@@ -153,7 +154,7 @@ def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
 
 
 def _share(flow: FlowPackets) -> str:
-    """What is to be known of a table that is too large for a page."""
+    """Describes a table that is too large for a page."""
     every, rows = flow.packets.every, flow.packets.recorded
     if every == 1:
         return ""
@@ -171,7 +172,7 @@ def _datagrams(flow: FlowPackets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _begun(flow: FlowPackets, sent: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """When the packets in `rows` were offered to their first link, in ns."""
+    """Returns the times at which the packets in `rows` were offered to their first link, in ns."""
     packet = flow.packets.numbers["packet"]
     order = np.argsort(packet[sent], kind="stable")
     first = sent[order[np.searchsorted(packet[sent][order], packet[rows])]]
@@ -190,7 +191,7 @@ def _where(flow: FlowPackets, rows: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def _first_copies(sequence: np.ndarray, connection: np.ndarray) -> np.ndarray:
-    """Which rows, ascending in time, bring a segment for the first time."""
+    """Returns the rows, ascending in time, that bring a segment for the first time."""
     key = connection.astype(np.int64) << 32 | sequence.astype(np.int64)
     order = np.argsort(key, kind="stable")
     first = np.ones(len(key), bool)

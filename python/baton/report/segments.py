@@ -12,7 +12,7 @@ from .tables import Packets
 
 @dataclass
 class TcpEvents:
-    """What happened to a TCP flow's data, seen from the sender; times in ns, ascending; offsets in bytes."""
+    """Events of a TCP flow's data, seen from the sender; times in ns, ascending; offsets in bytes."""
 
     sent_ns: np.ndarray
     offset: np.ndarray
@@ -41,7 +41,7 @@ def unwrap(numbers: np.ndarray, origin: int) -> np.ndarray:
 
 
 def tcp_events(flow: FlowPackets) -> TcpEvents:
-    """What a TCP flow's sender saw. Several connections of a flow each begin at offset zero."""
+    """Collects a TCP flow's events at the sender. Several connections of a flow each begin at offset zero."""
     packets = flow.packets
     offset, acknowledged = _offsets(packets, flow.outward, flow.inward)
     payload, decided = packets.numbers["payload_bytes"], packets.decided_ns

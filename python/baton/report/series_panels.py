@@ -165,7 +165,7 @@ def rate_of(run: Run, delivered: Series, interval: float) -> tuple[np.ndarray, n
     if pause[-1] and time[-1] >= (run.duration_s - 1e-3) * 1e9:
         knots[-1], known[-1, 0] = (min(before[-1] + step, time[-1]), time[-1]), value[-1]
     edges = _edges(run, interval)
-    # What comes at the moment at which a bin begins belongs to it; the last bin takes what comes at the end, too.
+    # A value at the moment at which a bin begins belongs to it; the last bin takes the value at the end, too.
     until = edges * 1e9 + np.append(np.full(len(edges) - 1, -0.5), 1.0)
     reached = np.interp(until, np.append(0.0, knots.ravel()), np.append(0.0, known.ravel()))
     rate = np.diff(reached) * 8 / np.diff(edges)

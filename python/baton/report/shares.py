@@ -1,4 +1,4 @@
-"""What a page takes of tables of any length, read batch by batch so that memory does not grow with them.
+"""Shares that a page takes of tables of any length, read batch by batch so that memory does not grow with them.
 
 Of packets that are too many: each so manieth, and all that matter. Of series that are too long: of equal stretches the
 first, the last, the lowest and the highest value.
@@ -84,7 +84,7 @@ def share_of_series(batches: Batches, most: int) -> dict[Key, Series]:
 
 
 def equal_share(counts: list[int], most: int) -> int:
-    """How many values each series may keep, so that all together have no more than `most`."""
+    """Returns the number of values that each series may keep, so that all together have no more than `most`."""
     left, limit = most, 0
     for place, count in enumerate(sorted(counts)):
         limit = left // (len(counts) - place)

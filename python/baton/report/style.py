@@ -1,4 +1,4 @@
-"""What a role looks like. One table for the HTML report and for printed figures.
+"""Style of each role. One table for the HTML report and for printed figures.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which remain apart for people with
 any common kind of colour vision, with grey for what is context; the second of each pair is for dark backgrounds.

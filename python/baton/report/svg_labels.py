@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 # Of a letter and of a line of labels, in pixels, as the pages set them.
 LETTER, LINE = 7.0, 16.0
-# Where a label stands: by which share of its width and height it is moved from its point, and by which of a distance.
+# Place of a label: by which share of its width and height it is moved from its point, and by which of a distance.
 _SIDES = ((-0.5, 1.0, 0, 1), (-0.5, 0.0, 0, -1), (0.0, 0.5, 1, 0), (-1.0, 0.5, -1, 0))
 _CORNERS = ((0.0, 1.0, 0.7, 0.7), (0.0, 0.0, 0.7, -0.7), (-1.0, 1.0, -0.7, 0.7), (-1.0, 0.0, -0.7, -0.7))
 
@@ -62,7 +62,7 @@ class Labels:
 
 
 def _boxes(x: float, y: float, across: float, away: float) -> Iterator[Box]:
-    """Where a label so wide may stand beside a point, the best place first."""
+    """Returns the places where a label so wide may stand beside a point, the best place first."""
     for distance in (away, 2 * away):
         for left, up, right, down in (*_SIDES, *_CORNERS):
             x0, y0 = x + left * across + right * distance, y - (1 - up) * LINE + down * distance

@@ -83,7 +83,7 @@ class Run:
     left_out: int = 0
     """Flows that the summary of the folder has and this one not, since they delivered least."""
     happened: str = ""
-    """What happened in a few sentences, of all flows."""
+    """Summary of the events in a few sentences, of all flows."""
     whole: dict[str, Any] = field(default_factory=dict)
     """The summary with all flows; empty if that is `summary`."""
 
@@ -132,7 +132,8 @@ def read_run(folder: Path) -> Run:
 
 
 def run_of(result: Result) -> Run:
-    """What a run has left, of its folder or whole from memory. Raises `OSError` and `ValueError` as `read_run` does."""
+    """Reads the results of a run, from its folder or whole from memory. Raises `OSError` and `ValueError` as `read_run`
+    does."""
     if result.folder is not None:
         return read_run(Path(result.folder))
     packets, series, signals = result.packets, result.series, result.signals

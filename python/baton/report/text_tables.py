@@ -101,7 +101,7 @@ def _folded(title: str, content: str) -> str:
 
 
 def _class_flow_table(summary: dict[str, Any]) -> str:
-    """Where flows are many, what those of a class got together."""
+    """Makes the table of the classes of flows, where flows are many."""
     heads = [
         ("Flows of", ""),
         ("Number", ""),
@@ -133,7 +133,7 @@ def _class_flow_table(summary: dict[str, Any]) -> str:
 
 
 def _fleet_table(summary: dict[str, Any]) -> str:
-    """Where handovers are many, a row for all mobiles that the scenario writes as one."""
+    """Makes the table of handovers, where they are many: a row for all mobiles that the scenario writes as one."""
     heads = [
         ("Handovers of", ""),
         ("Mobiles", ""),
@@ -215,7 +215,7 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
 
 
 def interrupted(row: handovers.HandoverRow) -> str:
-    """How long no packet came, to the sink and back; only what was measured."""
+    """Returns the time for which no packet came, to the sink and back; only what was measured."""
     if row.interruption_s == (None, None):
         return ABSENT
     return " / ".join(number(each) for each in row.interruption_s)

@@ -24,7 +24,8 @@ Progress = Callable[[str], None]
 
 
 def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
-    """What is published of what ``ids`` name, by study: a study (``T``), a group of checks (``T2``) or one (``T2.h``).
+    """Selects the published numbers that ``ids`` name, by study: a study (``T``), a group of checks (``T2``) or one
+    (``T2.h``).
 
     Without ids, all studies. Raises `InputError` for an id that does not exist.
     """
@@ -58,5 +59,5 @@ def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[s
 
 
 def _names(name: str, check: str) -> bool:
-    """Whether an id that a user gave means a check: itself, its group or its study."""
+    """Returns true if an id that a user gave means a check: itself, its group or its study."""
     return name in (check, check.partition(".")[0], check[:1])

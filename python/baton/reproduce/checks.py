@@ -1,4 +1,4 @@
-"""What a reproduction says of one published number: measured, verdict, and why."""
+"""Verdict of a reproduction on one published number: measured, verdict, and why."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def load_expected(file: Path) -> list[Expected]:
 
 
 def load_notes(file: Path) -> dict[str, str]:
-    """Why numbers differ, as far as it was found out, by check."""
+    """Reads the reasons why numbers differ, as far as they were found out, by check."""
     notes: dict[str, str] = loads(file.read_text(encoding="utf-8"))
     return notes
 
@@ -159,7 +159,7 @@ def _verdict(expected: Expected, mean: float | None, low: float | None, high: fl
 
 
 def _agrees(expected: Expected, value: float) -> bool:
-    """Whether one value is as published."""
+    """Returns true if one value is as published."""
     published = expected.published
     assert published is not None, "nothing was published of what is beyond"
     match expected.rule:

@@ -50,7 +50,7 @@ class Figure:
     x: str
     y: str
     curves: Sequence[Curve]
-    #: What to see in it.
+    #: Caption: the thing to see in it.
     note: str = ""
     #: Places on the axis that are marked, with what is there.
     marks: Sequence[tuple[float, str]] = ()

@@ -35,14 +35,14 @@ _NEEDS = {
     "T5": ("download-back",),
     "T6": ("download-back",),
 }
-#: Why the other groups are not run live.
+#: Reasons why the other groups are not run live.
 _ONLY_SIMULATED = {
     "T1": "arithmetic, for which nothing is run",
     "T7": "remedies, which are compared in the simulator",
     "T8": "variants, which the study names and did not measure",
     "T9": "an upload, for which the study's authors suspect their testbed",
 }
-#: Why a kernel has no figure for a check.
+#: Reasons why a kernel has no figure for a check.
 _NOT_TOLD = {
     "T2.g": "the kernel counts fast retransmits of all its connections together, and tells none of one",
     "T6.e": "the kernel does not tell its samples of the round-trip time",
@@ -61,7 +61,7 @@ class Row:
     """Least and greatest of the kernel's runs."""
     high: float | None
     why_not: str
-    """Why there is no figure of the kernel; empty if there is one."""
+    """Reason why there is no figure of the kernel; empty if there is one."""
 
     def as_json(self) -> dict[str, Any]:
         """As in the output of `--json`."""
@@ -81,7 +81,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Found:
-    """What a live reproduction has found."""
+    """Findings of a live reproduction."""
 
     rows: list[Row]
     not_run: dict[str, str]
@@ -166,7 +166,7 @@ def _by_repetition(chosen: Sequence[Trial], kept: Sequence[Sequence[Kept]]) -> l
 
 
 def checks(of_trials: Mapping[str, Figures]) -> Figures:
-    """What the figures of trials say of T2 to T6, by id."""
+    """Returns the figures of T2 to T6 from trials, by id."""
     found = {**of_trials.get("download", {}), **of_trials.get("download-back", {})}
     if all(name in of_trials for name in _WINDOWS):
         found |= windows(of_trials["download"], {name: of_trials[trial] for trial, name in _WINDOWS.items()})

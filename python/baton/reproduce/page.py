@@ -70,7 +70,7 @@ def write_live_page(file: Path, title: str, found: Found) -> Path:
 
 
 def live_lead(found: Found) -> str:
-    """What the figures of a live reproduction are."""
+    """Describes the figures of a live reproduction."""
     return (
         f"Kernel {', '.join(found.kernels)}, {REPETITIONS} runs of each scenario; as many simulated, with the same"
         " seeds. Medians; the kernel's with the least and the greatest of its runs."
@@ -86,7 +86,7 @@ def spread(row: Row) -> str:
 
 
 def remarks(found: Found) -> Iterator[str]:
-    """What there is no figure of, and why."""
+    """Yields the checks without a figure, and the reasons."""
     yield from (f"{row.expected.id} not measured: {row.why_not}." for row in found.rows if row.why_not)
     yield from (f"{group} not run live: {reason}." for group, reason in found.not_run.items())
     yield from (f"Not compared: {line}." for line in found.not_compared)

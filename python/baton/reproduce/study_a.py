@@ -62,7 +62,7 @@ TCP, UDP = STUDIED["tcp"], STUDIED["udp"]
 
 @dataclass
 class Runs:
-    """What the study's runs have left."""
+    """Results of the study's runs."""
 
     transfers: dict[tuple[Case, int], Transfer] = field(default_factory=dict)
     setups: dict[tuple[str, float, int], setup.Setups] = field(default_factory=dict)
@@ -261,7 +261,7 @@ def _at_worst(runs: Transfers, seed: int) -> Figures:
 
 
 def _of_all_seeds(runs: Transfers, seeds: int) -> Figures:
-    """What is said of the means of all runs, or of their spread."""
+    """Returns the figures about the means of all runs, or about their spread."""
 
     def each(case: Case, quantity: str) -> np.ndarray:
         return np.array([getattr(runs[case, seed], quantity) for seed in range(1, seeds + 1)])

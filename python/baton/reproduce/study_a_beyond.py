@@ -1,4 +1,4 @@
-"""What goes beyond study A: modes, coding, other TCPs, bursts, outages, others' transports, handovers (A7 to A13)."""
+"""Checks beyond study A: modes, coding, other TCPs, bursts, outages, others' transports, handovers (A7 to A13)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .study_a_run import ADAPTIVE, MODES, QUASI, RATES, RELIABLE, STACKS, STUDIE
 from .transfer import Floats
 
 TCP, CUBIC, BBR = STUDIED["tcp"], STACKS["cubic"], STACKS["bbr"]
-#: What the study does not show in its figures 21 to 24.
+#: Schemes that the study does not show in its figures 21 to 24.
 BESIDE = (ADAPTIVE, *MODES.values(), *STACKS.values())
 #: Bit error rates of A12, in the order of its checks.
 PEER_RATES = (0.0, 1e-6, 1e-5, 3.5e-5, 5e-5, 1e-4)
@@ -36,10 +36,10 @@ BURSTY = (TCP, RELIABLE, QUASI, ADAPTIVE, CUBIC, BBR)
 #: The link is gone from the first moment on, for so many seconds; A11 has one of them.
 GONE_S, OUTAGES_S, OUTAGE_S = 1.0, tuple(np.arange(0.5, 6.5, 0.5).tolist()), 3.0
 OUTAGE_SCHEMES = (TCP, RELIABLE, CUBIC, BBR)
-#: When the link of `handover.toml` is gone and back.
+#: Times at which the link of `handover.toml` is gone and back.
 HANDOVER_S = (5.0, 9.0)
 _UNTOLD, _TOLD = "handover.toml", "handover-told.toml"
-#: Who goes through the handover, in the order of A13's checks: a scenario and overrides each.
+#: Schemes that go through the handover, in the order of A13's checks: a scenario and overrides each.
 CARRIERS: dict[str, tuple[str, Sequence[str]]] = {
     "AeroTP, told": (_TOLD, ()),
     "AeroTP, not told": (_UNTOLD, ()),
@@ -68,7 +68,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Others:
-    """What one seed has shown outside the study's path."""
+    """Results of one seed outside the study's path."""
 
     #: Goodput in Mbit/s at the rates of A12, by coding.
     goodputs: dict[str, list[float]]
@@ -133,7 +133,7 @@ def runs(folder: Path, seed: int) -> Others:
 
 
 def across_the_handover(folder: Path) -> dict[str, tuple[Floats, Floats]]:
-    """What has been delivered at which times in the first seed's handovers, in seconds and bytes."""
+    """Returns the deliveries over time in the first seed's handovers, in seconds and bytes."""
     return {carrier: _delivered(_run(folder / file, 1, keys)) for carrier, (file, keys) in CARRIERS.items()}
 
 

@@ -31,7 +31,7 @@ def draw(runs: Runs, seeds: int) -> list[Figure]:
 
 
 def _exposed(runs: Runs, seeds: int) -> Figure:
-    """What figure 19 does not show: headers are hit too."""
+    """Draws what figure 19 does not show: headers are hit too."""
     from .study_a import CODE_RATES, EXPOSED, lost
 
     def share(run: Transfer) -> float:

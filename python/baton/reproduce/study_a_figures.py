@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Value = Callable[[Transfer], float]
 Scale = Literal["", "x", "y"]
-#: What is drawn of a transfer: name, axis, value, and the axis with a logarithmic scale.
+#: Quantities that are drawn of a transfer: name, axis, value, and the axis with a logarithmic scale.
 QUANTITIES: Sequence[tuple[str, str, Value, Scale]] = (
     ("average goodput", "goodput (Mbit/s)", lambda run: run.goodput / 1e6, ""),
     ("average delay", "delay (ms)", lambda run: 1e3 * run.delay, "y"),

@@ -35,7 +35,7 @@ _SCPS = f'profile = "scps-tp", tcp = {{ maximum_segment_size = "{TCP} B" }}'
 
 @dataclass(frozen=True)
 class Scheme:
-    """What carries the data: settings of the flow, and the bytes of a block that fills a packet."""
+    """Scheme that carries the data: settings of the flow, and the bytes of a block that fills a packet."""
 
     name: str
     settings: str
@@ -84,7 +84,7 @@ _NO_WAIT = 'reordering_wait = "1 ms"'
 RELIABLE = aerotp("AeroTP reliable", "reliable", _PLAIN)
 ADAPTIVE = aerotp("AeroTP reliable, adaptive coding", "reliable", 'coding = "adaptive"')
 QUASI = quasi_reliable(96)
-#: Those that the study compares (figures 21 to 24), and those beyond it.
+#: Schemes that the study compares (figures 21 to 24), and those beyond it.
 STUDIED = {
     "tcp": newreno(SEGMENT),
     "udp": Scheme("UDP", 'transport = "udp"', UDP, repeats=False),
@@ -122,7 +122,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What a run has shown of one transfer."""
+    """Results of one transfer of a run."""
 
     #: Bytes.
     delivered: float

@@ -40,7 +40,7 @@ _LONGEST_S = 400
 
 @dataclass(frozen=True)
 class Setups:
-    """What 500 calls came to."""
+    """Outcome of 500 calls."""
 
     #: From the call to the first data at the sink, in seconds, of those that came to that.
     delays: Floats
@@ -80,7 +80,7 @@ Found = Mapping[tuple[str, float, int], Setups]
 
 
 def figures(found: Found, seed: int) -> Figures:
-    """What A1 asks of one seed's calls."""
+    """Returns the figures that A1 asks of one seed's calls."""
     aerotp = {loss: found["aerotp", loss, seed].delays.mean() for loss in LOSSES}
     tcp = {loss: found["tcp", loss, seed].delays.mean() for loss in LOSSES}
     added = {loss: (aerotp[loss] - aerotp[0.0]) / INTERVAL_S for loss in LOSSES}
@@ -97,7 +97,7 @@ def figures(found: Found, seed: int) -> Figures:
 
 
 def spread(found: Found, seeds: int) -> Figures:
-    """What A1 asks of all calls together."""
+    """Returns the figures that A1 asks of all calls together."""
     tcp, aerotp = (
         np.concatenate([found[caller, 0.2, seed].delays for seed in range(1, seeds + 1)])
         for caller in ("tcp", "aerotp")

@@ -19,7 +19,7 @@ from .study_c_run import ERRORS, LATENCIES, Delivery, simulate
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handovers' times (± one RTT).
 RUNS = 20
-#: How long ahead each link says that it goes down, and its round-trip time.
+#: Time from each link's announcement that it goes down until it does, and the link's round-trip time.
 AHEAD = {"wifi": 0.1, "satellite": 1.1}
 ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
 #: The same in seconds.
@@ -82,7 +82,7 @@ def _ahead(scheme: Delivery, standard: Delivery, number: int) -> float:
 
 
 def _single(link: str, latency: float, at: float) -> list[str]:
-    """What leaves a scenario one handover, to a link."""
+    """Returns the overrides that leave a scenario one handover, to a link."""
     old = "wifi" if link == "satellite" else "satellite"
     first = f"{{ at = '0 s', attach = '{old}' }}"
     second = (

@@ -40,7 +40,7 @@ class Delivery:
         return known
 
     def at_full_rate(self, after: float, until: float, link: str) -> float:
-        """When the transfer is at the link's full rate, or the end of what is looked at."""
+        """Returns the time at which the transfer is at the link's full rate, or the end of what is looked at."""
         starts = np.arange(after, until - OVER_S, 0.01)
         rates = (self.at(starts + OVER_S) - self.at(starts)) / OVER_S
         full = np.flatnonzero(rates >= FULL * RATE[link])

@@ -20,7 +20,7 @@ RUNS = 20
 #: The study's cell for its link budget: metres, aircraft with a slot in the control channel, bytes of a binding update.
 DISTANCE_M, AIRCRAFT, UPDATE_BYTES = 225e3, 16, 84
 
-#: Where the aircraft stands still: in its home cell, or in the foreign one.
+#: Tracks on which the aircraft stands still: in its home cell, or in the foreign one.
 HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0, altitude = '10 km' } }"]
 ABROAD = ["mobiles.aircraft.track={ position = { latitude = 52.6, longitude = 5.0, altitude = '10 km' } }"]
 #: One segment at a time, and its small reply; the interval is no multiple of a frame's.
@@ -53,7 +53,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) ->
 
 
 def window(kilobytes: int) -> list[str]:
-    """What gives the download a receive window."""
+    """Returns the overrides that give the download a receive window."""
     return [f"flows.weather.tcp.receive_buffer={kilobytes} KiB"]
 
 

@@ -1,4 +1,4 @@
-"""What study D names as future work: other rates, other TCPs, other strategies, voice, a full cell."""
+"""Future work that study D names: other rates, other TCPs, other strategies, voice, a full cell."""
 
 from __future__ import annotations
 

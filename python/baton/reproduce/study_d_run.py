@@ -14,7 +14,7 @@ from baton._baton import json_radio_figures
 from baton.report.shares import Series
 from baton.report.tables import run_of
 
-#: What L-DACS1 puts around a packet, in bytes, as the model has it.
+#: Bytes that L-DACS1 puts around a packet, as the model has it.
 HEADER_BYTES: int = json.loads(json_radio_figures(1.0, 1, 1))["header_bytes"]
 #: The foreign cell's link to the aircraft, in results.
 NEW_CELL = "radio.foreign.aircraft"
@@ -47,19 +47,19 @@ class AircraftRun:
 
     @property
     def handover_at_s(self) -> float:
-        """When the handover began."""
+        """Time at which the handover began."""
         return float(self.handover["at_s"])
 
     @property
     def handover_s(self) -> float:
-        """How long it took; infinite if it has not ended."""
+        """Duration of the handover; infinite if it has not ended."""
         completed = self.handover["completed_s"]
         return float("inf") if completed is None else float(completed) - self.handover_at_s
 
     @property
     def held(self) -> dict[str, int]:
-        """How many packets the home agent held, and how many it dropped as duplicates."""
-        # Those that never held one are not in the summary.
+        """Numbers of packets that the home agent held, and that it dropped as duplicates."""
+        # Agents that never held one are not in the summary.
         agents = [agent for agent in self.summary["agents"] if agent["agent"] == "home agent"]
         return {key: sum(agent[key] for agent in agents) for key in ("held", "duplicates")}
 
@@ -73,7 +73,7 @@ class AircraftRun:
         return int(came - went)
 
     def overhead(self, payload: int) -> float | None:
-        """What headers, tunnel and radio add to a segment on the air, in per cent of all."""
+        """Returns the share that headers, tunnel and radio add to a segment on the air, in per cent of all."""
         packets = self._rows("link", "payload_bytes", "wire_bytes")
         on_air = np.char.startswith(packets["link"].astype(str), "radio.") & (packets["payload_bytes"] == payload)
         if not on_air.any():

@@ -60,7 +60,7 @@ class StudyRun:
         return int(offered.sequence[new][0]), float(offered.time_s[new][0])
 
     def retransmissions_of(self, sequence: int) -> int:
-        """How often a segment is sent again before the first acknowledgment of it arrives."""
+        """Counts the times that a segment is sent again before the first acknowledgment of it arrives."""
         acks = self.transfer.acks
         later = acks.time_s[(acks.sequence > sequence) & (acks.time_s > self.handover_s)]
         until = later[0] if len(later) else np.inf
@@ -113,7 +113,7 @@ class StudyRun:
         return (float(late[-1]) - self.handover_s if len(late) else 0.0), len(late)
 
     def stall_end(self) -> float:
-        """When new data arrives again after the longest gap that follows the handover."""
+        """Returns the time at which new data arrives again after the longest gap that follows the handover."""
         acks = self.transfer.acks
         rising = np.concatenate([[True], acks.sequence[1:] > np.maximum.accumulate(acks.sequence)[:-1]])
         times = acks.time_s[rising & (acks.time_s > self.handover_s)]
@@ -170,7 +170,7 @@ def towards_wavelan(run: StudyRun) -> Figures:
 
 
 def figures(run: Run) -> Figures:
-    """What T2 to T6 ask of a download, by where it moves to."""
+    """Returns the figures that T2 to T6 ask of a download, by where it moves to."""
     towards = {"gsm": towards_gsm, "wavelan": towards_wavelan}
     return towards[run.summary["handovers"][0]["to"]](StudyRun(run))
 

@@ -50,7 +50,7 @@ Key = tuple[str, int]
 
 @dataclass
 class Runs:
-    """What the study's runs have left, by scheme and seed."""
+    """Results of the study's runs, by scheme and seed."""
 
     single: dict[Key, Flow] = field(default_factory=dict)
     lossy_single: dict[Key, Flow] = field(default_factory=dict)
@@ -213,7 +213,8 @@ def _means(runs: Runs, seed: int) -> Figures:
 
 
 def _proxy(runs: Runs, seed: int) -> Figures:
-    """What a proxy makes of one flow's goodput: ahead of the tunnel, in it, and on the satellite with errors."""
+    """Returns the figures of one flow's goodput through a proxy: ahead of the tunnel, in it, and on the satellite with
+    errors."""
     pep, newreno = (runs.single[key, seed] for key in ("pep", "newreno"))
     lossy_pep, lossy_newreno = (runs.lossy_single[key, seed] for key in ("pep", "newreno"))
     before, inside = (100.0, ENTERS - 5), (ENTERS + 10, LEAVES)

@@ -45,6 +45,6 @@ class RoundTrips:
         self._counts = np.concatenate([[0.0], np.cumsum(np.diff(times) / rtts[:-1])])
 
     def until(self, at: float) -> float:
-        """How many have passed by a time since the first measurement."""
+        """Returns the number that have passed by a time since the first measurement."""
         place = max(int(np.searchsorted(self._times, at, side="right")) - 1, 0)
         return float(self._counts[place] + (at - self._times[place]) / self._rtts[place])

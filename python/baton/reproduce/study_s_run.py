@@ -30,7 +30,7 @@ _SCPS = ["profile=scps-tp", "tcp.sack=false", "tcp.recovery=newreno"]
 
 @dataclass(frozen=True)
 class Scheme:
-    """What a flow uses: settings of a flow, and those that only a flow with handovers can have."""
+    """Scheme of a flow: settings of a flow, and those that only a flow with handovers can have."""
 
     name: str
     settings: Sequence[str] = ()
@@ -66,7 +66,7 @@ class Flow:
     delivered: Floats
     #: Smoothed, in seconds.
     rtt: Floats
-    #: When the window fell to one packet: a timeout that did not follow another one.
+    #: Times at which the window fell to one packet: a timeout that did not follow another one.
     timeouts: Floats
     #: The largest window in the tunnel, from ten seconds after its begin.
     largest_in_tunnel: float
@@ -90,7 +90,7 @@ class Flow:
         return float(full[0]) if len(full) else len(self.window) - 1 - at
 
     def timeouts_in(self, begin: float, end: float) -> int:
-        """How often the window fell to one packet."""
+        """Counts the falls of the window to one packet."""
         return int(np.count_nonzero((self.timeouts >= begin) & (self.timeouts < end)))
 
     def round_trips(self, begin: float, end: float) -> float:

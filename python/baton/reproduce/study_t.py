@@ -57,7 +57,7 @@ def simulate(file: Path, seed: int, overrides: list[str], flow: str = "download"
 
 
 def window(name: str) -> list[str]:
-    """What gives the download one of `WINDOWS`."""
+    """Returns the overrides that give the download one of `WINDOWS`."""
     bytes_, segment = WINDOWS[name]
     return [
         f"flows.download.tcp.receive_buffer={bytes_} B",

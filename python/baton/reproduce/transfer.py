@@ -105,7 +105,7 @@ class Transfer:
         return float(waits.max()) if len(waits) else 0.0
 
     def time_of_byte(self, byte: int) -> float | None:
-        """When the sender knew that all before ``byte`` had arrived."""
+        """Returns the time at which the sender knew that all before ``byte`` had arrived."""
         highest = np.maximum.accumulate(self.acks.sequence)
         place = int(np.searchsorted(highest, byte))
         return float(self.acks.time_s[place]) if place < len(highest) else None

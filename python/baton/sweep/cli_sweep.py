@@ -90,7 +90,8 @@ def run(options: SweepOptions) -> int:
 
 
 def _live(options: SweepOptions, of_study: Live | None) -> Live | None:
-    """What runs live, by the command line or else by the study; nothing if runs are simulated. Raises `InputError`."""
+    """Returns the live programs, by the command line or else by the study; nothing if runs are simulated. Raises
+    `InputError`."""
     if of_study is None and not options.live:
         if options.program or options.server is not None:
             raise InputError("PROGRAM and --server run live: add --live")
@@ -154,7 +155,7 @@ def _first(runs: Sequence[PointRuns]) -> Scenario:
 
 
 def _entry(point: Point, run: PointRuns) -> Json:
-    """What `sweep.json` says of a point, with recordings under the paths that they have in the folder."""
+    """Returns the entry of a point in `sweep.json`, with recordings under the paths that they have in the folder."""
     scenario = run.scenario
     names = travel.stored_names(scenario) if scenario else {}
     return {

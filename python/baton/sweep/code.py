@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):  # no dataclass: that would take most of the time of `import baton`
-    """What a sweep has found."""
+    """Results of a sweep."""
 
     runs: pa.Table
     """One row a run: `point`, `seed`, `set.<key>` for each axis, and every number of the run's summary. `to_pandas()`
@@ -31,7 +31,7 @@ class Found(NamedTuple):  # no dataclass: that would take most of the time of `i
 
 
 class Live(NamedTuple):
-    """What runs in the real hosts of a live sweep."""
+    """Programs in the real hosts of a live sweep."""
 
     program: Sequence[str] = ()
     """The program in the mobile and its arguments; without one the scenario's flows run, with the kernel's TCP."""

@@ -26,7 +26,7 @@ _GOODPUT = re.compile(r"flows\.[^.]+\.goodput_bps")
 
 @dataclass(frozen=True)
 class Until:
-    """When a point has been run often enough: its interval is no wider than this share of the mean."""
+    """Condition under which a point has been run often enough: its interval is no wider than this share of the mean."""
 
     width: float
     quantity: str | None
@@ -48,7 +48,7 @@ class Until:
         return Until(share, quantity.strip() or None)
 
     def reached(self, rows: Sequence[Row]) -> bool:
-        """Whether the runs of a point are enough; never of fewer than ten, whose spread says too little."""
+        """Returns true if the runs of a point are enough; never of fewer than ten, whose spread says too little."""
         if len(rows) < LEAST_FOR_BOOTSTRAP:
             return False
         names = [self.quantity] if self.quantity else [name for name in rows[0] if _GOODPUT.fullmatch(name)]
@@ -62,7 +62,7 @@ class PointRuns:
 
     scenario: Scenario | None
     reason: str | None
-    """Why it cannot be run at all."""
+    """Reason why it cannot be run at all."""
     rows: dict[int, Row] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
     enough: int | None = None
@@ -77,7 +77,7 @@ class PointRuns:
             self.failures[seed] = reason or "no reason is known"
 
     def has(self, seed: int) -> bool:
-        """Whether the run with this seed has ended."""
+        """Returns true if the run with this seed has ended."""
         return seed in self.rows or seed in self.failures
 
     def look(self, seeds: range, until: Until | None) -> None:
@@ -106,7 +106,7 @@ class PointRuns:
 
 
 class Keeper(Protocol):
-    """Where runs are kept as soon as they have ended."""
+    """Store of runs as soon as they have ended."""
 
     kept: list[Kept]
 
@@ -204,7 +204,7 @@ def _missing(points: Sequence[PointRuns], seeds: range) -> Iterator[tuple[int, i
 
 
 def is_trusted(row: Row) -> bool:
-    """Whether a run counts: a live one may have been late or disturbed at every try."""
+    """Returns true if a run counts: a live one may have been late or disturbed at every try."""
     return row.get("live.trusted") is not False
 
 

@@ -33,5 +33,5 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _name(value: Any, place: int) -> str:
-    """What an element of a list is called by."""
+    """Returns the name of an element of a list."""
     return str(value["name"]) if isinstance(value, Mapping) and "name" in value else str(place)

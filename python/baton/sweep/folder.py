@@ -69,7 +69,8 @@ class SweepFolder:
 
 
 def manifest(name: str, scenario: Path, points: Sequence[Json], live: SweptLive | None = None) -> Json:
-    """What `sweep.json` holds. Each of `points` has `values`, `overrides`, `resolved`, `traces` and `reason`."""
+    """Returns the contents of `sweep.json`. Each of `points` has `values`, `overrides`, `resolved`, `traces` and
+    `reason`."""
     build = {"version": version.installed(), "commit": build_commit()}
     ran = {} if live is None else {"live": live}
     return {"format": FORMAT, **build, "name": name, "origin": scenario.name, **ran, "points": list(points)}
@@ -105,7 +106,8 @@ def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterat
 
 
 def _is_measured(run: Kept) -> bool:
-    """Whether a live run need not be made again: it neither failed nor was disturbed, which may be otherwise now."""
+    """Returns true if a live run need not be made again: it neither failed nor was disturbed, which may be otherwise
+    now."""
     return run.summary is not None and bool(run.summary["live"]["trusted"])
 
 
@@ -170,7 +172,7 @@ def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
 
 
 def _changed_programs(before: SweptLive | None, now: SweptLive | None) -> Iterator[str]:
-    """How the programs of a live sweep differ; its machine may be another one."""
+    """Describes the difference between the programs of a live sweep; its machine may be another one."""
     if before is None or now is None:
         if before is not now:
             yield f"runs: {'simulated' if before is None else 'live'} → {'simulated' if now is None else 'live'}"

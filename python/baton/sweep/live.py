@@ -121,7 +121,7 @@ def _test(scenario: Path, point: Point, live: Live) -> LiveTest:
 
 
 def _refused(scenario: Path, point: Point) -> str | None:
-    """What the kernel cannot do of a point; nothing if it can do all."""
+    """Returns the parts of a point that the kernel cannot do; nothing if it can do all."""
     settings = [part for override in point.overrides for part in ("--set", override)]
     _, answer = emulator.ask("check", str(scenario), *settings)
     refused = [f"{each['key']}: {each['message']}" for each in answer["refused"]]

@@ -1,4 +1,4 @@
-"""What makes a live sweep the one that it is: the programs that ran, and the machine."""
+"""Identity of a live sweep: the programs that ran, and the machine."""
 
 from __future__ import annotations
 

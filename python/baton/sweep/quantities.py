@@ -24,7 +24,7 @@ _WORDS = {
     "wall": "time that it ran",
 }
 _PERCENTILE = re.compile(r"p(\d+)(?:_(\d+))?")
-# What of a handover a reader asks for first, by the ends of names; then what a flow got.
+# Quantities of a handover that a reader asks for first, by the ends of names; then those of a flow.
 _FIRST = ("stall_s", "interruption_s", "lost_packets", "time_to_90_percent_s")
 
 

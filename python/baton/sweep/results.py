@@ -1,4 +1,4 @@
-"""What a sweep found: one table of all runs, statistics of each point, and differences between points."""
+"""Results of a sweep: one table of all runs, statistics of each point, and differences between points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .statistics import Statistics, describe
 
 RUNS_TABLE, STATISTICS_FILE, PAGE = MADE
 FAILED, PROGRAM_FAILED = 1, 4
-# What of a program tells how it ended.
+# Keys of a program that tell how it ended.
 ENDING = ("status", "signal", "stopped_at_end")
 SET = "set."
 """Before the keys of the axes in the table of runs."""
@@ -99,7 +99,7 @@ class Sweep:
 
 
 def _failed_programs(rows: Sequence[tuple[int, Row]]) -> dict[int, str]:
-    """How the programs of live runs ended that did not end well, by seed."""
+    """Describes the bad ends of live runs' programs, by seed."""
     ended = (
         (seed, {key: row.get(f"program.{key}") for key in ENDING}) for seed, row in rows if "program.wall_s" in row
     )
@@ -111,7 +111,7 @@ def _failed_programs(rows: Sequence[tuple[int, Row]]) -> dict[int, str]:
 
 
 def doubts_of(row: Row) -> list[str]:
-    """Why a live run is not to be trusted, each reason once."""
+    """Returns the reasons why a live run is not to be trusted, each once."""
     told = (str(value) for name, value in row.items() if name.startswith("live.doubts.") and value is not None)
     return list(dict.fromkeys(told))
 
@@ -209,7 +209,7 @@ def paired(
 
 
 def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> Json:
-    """What `statistics.json` holds and `--json` prints."""
+    """Returns the contents of `statistics.json` and of `--json`."""
     points = [
         {
             "set": sweep.values[place],

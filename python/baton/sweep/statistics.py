@@ -39,7 +39,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is said of one quantity at one point."""
+    """Statistics of one quantity at one point."""
 
     runs: int
     values: int
@@ -49,7 +49,7 @@ class Statistics:
     high: float | None
     """The 95 % interval of the mean."""
     method: str
-    """How the interval was found: "t", "bootstrap", "constant" or "none"."""
+    """Method by which the interval was found: "t", "bootstrap", "constant" or "none"."""
     quantiles: dict[str, float]
     """By percent: "5", "25", "50", "75", "95"; linear between neighbours."""
 

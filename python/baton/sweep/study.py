@@ -1,4 +1,4 @@
-"""What is swept: a scenario, the values that its keys take, and how many seeds.
+"""Study to sweep: a scenario, the values that its keys take, and how many seeds.
 
 A study file is TOML:
 
@@ -73,7 +73,7 @@ class Study:
     variants: dict[str, Assignment]
     seeds: int | None
     live: Live | None = None
-    """What runs in the real hosts, if the points are run live."""
+    """Programs in the real hosts, if the points are run live."""
 
     def points(self) -> list[Point]:
         """All combinations; the last axis changes fastest. Raises `InputError`."""

@@ -80,7 +80,7 @@ def _where(found: Json, run: Json) -> str:
 
 
 def _has(point: Json, key: str) -> bool:
-    """Whether a flow has a value of this kind."""
+    """Returns true if a flow has a value of this kind."""
     return any(name.startswith("flows.") and name.endswith(f".{key}") for name in point["quantities"])
 
 

@@ -87,7 +87,7 @@ class Sequence:
 
 @dataclass
 class Direction:
-    """What was seen going one way."""
+    """Packets that were seen going one way."""
 
     arrivals: list[tuple[int, int]] = field(default_factory=list)
     ip_bytes: int = 0
@@ -110,7 +110,7 @@ def read_tshark(path: Path, bin_ns: int, mobile: str | None) -> Imported:
 
 
 def is_tshark(path: Path) -> bool:
-    """Whether a file is such a table."""
+    """Returns true if a file is such a table."""
     with open_input(path) as file:
         return b"frame.time_epoch" in file.readline(10_000)
 

@@ -21,7 +21,7 @@ def trace() -> None:
 
 
 class Format(str, Enum):
-    """What an input is."""
+    """Format of an input."""
 
     auto = "auto"
     drive_log = "drive-log"
@@ -128,7 +128,7 @@ def convert(
 
 
 def recognise(inputs: list[Path]) -> Format:
-    """What the inputs are, by the first one's beginning and the second one's name."""
+    """Recognises the format of the inputs, by the first one's beginning and the second one's name."""
     with open_input(inputs[0]) as file:
         start = file.read(4096)
     first_line = start.split(b"\n", 1)[0].strip()

@@ -162,7 +162,7 @@ def words(name: str) -> str:
 
 
 def has(name: str, word: str) -> bool:
-    """Whether a column's name has a word in it."""
+    """Returns true if a column's name has a word in it."""
     return word in words(name).split()
 
 
@@ -181,7 +181,7 @@ def delay_factor(name: str) -> float:
 
 
 def unit_rules(rate: Measure | None, delay: Measure | None, loss: Measure | None) -> list[str]:
-    """What was taken from which column, in which unit."""
+    """Describes the values that were taken, with the column and the unit of each."""
     rules = []
     if rate is not None:
         rules.append(f"rate_bps = {rate.factor:g} * {rate.name}")

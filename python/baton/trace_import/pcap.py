@@ -40,7 +40,7 @@ class Packet(NamedTuple):
 
 
 def is_capture(start: bytes) -> bool:
-    """Whether a file that starts like this is a capture."""
+    """Returns true if a file that starts like this is a capture."""
     return start[:4] in MAGICS or start[:4] == PCAPNG
 
 

@@ -66,7 +66,7 @@ class Trace:
 
     @property
     def end_ns(self) -> int:
-        """When the last sample ends; a single one is said to last a second."""
+        """End of the last sample; a single one is said to last a second."""
         return 2 * self.time_ns[-1] - self.time_ns[-2] if len(self.time_ns) > 1 else NANOSECONDS
 
     def mean(self, values: list[float]) -> float:
@@ -88,13 +88,13 @@ class Trace:
 
 @dataclass
 class Imported:
-    """What an import found: traces by direction (`down`, `up`), and the rules by which they came about."""
+    """Results of an import: traces by direction (`down`, `up`), and the rules by which they came about."""
 
     traces: dict[str, Trace]
     rules: list[str]
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    """Where a trace says more than its input does."""
+    """Places where a trace says more than its input does."""
 
 
 def seconds(time_ns: int) -> str:

@@ -52,8 +52,8 @@ fn passages(interval: u64) -> Vec<Passage> {
     passages
 }
 
-/// How far each datagram's delay is from the model's, in milliseconds. Where the sender was late and sent two at
-/// once, the model has the second wait.
+/// Returns the difference of each datagram's delay from the model's, in milliseconds. Where the sender was late and
+/// sent two at once, the model has the second wait.
 fn errors(passages: &[Passage]) -> Vec<f64> {
     let service = LENGTH as f64 * 8.0 / RATE * 1e9;
     let mut line_free = 0.0_f64;

@@ -1,4 +1,4 @@
-//! How well the emulator keeps up with its model and with a bare pair of devices: `make bench-live`.
+//! Accuracy and speed of the emulator beside its model and a bare pair of devices: `make bench-live`.
 //!
 //! Needs root or user namespaces, and some two minutes. Every figure comes with its target.
 

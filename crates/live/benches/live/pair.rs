@@ -60,7 +60,7 @@ pub fn copy_until(hosts: &[RealHost; 2], stop: &AtomicBool) {
     }
 }
 
-/// What went wrong under a world.
+/// Losses under a world that are not the model's.
 pub struct Outcome {
     /// Packets that were dropped and that the model did not drop.
     pub dropped: u64,

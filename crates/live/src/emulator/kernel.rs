@@ -1,4 +1,4 @@
-//! What the kernels do in a run: the scenario's flows, and their figures of TCP.
+//! The kernels' part of a run: the scenario's flows, and the kernels' figures of TCP.
 
 use super::Failure;
 use super::setup::Stage;
@@ -24,7 +24,7 @@ impl Samplers {
     /// Starts one a host.
     ///
     /// # Errors
-    /// If the kernel does not tell of its sockets.
+    /// Fails if the kernel does not tell of its sockets.
     pub fn start(stage: &Stage, hosts: &Hosts, clock: &RealClock) -> Result<Samplers, Failure> {
         let (sender, samples) = channel();
         let mut samplers = Vec::new();
@@ -57,7 +57,7 @@ impl Stage {
     /// Makes the flows ready that the kernels carry.
     ///
     /// # Errors
-    /// If a socket cannot be had as the scenario wants it.
+    /// Fails if a socket cannot be had as the scenario wants it.
     pub fn prepare_traffic(&self, run: &Run, hosts: &Hosts) -> Result<Prepared, Failure> {
         let world = run.world();
         let mut flows = Vec::new();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How long programs may take to end when they are asked to.
+/// Longest time that programs may take to end after they are asked to.
 const GRACE: Duration = Duration::from_secs(2);
 const INTERRUPTED: u8 = 130;
 const PROGRAM_FAILED: u8 = 4;
@@ -22,7 +22,7 @@ const PROGRAM_FAILED: u8 = 4;
 /// Stops everything, writes the results, and returns the exit status.
 ///
 /// # Errors
-/// If the results cannot be written, or a process that the run needs was killed.
+/// Fails if the results cannot be written, or a process that the run needs was killed.
 pub fn conclude(
     stage: &Stage,
     mut emulator: Emulator,
@@ -88,7 +88,7 @@ pub fn conclude(
     })
 }
 
-/// What a program has done, and how it ended.
+/// Describes a program's traffic and its end.
 fn program_json(stage: &Stage, forwarding: &Forwarding<'_>, stop: &Stop, ending: Ending) -> Value {
     let progress = forwarding.run.world().program_progress();
     let mut value = ending_json(ending);
@@ -122,7 +122,7 @@ fn ending_json(ending: Ending) -> Value {
     json!({ "status": status, "signal": signal, "ending": ending.describe() })
 }
 
-/// Whether the run is to be trusted, and what it was run with.
+/// Summarizes whether the run is to be trusted, and the machine and settings it was run with.
 fn live_summary(
     stage: &Stage,
     forwarding: &mut Forwarding<'_>,

@@ -24,22 +24,22 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a server may take until it listens.
+/// Longest time that a server may take until it listens.
 const SERVER_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Everything about a run that does not change while it goes on.
 pub struct Stage {
-    /// How it was called.
+    /// Options of the command line.
     pub options: WorldOptions,
     /// The scenario.
     pub scenario: Scenario,
-    /// What the kernel does of it.
+    /// The kernel's part of the scenario.
     pub plan: Plan,
     /// The kernel.
     pub kernel: KernelFacts,
     /// By what right.
     pub rights: Rights,
-    /// Who called.
+    /// The caller.
     pub invoker: Invoker,
     /// The node that is called `mobile`, and the one that is called `server`.
     pub roles: [NodeIndex; 2],
@@ -98,7 +98,7 @@ impl Stage {
     /// Opens the socket for commands; runs of one name get different ones.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Errors of the kernel.
     pub fn control(&self, waker: &Waker) -> Result<Control, Failure> {
         let name = self
             .options
@@ -142,7 +142,7 @@ impl Stage {
     /// The world, with the folder for its results begun.
     ///
     /// # Errors
-    /// If the results have no place, or there is no interface that is to be captured.
+    /// Fails if the results have no place, or there is no interface that is to be captured.
     pub fn run(&self, loaded: Loaded) -> Result<Run, Failure> {
         let options = RunOptions {
             out: self.options.out.clone(),
@@ -168,7 +168,7 @@ impl Stage {
     /// Makes the real hosts.
     ///
     /// # Errors
-    /// What the kernel refused, and what to do about it.
+    /// Operation that the kernel refused, and advice.
     pub fn hosts(&self, run: &Run) -> Result<Hosts, Failure> {
         let ports = run.world().ports();
         let mut hosts = Hosts {
@@ -217,7 +217,7 @@ impl Stage {
         Ok(hosts)
     }
 
-    /// Whether a mobile has an address of its own on each link.
+    /// Returns true if a mobile has an address of its own on each link.
     fn has_new_addresses(&self) -> bool {
         self.scenario.live.address == AddressPolicy::New
     }
@@ -293,7 +293,7 @@ impl Stage {
     /// Starts the server and waits until it listens.
     ///
     /// # Errors
-    /// If it ends before, or never does.
+    /// Fails if it ends before, or never does.
     pub fn start_server(
         &self,
         command: &str,
@@ -343,7 +343,7 @@ impl Stage {
     /// Starts the program at the mobile.
     ///
     /// # Errors
-    /// If it cannot be.
+    /// Fails if it cannot be.
     pub fn start_program(&self, hosts: &Hosts, names: &Names) -> Result<Program, Failure> {
         let stdout = if self.options.program_to_stderr {
             Stdio::from(std::io::stderr())

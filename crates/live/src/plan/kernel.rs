@@ -1,9 +1,9 @@
-//! What there is of a kernel.
+//! Facts about a kernel.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-/// What a kernel offers.
+/// Facts about a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelFacts {
     /// Its release, as in "6.18.44".
@@ -15,7 +15,7 @@ pub struct KernelFacts {
 }
 
 impl KernelFacts {
-    /// Those of the kernel that runs here.
+    /// Reads the facts about the kernel that runs here.
     pub fn read() -> KernelFacts {
         let text = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let controls = text("/proc/sys/net/ipv4/tcp_available_congestion_control");

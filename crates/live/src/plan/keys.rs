@@ -20,7 +20,7 @@ pub(super) struct End<'a> {
     pub key: String,
 }
 
-/// What is done about a key.
+/// Translation of a key into settings of the kernel, or its refusal.
 type Translate = fn(&mut End<'_>);
 
 /// Every key of a flow's TCP.
@@ -270,7 +270,7 @@ fn send_buffer(end: &mut End<'_>) {
     }
 }
 
-/// What a buffer has at least, at first and at most, in bytes.
+/// Returns the least, the first and the largest size of a buffer, in bytes, as a sysctl takes them.
 fn memory_range(first: u64, most: u64) -> String {
     format!("{}\t{}\t{most}", most.min(4096), most.min(first))
 }

@@ -26,7 +26,7 @@ const DESTROYED_BUFFER: libc::c_int = 1024 * 1024;
 /// SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h).
 const DESTROYED_TCP: [u32; 2] = [1, 3];
 
-/// What is asked about.
+/// Protocol of the sockets that the kernel is asked about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Protocol {
     Tcp,
@@ -44,7 +44,7 @@ impl Family {
     pub const BOTH: [Family; 2] = [Family::V4, Family::V6];
 }
 
-/// What the kernel says of a socket.
+/// The kernel's answer about a socket.
 #[derive(Debug)]
 pub(super) struct Diag {
     pub local: Endpoint,
@@ -206,11 +206,11 @@ fn receive(socket: &Socket, buffer: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// What became of the messages in a buffer.
+/// Outcome of reading the messages in a buffer.
 struct Told {
-    /// Those that were not understood.
+    /// Messages that were not understood.
     missed: u64,
-    /// Whether the answer ends with them.
+    /// True if the answer ends with them.
     is_last: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is read of `struct tcp_info` (linux/tcp.h). The struct has grown at its end from kernel to kernel; a
+//! Fields that are read of `struct tcp_info` (linux/tcp.h). The struct has grown at its end from kernel to kernel; a
 //! field beyond the length that the kernel gives is one that it does not know.
 
 use baton_proto::time::Duration;

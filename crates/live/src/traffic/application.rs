@@ -1,4 +1,4 @@
-//! What an application does at one end of a stream.
+//! Applications at one end of a stream.
 
 use super::blocks::Blocks;
 use super::outcome::RoundTrip;
@@ -14,9 +14,9 @@ pub(super) struct Application {
     kind: Kind,
     /// Bytes to be written as the connection takes them.
     pub unwritten: u64,
-    /// Whether it closes once all is written.
+    /// True if it closes once all is written.
     pub closing: bool,
-    /// When it begins nothing new any more, if it keeps the time.
+    /// Time from which it begins nothing new, if it keeps the time.
     stop: Option<Instant>,
     stopped: bool,
 }
@@ -41,7 +41,7 @@ struct Client {
     think_time: Duration,
     /// Pages still to be had; `None` is without end.
     left: Option<u32>,
-    /// When it asks next; `None` while it waits for a page.
+    /// Time of its next request; `None` while it waits for a page.
     next: Option<Instant>,
     /// Bytes of the present page that it has.
     received: u64,
@@ -77,7 +77,7 @@ impl Application {
         application
     }
 
-    /// When it has something to do on its own account.
+    /// Returns the next time at which it has something to do of its own accord.
     pub fn deadline(&self) -> Option<Instant> {
         if self.stopped {
             return None;
@@ -98,7 +98,7 @@ impl Application {
         }
         let unwritten = self.unwritten;
         self.write_due(now);
-        // What was due before the stop is written first, however late this is called.
+        // Data that was due before the stop is written first, however late this is called.
         let is_late = self.unwritten > unwritten;
         if self.stop.is_some_and(|stop| now >= stop) && !is_late {
             self.stopped = true;

@@ -1,4 +1,4 @@
-//! When a source of blocks writes: the times of the simulator's.
+//! Times at which a source of blocks writes: the simulator's.
 
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -26,7 +26,7 @@ struct Pauses {
     off: Duration,
     /// Draws exponentially distributed times; without it they are exact.
     random: Option<Stream>,
-    /// When the present time on ends.
+    /// End of the present time on.
     on_until: Instant,
 }
 
@@ -107,13 +107,13 @@ impl Blocks {
         Some(length as u32)
     }
 
-    /// When the next block is due, if there is one.
+    /// Returns the time at which the next block is due, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         let is_before_stop = self.stop.is_none_or(|stop| self.next < stop);
         (is_before_stop && !self.is_done()).then_some(self.next)
     }
 
-    /// Whether all blocks are out.
+    /// Returns true if all blocks are out.
     pub fn is_done(&self) -> bool {
         self.left == Some(0)
     }

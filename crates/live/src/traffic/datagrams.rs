@@ -23,7 +23,7 @@ const LONGEST: usize = 65_535;
 /// Datagrams that are sent or received between two looks at the end of the run.
 const BATCH: usize = 64;
 
-/// How long a datagram waits for room in the socket before it counts as not sent.
+/// Longest time that a datagram waits for room in the socket before it counts as not sent.
 const ROOM_WAIT: Duration = Duration::from_millis(100);
 
 /// Length of the headers of ICMP echo and UDP.

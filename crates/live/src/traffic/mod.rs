@@ -27,7 +27,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::BorrowedFd;
 use std::thread::JoinHandle;
 
-/// What is set on a socket before it is used. Nothing is the kernel's own choice.
+/// Options of a socket, set before it is used. `None` is the kernel's own choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
     /// Congestion control by the kernel's name (`TCP_CONGESTION`). TCP only.
@@ -42,7 +42,7 @@ pub struct SocketOptions {
     pub window_clamp: Option<u32>,
     /// Send buffer in bytes as `SO_SNDBUF` takes it: the kernel doubles it.
     pub send_buffer: Option<u32>,
-    /// Whether small segments are sent at once (`TCP_NODELAY`). TCP only.
+    /// True if small segments are sent at once (`TCP_NODELAY`). TCP only.
     pub no_delay: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct EndSpec<'a> {
     pub namespace: BorrowedFd<'a>,
     /// Its host's address at the start, to which the other end sends.
     pub address: Ipv4Addr,
-    /// What is set on its socket.
+    /// Options of its socket.
     pub options: SocketOptions,
 }
 
@@ -62,7 +62,7 @@ pub struct EndSpec<'a> {
 pub struct FlowSpec<'a> {
     /// Its place in the scenario's flows.
     pub number: usize,
-    /// What the scenario says of it, its start with its jitter drawn (as in `FlowRun::spec`).
+    /// The flow as the scenario describes it, its start with its jitter drawn (as in `FlowRun::spec`).
     pub flow: Flow,
     /// Port of the end that listens or answers; over UDP of both, over ICMP the identifier.
     pub port: u16,
@@ -81,12 +81,12 @@ impl FlowSpec<'_> {
         }
     }
 
-    /// Where the end across from `role` listens or answers.
+    /// Returns the address at which the end across from `role` listens or answers.
     fn remote(&self, role: Role) -> SocketAddrV4 {
         SocketAddrV4::new(self.ends[role.other() as usize].address, self.port)
     }
 
-    /// Whether there is anything to do at `role`: the kernel itself answers ICMP echo.
+    /// Returns true if there is anything to do at `role`: the kernel itself answers ICMP echo.
     fn has_end(&self, role: Role) -> bool {
         role == Role::Source || !matches!(self.flow.transport, Transport::Icmp)
     }
@@ -100,7 +100,7 @@ pub struct TrafficError {
     pub flow: String,
     /// "source" or "sink".
     pub end: &'static str,
-    /// What the kernel said, and to what.
+    /// The kernel's error, and the call that it came from.
     pub source: io::Error,
 }
 

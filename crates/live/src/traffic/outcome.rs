@@ -1,16 +1,16 @@
-//! What came of a flow, as its applications saw it.
+//! Outcome of a flow, as its applications saw it.
 
 use baton_proto::time::{Duration, Instant};
 use baton_sim::run::SeenByApplication;
 use baton_sim::world::summary::PingResult;
 use std::io;
 
-/// What came of a flow.
+/// Outcome of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOutcome {
     /// Its place in the scenario's flows.
     pub number: usize,
-    /// What source and sink saw.
+    /// Outcome at source and sink.
     pub ends: [EndOutcome; 2],
 }
 
@@ -23,7 +23,7 @@ impl FlowOutcome {
         }
     }
 
-    /// What its applications saw that its packets do not tell; requests of `ping_size` bytes each, of a ping.
+    /// Returns what its applications saw and its packets do not tell; requests of a ping are `ping_size` bytes each.
     pub fn seen(&self, ping_size: Option<u32>) -> SeenByApplication {
         let source = &self.ends[0];
         let mean = |times: &[RoundTrip]| {
@@ -41,26 +41,26 @@ impl FlowOutcome {
         }
     }
 
-    /// Why it ended before its time, by the source if both ends know.
+    /// Returns the failure that ended it before its time, the source's if both ends have one.
     pub fn failure(&self) -> Option<&Failure> {
         self.ends.iter().find_map(|end| end.failure.as_ref())
     }
 }
 
-/// What one end of a flow saw.
+/// Outcome of a flow at one end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndOutcome {
     /// Payload bytes that the kernel took from it.
     pub written_bytes: u64,
     /// Payload bytes that came to it.
     pub received_bytes: u64,
-    /// When the last of those came, in the world's time.
+    /// Time of the last of these bytes, in the world's time.
     pub last_received: Option<Instant>,
     /// Datagrams that the kernel did not take (no route, no room), which the simulator would call sent and lost.
     pub unsent_datagrams: u64,
     /// Answered requests of a ping flow's source, in the order of the answers.
     pub round_trips: Vec<RoundTrip>,
-    /// Why its socket failed.
+    /// Failure of its socket.
     pub failure: Option<Failure>,
 }
 
@@ -77,13 +77,13 @@ impl EndOutcome {
 pub struct RoundTrip {
     /// The request's number, from 0.
     pub number: u64,
-    /// When the answer came, in the world's time.
+    /// Time of the answer, in the world's time.
     pub at: Instant,
     /// From request to answer.
     pub time: Duration,
 }
 
-/// Why a socket failed, in the words of a simulated run where it has them.
+/// Reason for a socket's failure, in the words of a simulated run where it has them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Nobody listens.

@@ -21,7 +21,7 @@ pub(super) struct Requests {
     stop: Option<Instant>,
     sent: u64,
     answered: u64,
-    /// When each request was sent that is not answered.
+    /// Sending times of the requests that are not answered yet.
     pending: BTreeMap<u64, Instant>,
 }
 
@@ -64,7 +64,7 @@ impl Requests {
         Some(number)
     }
 
-    /// When the next request is due, if there is one.
+    /// Returns the time at which the next request is due, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         let is_before_stop = self.stop.is_none_or(|stop| self.next < stop);
         (is_before_stop && self.left != Some(0)).then_some(self.next)
@@ -91,7 +91,7 @@ impl Requests {
         self.answer(now, self.answered as u16, u16::BITS)
     }
 
-    /// Whether all requests were sent and answered.
+    /// Returns true if all requests were sent and answered.
     pub fn is_done(&self) -> bool {
         self.left == Some(0) && self.answered == self.sent
     }

@@ -25,7 +25,7 @@ setsockopt_impl!(
     sockopt::SetStruct<u32>
 );
 
-/// Whether datagrams may be fragmented (ip(7)).
+/// Socket option that decides whether datagrams may be fragmented (ip(7)).
 #[derive(Clone, Copy)]
 struct MtuDiscovery;
 setsockopt_impl!(
@@ -39,14 +39,14 @@ setsockopt_impl!(
 /// Connections that may wait to be accepted, as a simulated listener's.
 const BACKLOG: i32 = 16;
 
-/// What an end begins with.
+/// Sockets with which an end begins.
 #[derive(Debug)]
 pub(super) enum Socket {
     Stream(Opening),
     Datagrams(Datagrams),
 }
 
-/// How an end comes by its connection. The sockets do not block.
+/// Way in which an end comes by its connection. The sockets do not block.
 #[derive(Debug)]
 pub(super) enum Opening {
     /// By waiting for one.
@@ -207,7 +207,7 @@ fn set<O: SetSockOpt>(socket: &impl AsFd, option: O, value: &O::Val, what: &str)
     setsockopt(socket, option, value).map_err(|error| said(error, what))
 }
 
-/// What the kernel said, with what it was about.
+/// Puts the name of the failed call before the kernel's error.
 fn said(error: impl Into<io::Error>, what: &str) -> io::Error {
     let error = error.into();
     io::Error::new(error.kind(), format!("{what}: {error}"))

@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// Bytes of one write or read.
 const CHUNK: usize = 256 * 1024;
 
-/// What is written. Nobody looks at it.
+/// Data to write. Nobody looks at it.
 static DATA: [u8; CHUNK] = [0; CHUNK];
 
 /// An end that has its socket.
@@ -210,7 +210,7 @@ impl Connection {
     }
 }
 
-/// Whether it is worth to try again.
+/// Returns true if it is worth trying again.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

@@ -63,7 +63,7 @@ pub struct Bench {
     buffer: Vec<u8>,
 }
 
-/// How a bench differs from the plainest.
+/// Differences of a bench from the plainest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setting<'a> {
     /// Links, mobiles and changes between the nodes "ours" and "kernel".

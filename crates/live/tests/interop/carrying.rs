@@ -8,7 +8,7 @@ use baton_proto::time::{Duration, Instant};
 
 /// Bytes of one write or read.
 const CHUNK: usize = 64 * 1024;
-/// How far a writer without end is ahead of the reader.
+/// Lead of a writer without end over the reader.
 const AHEAD: u64 = 256 * 1024;
 
 impl Bench {
@@ -128,7 +128,7 @@ impl Bench {
         }
     }
 
-    /// Whether the side across from `from` knows that no more comes from there.
+    /// Returns true if the side across from `from` knows that no more comes from there.
     fn has_ended(&self, from: Side) -> bool {
         match from {
             Side::Ours => self.kernel.ended,

@@ -1,4 +1,4 @@
-//! What the two stacks agree on, and connections that do not come about.
+//! Options that the two stacks agree on, and connections that do not come about.
 
 use crate::bench::{Bench, PLAIN, Setting, Side};
 use crate::for_each;

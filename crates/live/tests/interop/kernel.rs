@@ -64,7 +64,7 @@ pub struct KernelEnd {
     listener: Option<TcpListener>,
     connecting: Option<TcpStream>,
     stream: Option<TcpStream>,
-    /// What the kernel said when the connection failed.
+    /// The kernel's error when the connection failed.
     pub error: Option<ErrorKind>,
     /// The other side has closed, and all that it sent was read.
     pub ended: bool,
@@ -196,7 +196,7 @@ impl KernelEnd {
         self.stream = None;
     }
 
-    /// What the kernel says of the connection.
+    /// Reads the kernel's figures of the connection.
     pub fn info(&mut self) -> libc::tcp_info {
         // SAFETY: all-zero is a valid tcp_info, a plain structure of integers.
         let mut info: libc::tcp_info = unsafe { core::mem::zeroed() };

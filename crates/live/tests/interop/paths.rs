@@ -15,7 +15,7 @@ const LOSSY: &str = r#"
     packet_error_rate = 0.04
 "#;
 
-/// What a link damages and delivers, checksums must find.
+/// A link that damages packets and delivers them: checksums must find the damage.
 const DAMAGING: &str = r#"
     [links.path]
     between = ["ours", "kernel"]
@@ -113,7 +113,7 @@ fn a_transfer_outlives_handovers() {
         let profile = Profile::named(profile).unwrap();
         let mut bench = Bench::connected(&setting, &profile, opener);
         bench.carry_until(from, Instant::from_millis(2200), 1);
-        // What left over the fast link overtook what waited for the slow one.
+        // Packets over the fast link overtook those that waited for the slow one.
         assert!(bench.sent[from as usize].overtaken > 0);
         bench.carry_until(from, Instant::from_millis(3400), 20_000);
         assert!(bench.dropped() > 0, "the outage lost nothing");

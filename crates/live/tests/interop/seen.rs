@@ -1,9 +1,9 @@
-//! What was seen of either side's segments, and what they carried.
+//! Observations of both sides' segments, and of the data that they carried.
 
 use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader};
 
-/// What was seen of the segments that one side sent.
+/// Observations of the segments that one side sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     pub syn: Option<TcpHeader>,
@@ -50,7 +50,7 @@ impl Sent {
     }
 }
 
-/// What was carried one way: bytes of a pattern that the reader compares.
+/// Data that was carried one way: bytes of a pattern that the reader compares.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     pub written: u64,

@@ -14,7 +14,7 @@ const PAYLOAD_CRC: u32 = 4;
 /// Packets are tried in so many sizes, the largest the path's.
 const SIZES: u32 = 6;
 
-/// How packets are made.
+/// Way of making packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Their code.

@@ -1,10 +1,10 @@
-//! What comes over a path: of what the next MACK over it tells, how fast it comes, and how many of its bits are wrong.
+//! Arrivals over a path: those that the next MACK over it reports, their rate, and their bit error rate.
 
 use super::error_meter::ErrorMeter;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 
-/// What has come over one path.
+/// Packets that have come over one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrivals {
     /// Packets since the last MACK over this path; `u32::MAX` if they are to be answered at once.
@@ -15,13 +15,13 @@ pub(super) struct Arrivals {
     /// Bytes with IP headers since the rate was last worked out, and since when.
     bytes: u64,
     since: Option<Instant>,
-    /// When the last packet came.
+    /// Time of the last packet.
     last: Option<Instant>,
     rate: DataRate,
 }
 
 impl Arrivals {
-    /// Whether a timestamp is as new as any that has come.
+    /// Returns true if a timestamp is as new as any that has come.
     pub(super) fn is_newer(&self, timestamp: u32) -> bool {
         let newer = |(newest, _): (u32, Instant)| timestamp.wrapping_sub(newest) as i32 >= 0;
         self.newest.is_none_or(newer)

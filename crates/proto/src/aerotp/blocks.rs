@@ -1,7 +1,7 @@
 //! The erasure code across packets: of each block of packets with data, some more that repair, over all paths alike.
 //!
-//! What is coded of a packet is its sequence number, two of its flags, and its data, so that a restored one is taken in as if it
-//! had come.
+//! The coded part of a packet is its sequence number, two of its flags, and its data, so that a restored one is taken
+//! in as if it had come.
 
 use crate::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use crate::packet::Payload;
@@ -61,7 +61,7 @@ pub(super) struct BlockSender {
     size: BlockSize,
     encoder: BlockEncoder,
     number: u16,
-    /// When the open block is closed, full or not.
+    /// Time at which the open block is closed, full or not.
     closes_at: Option<Instant>,
     repairs: VecDeque<(BlockPlace, Payload)>,
 }
@@ -136,7 +136,7 @@ impl BlockSender {
     }
 }
 
-/// What has come of one block.
+/// Packets of one block that have come.
 #[derive(Debug)]
 struct Open {
     number: u16,
@@ -237,7 +237,8 @@ impl BlockReceiver {
 }
 
 impl Open {
-    /// What was missing, once there is enough. Packets that contradict each other restore nothing.
+    /// Returns the missing packets, once there are enough to restore them. Packets that contradict each other restore
+    /// nothing.
     fn restore(&mut self) -> Vec<Shard> {
         let Some(&(place, _)) = self.repairs.first() else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What is chosen when a connection begins.
+//! Configuration of a connection, chosen when it begins.
 
 use crate::fec::erasure::BlockSize;
 use crate::rate::DataRate;
@@ -6,7 +6,7 @@ use crate::time::Duration;
 use crate::wire::aerotp::{Mode, Protection, ServiceClass};
 use crate::wire::sequence::SequenceNumber;
 
-/// How packets are protected against bit errors.
+/// Protection of packets against bit errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// Always so.
@@ -15,12 +15,12 @@ pub enum Coding {
     Adaptive,
 }
 
-/// What a connection is told when it begins. The defaults are chosen; `docs/aerotp.md` says why.
+/// Configuration of a connection, given when it begins. The defaults are chosen; `docs/aerotp.md` says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// What is promised.
+    /// Guarantees of delivery.
     pub mode: Mode,
-    /// Who goes first where queues look at it; at a listener it does not count: who opens says it.
+    /// Service class: the order in queues that look at it; at a listener it does not count: the end that opens says it.
     pub class: ServiceClass,
     /// The code within packets.
     pub coding: Coding,
@@ -34,16 +34,17 @@ pub struct Configuration {
     pub send_buffer: u32,
     /// Bytes that are held until they are read, and beyond a gap.
     pub receive_buffer: u32,
-    /// How long a gap is waited for where nothing is sent again.
+    /// Time for which a gap is waited for where nothing is sent again.
     pub reordering_wait: Duration,
     /// After so long without a word from the peer, with data or an end unacknowledged, the connection is given up. As long as
     /// that an outage may last.
     pub close_timeout: Duration,
-    /// How long a receiver that has all still answers a peer that repeats its end.
+    /// Time for which a receiver that has all still answers a peer that repeats its end.
     pub listen_timeout: Duration,
     /// The rate at the start, with IP headers, and the highest ever; from the layer below.
     pub initial_rate: DataRate,
-    /// Whether the application says what it has confirmed ([`Connection::confirm`](super::Connection::confirm)); else what is stored in order is.
+    /// True if the application says what it has confirmed ([`Connection::confirm`](super::Connection::confirm)); else
+    /// all data that is stored in order counts as confirmed.
     pub confirms: bool,
 }
 

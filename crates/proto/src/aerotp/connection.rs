@@ -19,7 +19,7 @@ const FIRST_WINDOW: u64 = 256 << 10;
 /// A peer cannot make us keep more paths than this.
 pub(super) const MOST_PATHS: usize = 8;
 
-/// What a connection has done, and what it has been sent that was of no use.
+/// Counters of a connection: its deeds, and packets to it that were of no use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Packets sent.
@@ -58,7 +58,7 @@ pub(super) struct Ending {
     pub closed: bool,
     /// AFINs sent.
     pub sent: u8,
-    /// When to repeat it, where nobody answers.
+    /// Time at which to repeat it, where nobody answers.
     pub repeat_at: Option<Instant>,
     /// The peer has all (AFINACK).
     pub delivered: bool,
@@ -72,15 +72,15 @@ pub struct Connection {
     pub(super) paths: Vec<Path>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    /// What goes with the opening at a gateway.
+    /// Offer that goes with the opening at a gateway.
     pub(super) offer: Option<TcpOffer>,
-    /// What the peer's packets began with.
+    /// Opening of the peer's packets.
     pub(super) peer: Option<Opening>,
-    /// What the peer's gateway was offered by a TCP, if it told.
+    /// Offer of a TCP to the peer's gateway, if the gateway told it.
     pub(super) peer_offer: Option<TcpOffer>,
-    /// Whether the peer has said that it has heard of this end.
+    /// True if the peer has said that it has heard of this end.
     pub(super) is_known: bool,
-    /// When the next MACK is due.
+    /// Time at which the next MACK is due.
     pub(super) mack_due: Option<Instant>,
     pub(super) probing: Probing,
     pub(super) ending: Ending,
@@ -275,7 +275,7 @@ impl Connection {
         true
     }
 
-    /// What can be read next, of at most so many bytes.
+    /// Returns the next data to read, of at most so many bytes.
     pub fn read(&mut self, now: Instant, at_most: u64) -> Option<Received> {
         let before = self.receiver.window();
         let read = self.receiver.take(at_most)?;
@@ -291,7 +291,7 @@ impl Connection {
         self.receiver.readable_bytes()
     }
 
-    /// Whether this end may still write: neither closed nor over.
+    /// Returns true if this end may still write: it is neither closed nor over.
     pub fn may_write(&self) -> bool {
         !self.ending.closed && !self.is_over
     }
@@ -358,28 +358,28 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has said that it has heard of this end: it is where its packets say.
+    /// Returns true if the peer has said that it has heard of this end: it is where its packets say.
     pub fn is_known(&self) -> bool {
         self.is_known
     }
 
-    /// What has been counted.
+    /// Returns the counters.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// Where the first path leads: own address, and the peer's.
+    /// Returns the ends of the first path: own address, and the peer's.
     pub fn addresses(&self) -> (IpAddr, IpAddr) {
         self.paths[0].addresses()
     }
 
-    /// Where each path leads: own address, and the peer's.
+    /// Returns the ends of each path: own address, and the peer's.
     pub fn paths(&self) -> impl Iterator<Item = (PathId, (IpAddr, IpAddr))> {
         let numbers = (0..).map(PathId);
         numbers.zip(self.paths.iter().map(Path::addresses))
     }
 
-    /// When the peer was last heard; when it began if never.
+    /// Returns the time at which the peer was last heard; of the beginning if never.
     pub fn last_heard(&self) -> Instant {
         self.last_heard
     }
@@ -404,13 +404,13 @@ impl Connection {
         rates.max().unwrap_or(ErrorRate::NONE)
     }
 
-    /// That of the way to this end.
+    /// Returns the bit error rate of the way to this end.
     pub fn error_rate_here(&self) -> ErrorRate {
         let rates = self.paths.iter().map(|path| path.arrivals.meter.rate());
         rates.max().unwrap_or(ErrorRate::NONE)
     }
 
-    /// What is chosen for it.
+    /// Returns its configuration.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
@@ -425,7 +425,7 @@ impl Connection {
         self.offer = Some(offer);
     }
 
-    /// What the peer's gateway was offered by a TCP.
+    /// Returns the offer of a TCP to the peer's gateway.
     pub fn peer_offer(&self) -> Option<TcpOffer> {
         self.peer_offer
     }
@@ -441,7 +441,7 @@ impl Connection {
         size_of::<Connection>() + paths + self.events.capacity() * size_of::<Event>()
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -452,7 +452,7 @@ impl Connection {
         }
     }
 
-    /// Who could not write all is told once there is room.
+    /// Reports room to a writer that could not write all, once there is some.
     pub(super) fn tell_of_room(&mut self) {
         if self.write_blocked && self.sender.room() > 0 {
             self.write_blocked = false;
@@ -468,12 +468,12 @@ impl Connection {
         self.is_over = true;
     }
 
-    /// Whether MACKs are sent at all: modes that repeat nothing need no return channel.
+    /// Returns true if MACKs are sent at all: modes that repeat nothing need no return channel.
     pub(super) fn answers(&self) -> bool {
         self.configuration.mode.repeats()
     }
 
-    /// Whether there is something of which the peer has yet to say that it has arrived.
+    /// Returns true if anything is sent of which the peer has yet to say that it has arrived.
     pub(super) fn waits_for_peer(&self) -> bool {
         self.configuration.mode.repeats()
             && !self.is_over
@@ -484,7 +484,7 @@ impl Connection {
                 || self.opening_sent && !self.is_known)
     }
 
-    /// Whether something has arrived that the far end has not confirmed.
+    /// Returns true if something has arrived that the far end has not confirmed.
     pub(super) fn is_unconfirmed(&self) -> bool {
         self.confirmed_there < self.sender.acknowledged()
     }

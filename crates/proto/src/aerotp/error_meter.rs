@@ -65,7 +65,7 @@ impl ErrorMeter {
         self.fast.add(FAST, bits, errors);
     }
 
-    /// What is believed now.
+    /// Returns the present estimate.
     pub(super) fn rate(&self) -> ErrorRate {
         if self.fast.errors >= ENOUGH {
             return ErrorRate::from_rate(self.fast.rate());

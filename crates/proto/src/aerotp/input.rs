@@ -1,4 +1,5 @@
-//! What a packet from the peer does to a connection: whose it is, and its data. Its MACK is taken in by [`super::macks`].
+//! Input of a connection: the packets from the peer, their origin and their data. Its MACK is taken in by
+//! [`super::macks`].
 
 use super::Event;
 use super::blocks::{BlockReceiver, Shard};
@@ -48,8 +49,8 @@ impl Connection {
         self.handle_data(now, packet);
     }
 
-    /// Whether a packet is from somewhere in what the peer may send now, or has sent not long ago. Where nothing is repeated an
-    /// outage can have swallowed any amount, so that every place is.
+    /// Returns true if a packet is from somewhere in what the peer may send now, or has sent not long ago. Where
+    /// nothing is repeated an outage can have swallowed any amount, so that every place is.
     fn is_plausible(&self, number: SequenceNumber) -> bool {
         if self.peer.is_none() || !self.answers() {
             return true;
@@ -102,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Where in what was written a sequence number is.
+    /// Returns the position of a sequence number in the written data.
     pub(super) fn position_of(&self, number: SequenceNumber) -> Option<u64> {
         let base = self.sender.acknowledged();
         let distance = number.distance_from(self.wire_sequence(base));
@@ -129,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// Whether a timestamp is as new as any that has come, over any path.
+    /// Returns true if a timestamp is as new as any that has come, over any path.
     fn is_newer(&self, timestamp: u32) -> bool {
         let mut paths = self.paths.iter();
         paths.all(|path| path.arrivals.is_newer(timestamp))
@@ -213,7 +214,7 @@ impl Connection {
         }
     }
 
-    /// Where in what the peer writes a sequence number is; it may lie before the first byte.
+    /// Returns the position of a sequence number in the peer's data; it may lie before the first byte.
     pub(super) fn start_of(&self, number: SequenceNumber) -> i64 {
         let base = self.receiver.next();
         let initial = self.peer.map_or(0, |peer| peer.initial.0);

@@ -1,4 +1,4 @@
-//! What a MACK tells: what has arrived and what is lost, the window, the round-trip time, what the far end has confirmed.
+//! Contents of a MACK: arrivals and losses, the window, the round-trip time, and data that the far end has confirmed.
 
 use super::Event;
 use super::connection::{Connection, Probing, timestamp};
@@ -62,7 +62,7 @@ impl Connection {
         self.arm_probe(now);
     }
 
-    /// When the packet that the peer echoes left.
+    /// Returns the time at which the packet left that the peer echoes.
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
         Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
@@ -76,7 +76,7 @@ impl Connection {
         let since = now.saturating_since(Self::echoed(now, mack));
         let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
         let arrival_rate = DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000);
-        // What a MACK echoes came over the path that it takes itself.
+        // The packet that a MACK echoes came over the path that the MACK takes.
         let path = &mut self.paths[self.heard_path];
         path.rate.measured(now, rtt, arrival_rate);
         let left = now.as_nanos().saturating_sub(since.as_nanos());
@@ -102,7 +102,7 @@ impl Connection {
                 cumulative + u64::from(range.end()),
             );
             let until = match missing.damaged {
-                // What the echo names left within its microsecond.
+                // The echoed packet left within the microsecond of the echo.
                 true => Instant::from_nanos(echoed.as_nanos() / 1000 * 1000 + 999),
                 false => {
                     let overtaking = overtaking(&self.paths[self.heard_path]);

@@ -48,11 +48,11 @@ pub struct Transmission {
     pub addresses: (IpAddr, IpAddr),
     /// The packet.
     pub packet: AerotpPacket,
-    /// Whether any of its data was sent before.
+    /// True if any of its data was sent before.
     pub retransmission: bool,
 }
 
-/// What an application is told. Each kind but `Reset` may come again.
+/// An event for the application. Each kind but `Reset` may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The peer has been heard for the first time.
@@ -97,6 +97,6 @@ pub enum State {
 pub struct Received {
     /// The data.
     pub payload: Payload,
-    /// Whether its last byte ends a record, as the peer wrote it.
+    /// True if its last byte ends a record, as the peer wrote it.
     pub ends_record: bool,
 }

@@ -1,4 +1,4 @@
-//! What a connection sends, and when.
+//! Output of a connection: its packets, and their times.
 
 use super::Transmission;
 use super::adaptation::Choice;
@@ -59,12 +59,12 @@ impl Connection {
         None
     }
 
-    /// Whether the peer has not answered for so long that only probes are sent.
+    /// Returns true if the peer has not answered for so long that only probes are sent.
     fn is_silent(&self) -> bool {
         self.probing.tries >= SILENT_AFTER
     }
 
-    /// Whether the end is to be told now.
+    /// Returns true if the end is to be told now.
     fn owes_end(&self, now: Instant) -> bool {
         let due = match self.ending.sent {
             0 => true,
@@ -73,7 +73,7 @@ impl Connection {
         self.ending.closed && self.sender.is_drained() && due
     }
 
-    /// Whether there is something to send that a path's rate holds back.
+    /// Returns true if there is something to send that a path's rate holds back.
     fn has_data(&self) -> bool {
         let has_repairs = self
             .blocks
@@ -89,7 +89,7 @@ impl Connection {
         (pressing || self.has_data() && free_at <= now).then_some(index)
     }
 
-    /// When the next packet with data may leave.
+    /// Returns the time at which the next packet with data may leave.
     pub(super) fn next_departure(&self) -> Option<Instant> {
         let (_, free_at) = self.next_path()?;
         let at_once = self.probing.due
@@ -108,7 +108,7 @@ impl Connection {
             .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5 + REPAIR_OVERHEAD)
     }
 
-    /// How packets of a path are made now, with data or without.
+    /// Returns the way of making packets of a path now, with data or without.
     fn choice(&mut self, path: usize, with_data: bool) -> Choice {
         let path = &mut self.paths[path];
         match self.configuration.coding {
@@ -240,7 +240,8 @@ impl Connection {
         })
     }
 
-    /// That of packets without data: as strong as one code word of those with data, if these have their header inside.
+    /// Returns the protection of packets without data: as strong as one code word of packets with data, if these have
+    /// their header inside.
     fn control_protection(&mut self, path: usize) -> Protection {
         let protection = self.choice(path, false).protection;
         if !protection.covers_header {
@@ -299,7 +300,7 @@ impl Connection {
         self.mack_due = more.then_some(now);
         let arrivals = &mut self.paths[path].arrivals;
         let (arrival_rate, error_rate) = (arrivals.take_rate(now), arrivals.meter.rate());
-        // Where nothing has come over this path the last word of any has to do.
+        // If nothing has come over this path, the latest timestamp of any path has to do.
         let heard = arrivals
             .newest
             .or(self.paths[self.heard_path].arrivals.newest);
@@ -307,7 +308,7 @@ impl Connection {
         let next = self.receiver.next();
         let initial = self.peer.map_or(0, |peer| peer.initial.0);
         let all = self.configuration.mode == Mode::NearReliable;
-        // What does not fit a packet is told when the gaps before it have closed.
+        // Ranges that do not fit a packet are told when the gaps before it have closed.
         let most = self.paths[path]
             .room()
             .saturating_sub(LONGEST_WITHOUT_RANGES) as usize

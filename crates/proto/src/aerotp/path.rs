@@ -24,23 +24,24 @@ pub(super) struct Path {
     pub mtu: u32,
     pub is_up: bool,
     pub rate: RateControl,
-    /// When the next packet with data may leave.
+    /// Time at which the next packet with data may leave.
     pub free_at: Instant,
-    /// What was sent over it and may still be on its way: when, and the position of its first byte; in the order of sending.
+    /// Packets that were sent over it and may still be on their way: the time of each, and the position of its first
+    /// byte; in the order of sending.
     pub sent: VecDeque<(Instant, u64)>,
-    /// When the newest packet left of which it is known that it has arrived.
+    /// Sending time of the newest packet that is known to have arrived.
     pub newest_arrived: Option<Instant>,
     /// Until the peer has answered to here it is shown the token: since then.
     pub shown_since: Option<Instant>,
-    /// Whether the peer may have heard of another path first, which this one does not replace.
+    /// True if the peer may have heard of another path first, which this one does not replace.
     pub is_added: bool,
     /// Set while nothing is answered that goes over it.
     pub silent: Option<Silence>,
-    /// What has come over it.
+    /// Packets that have come over it.
     pub arrivals: Arrivals,
     /// Bit error rate of the way to the peer, as the peer measures it.
     pub peer_error_rate: ErrorRate,
-    /// How packets without data, and with data, are made, and at which error rate and MTU.
+    /// Ways of making packets without data, and with data, with the error rate and MTU that each was chosen for.
     choices: [Option<((ErrorRate, u32), Choice)>; 2],
 }
 
@@ -64,8 +65,8 @@ impl Path {
         }
     }
 
-    /// How packets promise the most goodput at the bit error rate of the way to the peer. Who only answers is told hardly anything of
-    /// that way: for packets without data it is the worse of both.
+    /// Chooses the packets that promise the most goodput at the bit error rate of the way to the peer. An end that only
+    /// answers is told hardly anything of that way: for packets without data the rate is the worse of both ways.
     pub fn choice(&mut self, with_data: bool) -> Choice {
         let rate = match with_data {
             true => self.peer_error_rate,

@@ -18,7 +18,7 @@ const REMEMBERED: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateControl {
     rate: DataRate,
-    /// What the layer below says.
+    /// Limit of the layer below.
     limit: DataRate,
     /// Earliest time at which the rate grows.
     grows_at: Instant,
@@ -94,8 +94,8 @@ impl RateControl {
         self.adjust(now, rtt, arrival_rate);
     }
 
-    /// Where no router speaks, a queue shows in the round-trip time: then no more is sent than arrives, and a little less, so that
-    /// the queue drains.
+    /// Sends no more than arrives, and a little less, while the round-trip time shows a queue that no router reports:
+    /// so the queue drains.
     fn adjust(&mut self, now: Instant, rtt: Duration, arrival_rate: DataRate) {
         if now < self.grows_at {
             return;

@@ -1,4 +1,4 @@
-//! What the peer has sent: put in order, read, and told back in a MACK.
+//! Data from the peer: put in order, read, and reported in a MACK.
 //!
 //! Positions are 64-bit distances from the peer's first byte.
 
@@ -25,15 +25,15 @@ pub(super) struct Receiver {
     readable_bytes: u64,
     /// Ranges whose packets came damaged, and of which no MACK has told yet.
     damaged: Vec<(u64, u64)>,
-    /// Where the peer's data ends, once it has said so.
+    /// End of the peer's data, once the peer has said it.
     end: Option<u64>,
-    /// When the gap is given up, where nothing is sent again.
+    /// Time at which the gap is given up, where nothing is sent again.
     gap_until: Option<Instant>,
-    /// Where what had come ended when that was set: gaps before it have waited as long.
+    /// End of the arrived data when that time was set: gaps before it have waited as long.
     gap_seen_to: u64,
 }
 
-/// What became of data.
+/// Fate of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// All of it was there before.
@@ -74,12 +74,12 @@ impl Receiver {
         self.readable_bytes
     }
 
-    /// Whether all that the peer will ever send is here.
+    /// Returns true if all that the peer will ever send is here.
     pub(super) fn is_complete(&self) -> bool {
         self.end == Some(self.next)
     }
 
-    /// Whether the peer has said where its data ends.
+    /// Returns true if the peer has said where its data ends.
     pub(super) fn knows_end(&self) -> bool {
         self.end.is_some()
     }
@@ -202,8 +202,8 @@ impl Receiver {
         }
     }
 
-    /// Where nothing is sent again: sets until when the gaps that are seen are waited for, and gives them up when that is over;
-    /// returns the bytes that were left out. A gap that shows meanwhile waits at most twice as long.
+    /// Sets, where nothing is sent again, the time until which the gaps that are seen are waited for, and gives them up
+    /// when that is over; returns the bytes that were left out. A gap that shows meanwhile waits at most twice as long.
     pub(super) fn give_up_gaps(&mut self, now: Instant, wait: Duration) -> u64 {
         let mut skipped = 0;
         loop {
@@ -230,8 +230,8 @@ impl Receiver {
         }
     }
 
-    /// Where nothing is sent again: data that lies beyond the window shows that all before it is gone. Returns the bytes that
-    /// are left out.
+    /// Gives up, where nothing is sent again, all before data that lies beyond the window, which shows that it is gone.
+    /// Returns the bytes that are left out.
     pub(super) fn make_room(&mut self, start: i64, length: u32) -> u64 {
         let end = u64::try_from(start).unwrap_or(0) + u64::from(length);
         let mut skipped = 0;
@@ -250,7 +250,7 @@ impl Receiver {
         skipped
     }
 
-    /// What has come beyond the first gap, by its distance from the next byte expected.
+    /// Returns the arrived data beyond the first gap, by its distance from the next byte expected.
     pub(super) fn ranges(&self) -> Vec<Range> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for (&start, piece) in &self.pieces {
@@ -263,7 +263,7 @@ impl Receiver {
         runs.into_iter().filter_map(|run| self.range(run)).collect()
     }
 
-    /// What is missing: what came damaged, and with `all` every gap.
+    /// Returns the missing data: that which came damaged, and with `all` every gap.
     pub(super) fn missing(&mut self, all: bool) -> Vec<MissingRange> {
         let mut damaged = core::mem::take(&mut self.damaged);
         damaged.sort_unstable();
@@ -320,7 +320,7 @@ impl Receiver {
         })
     }
 
-    /// What is next to read, of at most so many bytes; a record that is longer comes whole.
+    /// Takes the next data to read, of at most so many bytes; a record that is longer comes whole.
     pub(super) fn take(&mut self, at_most: u64) -> Option<Received> {
         if at_most == 0 {
             return None;

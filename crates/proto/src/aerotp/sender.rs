@@ -1,4 +1,4 @@
-//! What was written: what is on its way, what must be sent again, and what is next.
+//! Data that was written: the part on its way, the part to be sent again, and the next part.
 //!
 //! Positions are 64-bit distances from the first byte written. They do not wrap; only headers do.
 
@@ -21,7 +21,7 @@ pub(super) struct Chunk {
     pub start: u64,
     pub payload: Payload,
     pub ends_record: bool,
-    /// Whether it was sent before.
+    /// True if it was sent before.
     pub again: bool,
 }
 
@@ -95,32 +95,32 @@ impl Sender {
         self.buffer.write_payload(payload)
     }
 
-    /// What was written up to now ends a record.
+    /// Ends a record at the data written so far.
     pub(super) fn end_record(&mut self) {
         self.record_ends.push_back(self.buffer.written());
     }
 
-    /// Whether what is written has records.
+    /// Returns true if the written data has records.
     pub(super) fn has_records(&self) -> bool {
         !self.record_ends.is_empty()
     }
 
-    /// Whether all that was written has been acknowledged.
+    /// Returns true if all that was written has been acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.acknowledged == self.buffer.written()
     }
 
-    /// Whether all that was written has been sent, and nothing of it has to be again.
+    /// Returns true if all that was written has been sent, and nothing of it has to be again.
     pub(super) fn is_drained(&self) -> bool {
         self.lost.is_empty() && self.next == self.buffer.written()
     }
 
-    /// Whether something sent has neither arrived nor been called lost.
+    /// Returns true if something sent has neither arrived nor been called lost.
     pub(super) fn waits(&self) -> bool {
         !self.outstanding.is_empty() || !self.lost.is_empty()
     }
 
-    /// Whether the peer's window alone holds back what is next.
+    /// Returns true if the peer's window alone holds back the next data.
     pub(super) fn is_shut(&self) -> bool {
         self.next < self.buffer.written() && self.sendable_end() <= self.next
     }
@@ -137,12 +137,12 @@ impl Sender {
         }
     }
 
-    /// Whether there is something that may be sent now.
+    /// Returns true if there is something that may be sent now.
     pub(super) fn is_ready(&self) -> bool {
         !self.lost.is_empty() || self.next < self.sendable_end()
     }
 
-    /// What to send next, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
+    /// Takes the next data to send, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
     pub(super) fn take(&mut self, most: (u32, u32)) -> Option<Chunk> {
         if let Some((start, end)) = self.lost.pop_first() {
             let chunk = self.chunk(start, end, most, true);
@@ -183,7 +183,7 @@ impl Sender {
         }
     }
 
-    /// Whether nothing is known yet of what left over a path at a time.
+    /// Returns true if nothing is known yet of the packet that left over a path at a time.
     fn is_still(&self, number: usize, (at, start): (Instant, u64)) -> bool {
         let sent = self.outstanding.get(&start);
         sent.is_some_and(|sent| sent.at == at && usize::from(sent.path) == number)
@@ -204,7 +204,7 @@ impl Sender {
         let place = self.record_ends.partition_point(|&record| record <= start);
         let record = self.record_ends.get(place).copied();
         let record = record.filter(|record| record - start <= u64::from(most.1));
-        // What is sent again ends where the loss does: behind it is what is on its way, or was never sent.
+        // A repeated chunk ends where the loss does: the data behind it is on its way, or was never sent.
         let record = record.filter(|&record| !again || record <= end);
         let end = record.unwrap_or_else(|| end.min(start + u64::from(most.0.max(1))));
         Chunk {
@@ -293,8 +293,8 @@ impl Sender {
         }
     }
 
-    /// What left over a path before something that has arrived is lost, if it did so earlier by more than packets overtake each
-    /// other.
+    /// Calls a packet lost that left over a path before one that has arrived, if it left earlier by more than packets
+    /// overtake each other.
     pub(super) fn find_lost(&mut self, number: usize, path: &mut Path, overtaking: Duration) {
         let Some(newest) = path.newest_arrived else {
             return;

@@ -1,5 +1,5 @@
-//! Which path the next packet takes, and which paths are left out for a while, since nothing that goes over them is answered
-//! though other paths are.
+//! Choice of the next packet's path, and of the paths that are left out for a while, since nothing that goes over them
+//! is answered though other paths are.
 
 use super::Transmission;
 use super::connection::Connection;
@@ -10,20 +10,20 @@ use crate::time::{Duration, Instant};
 pub(super) struct Silence {
     /// Since when. What left later, and is answered, ends it.
     pub since: Instant,
-    /// When it is asked next.
+    /// Time of the next question.
     ask_at: Instant,
     /// Questions so far.
     asked: u32,
 }
 
 impl Connection {
-    /// Whether data goes over a path: it is up and not silent, or no path is that and it is up.
+    /// Returns true if data goes over a path: it is up and not silent, or no path is that and it is up.
     fn is_usable(&self, index: usize) -> bool {
         let path = &self.paths[index];
         path.is_up && (path.silent.is_none() || !self.is_live_without(index))
     }
 
-    /// Whether there is another path that is up and not silent.
+    /// Returns true if there is another path that is up and not silent.
     fn is_live_without(&self, index: usize) -> bool {
         let mut others = self.paths.iter().enumerate();
         others.any(|(other, path)| other != index && path.is_up && path.silent.is_none())
@@ -67,7 +67,8 @@ impl Connection {
         })
     }
 
-    /// When a path becomes silent if nothing is heard of what it has carried: twice the time of an answer after it left.
+    /// Returns the time at which a path becomes silent if nothing is heard of what it has carried: twice the time of an
+    /// answer after it left.
     fn silent_at(&self, index: usize) -> Option<Instant> {
         let path = &self.paths[index];
         if !path.is_up || path.silent.is_some() || !self.is_live_without(index) {
@@ -78,7 +79,8 @@ impl Connection {
         Some(at + within.saturating_mul(2))
     }
 
-    /// When a silent path is asked next whether it carries anything again; as long as there is something to carry.
+    /// Returns the time at which a silent path is asked next whether it carries anything again; as long as there is
+    /// something to carry.
     fn ask_at(&self, index: usize) -> Option<Instant> {
         let path = &self.paths[index];
         let silence = path.silent.filter(|_| path.is_up)?;
@@ -86,7 +88,8 @@ impl Connection {
         asks.then_some(silence.ask_at)
     }
 
-    /// When [`note_silence`](Self::note_silence) or [`ask_silent`](Self::ask_silent) has something to do.
+    /// Returns the time at which [`note_silence`](Self::note_silence) or [`ask_silent`](Self::ask_silent) has something
+    /// to do.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         if self.paths.len() < 2 {
             return None;

@@ -46,7 +46,7 @@ pub(super) struct Wire {
     pub delay: Duration,
     pub free_at: Instant,
     pub bit_error_rate: f64,
-    /// Whether the IP header is hit, too.
+    /// True if the IP header is hit, too.
     pub hits_ip: bool,
     pub loss: f64,
     pub duplication: f64,
@@ -121,7 +121,7 @@ impl Wire {
     }
 }
 
-/// Which end.
+/// An end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     A,
@@ -138,7 +138,7 @@ pub(super) struct Pair {
     /// Packets that are lost, by their numbers as they are sent.
     pub lose: Vec<usize>,
     pub sent: usize,
-    /// What is to or from these addresses takes other wires.
+    /// Other wires, for packets to or from these addresses.
     pub others: Vec<(IpAddr, [Wire; 2])>,
     flying: BTreeMap<(Instant, u64), (End, Packet)>,
     number: u64,
@@ -348,7 +348,7 @@ impl Pair {
         self.a.acknowledged() + self.a.held()
     }
 
-    /// What B has read is what A has written, from the first byte on.
+    /// Asserts that B has read the bytes that A has written, from the first on.
     pub fn assert_read(&self, bytes: u64) {
         let mut position = 0;
         for read in &self.read[1] {

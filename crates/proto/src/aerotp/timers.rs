@@ -1,4 +1,4 @@
-//! What a connection does because time has passed, and when.
+//! Timers of a connection: their times, and their effects.
 
 use super::Event;
 use super::connection::Connection;
@@ -42,7 +42,7 @@ impl Connection {
         self.confirmed_here
     }
 
-    /// Whether silence of the peer ends the connection: where an answer is due, or where nothing but packets of the peer's
+    /// Returns true if silence of the peer ends the connection: an answer is due, or nothing but packets of the peer's
     /// tells that it is still there.
     pub(super) fn expects_peer(&self) -> bool {
         self.waits_for_peer() || !self.answers() && self.peer.is_some()
@@ -57,7 +57,8 @@ impl Connection {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do, or there is something to send.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has something to do, or there is something to
+    /// send.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.is_over {
             return None;

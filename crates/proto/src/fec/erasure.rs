@@ -15,7 +15,7 @@ use super::field::{add_scaled, inverse};
 /// Bytes before the source packet in a shard: its length.
 const LENGTH_BYTES: usize = 2;
 
-/// Why a packet does not belong in a block.
+/// Reason why a packet does not belong in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// A block has at least one source, and 255 packets at most.
@@ -33,7 +33,7 @@ pub enum BlockError {
     Index {
         /// Its number, from 0.
         index: u8,
-        /// How many there are of its kind.
+        /// Number of packets of its kind.
         count: u8,
     },
     /// A source packet is longer than 65535 bytes, or a repair packet has no room for a length or is not as long as others of its block.
@@ -46,7 +46,7 @@ pub enum BlockError {
         /// The most that it may have.
         most: usize,
     },
-    /// What was restored is no shard: a packet was damaged, or of another block.
+    /// The restored data is no shard: a packet was damaged, or of another block.
     #[error("source packet {index} was restored to what is no packet")]
     Inconsistent {
         /// The source packet.
@@ -65,7 +65,7 @@ impl BlockSize {
     /// A block of up to `sources` source packets and `repairs` repair packets.
     ///
     /// # Errors
-    /// If there is no source packet, or there are more than 255 packets in all.
+    /// Fails if there is no source packet, or there are more than 255 packets in all.
     pub fn new(sources: u8, repairs: u8) -> Result<BlockSize, BlockError> {
         if sources == 0 || sources.checked_add(repairs).is_none() {
             return Err(BlockError::Size { sources, repairs });
@@ -118,7 +118,7 @@ impl BlockEncoder {
     /// Takes the next source packet in, and returns its number in the block, from 0.
     ///
     /// # Errors
-    /// If the block is full, or the packet longer than 65535 bytes.
+    /// Fails if the block is full, or the packet longer than 65535 bytes.
     pub fn add(&mut self, packet: &[u8]) -> Result<u8, BlockError> {
         check_index(self.added, self.size.sources)?;
         check_length(packet.len(), 0, usize::from(u16::MAX))?;
@@ -137,7 +137,7 @@ impl BlockEncoder {
     /// The repair packet with a number, from 0, for the source packets so far.
     ///
     /// # Errors
-    /// If the block has no such repair packet.
+    /// Fails if the block has no such repair packet.
     pub fn repair(&self, index: u8) -> Result<&[u8], BlockError> {
         check_index(index, self.size.repairs)?;
         Ok(&self.repairs[usize::from(index)])

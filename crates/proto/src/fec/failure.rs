@@ -1,4 +1,4 @@
-//! How often a protected packet cannot be corrected: the closed form for independent bit errors.
+//! Probability that a protected packet cannot be corrected: the closed form for independent bit errors.
 
 use super::interleaved::{Strength, codewords};
 

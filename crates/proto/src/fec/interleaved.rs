@@ -9,7 +9,7 @@
 use super::FecError;
 use super::reed_solomon::{Code, LONGEST_CODEWORD};
 
-/// How much parity a packet has: 0 to 256 words of 32 bits, as the study of AeroTP counts it.
+/// Parity of a packet: 0 to 256 words of 32 bits, as the study of AeroTP counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strength(u16);
 
@@ -55,8 +55,8 @@ pub fn encode(data: &[u8], strength: Strength, out: &mut Vec<u8>) {
 /// 0, whose bytes are not to be trusted. A packet whose checksum is right need not be decoded.
 ///
 /// # Errors
-/// If a codeword has more errors than its parity can correct; the other codewords are corrected all the same. Before
-/// anything is done, if the block is shorter than its parity, or an erasure is not in it.
+/// Fails if a codeword has more errors than its parity can correct; the other codewords are corrected all the same.
+/// Before anything is done, if the block is shorter than its parity, or an erasure is not in it.
 pub fn decode(block: &mut [u8], strength: Strength, erasures: &[usize]) -> Result<usize, FecError> {
     let length = block.len();
     let Some(data) = length.checked_sub(strength.bytes()) else {
@@ -101,7 +101,7 @@ fn decode_one(
     Ok(corrected)
 }
 
-/// Where the bytes of one codeword are, and how many of them are what.
+/// Places of the bytes of one codeword, and the numbers of its data and parity bytes.
 pub(super) struct Codeword {
     /// The first byte's place in the block.
     first: usize,

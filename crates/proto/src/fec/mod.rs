@@ -13,7 +13,7 @@ pub mod reed_solomon;
 #[cfg(test)]
 mod test_util;
 
-/// Why a codeword, or a packet made of codewords, was not coded or not corrected.
+/// Reason why a codeword, or a packet made of codewords, was not coded or not corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FecError {
     /// More bytes are wrong than the parity can correct: of errors at unknown places half as many as parity bytes,
@@ -33,7 +33,7 @@ pub enum FecError {
     /// An erasure is not in the block.
     #[error("an erasure at byte {position} of a block of {length} bytes")]
     ErasureOutside {
-        /// Where it is said to be, from 0.
+        /// Its alleged place, from 0.
         position: usize,
         /// Bytes in the block.
         length: usize,

@@ -69,7 +69,7 @@ impl Code {
     /// Appends the parity of `data` to `out`.
     ///
     /// # Errors
-    /// If data and parity are longer than a codeword.
+    /// Fails if data and parity are longer than a codeword.
     pub fn encode(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), FecError> {
         self.check_length(data.len() + self.parity())?;
         let remainder = self.remainder(data.iter().copied());

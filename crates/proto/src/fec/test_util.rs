@@ -1,4 +1,4 @@
-//! What the tests' vectors are written with.
+//! Notation of the tests' vectors.
 
 /// The bytes that the vectors are of.
 pub(super) fn pattern(length: usize) -> Vec<u8> {

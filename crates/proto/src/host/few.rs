@@ -68,7 +68,7 @@ impl<T> Few<T> {
 }
 
 /// # Panics
-/// If there is nothing at that place.
+/// Panics if there is nothing at that place.
 impl<T> Index<usize> for Few<T> {
     type Output = T;
     #[inline]

@@ -107,7 +107,7 @@ impl SendBuffer {
         self.write(&bytes) as u64
     }
 
-    /// What is held, as few payloads.
+    /// Returns the contents, as few payloads.
     pub(crate) fn runs(&self) -> Vec<Payload> {
         let mut runs = Vec::new();
         let mut offset = self.released;

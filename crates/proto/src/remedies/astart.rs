@@ -26,13 +26,13 @@ pub(super) struct Astart {
     path: Option<NewPath>,
 }
 
-/// What is known of a path that the last update was about.
+/// Facts about a path that the last update was about.
 #[derive(Debug)]
 struct NewPath {
     shortest: Duration,
     /// The threshold as it was last seen: a loss lowers it.
     threshold: u32,
-    /// When acknowledgments came, and of how many bytes, within a round trip.
+    /// Times of acknowledgments within a round trip, and the bytes of each.
     acknowledged: VecDeque<(Instant, u64)>,
     /// In bytes a second.
     eligible: Option<f64>,

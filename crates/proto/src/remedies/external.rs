@@ -43,7 +43,7 @@ impl External {
         &self.name
     }
 
-    /// Where it is installed.
+    /// Returns the side on which it is installed.
     pub fn side(&self) -> Side {
         self.side
     }

@@ -1,7 +1,7 @@
-//! What study T proposes where a timeout comes down too slowly (section 7.2.2): "if the RTT suddenly decreases significantly and
-//! several RTT measurements show the same value, the RTO should be decreased to a value close to the new RTT, instead of adding
-//! the variance". Round-trip time and timeout then begin anew with the last measurement, three times which the timeout is
-//! (RFC 6298 section 2.2). Nobody has to tell the sender of a handover.
+//! Proposal of study T for a timeout that comes down too slowly (section 7.2.2): "if the RTT suddenly decreases
+//! significantly and several RTT measurements show the same value, the RTO should be decreased to a value close to the
+//! new RTT, instead of adding the variance". Round-trip time and timeout then begin anew with the last measurement,
+//! three times which the timeout is (RFC 6298 section 2.2). Nobody has to tell the sender of a handover.
 //!
 //! The study gives no numbers. Chosen: *significantly* is below half of the smoothed round-trip time, *several* is three in a
 //! row, as TCP takes three duplicates for evidence, and *the same* is within a factor of two, which queues make of short times.

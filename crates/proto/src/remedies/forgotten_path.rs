@@ -1,5 +1,6 @@
-//! What study S asks for Westwood+ (section 8): "the VHO should trigger a minimum RTT update according to a cross-layer scheme". Told
-//! by the binding update, the sender's congestion control forgets the round-trip times of the path that it has left.
+//! Proposal of study S for Westwood+ (section 8): "the VHO should trigger a minimum RTT update according to a
+//! cross-layer scheme". Told by the binding update, the sender's congestion control forgets the round-trip times of the
+//! path that it has left.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 

@@ -27,7 +27,7 @@ pub use external::{External, Side};
 
 use crate::crosslayer::Remedy;
 
-/// What a flow has against a handover.
+/// Remedy of a flow against a handover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// One of these here: published, or our own ([`Kind::is_own`]).
@@ -45,7 +45,7 @@ impl Scheme {
         }
     }
 
-    /// How its part at the correspondent, if there is one, hears of a handover.
+    /// Returns the way in which its part at the correspondent, if there is one, hears of a handover.
     pub fn tells(&self) -> Tells {
         match self {
             Scheme::Published(kind) => kind.tells(),
@@ -56,7 +56,7 @@ impl Scheme {
         }
     }
 
-    /// Which one of ours it is, if it is one.
+    /// Returns its kind if it is one of ours.
     pub const fn published(&self) -> Option<Kind> {
         match self {
             Scheme::Published(kind) => Some(*kind),
@@ -64,7 +64,7 @@ impl Scheme {
         }
     }
 
-    /// What it does at the gateway, if it is installed there.
+    /// Returns its part at the gateway, if it is installed there.
     pub const fn at_gateway(&self) -> Option<GatewayPart> {
         match self {
             Scheme::Published(kind) => kind.at_gateway(),
@@ -82,7 +82,7 @@ impl Scheme {
     }
 }
 
-/// Where something has to be changed for a remedy to work.
+/// Place that has to be changed for a remedy to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The mobile alone, whichever way its data goes.
@@ -104,7 +104,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Where that is for data that goes to the mobile: "mobile", "sender", "gateway", or several of them.
+    /// Returns that place for data that goes to the mobile: "mobile", "sender", "gateway", or several of them.
     pub const fn for_downloads(self) -> &'static [&'static str] {
         match self {
             Place::Mobile | Place::MobileReceiver => &["mobile"],
@@ -116,12 +116,12 @@ impl Place {
     }
 }
 
-/// Whether a remedy works where the transport is encrypted.
+/// Encryptions of the transport with which a remedy works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
     /// In QUIC (RFC 9000), whose packets show nothing on the way, and whose receiver cannot take credit back.
     pub quic: bool,
-    /// Where IPsec (RFC 4303) hides the transport from the network, and the ends are as before.
+    /// IPsec (RFC 4303), which hides the transport from the network and leaves the ends as before.
     pub ipsec: bool,
 }
 
@@ -134,7 +134,7 @@ pub enum GatewayPart {
     Split,
 }
 
-/// How a remedy at a correspondent comes to know of a handover.
+/// Way in which a remedy at a correspondent hears of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
     /// It does not: the mobile's own layers tell the mobile.
@@ -160,17 +160,17 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $name,)* }
             }
 
-            /// What it does, in a sentence.
+            /// Describes it in a sentence.
             pub const fn about(self) -> &'static str {
                 match self { $(Kind::$variant => $about,)* }
             }
 
-            /// Where it is installed.
+            /// Returns the place where it is installed.
             pub const fn place(self) -> Place {
                 match self { $(Kind::$variant => Place::$place,)* }
             }
 
-            /// How its part at the correspondent, if there is one, hears of a handover.
+            /// Returns the way in which its part at the correspondent, if there is one, hears of a handover.
             pub const fn tells(self) -> Tells {
                 match self { $(Kind::$variant => Tells::$tells,)* }
             }
@@ -233,12 +233,12 @@ impl Kind {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Whether it is Baton's own, and no published one.
+    /// Returns true if it is Baton's own, and no published one.
     pub const fn is_own(self) -> bool {
         matches!(self, Kind::ReadyMobile | Kind::ReadyGateway)
     }
 
-    /// Whether it works on encrypted transports: at the ends yes, on the way no, but for those that say otherwise.
+    /// Returns the encryptions with which it works: at the ends all, on the way none, unless a remedy says otherwise.
     pub fn encrypted(self) -> Encrypted {
         let at_ends = !self.place().for_downloads().contains(&"gateway");
         match self {
@@ -296,7 +296,7 @@ impl Kind {
         Some(remedy)
     }
 
-    /// What it does at the gateway, if it is installed there.
+    /// Returns its part at the gateway, if it is installed there.
     pub const fn at_gateway(self) -> Option<GatewayPart> {
         match self {
             Kind::Snoop => Some(GatewayPart::Watch),
@@ -307,18 +307,18 @@ impl Kind {
         }
     }
 
-    /// Whether the half towards the mobile of a connection that is split begins with the pipe of its access link for a
+    /// Returns true if the half towards the mobile of a split connection begins with the pipe of its access link for a
     /// slow-start threshold.
     pub const fn knows_path(self) -> bool {
         matches!(self, Kind::SatellitePep)
     }
 
-    /// Whether a connection that is split goes from gateway to gateway with its mobile.
+    /// Returns true if a split connection goes from gateway to gateway with its mobile.
     pub const fn transfers_context(self) -> bool {
         matches!(self, Kind::SatellitePep)
     }
 
-    /// What steers the half towards the mobile of a connection that is split, if it does so.
+    /// Returns the remedy that steers the half towards the mobile of a split connection, if there is one.
     pub fn steering(self) -> Option<Box<dyn Remedy>> {
         match self {
             Kind::ReadyGateway => Some(Box::new(ready_gateway::TowardsMobile::default())),
@@ -361,7 +361,7 @@ impl Kind {
         Some(remedy)
     }
 
-    /// What it takes into its hands.
+    /// Lists the parts of a connection that it controls.
     const fn holds(self) -> &'static [Held] {
         match self {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
@@ -386,31 +386,31 @@ impl Kind {
         }
     }
 
-    /// What two that act on the same flow would both set, each in its own way.
+    /// Returns the part that it and another remedy on the same flow would both set, each in its own way.
     pub fn contradicts(self, other: Kind) -> Option<Held> {
         let mut own = self.holds().iter().copied();
         own.find(|held| other.holds().contains(held))
     }
 }
 
-/// What a remedy takes into its hands: two that take the same contradict each other.
+/// A part of a connection that a remedy controls: two that control the same part contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// The window that the receiver offers.
     Offer,
     /// The congestion window.
     Window,
-    /// Whether the sender sends at all.
+    /// Permission of the sender to send at all.
     Sending,
     /// The retransmission timeout.
     Timing,
-    /// When the retransmission timer starts.
+    /// Start of the retransmission timer.
     Start,
-    /// What gaps mean.
+    /// Meaning of gaps.
     Gaps,
-    /// What the congestion control remembers.
+    /// Memory of the congestion control.
     Path,
-    /// What the sender hears of the receiver.
+    /// Signals from the receiver to the sender.
     Answers,
 }
 

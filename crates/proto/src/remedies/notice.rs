@@ -1,5 +1,6 @@
-//! What study T proposes for a sender that hears of a handover (section 7): a timeout that begins anew, one segment and slow
-//! start, or both. A sender that is the mobile hears by itself; a correspondent by an option in the mobile's acknowledgments.
+//! Proposals of study T for a sender that hears of a handover (section 7): a timeout that begins anew, one segment and
+//! slow start, or both. A sender that is the mobile hears by itself; a correspondent by an option in the mobile's
+//! acknowledgments.
 
 use super::Kind;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};

@@ -13,7 +13,7 @@ use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 /// With what a connection begins on a way that it does not know (RFC 6928).
 const INITIAL_SEGMENTS: u32 = 10;
 
-/// What steers the half towards the mobile.
+/// Remedy that steers the half towards the mobile.
 #[derive(Debug, Default)]
 pub(super) struct TowardsMobile {
     disconnected: bool,
@@ -39,7 +39,7 @@ impl Remedy for TowardsMobile {
                 let takes = window(path, false, transport.segment_size);
                 let begin = INITIAL_SEGMENTS.saturating_mul(transport.segment_size);
                 let onto = transport.congestion_window.max(begin).min(takes);
-                // What the old link still delivers takes nothing of the new one.
+                // Packets that the old link still delivers take no capacity of the new one.
                 let elsewhere = if lost { 0 } else { transport.bytes_in_flight };
                 let path_begins = Control::NewPath {
                     window: onto.saturating_add(elsewhere),

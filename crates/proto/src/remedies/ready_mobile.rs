@@ -15,7 +15,7 @@ const REPEATS: u8 = 3;
 /// With so many segments under way a loss is found without a timeout (RFC 5681 section 3.2).
 const LEAST_SEGMENTS: u32 = 4;
 
-/// What a path takes: its pipe, and half of its queue.
+/// Returns the window that a path takes: its pipe, and half of its queue.
 pub(super) fn window(path: &PathParameters, sends: bool, segment_size: u32) -> u32 {
     let half_of_queue = path.queue_packets.unwrap_or(0) / 2;
     let least = LEAST_SEGMENTS.saturating_mul(segment_size);
@@ -82,7 +82,7 @@ impl Remedy for Sender {
     }
 }
 
-/// How a sender goes on by a new path, with what was out lost or still on its way.
+/// Moves a sender to a new path, with its outstanding data lost or still on its way.
 fn onto(path: &PathParameters, sends: bool, lost: bool, transport: &TransportView) -> Vec<Control> {
     let takes = window(path, sends, transport.segment_size);
     let mut controls = vec![Control::NewPath {
@@ -93,7 +93,7 @@ fn onto(path: &PathParameters, sends: bool, lost: bool, transport: &TransportVie
     controls
 }
 
-/// What follows its window: what was lost leaves at once, and is timed by the new path.
+/// Returns the controls that follow the new window: lost data leaves at once, and is timed by the new path.
 pub(super) fn resume(
     path: &PathParameters,
     sends: bool,
@@ -106,7 +106,7 @@ pub(super) fn resume(
     if lost {
         controls.push(Control::ResendCutOff);
     }
-    // What is still on a longer way takes its time.
+    // Data that is still on a longer path takes its time.
     if lost || is_longer {
         // On a slow link a segment takes longer than the way, and a timer that counts the way alone goes off before it is there.
         let first = path.round_trip_of(transport.segment_size, sends);

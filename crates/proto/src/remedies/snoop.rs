@@ -12,7 +12,7 @@
 //! And since one packet a timeout would not get on after a handover that has lost a whole window: after a timeout, what had
 //! been sent counts as lost. Each acknowledgment has two copies sent again, as in slow start.
 //!
-//! What the router's own queue has no room for is congestion, of which the sender is to hear: its copy goes.
+//! A drop by the router's own queue is congestion, of which the sender is to hear: the copy goes, too.
 //!
 mod copies;
 mod from_mobile;
@@ -30,7 +30,7 @@ use hop::Hop;
 /// Copies that are sent again for each acknowledgment: slow start.
 const RESENT_BY_ACKNOWLEDGMENT: usize = 2;
 
-/// What is to be done with a packet.
+/// Treatment of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// It goes on.
@@ -43,7 +43,7 @@ pub enum Watched {
     Acknowledge,
 }
 
-/// What the agent keeps of one connection's data to the mobile.
+/// State of the agent for one connection's data to the mobile.
 #[derive(Debug, Default)]
 pub struct Snoop {
     copies: Copies,
@@ -131,13 +131,13 @@ impl Snoop {
         (self.as_seen(header, is_duplicate), resent)
     }
 
-    /// Whether no acknowledgment of the mobile's has said more than this number.
+    /// Returns true if no acknowledgment of the mobile's has said more than this number.
     pub fn is_newest(&self, number: SequenceNumber) -> bool {
         self.acknowledged
             .is_some_and(|(newest, _)| newest == number)
     }
 
-    /// What the sender may see of an acknowledgment: nothing of a hole that is repaired here.
+    /// Returns the acknowledgment as the sender may see it: without a hole that is repaired here.
     fn as_seen(&self, header: &TcpHeader, is_duplicate: bool) -> Watched {
         if !self.copies.repairs(header.acknowledgment) {
             return Watched::Pass;
@@ -191,7 +191,7 @@ impl Snoop {
         packet
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub const fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }

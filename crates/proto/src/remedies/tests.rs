@@ -1,5 +1,5 @@
-//! What each remedy answers to what it hears, and what holds for all of them. What the answers do to a connection is tested in
-//! `tcp/tests/steering.rs`.
+//! Answers of each remedy to what it hears, and rules that hold for all of them. What the answers do to a connection is
+//! tested in `tcp/tests/steering.rs`.
 
 use super::Kind;
 use crate::crosslayer::{
@@ -282,7 +282,7 @@ fn a_path_is_forgotten_when_the_peer_has_moved() {
     assert_eq!(hears(&mut *sender, &CONNECTED, &VIEW), []);
 }
 
-/// What it answers to an acknowledgment at so many milliseconds.
+/// Returns the answers to an acknowledgment at so many milliseconds.
 fn acknowledged(
     remedy: &mut dyn Remedy,
     (at_ms, bytes, rtt_ms): (u64, u64, Option<u64>),
@@ -438,8 +438,8 @@ const FROM_LONGER: TransportView = TransportView {
     ..VIEW
 };
 
-/// Where it sends it knows the new path: 0.5 s and 8 ms for a segment, and a window of what the link takes, or its own if that is
-/// smaller.
+/// A sender knows the new path of its data: 0.5 s and 8 ms for a segment, and a window of what the link takes, or its
+/// own if that is smaller.
 #[test]
 fn a_sender_that_is_ready_goes_on_with_the_new_path() {
     let onto = path(40_000, 79_500);

@@ -1,4 +1,4 @@
-//! When an acknowledgment leaves: RFC 1122's delay, or Linux's quick and adaptive acknowledgments.
+//! Times of acknowledgments: RFC 1122's delay, or Linux's quick and adaptive acknowledgments.
 //!
 //! Linux (`net/ipv4/tcp_input.c`, `tcp_output.c` and `tcp_timer.c` of 6.18) acknowledges a SYN-ACK and the first segments
 //! of a connection at once, and again after anything odd (*quick acknowledgments*), so that a sender in slow start is
@@ -16,10 +16,11 @@ const LONGEST_DELAY: Duration = Duration::from_millis(200);
 const PROMPT_DUPLICATES: u32 = 3;
 /// Most that one compressed acknowledgment stands for: `tcp_comp_sack_nr`.
 const MOST_COMPRESSED: u32 = 44;
-/// How late the timer for that may be, and is, where nothing else wakes the processor: `tcp_comp_sack_slack_ns`.
+/// Lateness that the timer for that may have, and has, where nothing else wakes the processor:
+/// `tcp_comp_sack_slack_ns`.
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
-/// Where Linux's rules stand.
+/// State of Linux's rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckState {
     /// Segments still to be acknowledged at once.
@@ -39,7 +40,7 @@ pub(super) struct AckState {
     duplicate: Option<(u64, u64)>,
 }
 
-/// What these rules know of the connection.
+/// Facts about the connection that these rules need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckSurroundings {
     pub(super) window: u64,
@@ -100,12 +101,12 @@ impl AckState {
         self.handshake = true;
     }
 
-    /// Whether an acknowledgment leaves even where data could carry it.
+    /// Returns true if an acknowledgment leaves even where data could carry it.
     pub(super) fn is_due_alone(&self) -> bool {
         self.handshake
     }
 
-    /// Whether reading everything is a reason to acknowledge.
+    /// Returns true if reading everything is a reason to acknowledge.
     pub(super) fn wants_ack_after_reading(&self) -> bool {
         self.pushed && !self.interactive
     }
@@ -115,7 +116,7 @@ impl AckState {
         self.interactive = true;
     }
 
-    /// How long an acknowledgment may wait.
+    /// Returns the time that an acknowledgment may wait.
     pub(super) fn delay(&self, least: Duration, smoothed_rtt: Option<Duration>) -> Duration {
         if self.timeout <= least {
             return self.timeout.max(least);

@@ -82,7 +82,7 @@ pub struct Connection {
     pub(super) next_departure: Instant,
     /// "TS.Recent" and when it was taken (RFC 7323 section 4.3).
     pub(super) recent_timestamp: (u32, Instant),
-    /// What the clock of our timestamps showed at time zero.
+    /// Reading of the clock of our timestamps at time zero.
     pub(super) timestamp_origin: u32,
     /// Doublings of the persist timer.
     pub(super) persist_backoff: u32,
@@ -234,7 +234,8 @@ impl Connection {
             .max(1)
     }
 
-    /// Whether a segment with this sequence number is out: only of these an error is believed (RFC 5927 section 4).
+    /// Returns true if a segment with this sequence number is out: only of these an error is believed (RFC 5927 section
+    /// 4).
     pub fn is_out(&self, sequence: SequenceNumber) -> bool {
         let position = self.send_position(sequence);
         position >= self.unacknowledged as i64 && position < self.next as i64
@@ -254,8 +255,9 @@ impl Connection {
         }
     }
 
-    /// Whether an error ends the attempt to open: "protocol" and "port unreachable" by RFC 1122 section 4.2.3.9. To Linux also that
-    /// the host cannot be reached now, and one that has answered a SYN forgets it then (`tcp_v4_err`, `tcp_req_err`).
+    /// Returns true if an error ends the attempt to open: "protocol" and "port unreachable" by RFC 1122 section
+    /// 4.2.3.9. To Linux also that the host cannot be reached now, and one that has answered a SYN forgets it then
+    /// (`tcp_v4_err`, `tcp_req_err`).
     fn gives_up_opening(&self, error: IcmpError) -> bool {
         let hard = matches!(
             error,
@@ -325,7 +327,7 @@ impl Connection {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do next.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has something to do next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
@@ -344,8 +346,8 @@ impl Connection {
         }
     }
 
-    /// Whether a writer that has handed in a part of what it has may go on at once, as `poll` would tell it: with Linux if
-    /// a third of the buffer is free. If not, [`Event::Writable`] follows.
+    /// Returns true if a writer that has handed in a part of its data may go on at once, as `poll` would tell it: with
+    /// Linux if a third of the buffer is free. If not, [`Event::Writable`] follows.
     pub fn may_go_on_writing(&mut self) -> bool {
         if !self.may_write() {
             return false;
@@ -382,7 +384,7 @@ impl Connection {
         taken
     }
 
-    /// Whether [`write`](Self::write) takes anything, once there is room: neither end has closed our direction.
+    /// Returns true if [`write`](Self::write) takes anything, once there is room: neither end has closed our direction.
     pub fn may_write(&self) -> bool {
         !self.close_requested
             && matches!(
@@ -506,18 +508,18 @@ impl Connection {
         self.peer_window
     }
 
-    /// What is left of the window that we have offered, in bytes: "RCV.WND".
+    /// Returns the rest of the window that we have offered, in bytes: "RCV.WND".
     pub fn receive_window(&self) -> u64 {
         self.receive.window()
     }
 
-    /// What the SYNs have agreed on; `None` before the peer's has come.
+    /// Returns the options that the SYNs have agreed on; `None` before the peer's has come.
     pub fn negotiated(&self) -> Option<&Negotiated> {
         let heard = self.unacknowledged > 0 || self.state == State::SynReceived;
         heard.then_some(&self.negotiated)
     }
 
-    /// Where loss recovery stands.
+    /// Returns the phase of loss recovery.
     pub fn recovery_phase(&self) -> RecoveryPhase {
         if self.recovers_as_linux() {
             return self.linux_phase();
@@ -529,8 +531,8 @@ impl Connection {
         }
     }
 
-    /// How many of the segments that are out are SACKed, lost or sent again. Linux without SACK counts a duplicate acknowledgment as
-    /// a segment SACKed.
+    /// Counts the segments that are out and SACKed, lost or sent again. Linux without SACK counts a duplicate
+    /// acknowledgment as a segment SACKed.
     pub fn segment_counts(&self) -> SegmentCounts {
         let mut counts = self.sent.counts();
         counts.sacked += self.linux_duplicates();

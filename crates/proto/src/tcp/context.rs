@@ -1,6 +1,6 @@
 //! A connection that goes on at another host: what a message tells of it, and how it is taken up there.
 //!
-//! What is told and what begins anew stands in [`crate::wire::split_context`].
+//! The list of fields that are carried over, and of those that begin anew, stands in [`crate::wire::split_context`].
 
 use super::congestion;
 use super::linux::receive_window::first_window;

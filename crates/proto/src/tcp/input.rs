@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// What a SYN-ACK says and brings besides, where T/TCP lets it.
+    /// Takes the rest of a SYN-ACK, its other flags and its data, where T/TCP lets it.
     fn take_beside_syn(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let position = self.send_position(header.acknowledgment);
         let speaks = self.resume_after_syn(now, position);
@@ -589,7 +589,7 @@ impl Connection {
                 self.grow_receive_window(length, arrival);
             }
             self.acknowledge_arrival(now, arrival, before);
-            // What did not fit is gone: the sender should know soon.
+            // Data that did not fit is dropped: the sender should know soon.
             self.ack_due |= self.receive.window() == 0 && self.receive.next() as i64 != end;
         }
         if self.peer_fin == Some(self.receive.next()) {

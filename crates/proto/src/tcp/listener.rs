@@ -11,7 +11,7 @@ pub struct Listener {
     refused: u64,
 }
 
-/// What to do with a segment that arrived at a listening port and belongs to no connection.
+/// Treatment of a segment that arrived at a listening port and belongs to no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Build a [`super::Connection::accept`] from it, and call [`Listener::half_open_ended`] when that

@@ -74,11 +74,11 @@ pub struct Segment {
     pub header: TcpHeader,
     /// The data.
     pub payload: Payload,
-    /// Whether any of it was sent before: data, SYN or FIN.
+    /// True if any of it was sent before: data, SYN or FIN.
     pub retransmission: bool,
 }
 
-/// What an application is told. Each kind is reported at most once until it is polled.
+/// An event for the application. Each kind is reported at most once until it is polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.

@@ -1,4 +1,4 @@
-//! What the two ends agree on by the options of their SYNs.
+//! Options that the two ends agree on by their SYNs.
 
 use super::profile::Profile;
 use super::receive::Receiver;
@@ -47,7 +47,7 @@ pub(super) fn on_syn(
     }
 }
 
-/// What is agreed after the peer's SYN or SYN-ACK. `own_segment_size` is what our SYN tells.
+/// Returns the options agreed on after the peer's SYN or SYN-ACK. `own_segment_size` is the MSS in our SYN.
 pub(super) fn negotiate(
     profile: &Profile,
     own_segment_size: u16,

@@ -1,4 +1,4 @@
-//! What is sent next: resets, SYNs, lost data, new data, acknowledgments, in this order.
+//! Output, in this order: resets, SYNs, lost data, new data, acknowledgments.
 
 use super::options::{self, TIMESTAMPS_LENGTH};
 use super::profile::Recovery;
@@ -17,13 +17,13 @@ use crate::wire::tcp::{
 pub(super) struct Stretch {
     pub start: u64,
     pub length: u32,
-    /// Whether it was sent before.
+    /// True if it was sent before.
     pub again: bool,
     /// True if it carries PSH, should it have data.
     pub pushed: bool,
 }
 
-/// What is to be sent.
+/// The next thing to send.
 enum Due {
     Reset,
     Syn,
@@ -170,7 +170,7 @@ impl Connection {
         (1 + self.send.written()).saturating_sub(self.next)
     }
 
-    /// Whether data or the FIN waits to be sent for the first time.
+    /// Returns true if data or the FIN waits to be sent for the first time.
     pub(super) fn has_unsent(&self) -> bool {
         self.unsent() > 0 || self.fin_unsent()
     }
@@ -305,7 +305,7 @@ impl Connection {
         length > 0 && (full || rest || large && length < unsent)
     }
 
-    /// What of ours counts against the congestion window before new data is sent.
+    /// Returns our data that counts against the congestion window before new data is sent.
     pub(super) fn in_the_network(&self) -> u64 {
         let flight = self.next - self.unacknowledged;
         if self.recovery.phase != Phase::Open {
@@ -388,7 +388,7 @@ impl Connection {
         }
     }
 
-    /// Whether there is data, or a FIN, that the peer's window lets through.
+    /// Returns true if there is data, or a FIN, that the peer's window lets through.
     pub(super) fn has_new_data(&self) -> bool {
         let usable = self.unacknowledged + self.peer_window > self.next;
         usable && self.has_unsent() && !self.holds_new_data()

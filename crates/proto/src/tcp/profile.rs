@@ -11,9 +11,9 @@ use crate::time::Duration;
 /// Every setting of a connection. A scenario may override each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Which algorithm moves the congestion window.
+    /// Algorithm that moves the congestion window.
     pub congestion: Algorithm,
-    /// How lost segments are found and repaired after the first is noticed.
+    /// Way of finding and repairing lost segments after the first is noticed.
     pub recovery: Recovery,
     /// Largest segment that this end sends or asks for, in bytes of payload; the path's MTU bounds it too.
     pub maximum_segment_size: u16,
@@ -58,7 +58,7 @@ pub struct Profile {
     pub maximum_rto: Duration,
     /// Granularity of the stack's clock: RTT samples and timeouts are multiples of it. Zero is exact.
     pub tick: Duration,
-    /// How the timeout follows from the estimates.
+    /// Computation of the timeout from the estimates.
     pub rto_arithmetic: RtoArithmetic,
     /// The retransmission timer counts from the last transmission of the oldest segment, as in Linux 2.0,
     /// instead of from the last acknowledgment that moved the window (RFC 6298 section 5.3).
@@ -101,8 +101,8 @@ pub struct Profile {
     /// Take back a reduction that duplicate SACKs (RFC 3708) or timestamps (Eifel, RFC 3522) show to have been
     /// wrong. Only with [`Recovery::Linux`].
     pub undo: bool,
-    /// Whose form of Reno and CUBIC the window follows; for others, how much an acknowledgment counts in slow start, and
-    /// whether a loss reduces what is outstanding or the window.
+    /// Form of Reno and CUBIC that the window follows; for others, how much an acknowledgment counts in slow start, and
+    /// whether a loss reduces the data outstanding or the window.
     pub window_arithmetic: WindowArithmetic,
     /// Leave slow start when trains of acknowledgments get long or delays grow (HyStart, in Linux's CUBIC).
     pub hystart: bool,
@@ -119,7 +119,7 @@ pub struct Profile {
     pub timer_wheel: bool,
     /// Open with T/TCP (RFC 1644), and accept it.
     pub transaction_opening: bool,
-    /// How long TIME_WAIT lasts: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
+    /// Duration of TIME_WAIT: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
     pub time_wait: Duration,
 }
 
@@ -180,7 +180,7 @@ pub enum Recovery {
     Linux,
 }
 
-/// Whose form of a congestion control.
+/// Form of a congestion control: the RFC's or Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowArithmetic {
     /// The RFC's.
@@ -189,7 +189,7 @@ pub enum WindowArithmetic {
     Linux,
 }
 
-/// How the retransmission timeout follows from the smoothed round-trip time A and its mean deviation D.
+/// Computation of the retransmission timeout from the smoothed round-trip time A and its mean deviation D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoArithmetic {
     /// A + max(4 D, tick) (RFC 6298 section 2).
@@ -230,8 +230,8 @@ impl Profile {
         }
     }
 
-    /// What today's standards ask for or recommend, with NewReno's window and SACK recovery. Timestamps are
-    /// off: they are optional (RFC 7323), cost 12 bytes a segment, and without them a full segment of an
+    /// Returns the profile that today's standards ask for or recommend, with NewReno's window and SACK recovery.
+    /// Timestamps are off: they are optional (RFC 7323), cost 12 bytes a segment, and without them a full segment of an
     /// Ethernet frame is the round 1460 bytes of most textbooks.
     pub fn rfc() -> Profile {
         Profile {

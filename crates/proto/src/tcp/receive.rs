@@ -37,7 +37,7 @@ pub(super) struct Receiver {
     blocks: Vec<(u64, u64)>,
 }
 
-/// What became of a segment's data.
+/// Fate of a segment's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// All of it was there before, or is outside the window.
@@ -114,7 +114,7 @@ impl Receiver {
         more > 0
     }
 
-    /// What was offered stays offered.
+    /// Sets the size of the buffer; the window that was offered stays offered.
     pub(super) fn set_buffer(&mut self, bytes: u32) {
         self.buffer = bytes;
     }
@@ -194,8 +194,8 @@ impl Receiver {
         }
     }
 
-    /// Where the window could end now. By RFC 9293 section 3.8.6.2.2 it moves only by a useful amount: a full
-    /// segment, or half the buffer.
+    /// Returns the place where the window could end now. By RFC 9293 section 3.8.6.2.2 it moves only by a useful
+    /// amount: a full segment, or half the buffer.
     fn possible_end(&self, segment_size: u32) -> u64 {
         let most = 0xFFFF << self.window_shift;
         let space = self.free().min(u64::from(self.limit)).min(most);
@@ -228,9 +228,9 @@ impl Receiver {
         field as u16
     }
 
-    /// Whether reading has opened the window so far that the peer should be told without being asked: it has
-    /// less than half a buffer left to send into, and would gain two segments or half a buffer; or less than
-    /// one segment, and would gain one. Linux: half a buffer, and would gain as much again (`tcp_cleanup_rbuf`).
+    /// Returns true if reading has opened the window so far that the peer should be told without being asked: it has
+    /// less than half a buffer left to send into, and would gain two segments or half a buffer; or less than one
+    /// segment, and would gain one. Linux: half a buffer, and would gain as much again (`tcp_cleanup_rbuf`).
     pub(super) fn wants_update(&self, segment_size: u32) -> bool {
         let gain = self.possible_end(segment_size) - self.window_end;
         let (half, one) = (u64::from(self.buffer / 2), u64::from(segment_size));
@@ -267,7 +267,7 @@ impl Receiver {
         end - self.next - held
     }
 
-    /// Whether all of a range has been received.
+    /// Returns true if all of a range has been received.
     pub(super) fn holds(&self, start: i64, end: i64) -> bool {
         let position = |number: i64| u64::try_from(number).unwrap_or(0);
         let (start, end) = (position(start).max(self.next), position(end));
@@ -282,8 +282,8 @@ impl Receiver {
         common.filter(|(from, to)| from < to).min()
     }
 
-    /// Whether data beyond a gap starts a new block, or adds to an old one, and moves one of the two latest further down in the
-    /// SACK option.
+    /// Returns true if data beyond a gap starts a new block, or adds to an old one, and moves one of the two latest
+    /// further down in the SACK option.
     pub(super) fn moves_blocks_down(&self, start: i64, length: u32) -> bool {
         let (Ok(start), [first, second, ..]) = (u64::try_from(start), self.blocks.as_slice())
         else {
@@ -442,7 +442,7 @@ impl Receiver {
         gone
     }
 
-    /// What is next, of at most so many bytes, to be handed on as it came.
+    /// Takes the next data, of at most so many bytes, to be handed on as it came.
     pub(super) fn take(&mut self, at_most: u64) -> Option<Payload> {
         if at_most == 0 {
             return None;

@@ -7,7 +7,7 @@ use super::timer::Timer;
 use super::{Connection, Event, State};
 use crate::time::{Duration, Instant};
 
-/// Where loss recovery stands.
+/// State of loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecoveryState {
     pub(super) phase: Phase,
@@ -18,7 +18,7 @@ pub(super) struct RecoveryState {
     pub(super) duplicate_acks: u32,
     /// Bytes beyond the gap of which duplicates have told, without SACK: one segment each.
     announced: u64,
-    /// What duplicate acknowledgments add to the congestion window, in bytes, during fast recovery.
+    /// Bytes that duplicate acknowledgments add to the congestion window during fast recovery.
     pub(super) inflation: u32,
     /// The next retransmission goes out whatever the window says.
     pub(super) forced: bool,
@@ -28,7 +28,7 @@ pub(super) struct RecoveryState {
     pub(super) rescue_sent: bool,
     /// Timeouts without any progress.
     pub(super) timeouts_in_row: u32,
-    /// Those of them since timing has begun anew, of which there are not to be too many.
+    /// Timeouts among them since timing has begun anew, of which there are not to be too many.
     pub(super) retries: u32,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Phase {
     AfterTimeout,
 }
 
-/// What a header's acknowledgment says, besides the number.
+/// Contents of a header's acknowledgment, besides the number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
     /// Bytes that its SACK blocks report for the first time.
@@ -133,7 +133,7 @@ impl Connection {
         self.restart_retransmission_timer(now);
     }
 
-    /// What the peer is known to have, in bytes from the start of the connection.
+    /// Returns the data that the peer is known to have, in bytes from the start of the connection.
     fn bytes_delivered(&self) -> u64 {
         self.unacknowledged + self.sent.sacked() + self.recovery.announced
     }
@@ -253,7 +253,7 @@ impl Connection {
             Phase::Fast if self.effective_recovery() == Recovery::Sack => {
                 self.mark_lost_by_sack();
             }
-            // What SACK reports has left the "pipe": counted again, it would let out two segments for each.
+            // Data reported by SACK has left the "pipe": counted again, it would let out two segments for each.
             Phase::Fast if self.negotiated.sack => {}
             // RFC 5681 section 3.2, step 4: a segment has left the network.
             Phase::Fast => {
@@ -297,9 +297,9 @@ impl Connection {
             bytes_in_flight: if self.profile.threshold_from_window {
                 self.congestion.window()
             } else {
-                // What limited transmit or an inflated window has sent beyond the window does not count
-                // (RFC 5681 section 3.2, step 2): else the threshold of Reno, which leaves recovery at the
-                // first partial acknowledgment, would grow from loss to loss.
+                // Data that limited transmit or an inflated window has sent beyond the window does not count (RFC 5681
+                // section 3.2, step 2): else the threshold of Reno, which leaves recovery at the first partial
+                // acknowledgment, would grow from loss to loss.
                 self.bytes_in_flight().min(self.congestion.window())
             },
             smoothed_rtt: self.rtt.smoothed(),
@@ -410,8 +410,8 @@ impl Connection {
         self.syn_due = true;
     }
 
-    /// Whether the segment at `position` lies beyond the peer's window: a probe of it, without meaning for
-    /// the congestion of the path.
+    /// Returns true if the segment at `position` lies beyond the peer's window: a probe of it, without meaning for the
+    /// congestion of the path.
     pub(super) fn is_window_probe(&self, position: u64) -> bool {
         position >= self.unacknowledged + self.peer_window
     }

@@ -24,7 +24,7 @@ impl Connection {
         moved
     }
 
-    /// What can be read next, of at most so many bytes, to be handed on as it came.
+    /// Takes the next data to read, of at most so many bytes, to be handed on as it came.
     pub fn take(&mut self, at_most: u64) -> Option<Payload> {
         let piece = self.receive.take(at_most)?;
         self.after_reading();

@@ -31,7 +31,7 @@ struct LinuxVariation {
     quick: Duration,
     /// Its largest value in this round trip, the floor of the timeout at the least.
     largest: Duration,
-    /// What the timeout adds to the smoothed round-trip time: rises at once, falls once a round trip.
+    /// Addition of the timeout to the smoothed round-trip time: rises at once, falls once a round trip.
     held: Duration,
     /// The round trip ends when this is acknowledged.
     round_end: u64,
@@ -87,7 +87,7 @@ impl RttEstimator {
         }
     }
 
-    /// What a message to another gateway tells of this.
+    /// Returns the round-trip time for a message to another gateway.
     pub(super) fn context(&self) -> RoundTrip {
         RoundTrip {
             smoothed: self.smoothed,
@@ -157,7 +157,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// What a stack with this tick measures between two moments: the difference of two readings of a clock
+    /// Measures the time between two moments as a stack with this tick does: the difference of two readings of a clock
     /// that counts ticks, at least one.
     pub(super) fn measure(&self, sent: Instant, now: Instant) -> Duration {
         let tick = self.tick.as_nanos();
@@ -208,8 +208,8 @@ impl RttEstimator {
         weighted(smoothed, rtt, 8)
     }
 
-    /// Whether an acknowledgment up to `position` ends the timing of a segment. The next to be timed is the first that is
-    /// sent from now on, at `next`. Always, but in INET's arithmetic.
+    /// Returns true if an acknowledgment up to `position` ends the timing of a segment. The next to be timed is the
+    /// first that is sent from now on, at `next`. Always, but in INET's arithmetic.
     pub(super) fn ends_timing(&mut self, position: u64, next: u64) -> bool {
         if self.arithmetic != RtoArithmetic::Inet {
             return true;

@@ -1,4 +1,4 @@
-//! What SCPS-TP (CCSDS 714.0-B-2) has besides TCP: rate control and selective negative acknowledgments (SNACK).
+//! Additions of SCPS-TP (CCSDS 714.0-B-2) to TCP: rate control and selective negative acknowledgments (SNACK).
 //!
 //! *Rate control* is open-loop: a bucket of one packet that fills at a configured rate, whatever the path makes of it. Data
 //! waits for it, acknowledgments do not.
@@ -16,7 +16,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::tcp::Snack;
 
 impl Connection {
-    /// Whether data has to wait for the bucket; the timer is set then.
+    /// Returns true if data has to wait for the bucket; the timer is set then.
     pub(super) fn is_held_by_rate(&mut self, now: Instant) -> bool {
         let waits = self.next_departure > now;
         if waits {
@@ -55,7 +55,8 @@ impl Connection {
         })
     }
 
-    /// What a SNACK has asked for goes whatever the window says: it has left the network, and as much may enter.
+    /// Returns true if repairs follow a SNACK, and go whatever the window says: the missing data has left the network,
+    /// and as much may enter.
     pub(super) fn repairs_by_snack(&self) -> bool {
         self.negotiated.snack_unit.is_some() && self.recovery.phase == Phase::Fast
     }

@@ -11,7 +11,7 @@ pub(super) struct SentSegment {
     pub(super) start: u64,
     /// Its length in sequence space: bytes, and one for a FIN.
     pub(super) length: u32,
-    /// When it was last sent.
+    /// Time at which it was last sent.
     pub(super) sent_at: Instant,
     /// The receiver has it, says SACK.
     pub(super) sacked: bool,
@@ -49,7 +49,7 @@ impl SentSegment {
     }
 }
 
-/// How many segments are marked how; what is SACKed counts as nothing else.
+/// Numbers of segments by mark; a SACKed segment counts as nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentCounts {
     /// The receiver has them, say duplicate or selective acknowledgments.
@@ -74,18 +74,18 @@ impl SegmentCounts {
     }
 }
 
-/// What a cumulative acknowledgment has taken off the queue.
+/// Segments that a cumulative acknowledgment has taken off the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acknowledged {
     /// Sequence space acknowledged by this for the first time, SACKed parts left out.
     pub(super) newly: u64,
-    /// Whether any of it was sent twice, so that no round-trip time follows.
+    /// True if any of it was sent twice, so that no round-trip time follows.
     pub(super) retransmitted: bool,
     /// The same, SACKed parts included.
     pub(super) repeated: bool,
     /// Whole segments, SACKed ones included.
     pub(super) segments: u32,
-    /// When the oldest segment was sent that was neither SACKed before nor cut.
+    /// Sending time of the oldest segment that was neither SACKed before nor cut.
     pub(super) oldest_sent_at: Option<Instant>,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct SentQueue {
     counts: SegmentCounts,
     /// None of them lies below this.
     resend_from: u64,
-    /// What lies below this may have arrived: it is not resent before an acknowledgment comes.
+    /// End of the data that may have arrived: it is not resent before an acknowledgment comes.
     doubted_below: u64,
     /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked
     /// from its start again.
@@ -118,7 +118,7 @@ pub(super) struct SentQueue {
 struct ByTime {
     /// No original below this waits to be judged.
     from: u64,
-    /// When copies were sent and where they begin; some have arrived or were sent again since.
+    /// Sending times of copies, and their beginnings; some have arrived or were sent again since.
     copies: VecDeque<(Instant, u64)>,
 }
 
@@ -209,7 +209,7 @@ impl SentQueue {
         self.pipe += u64::from(length);
     }
 
-    /// What a message to another gateway tells of the segments that are out.
+    /// Returns the segments that are out, for a message to another gateway.
     pub(super) fn context(&self, now: Instant) -> Vec<OutstandingSegment> {
         let told = |segment: &SentSegment| OutstandingSegment {
             length: segment.length,
@@ -257,8 +257,8 @@ impl SentQueue {
         }
     }
 
-    /// Whether the segment at `index`, which was sent again now, is the last of several of one piece that a kernel sends again as
-    /// one, if another may follow.
+    /// Returns true if the segment at `index`, which was sent again now, is the last of several of one piece that a
+    /// kernel sends again as one, if another may follow.
     pub(super) fn ends_repairs(&self, index: usize, now: Instant, may_go_on: bool) -> bool {
         let joins = |index: usize| {
             let segment = self.segments.get(index);
@@ -312,7 +312,7 @@ impl SentQueue {
 
     /// Takes the oldest segment off the queue and out of the sums.
     fn forget_first(&mut self) {
-        // What follows becomes the first, which begins a piece.
+        // The next segment becomes the first, which begins a piece.
         self.pieces -= match self.segments.len() {
             1 => 1,
             _ => self.pieces_at(1),

@@ -1,4 +1,4 @@
-//! What remedies do with a connection: [`Control`]s, carried out, and what stays of them.
+//! Effects of remedies on a connection: [`Control`]s, carried out, and the state that they leave.
 
 use super::recovery::Phase;
 use super::rtt::RttEstimator;
@@ -13,14 +13,15 @@ use std::collections::VecDeque;
 /// Acknowledgments that may wait to be sent on a remedy's behalf; one that asks for more gets this many.
 const MOST_ACKNOWLEDGMENTS: usize = 16;
 
-/// What remedies have asked for and what is still in force. A connection that none steers has none of it.
+/// Orders of remedies that are still in force. A connection that none steers has none of it.
 #[derive(Debug, Default)]
 pub(super) struct Steering {
     holds_new_data: bool,
     frozen_since: Option<Instant>,
     /// The timer has gone off while frozen.
     timed_out: bool,
-    /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
+    /// Time at which it was thawed, or timing began with a new path's sample: data sent before says nothing of a
+    /// round-trip time.
     timed_since: Option<Instant>,
     /// The first byte that was out when the timer was put off last.
     put_off_for: Option<u64>,
@@ -44,7 +45,7 @@ pub(super) struct Steering {
 struct Offer {
     most: u32,
     beyond: u64,
-    /// What has arrived beyond the place while something before it is missing makes room as well.
+    /// True if data that has arrived beyond the place, while something before it is missing, makes room as well.
     missing_arrives: bool,
 }
 
@@ -137,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// What a remedy may know.
+    /// Returns the facts that a remedy may know.
     pub fn view(&self) -> TransportView {
         TransportView {
             congestion_window: self.congestion.window(),
@@ -163,7 +164,7 @@ impl Connection {
         self.ensure_timer(now);
     }
 
-    /// What was sent before `now` says nothing of a round-trip time.
+    /// Takes no round-trip time from data that was sent before `now`.
     pub(super) fn time_from(&mut self, now: Instant) {
         self.steering.get_or_insert_default().timed_since = Some(now);
     }
@@ -255,7 +256,7 @@ impl Connection {
         if self.recovers_as_linux() {
             self.forget_shortest();
         }
-        // What went the old way does not time the new one.
+        // Segments over the old path do not time the new one.
         self.time_from(now);
         self.recovery.retries = 0;
         if let Some(sample) = sample {
@@ -294,20 +295,20 @@ impl Connection {
         self.steering.as_ref()?.timed_since
     }
 
-    /// Whether neither data nor timeouts count now.
+    /// Returns true if neither data nor timeouts count now.
     pub(super) fn is_frozen(&self) -> bool {
         self.steering
             .as_ref()
             .is_some_and(|steering| steering.frozen_since.is_some())
     }
 
-    /// Whether nothing new may be sent.
+    /// Returns true if nothing new may be sent.
     pub(super) fn holds_new_data(&self) -> bool {
         let steering = self.steering.as_ref();
         self.is_frozen() || steering.is_some_and(|steering| steering.holds_new_data)
     }
 
-    /// Whether a remedy lets so many bytes more into the network.
+    /// Returns true if a remedy lets so many bytes more into the network.
     pub(super) fn fits_flight(&self, length: u64) -> bool {
         let steering = self.steering.as_ref();
         let Some(flight) = steering.and_then(|steering| steering.flight) else {
@@ -335,7 +336,7 @@ impl Connection {
         false
     }
 
-    /// Whether the timeout that is under way leaves the threshold at the window.
+    /// Returns true if the timeout that is under way leaves the threshold at the window.
     pub(super) fn forgives_timeout(&mut self) -> bool {
         let unacknowledged = self.unacknowledged;
         let steering = self.steering.as_mut();
@@ -348,7 +349,7 @@ impl Connection {
         steering.is_some_and(|steering| steering.tolerates_until > self.unacknowledged)
     }
 
-    /// Whether an acknowledgment is due on a remedy's behalf.
+    /// Returns true if an acknowledgment is due on a remedy's behalf.
     pub(super) fn owes_acknowledgment(&self) -> bool {
         let steering = self.steering.as_ref();
         steering.is_some_and(|steering| !steering.acknowledgments.is_empty())

@@ -2,7 +2,7 @@
 
 use crate::time::{Duration, Instant};
 
-/// What a deadline is for.
+/// Purpose of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
     /// Something unacknowledged is to be sent again: SYN, data or FIN (RFC 6298).
@@ -20,8 +20,8 @@ pub(super) enum Timer {
 /// Length of Linux's tick: `CONFIG_HZ` 250, the default of the kernel's own configuration.
 const JIFFY: u64 = 4_000_000;
 
-/// When a timer of Linux set to `after` goes off. Its wheel (`kernel/time/timer.c`) has levels of 64 slots, each eight
-/// times as coarse as the one below, and rounds up so that no timer is early.
+/// Returns the time at which a timer of Linux set to `after` goes off. Its wheel (`kernel/time/timer.c`) has levels of
+/// 64 slots, each eight times as coarse as the one below, and rounds up so that no timer is early.
 pub(super) fn wheel(now: Instant, after: Duration) -> Instant {
     let delay = after.as_nanos().div_ceil(JIFFY);
     let mut slot = 1;
@@ -75,7 +75,7 @@ impl TimerTable {
         self.deadlines.iter().flatten().min().copied()
     }
 
-    /// Whether `timer` is due; it is stopped if so.
+    /// Returns true if `timer` is due, and stops it then.
     pub(super) fn take_due(&mut self, timer: Timer, now: Instant) -> bool {
         let due = self.deadlines[timer as usize].is_some_and(|at| at <= now);
         if due {

@@ -1,11 +1,11 @@
 //! T/TCP (RFC 1644, experimental, since RFC 6247 historic): between hosts that have spoken before, a connection begins with its
 //! request. The first SYN carries data, and the FIN if there is no more; the answer comes with the SYN-ACK.
 //!
-//! What the three-way handshake proves, that a SYN is not an old one, a *connection count* (CC) proves instead: a host numbers the
-//! connections that it opens and accepts, and a SYN whose count is above the last one that was heard from its host is new (the
-//! *TAO test*). Where nothing is remembered (CC.new, or no cache), or the count is not above, the three-way handshake decides,
-//! and the data waits for its end. Each segment of such a connection carries its count, so that one of an earlier connection
-//! is told, and TIME-WAIT may be short.
+//! A *connection count* (CC) proves, instead of the three-way handshake, that a SYN is not an old one: a host numbers
+//! the connections that it opens and accepts, and a SYN whose count is above the last one that was heard from its host
+//! is new (the *TAO test*). Without a remembered count (CC.new, or no cache), or with one that is not above, the
+//! three-way handshake decides, and the data waits for its end. Each segment of such a connection carries its count, so
+//! that one of an earlier connection is told, and TIME-WAIT may be short.
 //!
 //! A count proves nothing about who sent it: whoever guesses it has his data taken in another's name. RFC 6247 therefore
 //! withdrew it. Here it is off unless [`Profile::transaction_opening`] asks for it.
@@ -29,15 +29,15 @@ const MOST_HOSTS: usize = 1024;
 const FULL_ATTEMPTS: u32 = 3;
 /// TIME-WAIT of a short connection, in timeouts (RFC 1644 section 2.4).
 const TIME_WAIT_TIMEOUTS: u64 = 8;
-/// What is sent before the peer's window is known, in bytes at most: as in BSD (`TTCP_CLIENT_SND_WND`).
+/// Most data that is sent before the peer's window is known, in bytes: as in BSD (`TTCP_CLIENT_SND_WND`).
 const LARGEST_OPENING: u32 = 4096;
 
-/// Whether `one` comes after `other`, modulo 2^32.
+/// Returns true if `one` comes after `other`, modulo 2^32.
 fn is_above(one: NonZeroU32, other: NonZeroU32) -> bool {
     one.get().wrapping_sub(other.get()).cast_signed() > 0
 }
 
-/// What is remembered of a host: "cache.CC", "cache.CCsent" and the MSS of its last SYN.
+/// Memory of a host: "cache.CC", "cache.CCsent" and the MSS of its last SYN.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     received: Option<NonZeroU32>,
@@ -45,7 +45,7 @@ struct Known {
     segment_size: Option<u16>,
 }
 
-/// What a host remembers of others, for the TAO test and for what it sends itself.
+/// Memory of a host about others, for the TAO test and for its own openings.
 #[derive(Debug, Default)]
 pub struct OpeningCache {
     /// "CCgen": the last count given out.
@@ -54,7 +54,7 @@ pub struct OpeningCache {
     order: VecDeque<IpAddr>,
 }
 
-/// How a connection opens actively.
+/// Active opening of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// Its count.
@@ -65,7 +65,7 @@ pub struct Opening {
     segment_size: Option<u16>,
 }
 
-/// How a connection is accepted.
+/// Acceptance of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Acceptance {
     /// Its count.
@@ -76,7 +76,7 @@ pub struct Acceptance {
     trusted: bool,
 }
 
-/// What a connection has shown of its peer.
+/// Facts that a connection has shown about its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learnt {
     /// This count of ours was answered.
@@ -121,7 +121,7 @@ impl OpeningCache {
         self.hosts.len()
     }
 
-    /// Whether none is.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }
@@ -180,7 +180,7 @@ impl OpeningCache {
     }
 }
 
-/// What a connection of T/TCP has besides others.
+/// State of a T/TCP connection besides that of others.
 #[derive(Debug)]
 pub(super) struct Transaction {
     /// "TCB.CCsend".
@@ -196,7 +196,7 @@ pub(super) struct Transaction {
     with_syn: u32,
     /// The connection stands, and our SYN is not yet acknowledged: the states with a star.
     is_half_synchronized: bool,
-    /// What came with a SYN that did not pass the test.
+    /// Payload and flags of a SYN that did not pass the test.
     held: Option<(Payload, TcpFlags)>,
     learnt: Option<Learnt>,
 }
@@ -253,7 +253,7 @@ impl Connection {
         self.take_held(now);
     }
 
-    /// What was held back can be taken: the peer's SYN was no old one.
+    /// Takes the data that was held back: the peer's SYN was no old one.
     pub(super) fn take_held(&mut self, now: Instant) {
         let held = self
             .transaction
@@ -277,14 +277,14 @@ impl Connection {
         self.take_data(now, &header, 1, payload);
     }
 
-    /// Whether T/TCP is agreed on, and every segment carries its count.
+    /// Returns true if T/TCP is agreed on, and every segment carries its count.
     pub(super) fn counts_connections(&self) -> bool {
         self.transaction
             .as_ref()
             .is_some_and(|transaction| transaction.peer.is_some())
     }
 
-    /// Whether the connection stands though our SYN is not yet acknowledged.
+    /// Returns true if the connection stands though our SYN is not yet acknowledged.
     pub(super) fn is_half_synchronized(&self) -> bool {
         self.transaction
             .as_ref()
@@ -317,7 +317,7 @@ impl Connection {
         }
     }
 
-    /// What goes with our first SYN, whose options take `options` bytes: as sequence space.
+    /// Chooses the data to go with our first SYN, whose options take `options` bytes: as sequence space.
     pub(super) fn choose_data_with_syn(&mut self, options: u32) {
         let default = super::options::default_segment_size(self.remote.address);
         let (written, path) = (self.send.written(), self.path_mtu);
@@ -334,7 +334,7 @@ impl Connection {
         transaction.with_syn = data + u32::from(with_fin);
     }
 
-    /// What goes with our SYN: as sequence space.
+    /// Returns the data that goes with our SYN: as sequence space.
     pub(super) fn data_with_syn(&self) -> u32 {
         match &self.transaction {
             Some(transaction) if self.syn_transmissions <= FULL_ATTEMPTS => transaction.with_syn,
@@ -342,7 +342,7 @@ impl Connection {
         }
     }
 
-    /// How far an answer to our SYN may acknowledge.
+    /// Returns the highest position that an answer to our SYN may acknowledge.
     pub(super) fn most_acknowledged_of_syn(&self) -> i64 {
         let transaction = self.transaction.as_ref();
         1 + transaction.map_or(0, |transaction| i64::from(transaction.with_syn))
@@ -420,12 +420,12 @@ impl Connection {
         }
     }
 
-    /// What is to be remembered of the peer, once.
+    /// Takes the facts to be remembered of the peer, once.
     pub fn take_learnt(&mut self) -> Option<Learnt> {
         self.transaction.as_mut()?.learnt.take()
     }
 
-    /// Whether this connection was opened or accepted with T/TCP.
+    /// Returns true if this connection was opened or accepted with T/TCP.
     pub fn is_transaction(&self) -> bool {
         self.transaction.is_some()
     }
@@ -441,8 +441,8 @@ impl Connection {
         header.options.sack.connection_count() == Some(ConnectionCount::Count(peer.get()))
     }
 
-    /// How long TIME-WAIT lasts: of a connection that took less than the maximum segment lifetime, whose old segments their counts
-    /// tell, eight timeouts (RFC 1644 section 2.4).
+    /// Returns the duration of TIME-WAIT: of a connection that took less than the maximum segment lifetime, whose old
+    /// segments their counts tell, eight timeouts (RFC 1644 section 2.4).
     pub(super) fn time_wait(&self, now: Instant) -> Duration {
         let whole = self.profile.time_wait;
         let Some(transaction) = self.transaction.as_ref().filter(|t| t.peer.is_some()) else {

@@ -147,7 +147,7 @@ impl SplitContext {
     }
 }
 
-/// What a field holds that it may not hold; larger values than an error can tell are told as the largest.
+/// Makes the error of a field with a forbidden value; larger values than an error can tell are told as the largest.
 fn field(field: &'static str, value: u64) -> DecodeError {
     DecodeError::Field {
         header: HEADER,

@@ -1,4 +1,4 @@
-//! How an AeroTP connection begins, of Python's arguments.
+//! Beginning of an AeroTP connection, from Python's arguments.
 
 use super::Packet;
 use crate::by_hand::{checked_mtu, options};
@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// What both ways to begin are given.
+/// Arguments that both ways to begin have.
 pub(super) struct Beginning {
     /// As in a scenario; whether the mode stands there, it says itself.
     table: toml::Table,

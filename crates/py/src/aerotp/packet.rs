@@ -118,19 +118,19 @@ impl Packet {
         Ok(reset.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// Where it comes from.
+    /// Address that it comes from.
     #[getter]
     fn source(&self) -> String {
         text(self.from)
     }
 
-    /// Where it goes.
+    /// Address that it goes to.
     #[getter]
     fn destination(&self) -> String {
         text(self.to)
     }
 
-    /// What its connection promises.
+    /// Guarantees of delivery of its connection.
     #[getter]
     fn mode(&self) -> &'static str {
         mode_name(self.packet.header.mode)
@@ -148,7 +148,7 @@ impl Packet {
         self.packet.header.protection.strength.words()
     }
 
-    /// Whether the header stands inside the code.
+    /// True if the header stands inside the code.
     #[getter]
     fn covers_header(&self) -> bool {
         self.packet.header.protection.covers_header
@@ -160,7 +160,7 @@ impl Packet {
         self.packet.header.sequence.0
     }
 
-    /// When it left, in microseconds modulo 2**32.
+    /// Time at which it left, in microseconds modulo 2**32.
     #[getter]
     fn timestamp(&self) -> u32 {
         self.packet.header.timestamp
@@ -208,7 +208,7 @@ impl Packet {
         Ok(Some(dict))
     }
 
-    /// What a gateway tells of a TCP SYN: `maximum_segment_size` in bytes, `window_scale` (None for none),
+    /// Offer of a TCP SYN that a gateway tells: `maximum_segment_size` in bytes, `window_scale` (None for none),
     /// `sack_permitted`, `timestamps`.
     #[getter]
     fn tcp_offer<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -270,7 +270,7 @@ impl Packet {
         }
     }
 
-    /// What the channel has left: "clean", "corrected" by the code, or "damaged" beyond it, with a header that is
+    /// Condition after the channel: "clean", "corrected" by the code, or "damaged" beyond it, with a header that is
     /// right.
     #[getter]
     fn condition(&self) -> &'static str {

@@ -104,7 +104,7 @@ impl Listener {
         Some(PyBytes::new(py, &reset))
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     #[getter]
     fn local(&self) -> String {
         text(self.listening().local)

@@ -1,4 +1,4 @@
-//! What benchmarks of the radio share: a line of their table, and the processor's time.
+//! Parts that benchmarks of the radio share: a line of their table, and the processor's time.
 
 /// A figure beside its target.
 pub fn line(case: &str, figure: &str, target: &str) {

@@ -26,7 +26,7 @@ const PORT: u16 = 80;
 const BYTES: u64 = 500;
 const SERVER: u32 = 0x0AFF_0001;
 
-/// What so many idle connections take.
+/// Cost of so many idle connections.
 pub struct Taken {
     /// Bytes at the gateway on the clients' side.
     pub near_bytes: f64,
@@ -172,7 +172,7 @@ impl Row {
         }
     }
 
-    /// What a host's absence sets free.
+    /// Returns the bytes that a host's removal sets free.
     fn weigh(&mut self, node: usize) -> i64 {
         let before = counting::live_bytes();
         self.hosts[node] = end(client_address(0));

@@ -1,4 +1,4 @@
-//! What a link can carry at best: the time that it spends on a packet when it is never idle.
+//! Capacity of a link at best: the time that it spends on a packet when it is never idle.
 
 use super::End;
 use super::config::{DcfConfig, DirectionConfig, LinkConfig, Medium};

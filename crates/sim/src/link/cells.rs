@@ -47,7 +47,7 @@ pub struct Offered {
     pub acknowledged: bool,
 }
 
-/// Where a packet is handed over.
+/// Place at which a packet is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// At the base station of a cell. It is lost if the aircraft is not registered there.
@@ -76,7 +76,7 @@ pub struct Fate {
     pub at: Instant,
     /// The aircraft that sent or awaits it.
     pub station: StationId,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
     /// The cell that carried it; `None` if there was none.
     pub cell: Option<CellId>,
@@ -87,9 +87,9 @@ pub struct Fate {
 /// An event of an aircraft's link to a cell; both ends hear it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// Whose link.
+    /// The aircraft.
     pub station: StationId,
     /// The cell that it speaks of.
     pub cell: CellId,

@@ -1,5 +1,5 @@
-//! What happens to packets on the way: shadowing, burst loss, packet errors, bit errors, in this order. The first cause
-//! that loses a packet is the one that is told; none influences the draws of another.
+//! Channel effects on packets: shadowing, burst loss, packet errors, bit errors, in this order. The first cause that
+//! loses a packet is the one that is told; none influences the draws of another.
 //!
 //! The state of the burst model is a function of (seed, link, direction, time), that of shadowing one of (seed, link,
 //! time), and every other draw one of (seed, link, direction, packet number), so that compared runs meet the same channel.
@@ -71,8 +71,8 @@ impl Channel {
         }))
     }
 
-    /// What becomes of a packet whose last bit leaves the transmitter at `at`, which never goes back from
-    /// call to call. `recorded_loss` is a loss probability that acts like the burst model's.
+    /// Decides the fate of a packet whose last bit leaves the transmitter at `at`, which never goes back from call to
+    /// call. `recorded_loss` is a loss probability that acts like the burst model's.
     pub fn verdict(
         &mut self,
         at: Instant,
@@ -110,7 +110,7 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// Whether a packet is in a shadow at the mobile whose last bit leaves the transmitter at `left`.
+    /// Returns true if a packet whose last bit leaves the transmitter at `left` is in a shadow at the mobile.
     fn hides(&mut self, left: Instant) -> bool {
         self.state.loss_at(left + self.reached_after) > 0.0
     }

@@ -8,13 +8,13 @@ use baton_proto::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct CoDel {
     pub config: CoDelConfig,
-    /// When the wait will have been above the target for an interval; `None` while it is below.
+    /// Time at which the wait will have been above the target for an interval; `None` while it is below.
     first_above: Option<Instant>,
     dropping: bool,
-    /// Whether the last verdict was a drop in the dropping state: the next drop's time is set when the packet
-    /// behind it is due too.
+    /// True if the last verdict was a drop in the dropping state: the next drop's time is set when the packet behind it
+    /// is due too.
     just_dropped: bool,
-    /// When to drop next, in the dropping state.
+    /// Time of the next drop, in the dropping state.
     drop_next: Instant,
     /// Drops since the dropping state was entered.
     count: u32,
@@ -58,7 +58,7 @@ impl CoDel {
         }
     }
 
-    /// Whether the wait has been above the target for an interval.
+    /// Returns true if the wait has been above the target for an interval.
     fn may_drop(&mut self, now: Instant, head: Option<&Item>, bytes: u64) -> bool {
         let Some(item) = head else {
             self.first_above = None;

@@ -42,7 +42,7 @@ pub struct LinkConfig {
 /// A link's medium and its two directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkKind {
-    /// How the directions come to the medium.
+    /// Medium, shared by the directions or not.
     pub medium: Medium,
     /// From end A to end B.
     pub down: Shared<DirectionConfig>,
@@ -50,7 +50,7 @@ pub struct LinkKind {
     pub up: Shared<DirectionConfig>,
     /// Shapers and policers at its entrance, from the start of the run to its end.
     pub regulators: Vec<RegulatorConfig>,
-    /// Where in its recordings it is at the start of the run.
+    /// Position in its recordings at the start of the run.
     pub start: Start,
     /// Largest IP packet, in bytes. Hosts and routers see to it (ICMP); the link carries what it is given.
     pub mtu: u32,
@@ -90,12 +90,12 @@ impl LinkConfig {
         self.down.delay + self.up.delay
     }
 
-    /// Whether what it does not hold itself waits at IP, at both ends.
+    /// Returns true if packets that it does not hold itself wait at IP, at both ends.
     pub fn flow_controlled(&self) -> bool {
         self.down.flow_control.is_some() && self.up.flow_control.is_some()
     }
 
-    /// Whether it sends again what its channel loses.
+    /// Returns true if it sends again the packets that its channel loses.
     pub fn repeats(&self) -> bool {
         self.down.retransmission.is_some() || self.up.retransmission.is_some()
     }
@@ -106,7 +106,7 @@ impl LinkConfig {
     }
 }
 
-/// Where in its recordings a link is at the start of a run; all of them begin together.
+/// Position of a link in its recordings at the start of a run; all of them begin together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// So long after their beginning.
@@ -116,7 +116,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// How far into the recordings of `link` a run with `seed` begins.
+    /// Returns the position in the recordings of `link` at which a run with `seed` begins.
     pub fn resolved(self, link: &LinkConfig, seed: Seed) -> Duration {
         match self {
             Start::At(after) => after,
@@ -131,7 +131,7 @@ impl Start {
     }
 }
 
-/// How the directions come to the medium.
+/// Medium of a link, shared by its directions or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Medium {
     /// Each direction has a channel of its own.
@@ -156,27 +156,27 @@ pub struct DcfConfig {
 pub struct DirectionConfig {
     /// Rate at which bits leave the queue; a trace of rates or delivery opportunities overrides it.
     pub rate: DataRate,
-    /// What the link puts around a packet.
+    /// Bytes and bits that the link puts around a packet.
     pub framing: Framing,
     /// Time from the last bit sent to the last bit received; a trace of delays overrides it.
     pub delay: Duration,
     /// Added to the delay: uniform over [0, jitter), drawn per packet; a packet never overtakes another.
     pub jitter: Duration,
-    /// Where packets wait.
+    /// Queue in which packets wait.
     pub queue: QueueConfig,
-    /// How much of what waits the link itself holds; the rest waits at IP, from where a handover can send it by another way.
-    /// `None`: the link holds all.
+    /// Packets or bytes that the link itself holds at most; all others wait at IP, from where a handover can send them
+    /// by another way. `None`: the link holds all.
     pub flow_control: Option<QueueLimit>,
-    /// Whether the link sends again what its channel has lost; not where a medium does so already.
+    /// Retransmission by the link of packets that its channel has lost; not where a medium does so already.
     pub retransmission: Option<Retransmission>,
-    /// What happens to packets on the way.
+    /// Channel effects on packets.
     pub channel: ChannelConfig,
     /// A recording that drives rate, delay or loss.
     pub trace: Option<Arc<Trace>>,
 }
 
-/// What a link puts around a packet: time on the line is
-/// `(packet bytes + bytes_per_packet) × bits_per_byte / rate`.
+/// Bytes and bits that a link puts around a packet: time on the line is `(packet bytes + bytes_per_packet) ×
+/// bits_per_byte / rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Bytes around each packet.
@@ -195,13 +195,13 @@ impl Framing {
 /// A queue: the packets that wait; the one being serialised is not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueConfig {
-    /// How much may wait.
+    /// Capacity of the queue.
     pub limit: QueueLimit,
-    /// Who is dropped, and when.
+    /// Choice of the packets that are dropped, and of the time.
     pub management: QueueManagement,
 }
 
-/// How much may wait in a queue.
+/// Capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// This many packets.
@@ -210,7 +210,8 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// Who is dropped from a queue, and when; and in which order the others are served, where it is not that of arrival.
+/// Choice of the packets that a queue drops, and of the time; and the order of service, where it is not that of
+/// arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueManagement {
     /// Whoever finds the queue full.
@@ -257,7 +258,7 @@ pub struct Retransmission {
     pub pause: Duration,
 }
 
-/// What happens to packets on the way. Several causes act independently.
+/// Channel effects on packets. Several causes act independently.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChannelConfig {
     /// Probability that a packet is damaged, whatever its length.
@@ -268,9 +269,9 @@ pub struct ChannelConfig {
     pub burst: Option<GilbertElliott>,
     /// Loss while the mobile at end B is in a shadow, the same for both directions.
     pub shadowing: Option<Shadowing>,
-    /// What becomes of damaged packets.
+    /// Fate of damaged packets.
     pub damaged: Damaged,
-    /// Whether bit errors hit no headers of IP and transport; only where damaged packets are delivered.
+    /// True if bit errors hit no headers of IP and transport; only where damaged packets are delivered.
     pub spares_headers: bool,
 }
 
@@ -284,8 +285,8 @@ pub struct Shadowing {
     pub mean_shadow: Duration,
 }
 
-/// What a link does with packets that bit errors have damaged. A packet that `packet_error_rate` hits is
-/// always dropped: nothing is known of its bits.
+/// Treatment of packets that bit errors have damaged. A packet that `packet_error_rate` hits is always dropped: nothing
+/// is known of its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
     /// The link's checksum finds and drops them.

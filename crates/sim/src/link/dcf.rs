@@ -56,7 +56,7 @@ struct Station {
     window: u32,
     /// Attempts at the frame in service.
     attempts: u32,
-    /// When the frame in service came to the head of the queue.
+    /// Time at which the frame in service came to the head of the queue.
     ready: Instant,
     sending: bool,
 }
@@ -159,7 +159,7 @@ impl Dcf {
         }
     }
 
-    /// When there will be a fate to tell, at the earliest.
+    /// Returns the earliest time at which there will be a fate to tell.
     pub fn next_deadline(&self, directions: &[Direction], config: &LinkConfig) -> Option<Instant> {
         let certain = directions.iter().map(Direction::next_fate).min();
         let certain = certain.filter(|&at| at != Instant::NEVER);
@@ -171,7 +171,7 @@ impl Dcf {
         earlier(certain, fate)
     }
 
-    /// When there will be a fate to tell of this transmission or a later one, at the earliest.
+    /// Returns the earliest time at which there will be a fate of this transmission or a later one to tell.
     fn fate(
         &self,
         transmission: Transmission,
@@ -197,7 +197,7 @@ impl Dcf {
         }
     }
 
-    /// Who sends next if nothing is offered before.
+    /// Returns the next transmission if nothing is offered before.
     fn next_transmission(
         &self,
         contention: Instant,
@@ -306,8 +306,8 @@ impl Dcf {
 }
 
 impl Station {
-    /// When the station sends what it has, if the medium stays idle: at the end of its countdown, or at once
-    /// if that was over when the frame came.
+    /// Returns the time at which the station sends if the medium stays idle: the end of its countdown, or at once if
+    /// that was over when the frame came.
     fn start(&self, contention: Instant) -> Instant {
         (contention + SLOT.saturating_mul(u64::from(self.backoff))).max(self.ready)
     }

@@ -1,4 +1,4 @@
-//! What a link holds in one direction, and what has been decided there.
+//! Contents of a link in one direction, and all that has been decided there.
 
 use super::channel::Channel;
 use super::config::{DirectionConfig, QueueLimit};
@@ -23,12 +23,12 @@ pub(super) struct Direction {
     held: VecDeque<Held>,
     /// Losses not yet told: when the first of them happened, or never.
     next_drop: Instant,
-    /// When the one in service leaves, on a link without medium access; never while it stands still.
+    /// Time at which the packet in service leaves, on a link without medium access; never while the link stands still.
     pub service_end: Instant,
     /// The latest arrival that was decided: nobody overtakes it.
     last_arrival: Instant,
     in_flight: u32,
-    /// Whether a packet has begun to be served and has not yet left the transmitter.
+    /// True if a packet has begun to be served and has not yet left the transmitter.
     serving: bool,
     /// No queue manager and no channel, and nothing that one of them has decided before.
     pub plain: bool,
@@ -36,7 +36,7 @@ pub(super) struct Direction {
     pub steady: bool,
     from: End,
     delay: Duration,
-    /// How long packets of one length take, the last that was asked for; a division saved for most.
+    /// Length of the last packet for which a time was asked, kept with that time; it saves a division for most packets.
     pub last_length: Option<u32>,
     pub last_time: Duration,
     limit: QueueLimit,
@@ -46,7 +46,7 @@ pub(super) struct Direction {
 
     manager: Manager,
     channel: Option<Box<Channel>>,
-    /// What will not arrive as it was offered, of those in flight, in their order.
+    /// Packets in flight that will not arrive as they were offered, in their order.
     marred: VecDeque<(PacketId, Outcome)>,
     /// Losses that are not yet told, in order of time.
     dropped: VecDeque<(Instant, PacketId, DropReason)>,
@@ -54,9 +54,9 @@ pub(super) struct Direction {
     pub failures: u32,
     /// Packets of attempts that have failed, not yet told.
     failed: VecDeque<PacketId>,
-    /// How far a recording's delivery opportunities are used.
+    /// Use of a recording's delivery opportunities so far.
     pub cursor: Cursor,
-    /// Where in its recordings it is at the start of the run.
+    /// Position in its recordings at the start of the run.
     start: Duration,
     jitter: Keyed,
 }
@@ -64,7 +64,7 @@ pub(super) struct Direction {
 #[derive(Debug)]
 struct Held {
     item: Item,
-    /// When it arrives, once it is in flight.
+    /// Time of arrival, once it is in flight.
     arrival: Instant,
 }
 
@@ -154,7 +154,7 @@ impl Direction {
         true
     }
 
-    /// Why the packet that was offered last, for which there is room or not, is not let in.
+    /// Returns the reason for not letting in the packet that was offered last, for which there is room or not.
     #[cold]
     fn refusal(&mut self, now: Instant, offered: Offered, has_room: bool) -> Option<DropReason> {
         let (number, waiting) = (self.offered - 1, self.waiting());
@@ -281,7 +281,7 @@ impl Direction {
         Instant::ZERO + recorded.saturating_since(Instant::ZERO + self.start)
     }
 
-    /// What the channel does to the packet in service if it has left the transmitter at `left`, on the
+    /// Decides the fate in the channel of the packet in service if it leaves the transmitter at `left`, on the
     /// `attempt`-th attempt (0 where there is but one).
     pub fn verdict(&mut self, config: &DirectionConfig, left: Instant, attempt: u32) -> Outcome {
         let item = self.in_service();
@@ -321,7 +321,8 @@ impl Direction {
         }
     }
 
-    /// When the packet in service arrives if it leaves the transmitter at `left`; never if there is none.
+    /// Returns the arrival time of the packet in service if it leaves the transmitter at `left`; never if there is
+    /// none.
     #[inline]
     pub fn arrival(&self, config: &DirectionConfig, left: Instant) -> Instant {
         if !self.serving {
@@ -466,7 +467,7 @@ impl Direction {
         self.bytes = 0;
     }
 
-    /// When the next fate that is already certain happens; never if none is.
+    /// Returns the time of the next fate that is already certain; never if none is.
     #[inline]
     pub fn next_fate(&self) -> Instant {
         self.next_drop.min(self.next_arrival())
@@ -530,18 +531,18 @@ impl Direction {
         (self.waiting() as u32, self.bytes)
     }
 
-    /// Whether the queue manager may drop packets when the one in service has left.
+    /// Returns true if the queue manager may drop packets when the one in service has left.
     pub fn drops_at_dequeue(&self) -> bool {
         self.manager.drops_at_dequeue() && self.waiting() > 0
     }
 
-    /// Whether there may be a drop when the one in service has left: by the queue manager, or because it
-    /// does not arrive.
+    /// Returns true if there may be a drop when the one in service has left: by the queue manager, or because it does
+    /// not arrive.
     pub fn may_drop(&self) -> bool {
         self.channel.is_some() || self.drops_at_dequeue()
     }
 
-    /// Whether nothing waits, is in service or in flight.
+    /// Returns true if nothing waits, is in service or in flight.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }

@@ -102,7 +102,7 @@ impl Outcome {
     };
 }
 
-/// Why a link lost a packet.
+/// Reason for which a link lost a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// No room in the queue.
@@ -128,7 +128,7 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// What it is called in tables and summaries.
+    /// Returns its name in tables and summaries.
     pub const fn name(self) -> &'static str {
         match self {
             DropReason::QueueFull => "queue full",
@@ -144,7 +144,7 @@ impl DropReason {
         }
     }
 
-    /// Whether the sender's own queue, or who polices it, had too much: who sends knows of it at once.
+    /// Returns true if the sender's own queue, or a policer, had too much: the sender knows of it at once.
     pub const fn is_congestion(self) -> bool {
         matches!(
             self,
@@ -153,10 +153,10 @@ impl DropReason {
     }
 }
 
-/// What a link asks of a packet besides its length, where it asks.
+/// Facts that some links need about a packet, besides its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// Whose it is, for shapers and policers.
+    /// Its flow, for shapers and policers.
     pub flow: Option<FlowId>,
     /// The first three bits of its traffic class (RFC 2474 section 4.2.2), 0 to 7, for a priority queue.
     pub precedence: u8,
@@ -174,18 +174,18 @@ pub struct Label {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
-    /// When each direction may have something to tell next; not kept where they share a channel.
+    /// Time at which each direction may have something to tell next; not kept where they share a channel.
     deadlines: [Instant; 2],
-    /// When a shaper at the entrance lets the next packet pass, or never.
+    /// Time at which a shaper at the entrance lets the next packet pass, or never.
     release_at: Instant,
-    /// Whom the directions share a channel with; `None` if each has one of its own.
+    /// The channel that the directions share; `None` if each has one of its own.
     dcf: Option<Box<Dcf>>,
     /// Shapers and policers, if there are any.
     entrance: Option<Box<Entrance>>,
     config: Shared<LinkConfig>,
     /// Its two directions, at hand for each hop.
     ways: [Shared<DirectionConfig>; 2],
-    /// Whether one of its queues serves by precedence.
+    /// True if one of its queues serves by precedence.
     by_precedence: bool,
     state: State,
     seed: Seed,
@@ -218,7 +218,7 @@ fn made(config: &LinkConfig, seed: Seed) -> Box<[Direction; 2]> {
     ])
 }
 
-/// Whether packets pass, and what becomes of them otherwise.
+/// State of a link: packets pass, or they meet another fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Up,
@@ -273,7 +273,7 @@ impl Link {
         }
     }
 
-    /// Whether it has shapers or policers, which are to know whose packets they are offered, or a queue by precedence.
+    /// Returns true if it has shapers or policers, which need the flow of each packet, or a queue by precedence.
     #[inline]
     pub fn reads_labels(&self) -> bool {
         self.by_precedence || self.entrance.is_some()
@@ -297,13 +297,13 @@ impl Link {
         }
     }
 
-    /// Whether the entrance lets a packet pass at once.
+    /// Returns true if the entrance lets a packet pass at once.
     fn admits(&mut self, now: Instant, from: End, offered: Offered, flow: Option<FlowId>) -> bool {
         self.catch_up(now);
         let Some(entrance) = self.entrance.as_mut() else {
             return true;
         };
-        // What a link loses anyway uses up no credit.
+        // A packet that the link loses anyway uses up no credit.
         if self.state == State::Dropping {
             return true;
         }
@@ -349,8 +349,8 @@ impl Link {
         self.note_deadline(from);
     }
 
-    /// What has become of packets up to `now`, one at a time, in order of time; at equal times first what
-    /// was offered at end A.
+    /// Returns the fates of packets up to `now`, one at a time, in order of time; at equal times first those of packets
+    /// offered at end A.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Fate> {
         if self.release_at <= now {
@@ -399,8 +399,8 @@ impl Link {
         directions[from.index()].take_fate()
     }
 
-    /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
-    /// Mostly there is a fate at that moment; medium access may turn out to take longer.
+    /// Returns the time of the next poll, if nothing else happens before; `None` while the link holds nothing that
+    /// moves. Mostly there is a fate at that moment; medium access may turn out to take longer.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         if let Some(dcf) = &self.dcf {
@@ -560,7 +560,7 @@ impl Link {
         entrance.map_or((0, 0), |entrance| entrance.waiting(from))
     }
 
-    /// Whether nothing that was offered at this end waits, is being serialised or in flight, as of the same
+    /// Returns true if no packet that was offered at this end waits, is being serialised or in flight, as of the same
     /// calls as [`queue`](Link::queue).
     pub fn is_empty(&self, from: End) -> bool {
         let made = self.directions.made();
@@ -572,7 +572,7 @@ impl Link {
         &self.config
     }
 
-    /// Whether packets pass.
+    /// Returns true if packets pass.
     pub fn is_up(&self) -> bool {
         self.state == State::Up
     }
@@ -626,7 +626,7 @@ impl Link {
     }
 }
 
-/// Whether a queue of a link serves by precedence.
+/// Returns true if a queue of a link serves by precedence.
 fn is_by_precedence(config: &LinkConfig) -> bool {
     [&config.down, &config.up]
         .into_iter()

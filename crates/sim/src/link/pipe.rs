@@ -18,7 +18,7 @@ pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now:
     }
 }
 
-/// What [`catch_up`] does where the end of a serialisation has come.
+/// Lets the packet in service leave, as [`catch_up`] does at the end of a serialisation.
 fn leave_until(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     // A packet that takes until the end of time stays where it is.
     while direction.service_end <= now {
@@ -110,7 +110,7 @@ fn serve_next(direction: &mut Direction, config: &DirectionConfig, now: Instant)
     };
 }
 
-/// When a packet that begins now has left the transmitter, or never.
+/// Returns the time at which a packet that begins now has left the transmitter, or never.
 #[inline]
 fn serialised(
     direction: &mut Direction,
@@ -154,7 +154,7 @@ fn capacity(config: &DirectionConfig) -> Option<&Capacity> {
     config.trace.as_ref()?.capacity.as_ref()
 }
 
-/// When this direction will next have a fate to tell, or never.
+/// Returns the time at which this direction will next have a fate to tell, or never.
 #[inline]
 pub(super) fn next_deadline(direction: &Direction, config: &DirectionConfig) -> Instant {
     let certain = direction.next_fate();

@@ -2,11 +2,12 @@
 
 /// Precedences: the first three bits of the traffic class (RFC 2474 section 4.2.2).
 const PRECEDENCES: usize = 8;
-/// What has been in service, and what waited before there were priorities: it stands before all others.
+/// Precedence of packets that have been in service, and of those that waited before there were priorities: they stand
+/// before all others.
 const FOREMOST: usize = PRECEDENCES;
 
-/// How many wait of each precedence. The queue holds them in the order in which they are served: the foremost, then
-/// precedence 7, down to 0. So the numbers say where one ends and the next begins.
+/// Numbers of waiting packets by precedence. The queue holds them in the order in which they are served: the foremost,
+/// then precedence 7, down to 0. So the numbers say where one ends and the next begins.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Priority {
     waiting: [usize; PRECEDENCES + 1],
@@ -27,7 +28,7 @@ impl Priority {
         behind
     }
 
-    /// How many wait that are of a lower precedence: the last ones of the queue.
+    /// Returns the number of waiting packets of a lower precedence: the last ones of the queue.
     pub fn below(&self, precedence: u8) -> usize {
         self.waiting[..level(precedence)].iter().sum()
     }

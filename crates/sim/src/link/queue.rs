@@ -24,14 +24,14 @@ pub(super) struct Item {
     pub packet: PacketId,
     /// Bytes of the IP packet.
     pub length: u32,
-    /// How many packets were offered before it in its direction: the key of its random draws.
+    /// Number of packets offered before it in its direction: the key of its random draws.
     pub number: u64,
-    /// When it was offered.
+    /// Time at which it was offered.
     pub offered_at: Instant,
 }
 
 impl QueueLimit {
-    /// Whether one more packet of `length` bytes may wait beside so many packets and bytes.
+    /// Returns true if one more packet of `length` bytes may wait beside so many packets and bytes.
     #[inline]
     pub(super) fn has_room(self, packets: usize, bytes: u64, length: u32) -> bool {
         match self {
@@ -41,7 +41,7 @@ impl QueueLimit {
     }
 }
 
-/// Who is dropped besides those who find the queue full, and who is served first.
+/// Choice of packets to drop besides those that find the queue full, and order of service.
 #[derive(Debug)]
 pub(super) enum Manager {
     DropTail,
@@ -75,7 +75,7 @@ impl Manager {
         }
     }
 
-    /// Whether to drop packet `number`, which comes while so many wait and there is room for it or not.
+    /// Decides whether to drop packet `number`, which comes while so many wait and there is room for it or not.
     pub fn refuses(&mut self, now: Instant, number: u64, waiting: usize, has_room: bool) -> bool {
         let Manager::Red(red) = self else {
             return false;
@@ -112,7 +112,7 @@ impl Manager {
         }
     }
 
-    /// Whether it may drop packets that have waited, when the one before them has left.
+    /// Returns true if it may drop packets that have waited, when the one before them has left.
     pub fn drops_at_dequeue(&self) -> bool {
         matches!(self, Manager::CoDel(_))
     }

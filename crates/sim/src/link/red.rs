@@ -39,7 +39,7 @@ impl Red {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Whether packet `number`, which finds `waiting` packets, is to be dropped.
+    /// Decides whether packet `number`, which finds `waiting` packets, is to be dropped.
     pub fn drops(&mut self, now: Instant, number: u64, waiting: usize) -> bool {
         self.update_average(now, waiting);
         let probability = self.base_probability();

@@ -22,19 +22,19 @@ const SECOND: u128 = 1_000_000_000;
 pub struct RegulatorConfig {
     /// The end at which packets enter.
     pub from: End,
-    /// Whose packets it regulates.
+    /// Flows whose packets it regulates.
     pub flows: Vec<FlowId>,
-    /// Whether each of them has a bucket, and a queue, of its own.
+    /// True if each of them has a bucket, and a queue, of its own.
     pub per_flow: bool,
     /// Rate of IP packets in the long run, above zero.
     pub rate: DataRate,
     /// Bytes that may pass at once after a pause; a longer packet never passes.
     pub burst: u64,
-    /// What becomes of packets that come too soon.
+    /// Fate of packets that come too soon.
     pub excess: Excess,
 }
 
-/// What becomes of packets that come too soon.
+/// Fate of packets that come too soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// They are dropped: a policer.
@@ -51,7 +51,7 @@ pub(super) struct Entrance {
     places: BTreeMap<(End, FlowId), usize>,
 }
 
-/// What becomes of a packet at the entrance.
+/// Fate of a packet at the entrance.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// It goes on to the link's queue.
@@ -94,14 +94,14 @@ impl Entrance {
         }
     }
 
-    /// When a packet that waits may pass, and which regulator's it is; at equal times the first one's.
+    /// Returns the time at which a waiting packet may pass, and its regulator; at equal times the first one.
     fn next(&self) -> Option<(Instant, usize)> {
         let regulators = self.regulators.iter().enumerate();
         let next = regulators.filter_map(|(place, own)| Some((own.next_release()?, place)));
         next.min()
     }
 
-    /// When a packet that waits may pass, or never.
+    /// Returns the time at which a waiting packet may pass, or never.
     pub fn next_release(&self) -> Instant {
         self.next().map_or(Instant::NEVER, |(at, _)| at)
     }
@@ -194,10 +194,10 @@ impl Regulator {
 #[derive(Debug)]
 struct TokenBucket {
     rate: DataRate,
-    /// What it holds when it is full, in the unit of credit.
+    /// Credit of a full bucket, in the unit of credit.
     depth: u128,
     credit: u128,
-    /// When the credit was worked out.
+    /// Time at which the credit was worked out.
     at: Instant,
 }
 
@@ -233,7 +233,7 @@ impl TokenBucket {
         enough
     }
 
-    /// When there is enough credit for a packet, if none is used up before; never without a rate.
+    /// Returns the time at which there is enough credit for a packet, if none is used up before; never without a rate.
     fn ready(&self, length: u32) -> Instant {
         let missing = price(length.into()).saturating_sub(self.credit);
         let rate = u128::from(self.rate.bits_per_second());

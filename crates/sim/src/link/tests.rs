@@ -333,7 +333,7 @@ fn an_outage_loses_everything_that_the_link_holds() {
 fn an_outage_that_keeps_the_queue_serialises_everything_anew() {
     let (mut link, ids) = loaded(plain());
     link.set_down(at_ms(9), true);
-    // What went back counts, so that nothing new finds room.
+    // The packets that went back count, so that no new one finds room.
     assert_eq!(link.queue(End::A), (3, 3000));
     link.offer(at_ms(10), End::A, ids[3], 1000);
     assert_eq!(link.next_deadline(), Some(at_ms(10)));

@@ -27,7 +27,7 @@ pub(crate) use resolve::Surroundings;
 /// The protocol that keeps a mobile reachable, with every message of it. Some keys are one protocol's alone.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobility {
-    /// Which one.
+    /// The protocol.
     pub protocol: RawProtocol,
     /// Its home agent: a node of `home_agents`.
     pub home_agent: String,
@@ -37,7 +37,7 @@ pub struct RawMobility {
     /// Mobile IPv6's own keys.
     #[serde(flatten)]
     pub ipv6: mobile_ipv6::RawMobileNode,
-    /// How long a binding holds; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
+    /// Lifetime of a binding; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
     pub lifetime: Option<PositiveTime>,
     /// Mobile IPv6's own keys of its tunnel.
     #[serde(flatten)]

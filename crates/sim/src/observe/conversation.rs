@@ -64,7 +64,7 @@ impl Conversation {
         }
     }
 
-    /// Whether a packet that `from` sends with this conversation's 5-tuple begins another one: a SYN with a
+    /// Returns true if a packet that `from` sends with this conversation's 5-tuple begins another one: a SYN with a
     /// sequence number of its own.
     pub fn is_over_with(&self, from: Side, view: &PacketView) -> bool {
         let Some(tcp) = view.tcp else { return false };
@@ -279,7 +279,7 @@ impl Conversation {
         self.rest(now);
     }
 
-    /// What `from` tells of its window is what the other end may send.
+    /// Moves the limit of the other end's data to the window that `from` advertises.
     fn allow(&mut self, from: Side, tcp: TcpFields) {
         if tcp.flags.contains(TcpFlags::SYN) {
             self.directions[from as usize].window_scale = tcp.window_scale;
@@ -321,17 +321,17 @@ impl Conversation {
         }
     }
 
-    /// Whether a packet that `from` sends now follows on one that came to it.
+    /// Returns true if a packet that `from` sends now follows on one that came to it.
     pub fn answers(&self, from: Side) -> bool {
         self.last_receiver == Some(from)
     }
 
-    /// Whether something of either direction is outstanding.
+    /// Returns true if anything is outstanding in either direction.
     pub fn waits(&self) -> bool {
         self.has_outstanding(Side::Opener) || self.has_outstanding(Side::Responder)
     }
 
-    /// Whether something of one direction is outstanding.
+    /// Returns true if anything is outstanding in one direction.
     pub fn has_outstanding(&self, from: Side) -> bool {
         let direction = &self.directions[from as usize];
         match (&direction.stream, self.end) {
@@ -344,7 +344,7 @@ impl Conversation {
         }
     }
 
-    /// What has been delivered in one direction. Its longest stall is without the one under way.
+    /// Returns the progress of one direction. Its longest stall is without the one under way.
     pub fn progress(&self, from: Side) -> &Progress {
         &self.directions[from as usize].wait.progress
     }
@@ -378,18 +378,18 @@ impl Conversation {
         }
     }
 
-    /// When either end last sent a packet.
+    /// Returns the time at which either end last sent a packet.
     pub fn last_sent_at(&self) -> Instant {
         self.last_sent_at
     }
 
-    /// Whether everything of one direction has come, its FIN included.
+    /// Returns true if everything of one direction has come, its FIN included.
     pub fn is_finished(&self, from: Side) -> bool {
         let stream = self.directions[from as usize].stream.as_ref();
         stream.is_some_and(Stream::is_finished)
     }
 
-    /// How it ended, if it has.
+    /// Returns its end, if it has ended.
     pub fn end(&self) -> Option<End> {
         self.end
     }
@@ -448,7 +448,7 @@ impl Direction {
         let stream = self
             .stream
             .get_or_insert_with(|| Stream::new(tcp.sequence, syn));
-        // What came before it was of an older connection between the same ports.
+        // Packets before it belonged to an older connection between the same ports.
         if syn && !stream.has_syn(tcp.sequence) && stream.has_come_to_nothing() {
             *stream = Stream::new(tcp.sequence, syn);
         }

@@ -49,12 +49,12 @@ use crate::scenario::model::NodeIndex;
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
 
-/// What a kernel says of one of its TCP connections.
+/// A kernel's figures of one of its TCP connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfoSample {
-    /// When it was asked.
+    /// Time of the sample.
     pub at: Instant,
-    /// Whose kernel.
+    /// Node of the kernel.
     pub node: NodeIndex,
     /// The connection's end at that node.
     pub local: Endpoint,

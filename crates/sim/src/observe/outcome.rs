@@ -1,4 +1,4 @@
-//! What is learnt from packets.
+//! Facts that are learnt from packets.
 
 use baton_proto::time::Duration;
 
@@ -21,7 +21,7 @@ impl Side {
     }
 }
 
-/// What a packet is to its sender.
+/// Meaning of a packet to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// Something that was not sent before.
@@ -43,14 +43,14 @@ pub enum Sending {
 pub struct Arrived {
     /// The end that sent them.
     pub from: Side,
-    /// How many: over TCP those that are now there in order and were not before.
+    /// Number of bytes: over TCP those that are now there in order and were not before.
     pub bytes: u64,
-    /// How long nothing new had come in this direction although the conversation waited; `None` if these bytes are
-    /// not what was waited for, as in a datagram too short for data.
+    /// Time without anything new in this direction although the conversation waited; `None` if these bytes are not what
+    /// was waited for, as in a datagram too short for data.
     pub waited: Option<Duration>,
 }
 
-/// What became of a packet at its receiver.
+/// Effect of a packet at its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// New bytes, if any.
@@ -61,7 +61,7 @@ pub struct Arrival {
     pub reordered: bool,
 }
 
-/// How a TCP connection ended.
+/// End of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Both ends' FINs have come.

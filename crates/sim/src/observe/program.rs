@@ -1,4 +1,4 @@
-//! What all conversations together have delivered: what whoever runs a program sees of the network.
+//! Deliveries of all conversations together: the network as a program's user sees it.
 
 use super::wait::Wait;
 use crate::world::progress::Progress;
@@ -60,7 +60,7 @@ impl Program {
         }
     }
 
-    /// What has been delivered.
+    /// Returns the progress of all conversations.
     pub fn progress(&self) -> &Progress {
         &self.wait.progress
     }

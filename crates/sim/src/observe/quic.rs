@@ -1,4 +1,4 @@
-//! Which QUIC connection a datagram belongs to, by what its header shows to everybody.
+//! Assignment of datagrams to QUIC connections, by the part of the header that everybody can read.
 //!
 //! A connection is known by its IDs, not by addresses: that is how it survives a handover. The long headers of a
 //! handshake tell them with their lengths, short headers bear the receiver's (RFC 8999, what no version changes). An ID
@@ -12,7 +12,7 @@ const FIRST_ID: usize = 8;
 /// IDs of one end that are remembered, the first ones and the latest.
 const MOST_IDS: usize = 32;
 
-/// What the first packet in a datagram shows.
+/// Visible header of the first packet in a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicHeader<'a> {
     /// Of a handshake: both ends' IDs.
@@ -56,7 +56,7 @@ pub struct ConnectionIds {
 }
 
 impl ConnectionIds {
-    /// Those of a conversation that begins with this payload, if it is a QUIC client's first datagram.
+    /// Begins the IDs of a conversation with this payload, if it is a QUIC client's first datagram.
     pub fn begin(payload: &[u8]) -> Option<ConnectionIds> {
         match QuicHeader::parse(payload)? {
             QuicHeader::Long { destination, .. }
@@ -94,7 +94,7 @@ impl ConnectionIds {
         }
     }
 
-    /// Whether a datagram to the responder bears one of its IDs.
+    /// Returns true if a datagram to the responder bears one of its IDs.
     pub fn bears(&self, payload: &[u8]) -> bool {
         let Some(QuicHeader::Short(rest)) = QuicHeader::parse(payload) else {
             return false;

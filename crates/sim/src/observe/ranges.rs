@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Ranges kept ahead of a gap. A kernel's receiver may hold more; what its acknowledgments say of them counts.
 const MOST_RANGES: usize = 1024;
 
-/// What has come of a stream, by position.
+/// Data of a stream that has come, by position.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
     /// All before this has come.

@@ -17,7 +17,7 @@ pub(super) struct Stream {
     first: u32,
     /// One after the highest position sent.
     pub sent: u64,
-    /// What the sender has been told of.
+    /// Position up to which the sender has an acknowledgment.
     pub acknowledged: u64,
     received: Received,
     /// One after the last position that the receiver has ever allowed, as far as it has spoken.
@@ -54,7 +54,7 @@ impl Stream {
         }
     }
 
-    /// Whether `sequence` is the number of this direction's SYN.
+    /// Returns true if `sequence` is the number of this direction's SYN.
     pub fn has_syn(&self, sequence: u32) -> bool {
         self.syn.is_some() && sequence == self.first
     }
@@ -71,13 +71,13 @@ impl Stream {
         self.allowed = self.allowed.max(position);
     }
 
-    /// Whether a stretch ends where a sender may send that goes by its receiver's window. A probe of a closed window,
-    /// and one that the receiver has not been heard to open, go beyond it by less than [`SLACK`].
+    /// Returns true if a stretch ends where a sender may send that goes by its receiver's window. A probe of a closed
+    /// window, and one that the receiver has not been heard to open, go beyond it by less than [`SLACK`].
     pub fn may_reach(&self, stretch: Stretch) -> bool {
         stretch.end <= self.allowed.max(self.acknowledged) + SLACK
     }
 
-    /// Whether nothing of it has come to its receiver.
+    /// Returns true if nothing of it has come to its receiver.
     pub fn has_come_to_nothing(&self) -> bool {
         self.received.next == FIRST
     }
@@ -122,17 +122,17 @@ impl Stream {
         passed.end - passed.start - flags
     }
 
-    /// Whether something was sent that has not come.
+    /// Returns true if something was sent that has not come.
     pub fn has_undelivered(&self) -> bool {
         self.received.next < self.sent
     }
 
-    /// Whether something was sent that the sender does not know to have come.
+    /// Returns true if something was sent that the sender does not know to have come.
     pub fn has_unacknowledged(&self) -> bool {
         self.acknowledged < self.sent
     }
 
-    /// Whether the FIN has come, and with it everything.
+    /// Returns true if the FIN has come, and with it everything.
     pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.received.next > fin)
     }

@@ -119,7 +119,7 @@ fn retransmissions_with_other_boundaries_deliver_each_byte_once() {
     bench.sent(101, Opener, segment(ACK, 2000, 0, 1000));
     let ahead = bench.pass(102, 10, Opener, segment(ACK, 3000, 0, 1000));
     assert_eq!(ahead, Arrival::default());
-    // What is sent again begins earlier and ends later.
+    // The repeated segment begins earlier and ends later.
     let again = segment(ACK, 1500, 0, 2000);
     let (number, sending) = bench.sent(300, Opener, again);
     assert_eq!(sending, Sending::Retransmission);

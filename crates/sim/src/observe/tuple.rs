@@ -1,4 +1,4 @@
-//! What tells one conversation from another.
+//! Tuples that tell one conversation from another.
 
 use super::PacketView;
 use baton_proto::tcp::Endpoint;

@@ -1,4 +1,4 @@
-//! What of an IP packet's bytes a conversation is measured by.
+//! View of an IP packet: the fields by which a conversation is measured.
 
 use baton_proto::wire::protocol;
 use baton_proto::wire::tcp::TcpFlags;
@@ -18,7 +18,7 @@ pub struct PacketView<'a> {
     pub ports: (u16, u16),
     /// The header's fields if this is TCP.
     pub tcp: Option<TcpFields>,
-    /// What the transport carries; of a first fragment what is in it.
+    /// Payload of the transport; of a first fragment the part that is in it.
     pub payload: &'a [u8],
     /// Bytes of the packet from the first of the IP header on.
     pub wire_length: u32,
@@ -39,7 +39,7 @@ pub struct TcpFields {
     pub window_scale: Option<u8>,
 }
 
-/// Why a packet belongs to no conversation.
+/// Reason why a packet belongs to no conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoConversation {
     /// A fragment other than the first has no ports.
@@ -50,7 +50,7 @@ pub enum NoConversation {
     Malformed,
 }
 
-/// What stands after the IP headers.
+/// Bytes after the IP headers.
 struct Carried<'a> {
     protocol: u8,
     first_fragment: bool,
@@ -61,7 +61,7 @@ impl<'a> PacketView<'a> {
     /// Reads an IP packet. IPv4 options and IPv6 extension headers are passed over.
     ///
     /// # Errors
-    /// Why it belongs to no conversation.
+    /// Reason why it belongs to no conversation.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<PacketView<'a>, NoConversation> {
         let malformed = NoConversation::Malformed;

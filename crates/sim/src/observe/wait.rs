@@ -6,7 +6,7 @@ use baton_proto::time::{Duration, Instant};
 /// An end that sends so soon after something came to it was waiting for that.
 pub const TURNAROUND: Duration = Duration::from_millis(10);
 
-/// What one direction has delivered, and how long it waited.
+/// Progress of one direction, and its waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wait {
     pub progress: Progress,
@@ -44,7 +44,7 @@ impl Wait {
         self.quiet_since.get_or_insert(now);
     }
 
-    /// How long something has been waited for.
+    /// Returns the time for which something has been waited for.
     pub fn current(&self, now: Instant) -> Duration {
         match self.quiet_since {
             Some(_) => Duration::ZERO,

@@ -116,7 +116,7 @@ fn capture(packets: &[(Instant, Direction, Packet)]) -> Vec<u8> {
     capture.finish().expect("memory")
 }
 
-/// What tshark prints with these arguments about a capture; `None` where there is no tshark.
+/// Returns the output of tshark with these arguments about a capture; `None` where there is no tshark.
 fn tshark(capture: &[u8], arguments: &[&str]) -> Option<String> {
     let checks = ["ip", "tcp", "udp"].map(|header| format!("{header}.check_checksum:TRUE"));
     let child = Command::new("tshark")

@@ -5,29 +5,29 @@ use baton_proto::time::{Duration, Instant};
 /// A part of a line, in metres from its beginning; `from_m` is not behind `to_m`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// Where it begins.
+    /// Its beginning.
     pub from_m: f64,
-    /// Where it ends.
+    /// Its end.
     pub to_m: f64,
 }
 
 /// A time from a moment on and up to another, which no longer belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When it begins; zero if it held before the run began.
+    /// Its beginning; zero if it held before the run began.
     pub from: Instant,
-    /// When it ends; never if it does not.
+    /// Its end; never if it does not end.
     pub to: Instant,
 }
 
 /// A run along a line at even speed: it stands at one place until it begins, and at the other when it has come there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineRun {
-    /// When it leaves.
+    /// Time of departure.
     pub begin: Instant,
-    /// Where it leaves, in metres from the line's beginning.
+    /// Place of departure, in metres from the line's beginning.
     pub from_m: f64,
-    /// Where it goes.
+    /// Destination, in metres from the line's beginning.
     pub to_m: f64,
     /// Its speed in m/s, above zero.
     pub speed_m_s: f64,
@@ -52,14 +52,14 @@ impl LineRun {
         }
     }
 
-    /// Where it is, in metres from the line's beginning.
+    /// Returns its position, in metres from the line's beginning.
     pub fn position_m(&self, at: Instant) -> f64 {
         let way = at.saturating_since(self.begin).as_secs_f64() * self.speed_m_s;
         let whole = self.to_m - self.from_m;
         self.from_m + way.min(whole.abs()).copysign(whole)
     }
 
-    /// When it is in one of these stretches, in order of time. Stretches that overlap or touch are one.
+    /// Returns the times for which it is in one of these stretches, in order. Stretches that overlap or touch are one.
     pub fn times_in(&self, stretches: &[Stretch]) -> Vec<Span> {
         let mut spans: Vec<Span> = stretches
             .iter()
@@ -76,7 +76,7 @@ impl LineRun {
         merged
     }
 
-    /// When it is in a stretch, if it ever is.
+    /// Returns the time for which it is in a stretch, if it ever is.
     fn time_in(&self, stretch: &Stretch) -> Option<Span> {
         let inside = |place: f64| stretch.from_m <= place && place <= stretch.to_m;
         let (enters, leaves) = match self.to_m >= self.from_m {
@@ -94,7 +94,7 @@ impl LineRun {
         (from < to).then_some(Span { from, to })
     }
 
-    /// When it passes a place, if that is on its way.
+    /// Returns the time at which it passes a place, if that is on its way.
     fn time_at(&self, place_m: f64) -> Option<Instant> {
         let (low, high) = (self.from_m.min(self.to_m), self.from_m.max(self.to_m));
         let way = (place_m - self.from_m).abs();
@@ -104,7 +104,7 @@ impl LineRun {
     }
 }
 
-/// What is left of all time without these spans, which come in order and do not overlap.
+/// Returns all time outside these spans, which come in order and do not overlap.
 pub fn outside(spans: &[Span]) -> Vec<Span> {
     let mut rest = Vec::new();
     let mut from = Instant::ZERO;

@@ -1,4 +1,4 @@
-//! Where a mobile is: positions on the earth, and tracks that lead from one to the next.
+//! Positions of mobiles on the earth, and tracks that lead from one to the next.
 //!
 //! The earth is a sphere of 6371.0088 km (the mean radius of the International Union of Geodesy and Geophysics).
 //! Distances are slant: straight through the air between two points, heights counted.

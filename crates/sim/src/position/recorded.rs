@@ -6,8 +6,8 @@ use super::{Position, Track, TrackError};
 use baton_proto::time::{Duration, Instant};
 
 const COLUMNS: [&str; 4] = ["time", "latitude", "longitude", "altitude"];
-/// What each may be called; of several that are there, the first is taken. `geoaltitude` is that of satellite navigation,
-/// `baroaltitude` that of air pressure (OpenSky's state vectors).
+/// Names that each column may have; of several that are there, the first is taken. `geoaltitude` is that of satellite
+/// navigation, `baroaltitude` that of air pressure (OpenSky's state vectors).
 const NAMES: [&[&str]; 4] = [
     &["time"],
     &["latitude", "lat"],

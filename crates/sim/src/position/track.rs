@@ -3,17 +3,17 @@
 use super::{EARTH_RADIUS_M, Position};
 use baton_proto::time::{Duration, Instant};
 
-/// Where something is at each moment. Before its first point it stands there, after the last one likewise.
+/// Position of something at each moment. Before its first point it stands there, after the last one likewise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     points: Vec<(Instant, Position)>,
-    /// Whether it moves from point to point, or jumps.
+    /// True if it moves from point to point, false if it jumps.
     moves: bool,
     /// No two moments are farther apart than this allows, in m/s; infinite where it jumps.
     fastest_m_s: f64,
 }
 
-/// Why a track cannot be used.
+/// Reason why a track cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum TrackError {
     /// Nothing says where it is; give at least one point.
@@ -35,7 +35,7 @@ pub enum TrackError {
     Speed {
         /// The track.
         what: String,
-        /// What stands there.
+        /// The speed that stands there, in m/s.
         found_m_s: f64,
     },
     /// A cell of a recorded track is not what its column wants; mend it.
@@ -47,9 +47,9 @@ pub enum TrackError {
         line: usize,
         /// The column's name.
         column: String,
-        /// What the column wants.
+        /// The values that the column takes.
         expected: String,
-        /// What stands there.
+        /// The text that stands there.
         found: String,
     },
 }
@@ -151,7 +151,7 @@ impl Track {
         }
     }
 
-    /// Where it is.
+    /// Returns its position.
     pub fn position(&self, at: Instant) -> Position {
         let after = self.points.partition_point(|&(time, _)| time <= at);
         let Some(before) = after.checked_sub(1) else {

@@ -1,28 +1,28 @@
-//! What can go wrong with a record and its folder.
+//! Errors of a record and its folder.
 
 use super::MANIFEST_FILE;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with a record and its folder.
+/// An error of a record or its folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// A file cannot be written. The run may go on; its record cannot.
     #[error("{}: cannot be written: {reason}{}", file.display(), advice(*full))]
     Write {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
-        /// Whether the disk, or the user's share of it, is full.
+        /// True if the disk, or the user's share of it, is full.
         full: bool,
     },
     /// A file cannot be read back.
     #[error("{}: cannot be read: {reason}", file.display())]
     Read {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// What the system or the decoder said.
+        /// The error of the system or of the decoder.
         reason: String,
     },
     /// There is something at the target.
@@ -36,7 +36,7 @@ pub enum RecordError {
     Stranger {
         /// The folder.
         folder: PathBuf,
-        /// What is in it.
+        /// Name of the thing in it.
         name: String,
     },
     /// Another run is writing to the same target.
@@ -53,7 +53,7 @@ pub enum RecordError {
     System {
         /// At which path.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         reason: String,
     },
     /// A row of a series came later than 65,536 younger ones, so that its place in the table had left. A
@@ -62,7 +62,7 @@ pub enum RecordError {
         "series \"{series}\": a value at {time_ns} ns was recorded too late to be put in order"
     )]
     OutOfOrder {
-        /// Which series.
+        /// The series.
         series: &'static str,
         /// Time of the row.
         time_ns: i64,
@@ -105,7 +105,7 @@ impl From<serde_json::Error> for RecordError {
     }
 }
 
-/// What to do when the disk is full.
+/// Returns advice for a full disk.
 fn advice(full: bool) -> &'static str {
     if full {
         "; free some space, choose another folder with --out, or record less (packets = false in [record])"

@@ -36,7 +36,7 @@ pub(super) struct TableFile {
     rows: u64,
 }
 
-/// What encodes a column.
+/// Encoder of a column.
 enum ColumnWriter {
     Names(NameColumn),
     Values(Box<ArrowColumnWriter>),
@@ -224,7 +224,7 @@ impl Closed {
     }
 }
 
-/// How a table is laid out in a Parquet file.
+/// Layout of a table in a Parquet file.
 pub(super) struct Layout {
     /// Columns of numbers of which the differences are kept: they take few bits, and no compression.
     pub(super) delta: &'static [&'static str],

@@ -51,7 +51,7 @@ impl ResultFolder {
         })
     }
 
-    /// Where to write until the commit.
+    /// Returns the folder to write to until the commit.
     pub fn path(&self) -> &Path {
         &self.staging
     }
@@ -87,7 +87,7 @@ impl ResultFolder {
 impl Drop for ResultFolder {
     fn drop(&mut self) {
         if !self.committed {
-            // What cannot be removed bears a name that says what it is.
+            // A folder that cannot be removed bears a name that says what it is.
             let _ = fs::remove_dir_all(&self.staging);
         }
     }
@@ -151,7 +151,7 @@ fn refuse_target(target: &Path, force: bool) -> Result<(), RecordError> {
     refuse_strangers(target)
 }
 
-/// Where `target` is, without links and `..`: what replaces it must not lie on a way through it.
+/// Returns the path of `target` without links and `..`: a replacement for it must not lie on a way through it.
 fn real(target: &Path) -> Result<PathBuf, RecordError> {
     match fs::canonicalize(target) {
         Ok(real) => Ok(real),
@@ -340,9 +340,9 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// What a user puts there while the run is under way is not the run's.
+    /// Files that a user puts there while the run is under way are not the run's.
     #[test]
-    fn what_comes_during_a_run_stays_and_the_old_results_too() {
+    fn files_that_come_during_a_run_stay_and_the_old_results_too() {
         let folder = temporary("meanwhile");
         let target = folder.join("run");
         fs::create_dir(&target).unwrap();

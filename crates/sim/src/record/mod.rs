@@ -49,7 +49,7 @@ pub const PACKETS_KEY: &str = "baton.packets";
 /// Key of the dictionary of signals in the table's metadata.
 pub const SIGNALS_KEY: &str = "baton.signals";
 
-/// Whom a series is about: a number given out by the recorder for a name.
+/// Subject of a series: a number given out by the recorder for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(pub u32);
 

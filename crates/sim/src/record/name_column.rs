@@ -71,7 +71,7 @@ impl NameColumn {
         )
     }
 
-    /// Which rows have a value, where not all must: with its length before it.
+    /// Writes which rows have a value, where not all must: with its length before it.
     fn write_levels(&self, levels: &[i32], page: &mut Vec<u8>) {
         if self.description.max_def_level() > 0 {
             page.extend([0; 4]);

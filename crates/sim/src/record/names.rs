@@ -135,7 +135,7 @@ impl ByteNames {
     }
 }
 
-/// Where a column has values; `None` if it has one in every row.
+/// Returns the rows in which a column has a value; `None` if all have one.
 pub(super) fn valid(valid: Vec<bool>) -> Option<NullBuffer> {
     Some(NullBuffer::from(valid)).filter(|valid| valid.null_count() > 0)
 }

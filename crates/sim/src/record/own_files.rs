@@ -1,5 +1,5 @@
-//! What in a folder of results is ours: what its manifest names, and what every run leaves. Python has the same rule
-//! (`baton/own_files.py`).
+//! Rule for our own files in a folder of results: those that its manifest names, and those that every run leaves.
+//! Python has the same rule (`baton/own_files.py`).
 
 use super::{MANIFEST_FILE, RecordError};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-/// What stands beside the data of a run; the last is left where a page was cut short.
+/// Files beside the data of a run; the last is left where a page was cut short.
 const ALWAYS: [&str; 5] = [
     MANIFEST_FILE,
     "summary.json",

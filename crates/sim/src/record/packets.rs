@@ -19,7 +19,7 @@ use baton_proto::wire::tcp::TcpFlags;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What became of one packet on one link.
+/// Fate of one packet on one link.
 #[derive(Clone, Debug)]
 pub struct PacketRecord<'a> {
     /// Running number of the packet: the same on every link that it crosses.
@@ -28,11 +28,11 @@ pub struct PacketRecord<'a> {
     pub link: usize,
     /// The end at which the packet was offered.
     pub from: End,
-    /// When it was offered.
+    /// Time at which it was offered.
     pub sent: Instant,
-    /// When its fate was decided; `None` if it was still under way when the run ended.
+    /// Time at which its fate was decided; `None` if it was still under way when the run ended.
     pub decided: Option<Instant>,
-    /// Why it was dropped; `None` if it was delivered or is still under way.
+    /// Reason for its loss; `None` if it was delivered or is still under way.
     pub dropped: Option<DropReason>,
     /// The packet, before any damage.
     pub packet: &'a Packet,
@@ -131,7 +131,7 @@ pub(super) const FATES: [&str; 12] = [
     DropReason::Policer.name(),
 ];
 
-/// How the table is laid out in a file.
+/// Layout of the table in a file.
 pub(super) const LAYOUT: Layout = Layout {
     delta: &[
         "packet",
@@ -412,12 +412,12 @@ impl PacketRows {
         Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.number.is_empty()
     }
 
-    /// Whether a batch is to be taken.
+    /// Returns true if a batch is to be taken.
     pub(super) fn is_full(&self) -> bool {
         self.rows.number.len() == BATCH
     }

@@ -100,7 +100,7 @@ impl Quantity {
         }
     }
 
-    /// Whether each value is an event of its own. The others are states, which hold until their next row.
+    /// Returns true if each value is an event of its own. The others are states, which hold until their next row.
     pub const fn is_sample(self) -> bool {
         matches!(self, Quantity::RoundTripTime)
     }

@@ -11,7 +11,7 @@ use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What is recorded.
+/// Parts of a run that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordSettings {
     /// Series.
@@ -22,7 +22,7 @@ pub struct RecordSettings {
     pub signals: bool,
 }
 
-/// What the numbers in [`PacketRecord`]s and [`SignalRecord`]s stand for.
+/// Names behind the numbers in [`PacketRecord`]s and [`SignalRecord`]s.
 #[derive(Clone, Debug, Default)]
 pub struct RecordNames {
     /// Names of the links between two nodes, by their numbers in the scenario.
@@ -57,7 +57,7 @@ impl RadioNames {
     }
 }
 
-/// Where the tables go.
+/// Destination of the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sink {
     /// Kept in memory.
@@ -85,7 +85,7 @@ pub struct Tables {
 /// removes them.
 pub struct Recorder {
     settings: RecordSettings,
-    /// Where there is nothing to record, there is no thread.
+    /// Thread that writes, if there is anything to record.
     relay: Option<Relay<TableWriter>>,
     subjects: BTreeMap<String, Subject>,
     last: LastValues,
@@ -193,18 +193,18 @@ impl Recorder {
         }
     }
 
-    /// Whether signals are recorded, for callers who would have to look for one first.
+    /// Returns true if signals are recorded, for callers that would have to look for one first.
     pub fn records_signals(&self) -> bool {
         self.settings.signals
     }
 
-    /// Whether packets are recorded, likewise.
+    /// Returns true if packets are recorded, likewise.
     #[inline]
     pub fn records_packets(&self) -> bool {
         self.settings.packets
     }
 
-    /// Whether series are recorded, for callers who would have to compute a value first.
+    /// Returns true if series are recorded, for callers that would have to compute a value first.
     #[inline]
     pub fn records_series(&self) -> bool {
         self.settings.series

@@ -29,7 +29,7 @@ const MOST_WAITING: usize = 128_000_000;
 pub struct LostRows(Arc<AtomicU64>);
 
 impl LostRows {
-    /// How many so far.
+    /// Returns their number so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -39,7 +39,7 @@ impl LostRows {
     }
 }
 
-/// What happens to rows while the writer is behind.
+/// Fate of rows while the writer is behind.
 #[derive(Clone, Debug)]
 pub(crate) enum WhenBehind {
     /// Whoever records waits: every row is written.
@@ -48,15 +48,15 @@ pub(crate) enum WhenBehind {
     Lose(LostRows),
 }
 
-/// What is gathered for a [`Writer`].
+/// Data that is gathered for a [`Writer`].
 pub(crate) trait Load: Default + Send + 'static {
     /// Drops the rows, and keeps what later rows need. Returns how many there were.
     fn drop_rows(&mut self) -> u64;
 }
 
-/// What writes at the far end of a relay.
+/// Writer at the far end of a relay.
 pub(crate) trait Writer: Send + 'static {
-    /// What it is handed.
+    /// Data that it is handed.
     type Load: Load;
 
     /// Writes `load` and leaves it empty, to be filled again. After a failure it is not called again.
@@ -78,7 +78,7 @@ pub(crate) struct Relay<W: Writer> {
     shared: Arc<Shared>,
 }
 
-/// What both threads look at.
+/// State that both threads share.
 #[derive(Default)]
 struct Shared {
     /// Bytes that have been handed over and not been written.
@@ -90,7 +90,7 @@ impl<W: Writer> Relay<W> {
     /// Starts a thread for `writer`.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// Fails if the system gives no thread.
     pub fn start(mut writer: W, behind: WhenBehind) -> Result<Relay<W>, RecordError> {
         let (chunk, most_chunks) = match behind {
             WhenBehind::Wait => (LARGE_CHUNK, CHUNKS_AHEAD),
@@ -129,7 +129,7 @@ impl<W: Writer> Relay<W> {
         })
     }
 
-    /// What is being gathered. Each row in it is announced by [`Relay::added`].
+    /// Returns the load that is being gathered. Each row in it is announced by [`Relay::added`].
     #[inline]
     pub fn load(&mut self) -> &mut W::Load {
         &mut self.load
@@ -202,7 +202,7 @@ impl<W: Writer> Relay<W> {
     /// Hands over the rest and waits until all is written. Gives the writer back, to be closed.
     ///
     /// # Errors
-    /// That of the writer.
+    /// Error of the writer.
     pub fn finish(mut self) -> Result<W, RecordError> {
         // Now there is time: what memory had no room for waits.
         self.send(true);

@@ -56,14 +56,14 @@ pub(super) struct PacketRow {
     pub(super) tcp: Option<TcpRow>,
 }
 
-/// What a row says of a TCP header.
+/// Fields of a TCP header in a row.
 #[derive(Clone, Copy)]
 pub(super) struct TcpRow {
     pub(super) sequence: u32,
     pub(super) acknowledgment: Option<u32>,
     pub(super) window: u16,
     pub(super) flags: TcpFlags,
-    /// How many of [`Rows::sack`] are its.
+    /// Number of its entries in [`Rows::sack`].
     pub(super) sack_edges: u8,
 }
 

@@ -21,7 +21,7 @@ const COLUMNS: [Column; 4] = [
     Column::new("value", "", "The value, in the unit of its series"),
 ];
 
-/// How the table is laid out in a file.
+/// Layout of the table in a file.
 pub(super) const LAYOUT: Layout = Layout {
     delta: &["time_ns"],
     plain: &["value"],
@@ -170,7 +170,7 @@ impl SeriesRows {
         self.take(BATCH.min(self.rows.len()), subjects)
     }
 
-    /// How many rows wait.
+    /// Returns the number of rows that wait.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }

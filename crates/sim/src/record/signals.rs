@@ -17,19 +17,19 @@ use std::sync::Arc;
 /// A signal: a message between hosts, or what happened inside one.
 #[derive(Clone, Debug)]
 pub struct SignalRecord {
-    /// What it says.
+    /// Its content.
     pub signal: Wording,
     /// Number of the node that it is from.
     pub sender: usize,
     /// Number of the link by which it left, or which it is about; none for what an agent says.
     pub link: Option<usize>,
-    /// When it was sent, or happened.
+    /// Time at which it was sent, or happened.
     pub sent: Instant,
-    /// How it went on.
+    /// Its origin and fate.
     pub way: SignalWay,
 }
 
-/// How a signal came about, and what became of it.
+/// Origin and fate of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalWay {
     /// A link has told its end.
@@ -40,10 +40,10 @@ pub enum SignalWay {
     Message {
         /// Running number of the packet; none for control messages of a radio network, which are in no packet.
         packet: Option<u64>,
-        /// When it arrived or was lost, and the node where it arrived or that it was on its way to; none if it was
-        /// under way when the run ended.
+        /// Time at which it arrived or was lost, and the node where it arrived or that it was on its way to; none if it
+        /// was under way when the run ended.
         ended: Option<(Instant, usize)>,
-        /// Why it was lost.
+        /// Reason for its loss.
         dropped: Option<DropReason>,
     },
 }
@@ -100,7 +100,7 @@ const COLUMNS: [Column; 11] = [
 
 const KINDS: [&str; 3] = ["message", "link", "agent"];
 
-/// How the table is laid out in a file.
+/// Layout of the table in a file.
 pub(super) const LAYOUT: Layout = Layout {
     delta: &["sent_ns", "decided_ns", "packet"],
     plain: &[],
@@ -171,7 +171,7 @@ impl SignalRows {
         self.rows.len() == BATCH
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -97,7 +97,7 @@ pub fn read_table(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), RecordEr
     })
 }
 
-/// Where the batches of one table go.
+/// Destination of the batches of one table.
 pub(super) enum TableSink {
     Memory(SchemaRef, Vec<RecordBatch>),
     File(Box<TableFile>),

@@ -142,7 +142,7 @@ fn check_array(elements: &[Value], schema: &Schema, path: &Path, report: &mut Re
     }
 }
 
-/// Whether `value` fits; else what is wrong with it, to follow it in a sentence.
+/// Checks that `value` fits; an error follows it in a sentence.
 fn check_scalar(value: &Value, schema: &Schema) -> Result<(), String> {
     if let Some(words) = words(schema) {
         return match value {
@@ -177,7 +177,7 @@ fn check_range(number: f64, schema: &Schema) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a number is a probability or the like.
+/// Returns true if a number is a probability or the like.
 fn is_share(schema: &Schema) -> bool {
     kind(schema) == "number" && range(schema) == (0.0, 1.0)
 }
@@ -232,7 +232,7 @@ fn found(value: &Value) -> String {
     }
 }
 
-/// What fits `schema`, in words.
+/// Describes the values that fit `schema`.
 fn expected(schema: &Schema) -> String {
     if let Some(branches) = alternatives(schema) {
         let parts: Vec<String> = branches.iter().map(|branch| expected(branch)).collect();

@@ -88,7 +88,7 @@ impl Copies {
         text + rest
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What holds where a scenario says nothing, in a scenario's own words: for the pages about the models.
+//! Defaults of a scenario, in a scenario's own words: for the pages about the models.
 
 use crate::link::cells;
 use crate::link::config::{
@@ -46,7 +46,7 @@ fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
 
 /// The link of a scenario with one link of a kind, and `keys` in it.
 fn smallest(kind: &str, keys: &str) -> Option<LinkConfig> {
-    // What a recorded link must have, without a recording.
+    // A recorded link needs a rate when it has no recording.
     let rate = if kind == "trace" {
         "rate = \"1 Mbit/s\""
     } else {

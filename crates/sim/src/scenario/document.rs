@@ -43,7 +43,7 @@ impl Path {
 /// A key that the command line has set.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
-    /// What was set.
+    /// The key that was set.
     pub path: Path,
     /// `--set key=value`, as given.
     pub argument: String,
@@ -53,10 +53,10 @@ pub(crate) struct Set {
 pub(crate) struct Document {
     /// The values, overrides applied.
     pub table: Table,
-    /// What the command line has set, in its order.
+    /// Settings of the command line, in its order.
     pub sets: Vec<Set>,
     origin: String,
-    /// What was parsed; `None` if the values came from code.
+    /// The text of the file; `None` if the values came from code.
     text: Option<Text>,
     /// Offsets of keys (for tables) and values (for the rest) in the text.
     offsets: BTreeMap<Path, (usize, usize)>,
@@ -153,12 +153,12 @@ impl Document {
         }
     }
 
-    /// Where the value at `path` stands, or else the nearest table around it, or else the top of the file.
+    /// Returns the place of the value at `path`, or else of the nearest table around it, or else the top of the file.
     pub fn place_of_value(&self, path: &Path) -> Place {
         self.place(path, |offsets| offsets.1)
     }
 
-    /// Where the key at the end of `path` stands.
+    /// Returns the place of the key at the end of `path`.
     pub fn place_of_key(&self, path: &Path) -> Place {
         self.place(path, |offsets| offsets.0)
     }
@@ -166,7 +166,7 @@ impl Document {
     fn place(&self, path: &Path, which: fn(&(usize, usize)) -> usize) -> Place {
         let by_file = self.offsets.contains_key(path);
         if let Some(set) = self.sets.iter().rfind(|set| {
-            // What only the command line names includes the tables on the way to what it sets.
+            // Keys that only the command line names include the tables on the way to the key that it sets.
             path.0.starts_with(&set.path.0) || (!by_file && set.path.0.starts_with(&path.0))
         }) {
             return Place {
@@ -220,9 +220,9 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
 /// A text of which many places are asked for.
 struct Text {
     bytes: Vec<u8>,
-    /// Where each line begins.
+    /// Offset of each line's beginning.
     lines: Vec<usize>,
-    /// How many characters begin before each block.
+    /// Number of characters that begin before each block.
     characters: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what would be right.
+//! Mistakes in a scenario: what is wrong, where, and what would be right.
 
 use baton_proto::time::Duration;
 use std::fmt;
@@ -8,7 +8,7 @@ const MOST_LINES: usize = 50;
 /// Names that are listed where one is unknown.
 pub(super) const MOST_LISTED: usize = 40;
 
-/// Where in the input something stands.
+/// A place in the input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file as the user named it, or `--set key=value`.
@@ -21,15 +21,15 @@ pub struct Place {
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Diagnostic {
-    /// Where it stands.
+    /// Its place in the input.
     pub place: Place,
     /// The key, like `links.satellite.rate`; empty where there is none.
     pub key: String,
-    /// What was found, what was expected, what to do.
+    /// The mistake, what was expected, and what to do.
     pub message: String,
 }
 
-/// Why a scenario cannot be run: every mistake that was found, in the order of the file.
+/// The mistakes for which a scenario cannot be run: all that were found, in the order of the file.
 ///
 /// Its text holds one line a mistake. The caller shows it and leaves with exit status 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What users of other tools write, and what it is called here, or why it is not there.
+//! Words of other tools, and what they are called here, or why they are not there.
 
 use super::document::{Path, Step};
 use super::error::{quoted, unknown, valid};
@@ -62,10 +62,10 @@ const NOT_MODELLED: [(&str, &str, &str); 17] = [
     ),
 ];
 
-/// What a radio network has of the keys of links.
+/// Keys of links that a radio network has too.
 const OF_RADIOS: [&str; 3] = ["kind", "mtu", "queue"];
 
-/// What is wrong with `key`, which a table at `path` with these `properties` does not have.
+/// Describes the mistake in `key`, which a table at `path` with these `properties` does not have.
 pub(super) fn unknown_key(
     key: &str,
     properties: Option<&Map<String, Schema>>,
@@ -84,7 +84,7 @@ pub(super) fn unknown_key(
     format!("unknown key {}{why}{}", quoted(key), valid("key", &names))
 }
 
-/// What is wrong with the word `given` at the key `what`, which takes `words`.
+/// Describes the mistake in the word `given` at the key `what`, which takes `words`.
 pub(super) fn unknown_word(what: &str, given: &str, words: &[&str]) -> String {
     match not_modelled(what, given) {
         Some(why) => {
@@ -95,7 +95,7 @@ pub(super) fn unknown_word(what: &str, given: &str, words: &[&str]) -> String {
     }
 }
 
-/// Why there is no such word at the key `at`, or no such key, if that is known.
+/// Returns the reason why the key `at` does not have this word, or why there is no such key, if one is known.
 fn not_modelled(at: &str, word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let mut known = NOT_MODELLED.iter();
@@ -138,7 +138,7 @@ pub(super) fn per_cent(value: &Value) -> Option<f64> {
     (0.0..=100.0).contains(&number).then_some(number / 100.0)
 }
 
-/// How an array of tables is written, for one who has written a table at `path`.
+/// Shows how to write an array of tables, for a user who has written a table at `path`.
 pub(super) fn double_brackets(path: &Path, table: &Table) -> String {
     let keys = path.0.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),

@@ -41,7 +41,7 @@ impl Ipv4Prefix {
         self.length
     }
 
-    /// Whether two have an address in common.
+    /// Returns true if the two have an address in common.
     pub const fn overlaps(self, other: Ipv4Prefix) -> bool {
         let length = if self.length < other.length {
             self.length
@@ -51,14 +51,14 @@ impl Ipv4Prefix {
         (self.address.to_bits() ^ other.address.to_bits()).leading_zeros() >= length as u32
     }
 
-    /// Whether any of its addresses lies from `first` to `last`.
+    /// Returns true if any of its addresses lies from `first` to `last`.
     pub const fn meets(self, first: Ipv4Addr, last: Ipv4Addr) -> bool {
         let own = self.address.to_bits();
         own <= last.to_bits() && first.to_bits() <= own | (u32::MAX >> self.length)
     }
 
-    /// Whether routers may lead to all its addresses: none is of this network, of the loopback, of a group or reserved (RFC 1122
-    /// section 3.2.1.3, RFC 1112 section 4).
+    /// Returns true if routers may lead to all its addresses: none is of this network, of the loopback, of a group or
+    /// reserved (RFC 1122 section 3.2.1.3, RFC 1112 section 4).
     pub(super) fn is_for_hosts(self) -> bool {
         let block = |first: u8, last: u8| {
             self.meets(

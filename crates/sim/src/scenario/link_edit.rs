@@ -23,7 +23,7 @@ impl LinkEdit {
     /// Reads `links.NAME.KEY=VALUE`, where KEY is one of `[[changes]]`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Mistake in it.
     pub fn parse(text: &str) -> Result<LinkEdit, String> {
         let wrong = |why: &str| format!("{}: {why}", quoted(text));
         let (keys, value) = text.split_once('=').ok_or_else(|| wrong(FORM))?;
@@ -65,7 +65,7 @@ impl LinkEdit {
         &self.text
     }
 
-    /// Whether the link works from now on, if the change is of that.
+    /// Returns true if the link works from now on, false if it does not, and `None` if the change is of something else.
     pub fn up(&self) -> Option<bool> {
         self.raw.state.map(|state| state == RawState::Up)
     }
@@ -73,7 +73,7 @@ impl LinkEdit {
     /// Changes a link's parameters, in a run that ends at `end`.
     ///
     /// # Errors
-    /// What does not go with the others.
+    /// Value that does not go with the others.
     pub fn apply(&self, config: &mut LinkConfig, end: Instant) -> Result<(), String> {
         let document = Document::of_values(Table::new(), &self.text);
         let (mut report, top) = (Report::new(&document, None), Path::default());

@@ -80,7 +80,7 @@ const LARGEST_FILE: u64 = 10_000_000;
 /// A scenario and what a manifest wants to know of it.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What to run.
+    /// The scenario to run.
     pub scenario: Scenario,
     /// The scenario as TOML values with the overrides applied: which keys were written, and which are defaults.
     pub document: toml::Table,
@@ -89,7 +89,7 @@ pub struct Loaded {
     /// Recordings that the scenario names, as it names them (relative to its directory), each with the
     /// SHA-256 of its content in hexadecimal.
     pub traces: Vec<(String, String)>,
-    /// What is probably not meant, such as a change after the end of the run.
+    /// Probable mistakes, such as a change after the end of the run.
     pub warnings: Vec<Diagnostic>,
     copies: copies::Copies,
 }
@@ -142,7 +142,7 @@ pub fn load_with(
     load_for(path, overrides, Stacks::WithPython(classes))
 }
 
-/// Whose TCP a scenario is for.
+/// The TCP stacks that run a scenario.
 #[derive(Clone, Copy)]
 enum Stacks<'a> {
     Simulated,
@@ -183,7 +183,7 @@ fn read(path: &Path) -> Result<String, (Option<(usize, usize)>, String)> {
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(cannot)?;
-    // What is no regular file has no length, and may never end.
+    // A special file has no length, and may never end.
     let mut bounded = std::io::Read::take(file, LARGEST_FILE + 1);
     std::io::Read::read_to_end(&mut bounded, &mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > LARGEST_FILE {
@@ -273,7 +273,7 @@ pub fn aerotp_settings(settings: toml::Table) -> Result<AerotpSettings, Scenario
     })
 }
 
-/// What `resolve` makes of settings that stand by themselves; messages name them `origin`.
+/// Resolves settings that stand by themselves; messages name them `origin`.
 fn lone<R: DeserializeOwned + JsonSchema, T>(
     settings: toml::Table,
     origin: &str,

@@ -35,14 +35,14 @@ pub struct NodeIndex(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkIndex(pub usize);
 
-/// What is run.
+/// A scenario, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Short name; names the results folder.
     pub name: String,
     /// One line for people; may be empty.
     pub description: String,
-    /// How long the run lasts.
+    /// Length of the run.
     pub duration: Duration,
     /// Seed of all randomness.
     pub seed: u64,
@@ -64,9 +64,9 @@ pub struct Scenario {
     pub losses: Vec<SignallingLoss>,
     /// Flows, in the order of the file.
     pub flows: Vec<Flow>,
-    /// What is recorded.
+    /// Parts of the run that are recorded.
     pub record: Record,
-    /// What only a live run does.
+    /// Settings of a live run alone.
     pub live: Live,
     /// Expectations that the scenario holds itself to, as written.
     pub expectations: Vec<String>,
@@ -83,12 +83,12 @@ impl Scenario {
         }
     }
 
-    /// Whether links depend on where mobiles are: radio networks, satellites in sight, access points.
+    /// Returns true if links depend on the positions of mobiles: radio networks, satellites in sight, access points.
     pub fn has_positions(&self) -> bool {
         !self.radios.is_empty() || self.links.iter().any(|link| link.reception.is_some())
     }
 
-    /// How many links there are, those of aircraft to cells included.
+    /// Returns the number of links, those of aircraft to cells included.
     pub fn link_count(&self) -> usize {
         let last = self.radios.last();
         last.map_or(self.links.len(), |radio| radio.links().end)
@@ -127,7 +127,7 @@ impl Scenario {
         }
     }
 
-    /// Whether any mobility protocol is spoken.
+    /// Returns true if any mobile speaks a mobility protocol.
     pub fn has_protocols(&self) -> bool {
         !self.agents.is_empty()
     }
@@ -146,11 +146,11 @@ impl Scenario {
 pub struct SignallingLoss {
     /// The message's name in the table of signals.
     pub message: &'static str,
-    /// Whether it must, or must not, have the packet-buffering option.
+    /// Presence of the packet-buffering option in a message that is lost; `None`: either.
     pub buffering: Option<bool>,
-    /// When it is sent at the earliest.
+    /// Earliest time of sending.
     pub after: Instant,
-    /// How many are still to be lost; `None`: all.
+    /// Number of messages still to be lost; `None`: all.
     pub left: Option<u32>,
 }
 
@@ -161,14 +161,14 @@ pub struct LinkSpec {
     pub config: Shared<LinkConfig>,
     /// The nodes at ends A and B.
     pub ends: [NodeIndex; 2],
-    /// Where it is up, if that depends on where its mobile is.
+    /// Reception, if it depends on the mobile's position.
     pub reception: Option<Box<AlongLine>>,
 }
 
 /// A link whose state follows from the position of the mobile at an end of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlongLine {
-    /// Where it is received.
+    /// Reception along the line.
     pub reception: Reception,
     /// The mobile's run.
     pub run: LineRun,
@@ -269,13 +269,13 @@ pub fn ends(links: &[LinkSpec], radios: &[Radio], link: LinkIndex) -> [NodeIndex
 /// A link's parameters or state change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkChange {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
-    /// Which link.
+    /// The link that changes.
     pub link: LinkIndex,
     /// Parameters from then on (all earlier changes included).
     pub config: Shared<LinkConfig>,
-    /// Whether the link works from then on.
+    /// True if the link works from then on.
     pub up: bool,
 }
 
@@ -284,7 +284,7 @@ pub struct LinkChange {
 pub struct Mobile {
     /// The node.
     pub node: NodeIndex,
-    /// How it chooses.
+    /// Policy by which it chooses its access link.
     pub attachment: AttachmentPolicy,
     /// The protocol that keeps it reachable; without one routes follow it at once.
     pub mobility: Option<Arc<Mobility>>,
@@ -295,13 +295,13 @@ pub struct Mobile {
 }
 
 impl Mobile {
-    /// Whether it is the router of a network.
+    /// Returns true if it is the router of a network.
     pub fn is_router(&self) -> bool {
         self.network_prefix.is_some()
     }
 }
 
-/// How a mobile chooses its access link.
+/// Policy by which a mobile chooses its access link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttachmentPolicy {
     /// By timetable, ascending in time, the first entry at zero.
@@ -346,7 +346,7 @@ pub struct LinksAtNodes {
 }
 
 impl LinksAtNodes {
-    /// Those of `nodes` nodes.
+    /// Sorts the links by the nodes at their ends, of which there are `nodes`.
     pub fn new(nodes: usize, links: &[LinkSpec]) -> LinksAtNodes {
         let ends = || links.iter().enumerate().flat_map(ends_of);
         let mut starts = vec![0; nodes + 1];
@@ -366,7 +366,7 @@ impl LinksAtNodes {
         }
     }
 
-    /// Those of one node.
+    /// Returns the links of one node.
     pub fn of(&self, node: NodeIndex) -> &[LinkIndex] {
         &self.links[self.starts[node.0]..self.starts[node.0 + 1]]
     }
@@ -405,16 +405,16 @@ pub fn nodes_behind(
 /// An entry of a timetable, whose time is still to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimetableEntry {
-    /// When the handover begins.
+    /// Beginning of the handover.
     pub at: Instant,
     /// Added to that time: uniform over [−jitter, jitter), drawn from the seed.
     pub jitter: Duration,
     /// The new access link; `None` detaches. A radio network is named by the mobile's link to its first cell: which
     /// cell it is, the network decides.
     pub link: Option<LinkIndex>,
-    /// How the old link is left. The first entry of a timetable leaves none.
+    /// Way of leaving the old link. The first entry of a timetable leaves none.
     pub handover: Handover,
-    /// How long before it the old link says that it is going down, if it does.
+    /// Time from the old link's announcement that it is going down to the handover, if it announces it.
     pub announced: Option<Duration>,
 }
 
@@ -430,7 +430,7 @@ pub struct Failback {
 /// A decision from outside, and what it chooses from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// What decides.
+    /// The class that decides.
     pub decision: decision::External,
     /// Access links; radio networks as in [`TimetableEntry::link`].
     pub links: Vec<LinkIndex>,
@@ -443,23 +443,23 @@ pub struct Chosen {
 pub struct Flow {
     /// Name in the scenario.
     pub name: String,
-    /// Where the (bulk of the) data comes from.
+    /// Source of the data, or of most of it.
     pub from: NodeIndex,
-    /// Where it goes.
+    /// Destination of the data.
     pub to: NodeIndex,
-    /// When it starts.
+    /// Start.
     pub start: Instant,
     /// Added to the start: uniform over [0, jitter), drawn from the seed.
     pub start_jitter: Duration,
-    /// When its source stops, if before the end of the run.
+    /// Time at which its source stops, if before the end of the run.
     pub stop: Option<Instant>,
-    /// What carries it.
+    /// Transport protocol.
     pub transport: Transport,
     /// The code point of its packets, both ways, if one is given.
     pub code_point: Option<CodePoint>,
-    /// What the application does.
+    /// Behaviour of the application.
     pub traffic: Traffic,
-    /// What is asked of radio networks for its packets.
+    /// Service that radio networks give to its packets.
     pub radio_service: RadioService,
     /// Schemes against what a handover does to it, in the order in which they hear of one.
     pub remedies: Vec<remedies::Scheme>,
@@ -471,7 +471,7 @@ pub struct Flow {
     pub class: Option<String>,
 }
 
-/// What is asked of a radio network for packets.
+/// Service of a radio network for packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioService {
     /// 0 to 7; the highest goes first.
@@ -481,14 +481,14 @@ pub struct RadioService {
 }
 
 impl RadioService {
-    /// What packets get of which no flow says more.
+    /// Service for packets that belong to no flow.
     pub const DEFAULT: RadioService = RadioService {
         priority: 0,
         acknowledged: true,
     };
 }
 
-/// What carries a flow.
+/// Transport of a flow.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
@@ -511,7 +511,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Whether lost data stays lost, so that a source that has stopped is waited for no longer.
+    /// Returns true if lost data stays lost: nobody waits for it after the source has stopped.
     pub fn loses(&self) -> bool {
         match self {
             Transport::Tcp { .. } => false,
@@ -520,7 +520,7 @@ impl Transport {
         }
     }
 
-    /// Whether there is a connection, into which what is sent is written.
+    /// Returns true if data is written into a connection.
     pub fn connects(&self) -> bool {
         match self {
             Transport::Tcp { .. } => true,
@@ -553,14 +553,14 @@ pub struct AerotpPaths {
 pub struct AerotpGateways {
     /// The link.
     pub link: LinkIndex,
-    /// How what crosses it does so.
+    /// Rules of conversion, in order.
     pub rules: Vec<GatewayRule>,
 }
 
-/// How some connections and datagrams cross the link between gateways.
+/// Conversion of some connections and datagrams on the link between gateways.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewayRule {
-    /// Which they are.
+    /// The packets that it applies to.
     pub selector: Selector,
     /// The AeroTP; a rate of `None` is the link's.
     pub aerotp: AerotpSettings,
@@ -568,7 +568,7 @@ pub struct GatewayRule {
     pub profile: Profile,
 }
 
-/// What an application does.
+/// Behaviour of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// As much as the transport takes, up to a number of bytes or until the end. TCP and AeroTP only.
@@ -595,7 +595,7 @@ pub enum Traffic {
         on: Duration,
         /// Mean time off.
         off: Duration,
-        /// Whether the times are exponentially distributed; otherwise they are exact.
+        /// True if the times are exponentially distributed, false if they are exact.
         random: bool,
     },
     /// A client at `to` asks, a server at `from` answers; over one connection. TCP only.
@@ -620,7 +620,7 @@ pub enum Traffic {
     },
 }
 
-/// What is recorded.
+/// Parts of a run that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Series (windows, RTT, queues, goodput).
@@ -631,14 +631,14 @@ pub struct Record {
     pub interval: Duration,
 }
 
-/// What only a live run does; a simulated one ignores it.
+/// Settings of a live run alone; a simulated one ignores them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
     /// Nodes that are real hosts, each once and never none; all others are simulated.
     pub hosts: Vec<NodeIndex>,
-    /// What a real mobile's programs see of a handover.
+    /// Effect of a handover on the addresses that a real mobile's programs see.
     pub address: AddressPolicy,
-    /// Whether what a real mobile sends leaves each access link under an address and ports of that link's.
+    /// True if a real mobile's packets leave each access link under an address and ports of that link.
     pub nat: bool,
     /// From one look at the kernel's TCP connections to the next; at least 1 ms.
     pub sample_interval: Duration,
@@ -646,7 +646,7 @@ pub struct Live {
     pub lateness_bound: Duration,
 }
 
-/// What a handover does to a real mobile's addresses.
+/// Effect of a handover on a real mobile's addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressPolicy {
     /// They stay, as under Mobile IP: only the path changes.

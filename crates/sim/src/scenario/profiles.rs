@@ -11,7 +11,7 @@ pub fn profile_choices() -> Value {
     Profile::NAMES.map(choice).into()
 }
 
-/// Whose habits a profile has.
+/// Describes the stack that a profile follows.
 fn about(profile: &str) -> &'static str {
     match profile {
         "rfc" => "What today's standards ask for or recommend.",
@@ -36,19 +36,19 @@ pub trait PythonClasses {
     /// A congestion control.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why it is none.
     fn congestion(&self, class: &str) -> Result<Algorithm, String>;
 
     /// A remedy.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why it is none.
     fn remedy(&self, class: &str) -> Result<remedies::External, String>;
 
     /// A decision which link to use.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Reason why it is none.
     fn decision(&self, class: &str) -> Result<decision::External, String>;
 }
 
@@ -72,7 +72,7 @@ pub fn congestion(name: &str, classes: Option<&dyn PythonClasses>) -> Result<Alg
     }
 }
 
-/// Why a class is refused where nobody brings it.
+/// Reason for refusing a class where there is no Python.
 const ONLY_IN_PYTHON: &str = "runs only in a scenario that Python runs (baton run, baton.Scenario)";
 
 /// The class that `name` is, without what stands before it, and what brings it; fails where nobody does.
@@ -84,7 +84,7 @@ pub fn brought<'a>(
     Ok((class, classes.ok_or(ONLY_IN_PYTHON)?))
 }
 
-/// Whether `text` is `python:module.Class`. Nothing is said of a text that is not meant to be one.
+/// Checks that `text` is `python:module.Class`. The error is empty for a text that is not meant to be one.
 pub fn python_class(text: &str) -> Result<(), String> {
     let Some(class) = text.strip_prefix(PYTHON) else {
         return Err(String::new());

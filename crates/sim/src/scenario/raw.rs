@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A Baton scenario: links, who moves between them and when, and what is sent.
+/// A Baton scenario: links, the mobiles that move between them, and the flows of data.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[schemars(title = "Baton scenario")]
 pub struct RawScenario {
@@ -31,7 +31,7 @@ pub struct RawScenario {
     /// One line for people. Default "".
     #[serde(default)]
     pub description: String,
-    /// How long the run lasts, in simulated time.
+    /// Length of the run, in simulated time.
     pub duration: PositiveTime,
     /// Seed of all randomness: the same scenario and seed give the same results, byte for byte. Default 1.
     #[serde(default = "default_seed")]
@@ -60,17 +60,17 @@ pub struct RawScenario {
     /// Signalling messages that are lost, whatever the links do. Default: none.
     #[serde(default)]
     pub losses: Vec<RawLoss>,
-    /// What is sent. Default: nothing.
+    /// Flows of data. Default: nothing.
     #[serde(default)]
     pub flows: Vec<RawFlow>,
-    /// What is recorded. Default: everything.
+    /// Parts of the run that are recorded. Default: everything.
     #[serde(default)]
     pub record: RawRecord,
-    /// What only a live run (`baton live`) does. Default: as its keys say.
+    /// Settings of a live run (`baton live`) alone. Default: as its keys say.
     #[serde(default)]
     pub live: RawLive,
-    /// What must hold after the run, like "flows.download.longest_stall_s < 2"; exit status 3 if not.
-    /// Default: none.
+    /// Conditions that must hold after the run, like "flows.download.longest_stall_s < 2"; exit status 3 if one does
+    /// not. Default: none.
     #[serde(default)]
     pub expect: Vec<String>,
 }
@@ -82,8 +82,8 @@ fn default_seed() -> u64 {
 /// A node that uses one of its links at a time, by a timetable, by failback or by a decision (exactly one of them).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobile {
-    /// How many there are: NAME-1, NAME-2 and on, each with links, a network behind it and flows of its own. Default: one, called
-    /// NAME.
+    /// Number of mobiles: NAME-1, NAME-2 and on, each with links, a network behind it and flows of its own. Default:
+    /// one, called NAME.
     #[schemars(range(min = 1, max = 10_000))]
     pub count: Option<u32>,
     /// Attachments, ascending in time; the first is at "0 s". Default: none, but then `failback` or `decision`.
@@ -92,39 +92,39 @@ pub struct RawMobile {
     pub failback: Option<RawFailback>,
     /// Use the link that a class in Python decides on. Default: none, but then a `timetable` or `failback`.
     pub decision: Option<RawDecision>,
-    /// Where it is, for links that depend on it. Default: none, and it can be on none of them.
+    /// Track of the mobile, for links that depend on its position. Default: none, and it can use no such link.
     pub track: Option<RawTrack>,
     /// The protocol that keeps it reachable. Default: none; routes follow the mobile at once, without a message.
     pub mobility: Option<RawMobility>,
 }
 
-/// From a time on, a mobile uses a link.
+/// Attachment of a mobile to a link, from a time on.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawAttachment {
-    /// When the handover begins.
+    /// Beginning of the handover.
     pub at: Time,
     /// Shifts that time: drawn from the seed, uniform from this much earlier to this much later. Not for the
     /// first entry. Default "0 s".
     pub jitter: Option<Time>,
     /// Name of the link to use from then on; "none" leaves the mobile without one.
     pub attach: String,
-    /// How the old link is left. Default "soft"; "hard" when detaching. Not for the first entry.
+    /// Way of leaving the old link. Default "soft"; "hard" when detaching. Not for the first entry.
     pub handover: Option<RawHandover>,
-    /// Soft only: how long the old link still receives. Default: until it is empty.
+    /// Soft only: time for which the old link still receives. Default: until it is empty.
     pub overlap: Option<Time>,
-    /// Soft only: for how long the mobile's own packets go on taking the old link, as they do until the reply to
+    /// Soft only: time for which the mobile's own packets go on taking the old link, as they do until the reply to
     /// its registration has come (study T, section 6). Default "0 s".
     pub outgoing_after: Option<Time>,
-    /// Hard only: how long nothing passes. Default "0 s".
+    /// Hard only: time for which nothing passes. Default "0 s".
     pub outage: Option<Time>,
-    /// So long before it, the link in use tells the mobile and its router that it is going down (802.21
+    /// Time before the handover at which the link in use tells the mobile and its router that it is going down (802.21
     /// Link_Going_Down), for agents and remedies that prepare for it. Default: it does not say so.
     pub announced: Option<PositiveTime>,
-    /// What becomes of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
+    /// Fate of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
     pub old_queue: Option<RawOldQueue>,
 }
 
-/// How a link is left.
+/// Way of leaving a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawHandover {
@@ -134,7 +134,7 @@ pub enum RawHandover {
     Hard,
 }
 
-/// What becomes of packets that wait in the old link's queues.
+/// Fate of packets that wait in the old link's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawOldQueue {
@@ -144,7 +144,8 @@ pub enum RawOldQueue {
     Discard,
     /// Hard handovers: the old link keeps them until the mobile comes back.
     Keep,
-    /// What waits at IP takes the new link, in order; the old link delivers, or breaking loses, what `flow_control` lets it hold.
+    /// Packets that wait at IP take the new link, in order; the old link delivers, or by breaking loses, the packets
+    /// that `flow_control` lets it hold.
     Reroute,
 }
 
@@ -173,7 +174,7 @@ pub struct RawDecision {
     pub links: Vec<String>,
 }
 
-/// What is recorded.
+/// Parts of the run that are recorded.
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawRecord {
     /// Series: congestion window, RTT, queues, goodput … Default true.
@@ -184,7 +185,7 @@ pub struct RawRecord {
     pub interval: Option<PositiveTime>,
 }
 
-/// What only a live run (`baton live`) does.
+/// Settings of a live run (`baton live`) alone.
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawLive {
     /// Nodes that are real hosts, with the kernel's network stack and programs; all others are simulated. Default:
@@ -192,12 +193,12 @@ pub struct RawLive {
     /// through others; without a flow there, the node farthest from it.
     #[schemars(length(min = 1))]
     pub hosts: Option<Vec<String>>,
-    /// What a handover does to a real mobile's addresses. Default "kept".
+    /// Effect of a handover on a real mobile's addresses. Default "kept".
     pub address: Option<RawAddress>,
-    /// Whether the address and ports of what a real mobile sends are translated to others on each access link, so
-    /// that they change at a handover as at a change of NAT. Default false.
+    /// Network address translation on each access link: the address and ports of a real mobile's packets are translated
+    /// to others there, and so change at a handover as at a change of NAT. Default false.
     pub nat: Option<bool>,
-    /// From one look at the kernel's TCP connections (windows, timeouts, round-trip times) to the next; at least
+    /// Interval between two looks at the kernel's TCP connections (windows, timeouts, round-trip times); at least
     /// "1 ms". Default "50 ms".
     pub sample_interval: Option<PositiveTime>,
     /// The run is marked as not to be trusted if the 99th percentile of the lateness of its events is above this.
@@ -205,7 +206,7 @@ pub struct RawLive {
     pub lateness_bound: Option<PositiveTime>,
 }
 
-/// What a handover does to a real mobile's addresses.
+/// Effect of a handover on a real mobile's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawAddress {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Settings of AeroTP, the same at both ends.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawAerotp {
-    /// What is promised. Default "reliable".
+    /// Guarantees of delivery. Default "reliable".
     pub mode: Option<RawMode>,
     /// Redundancy in each packet: by the bit error rate that the receiver measures, none, or always so many words. Default
     /// "adaptive"; of quasi-reliable { words = 96 }; of the unreliable modes "none".
@@ -20,7 +20,7 @@ pub struct RawAerotp {
     pub packets_per_mack: Option<u32>,
     /// reliable, near-reliable: the longest that a packet waits for its acknowledgment. Default "10 ms".
     pub mack_delay: Option<PositiveTime>,
-    /// quasi-reliable, unreliable-connection: how long a gap is waited for. Default "100 ms".
+    /// quasi-reliable, unreliable-connection: time for which a gap is waited for. Default "100 ms".
     pub reordering_wait: Option<PositiveTime>,
     /// Service class, 0 (first to wait) to 7 (first to go): the packets' code point is its class selector (RFC 2474), both ways.
     /// Queues with management = "priority" go by it, others do not. Default 0.
@@ -29,11 +29,11 @@ pub struct RawAerotp {
     /// Rate of IP packets at the start, and the highest until a link says another. Default: that of the slowest link on the way
     /// when the flow starts; of gateways, that of their link.
     pub rate: Option<Rate>,
-    /// What is held until it is acknowledged. Default "4 MiB".
+    /// Capacity of the send buffer, which holds data until it is acknowledged. Default "4 MiB".
     pub send_buffer: Option<Size>,
-    /// What is held until it is read, and beyond a gap. Default "4 MiB".
+    /// Capacity of the receive buffer, which holds data until it is read, and data beyond a gap. Default "4 MiB".
     pub receive_buffer: Option<Size>,
-    /// After so long without a word from a peer that should answer, the connection is given up. Default "300 s".
+    /// Longest silence of a peer that should answer; after it the connection is given up. Default "300 s".
     pub close_timeout: Option<PositiveTime>,
 }
 
@@ -44,12 +44,12 @@ pub struct RawFlowAerotp {
     /// path; that end is no mobile and no router. Default: the way of all its packets.
     #[schemars(length(min = 2, max = 8))]
     pub paths: Option<Vec<String>>,
-    /// Those that gateways have, too.
+    /// Keys that gateways have, too.
     #[serde(flatten)]
     pub keys: RawAerotp,
 }
 
-/// What an AeroTP sender promises.
+/// Guarantees of delivery of an AeroTP sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawMode {
@@ -79,7 +79,7 @@ pub enum RawCoding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawCodingName {
-    /// What promises the most goodput at the bit error rate that the receiver measures.
+    /// The coding that promises the most goodput at the bit error rate that the receiver measures.
     Adaptive,
     /// Nothing is added.
     None,
@@ -91,7 +91,7 @@ pub struct RawFixedCoding {
     /// Reed–Solomon parity, in words of 32 bits a packet.
     #[schemars(range(min = 0, max = 256))]
     pub words: u32,
-    /// Whether the AeroTP header is protected too. Default false.
+    /// Protection of the AeroTP header too. Default false.
     pub header: Option<bool>,
 }
 
@@ -111,23 +111,26 @@ pub struct RawBlocks {
 pub struct RawAerotpGateways {
     /// Name of the link; what crosses it by TCP or UDP does so as AeroTP.
     pub link: String,
-    /// How; the first rule that fits counts, and what none fits crosses as it is. Default: one rule, for everything.
+    /// Rules of conversion; the first that fits counts, and traffic that none fits crosses as it is. Default: one rule,
+    /// for everything.
     #[schemars(length(min = 1))]
     pub rules: Option<Vec<RawGatewayRule>>,
 }
 
-/// How some connections and datagrams cross the link. To TCP, mode "unreliable-datagram" is "unreliable-connection".
+/// Conversion of some connections and datagrams on the link. To TCP, mode "unreliable-datagram" is
+/// "unreliable-connection".
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawGatewayRule {
-    /// Only to this port of the end that did not open. Default: any.
+    /// Port of the end that did not open, to which alone the rule applies. Default: any.
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u32>,
-    /// Only what opens with this code point of differentiated services (RFC 2474). Default: any.
+    /// Code point of differentiated services (RFC 2474) of the opening packet, to which alone the rule applies.
+    /// Default: any.
     #[schemars(range(min = 0, max = 63))]
     pub code_point: Option<u32>,
-    /// Only to addresses in this network, like "10.0.0.4/32" or "2001:db8::/32". Default: any.
+    /// Network of destinations to which alone the rule applies, like "10.0.0.4/32" or "2001:db8::/32". Default: any.
     pub destination: Option<String>,
-    /// Whose habits the gateways' TCP has. Default "linux-6".
+    /// Profile of the gateways' TCP: the stack whose behaviour it follows. Default "linux-6".
     #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// The AeroTP.

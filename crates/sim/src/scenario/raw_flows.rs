@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// What one application sends to another.
+/// Data that one application sends to another.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawFlow {
     /// Name, for results and for `--set flows.NAME.key=value`.
@@ -19,9 +19,9 @@ pub struct RawFlow {
     pub from: String,
     /// Node that the data goes to.
     pub to: String,
-    /// What carries it. Default "tcp"; for ping "icmp".
+    /// Transport protocol. Default "tcp"; for ping "icmp".
     pub transport: Option<RawTransport>,
-    /// tcp: whose habits the stacks at both ends have. Default "linux-6".
+    /// tcp: the stack whose behaviour both ends follow. Default "linux-6".
     #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
@@ -32,28 +32,28 @@ pub struct RawFlow {
     pub aerotp: Option<RawFlowAerotp>,
     /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
-    /// tcp, udp, icmp: code point of differentiated services of its packets (RFC 2474), both ways: what queues by priority go by.
-    /// Default 0.
+    /// tcp, udp, icmp: code point of differentiated services of its packets (RFC 2474), both ways; queues by priority
+    /// go by it. Default 0.
     #[schemars(range(min = 0, max = 63))]
     pub code_point: Option<u8>,
-    /// On radio networks: the highest goes first. Default 0.
+    /// On radio networks: priority of its packets; the highest goes first. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub priority: Option<u8>,
-    /// On radio networks: whether what is lost on the air is sent again. Default true.
+    /// On radio networks: data lost on the air is sent again. Default true.
     pub acknowledged: Option<bool>,
-    /// How many there are between these nodes: NAME-1, NAME-2 and on. Default: one, called NAME.
+    /// Number of flows between these nodes: NAME-1, NAME-2 and on. Default: one, called NAME.
     #[schemars(range(min = 1, max = 60_000))]
     pub copies: Option<u32>,
     /// Class of flows with which it is summed up in the results. Default: none; of several copies, NAME.
     #[schemars(extend("format" = "name"))]
     pub class: Option<String>,
-    /// What the application does. Default "bulk".
+    /// Behaviour of the application. Default "bulk".
     pub traffic: Option<RawTraffic>,
-    /// When it starts. Default "0 s".
+    /// Start of the flow. Default "0 s".
     pub start: Option<Time>,
     /// Added to the start: drawn from the seed, uniform from zero up to this. Default "0 s".
     pub start_jitter: Option<Time>,
-    /// When its source stops. Default: at the end of the run.
+    /// Time at which its source stops. Default: at the end of the run.
     pub stop: Option<Time>,
     /// bulk, constant: bytes in all. Default: until the end.
     pub bytes: Option<Size>,
@@ -65,18 +65,18 @@ pub struct RawFlow {
     pub on: Option<PositiveTime>,
     /// on-off: mean time off. Default: none, it must be given.
     pub off: Option<Time>,
-    /// on-off: whether the times are exponentially distributed, or exact. Default true.
+    /// on-off: the times are exponentially distributed; if false, exact. Default true.
     pub random: Option<bool>,
     /// pages: bytes of a request. Default "400 B".
     pub request: Option<Size>,
     /// pages: bytes of a page. Default: none, it must be given.
     pub page: Option<Size>,
-    /// pages: from the end of a page to the next request. Default "1 s".
+    /// pages: time from the end of a page to the next request. Default "1 s".
     pub think_time: Option<Time>,
-    /// pages, ping: how many in all. Default: until the end.
+    /// pages, ping: number in all. Default: until the end.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// ping: from one request to the next. Default "1 s".
+    /// ping: interval between requests. Default "1 s".
     pub interval: Option<PositiveTime>,
     /// ping: payload bytes of a request and of its reply. Default "56 B".
     pub size: Option<Size>,
@@ -154,7 +154,7 @@ impl JsonSchema for RawCongestion {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct RawControl {
-    /// Which one.
+    /// The congestion control.
     pub kind: RawControlKind,
     /// westwood: the shortest round-trip time is that of so long a time; "off" is the connection's. Default "off".
     pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
@@ -199,7 +199,7 @@ pub enum RawControlKind {
     Hybla,
 }
 
-/// What carries a flow.
+/// Transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawTransport {
@@ -213,7 +213,7 @@ pub enum RawTransport {
     Icmp,
 }
 
-/// What an application does.
+/// Behaviour of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawTraffic {
@@ -232,10 +232,10 @@ pub enum RawTraffic {
 /// Settings of one TCP, outside a scenario.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawConnection {
-    /// Whose habits the stack has. Default "rfc".
+    /// The stack whose behaviour it follows. Default "rfc".
     #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
-    /// What differs from the profile.
+    /// Settings that differ from the profile's.
     #[serde(flatten)]
     pub settings: RawTcpEnd,
 }
@@ -274,7 +274,7 @@ pub struct RawTcpEnd {
     /// The receive buffer begins with 64 KiB and grows with what is received, up to `receive_buffer` (Linux); off where
     /// `receive_buffer` is written and this is not.
     pub receive_autotuning: Option<bool>,
-    /// What the application may write ahead of acknowledgments.
+    /// Send buffer: data that the application may write ahead of acknowledgments.
     pub send_buffer: Option<Size>,
     /// The send buffer begins with 16 KiB and grows with the congestion window, up to `send_buffer` (Linux); off where
     /// `send_buffer` is written and this is not.
@@ -305,7 +305,7 @@ pub struct RawTcpEnd {
     pub maximum_rto: Option<PositiveTime>,
     /// Granularity of the stack's clock; "0 s" is exact.
     pub tick: Option<Time>,
-    /// How the timeout follows from the round-trip times.
+    /// Computation of the timeout from round-trip times.
     pub rto_arithmetic: Option<RawRtoArithmetic>,
     /// The retransmission timer counts from the last transmission of the oldest segment (Linux 2.0), not from
     /// the last acknowledgment that moved the window.
@@ -344,7 +344,8 @@ pub struct RawTcpEnd {
     pub forward_rto: Option<bool>,
     /// recovery "linux": take back reductions that were wrong (RFC 3522, RFC 3708).
     pub undo: Option<bool>,
-    /// Whose form of Reno and CUBIC; for others, how much an acknowledgment counts in slow start, and what a loss reduces.
+    /// Form of Reno and CUBIC, the RFC's or Linux's; for others, how much an acknowledgment counts in slow start, and
+    /// how much a loss reduces.
     pub window_arithmetic: Option<RawWindowArithmetic>,
     /// HyStart in Linux's CUBIC.
     pub hystart: Option<bool>,
@@ -359,7 +360,7 @@ pub struct RawTcpEnd {
     /// Open with a request (T/TCP, RFC 1644) where the hosts have spoken before; anyone who guesses a number can have his data
     /// taken for the peer's.
     pub transaction_opening: Option<bool>,
-    /// How long TIME_WAIT lasts.
+    /// Duration of TIME_WAIT.
     pub time_wait: Option<Time>,
 }
 
@@ -377,7 +378,7 @@ pub enum RawRecovery {
     Linux,
 }
 
-/// Whose form of a congestion control.
+/// Form of a congestion control: the RFC's or Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawWindowArithmetic {
@@ -387,7 +388,7 @@ pub enum RawWindowArithmetic {
     Linux,
 }
 
-/// How the timeout follows from the round-trip times.
+/// Computation of the timeout from round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum RawRtoArithmetic {
     /// RFC 6298.

@@ -16,7 +16,7 @@ pub struct RawLink {
     /// The two nodes. "Down" is from the first to the second, so name the mobile second. Default: none, but then
     /// kind = "ldacs1".
     pub between: Option<[String; 2]>,
-    /// What kind of link; it gives every other key its default.
+    /// Kind of link; it gives every other key its default.
     pub kind: RawKind,
     /// Largest IP packet. Default "1500 B".
     pub mtu: Option<Size>,
@@ -30,14 +30,14 @@ pub struct RawLink {
     pub shadowing: Option<RawShadowing>,
     /// wifi only: up where the mobile, which runs along a line, is near an access point. Default: always up.
     pub coverage: Option<RawCoverage>,
-    /// trace only: where in its recordings the run begins, like "30 s", or "random": drawn from the seed. All files of the
-    /// link begin together. Default "0 s".
+    /// trace only: start of the run within its recordings, like "30 s", or "random": drawn from the seed. All files of
+    /// the link begin together. Default "0 s".
     pub start: Option<RawStart>,
     /// Token buckets at the link's entrance that let flows wait. Default: none.
     pub shapers: Option<Vec<RawShaper>>,
     /// Token buckets at the link's entrance that drop what is too much. Default: none.
     pub policers: Option<Vec<RawPolicer>>,
-    /// What only a radio network has.
+    /// Keys of a radio network alone.
     #[serde(flatten)]
     pub radio: RawRadio,
     /// Both directions.
@@ -51,7 +51,7 @@ pub struct RawLink {
     pub up: RawDirection,
 }
 
-/// What kind of link.
+/// Kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawKind {
@@ -124,13 +124,13 @@ pub struct RawDirection {
     /// Added to the delay, uniform from zero to this; packets never overtake each other.
     /// Default "0 s".
     pub jitter: Option<Time>,
-    /// How much may wait, like "100 packets" or "64 kB", or a table that also says who is dropped.
+    /// Capacity of the queue, like "100 packets" or "64 kB", or a table that also says which packets are dropped.
     /// Default: the kind's.
     pub queue: Option<RawQueue>,
-    /// How much of what waits the link itself holds; the rest waits at IP, from where `old_queue = "reroute"` sends it over a
-    /// new link. Default: all of it.
+    /// Packets or bytes that the link itself holds at most; all others wait at IP, from where `old_queue = "reroute"`
+    /// sends them over a new link. Default: all of it.
     pub flow_control: Option<QueueSize>,
-    /// What the link itself does about packets that its channel loses, or "none". Default "none".
+    /// Repetition by the link of packets that its channel loses, or "none". Default "none".
     pub retransmission: Option<RawRetransmission>,
     /// Probability that a packet is lost, whatever its length. Default 0.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -140,11 +140,11 @@ pub struct RawDirection {
     pub bit_error_rate: Option<f64>,
     /// Loss in bursts (Gilbert–Elliott), or "none". Default "none".
     pub burst_loss: Option<RawBurstLoss>,
-    /// What becomes of packets with bit errors. Default "dropped".
+    /// Fate of packets with bit errors. Default "dropped".
     pub damaged: Option<RawDamaged>,
-    /// Which bits are never flipped; only with damaged = "delivered". Default "nothing".
+    /// Bits that are never flipped; only with damaged = "delivered". Default "nothing".
     pub spares: Option<RawSpared>,
-    /// What the link puts around a packet. Default: the kind's.
+    /// Bytes and bits that the link puts around a packet. Default: the kind's.
     pub framing: Option<RawFraming>,
     /// trace only: file of delivery opportunities, one millisecond a line, for 1500 B each. Default: none.
     pub mahimahi: Option<String>,
@@ -152,11 +152,11 @@ pub struct RawDirection {
     pub bandwidth: Option<String>,
     /// trace only: CSV with a header and any of the columns time_s, rate_bps, delay_ms, loss. Default: none.
     pub csv: Option<String>,
-    /// trace only: what follows the end of the file. Default "repeat".
+    /// trace only: continuation after the end of the file. Default "repeat".
     pub at_end: Option<RawAtEnd>,
 }
 
-/// Where a recording begins.
+/// Start of the run within a recording.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RawStart {
@@ -174,7 +174,7 @@ pub enum RawRandom {
     Random,
 }
 
-/// What follows the end of a recording.
+/// Continuation after the end of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawAtEnd {
@@ -184,7 +184,7 @@ pub enum RawAtEnd {
     Hold,
 }
 
-/// What becomes of packets with bit errors.
+/// Fate of packets with bit errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawDamaged {
@@ -200,7 +200,7 @@ pub enum RawDamaged {
 pub enum RawSpared {
     /// Every bit can be hit.
     Nothing,
-    /// Those of the IP header and of the transport's.
+    /// The bits of the IP header and of the transport's.
     Headers,
 }
 
@@ -261,11 +261,11 @@ pub enum RawQueue {
 /// A queue and its management.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawManagedQueue {
-    /// How much may wait. Default: the kind's.
+    /// Capacity of the queue. Default: the kind's.
     pub limit: Option<QueueSize>,
-    /// Who is dropped, and who is served first. Default "drop-tail".
+    /// Order of service, and choice of the packets that are dropped. Default "drop-tail".
     pub management: Option<RawManagement>,
-    /// red: average queue, in packets, below which nobody is dropped. Default 5.
+    /// red: average queue, in packets, below which no packet is dropped. Default 5.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub minimum_threshold: Option<f64>,
     /// red: average queue, in packets, at which `maximum_probability` is reached. Default 15.
@@ -287,7 +287,7 @@ pub struct RawManagedQueue {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RawRetransmission {
-    /// What is lost is lost (from a change on).
+    /// Lost packets stay lost (from a change on).
     None(RawNone),
     /// It is sent again.
     Repeating(RawRepeating),
@@ -299,15 +299,15 @@ pub struct RawRepeating {
     /// Attempts at one packet before it is dropped.
     #[schemars(range(min = 2, max = 100_000))]
     pub attempts: u32,
-    /// From the end of an attempt that has failed to the next. Default "0 s".
+    /// Pause between the end of a failed attempt and the next. Default "0 s".
     pub pause: Option<Time>,
 }
 
-/// Who is dropped from a queue, and who is served first.
+/// Order of service in a queue, and choice of the packets that are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawManagement {
-    /// Whoever finds the queue full.
+    /// The packet that finds the queue full is dropped.
     #[serde(rename = "drop-tail")]
     DropTail,
     /// Random early detection (Floyd and Jacobson 1993, gentle).
@@ -318,10 +318,10 @@ pub enum RawManagement {
     Priority,
 }
 
-/// From a time on, a link has other parameters, or another state. Direction keys are as in a link.
+/// A change of a link's parameters or state, from a time on. Direction keys are as in a link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawChange {
-    /// When.
+    /// Time of the change.
     pub at: Time,
     /// Name of the link.
     pub link: String,
@@ -340,7 +340,7 @@ pub struct RawChange {
     pub up: RawDirection,
 }
 
-/// Whether a link works.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawState {

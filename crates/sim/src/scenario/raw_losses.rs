@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 /// Signalling messages that are lost where their sender hands them to its link, whatever the link does.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawLoss {
-    /// Which message, by its name in the table of signals.
+    /// The message, by its name in the table of signals.
     pub message: RawMessage,
-    /// Only those with (true) or without (false) the packet-buffering option. Default: all.
+    /// Packet-buffering option of the messages to lose: only those with it (true) or without it (false). Default: all.
     pub buffering: Option<bool>,
-    /// Only those that are sent at this time or later. Default: from the start.
+    /// Earliest sending time of the messages to lose. Default: from the start.
     pub after: Option<Time>,
-    /// How many of them, from the first on. Default: all.
+    /// Number of messages to lose, from the first on. Default: all.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: Option<u32>,
 }

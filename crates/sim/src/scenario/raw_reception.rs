@@ -15,25 +15,26 @@ pub struct RawLine {
 /// A tunnel.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawTunnel {
-    /// Where it begins.
+    /// Beginning of the tunnel.
     pub from: Distance,
-    /// Where it ends, which is farther from the line's beginning.
+    /// End of the tunnel, which is farther from the line's beginning.
     pub to: Distance,
-    /// So far ahead of `from` it already hides the satellite (`baton plan coverage` computes it). Default "0 m".
+    /// Distance ahead of `from` within which the tunnel already hides the satellite (`baton plan coverage` computes
+    /// it). Default "0 m".
     pub shadow_before: Option<Distance>,
-    /// So far behind `to` it still hides the satellite. Default "0 m".
+    /// Distance behind `to` within which the tunnel still hides the satellite. Default "0 m".
     pub shadow_behind: Option<Distance>,
 }
 
 /// A satellite link that needs line of sight: it is down where a tunnel hides it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawLineOfSight {
-    /// From line of sight until the antenna points to the satellite. Default "500 ms".
+    /// Time from line of sight until the antenna points to the satellite. Default "500 ms".
     pub repointing: Option<Time>,
-    /// From then until the link is up. Default "50 ms".
+    /// Time from then until the link is up. Default "50 ms".
     pub synchronisation: Option<Time>,
-    /// So long before it is hidden the link says that it is going down, since tunnels are known; with zero it does not
-    /// say so. Default "0 s".
+    /// Time before a tunnel hides the satellite at which the link says that it is going down, since tunnels are known;
+    /// with zero it does not say so. Default "0 s".
     pub announced: Option<Time>,
 }
 
@@ -49,25 +50,25 @@ pub struct RawShadowing {
 /// Access points along the line; the link is up within their range.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawCoverage {
-    /// Where the first access point stands.
+    /// Position of the first access point.
     pub from: Distance,
-    /// Where the last one stands. Default: there is only one.
+    /// Position of the last one. Default: there is only one.
     pub to: Option<Distance>,
-    /// From one to the next, at most; they stand evenly. `to` needs it. Default: none.
+    /// Largest distance between two neighbours; they stand evenly. `to` needs it. Default: none.
     pub spacing: Option<Distance>,
-    /// Of an access point. Default "20 dBm".
+    /// Transmit power of an access point. Default "20 dBm".
     pub transmit_power: Option<Power>,
-    /// Below this nothing is received. Default "-80 dBm".
+    /// Received power below which nothing is received. Default "-80 dBm".
     pub threshold: Option<Power>,
-    /// With less than so many dB above the threshold the link says that it is going down. Default 3.
+    /// Margin above the threshold, in dB; below it the link says that it is going down. Default 3.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub margin_db: Option<f64>,
-    /// Of the channel. Default "2.4 GHz".
+    /// Frequency of the channel. Default "2.4 GHz".
     pub frequency: Option<Frequency>,
-    /// Of the access points' antennas above the ground. Default "1.5 m".
+    /// Height of the access points' antennas above the ground. Default "1.5 m".
     pub access_point_height: Option<Distance>,
-    /// Of the mobile's antenna above the ground. Default "1.5 m".
+    /// Height of the mobile's antenna above the ground. Default "1.5 m".
     pub mobile_height: Option<Distance>,
-    /// From the first signal until the link is up. Default "50 ms".
+    /// Time from the first signal until the link is up. Default "50 ms".
     pub synchronisation: Option<Time>,
 }

@@ -10,13 +10,13 @@ pub struct RawShaper {
     /// Names of the flows that it regulates.
     #[schemars(length(min = 1))]
     pub flows: Vec<String>,
-    /// Whether each of them has a bucket and a queue of its own; otherwise they share. Default false.
+    /// Separate buckets and queues, one of each for every flow; otherwise the flows share. Default false.
     pub per_flow: Option<bool>,
     /// Rate of their IP packets in the long run, above zero.
     pub rate: Rate,
-    /// What may pass at once after a pause; at least the link's MTU.
+    /// Size of the bucket: bytes that may pass at once after a pause; at least the link's MTU.
     pub burst: Size,
-    /// How much of it waits.
+    /// Capacity of the queue in which the excess waits.
     pub queue: QueueSize,
     /// In which direction of the link. Default "down".
     pub direction: Option<RawWay>,
@@ -28,11 +28,11 @@ pub struct RawPolicer {
     /// Names of the flows that it regulates.
     #[schemars(length(min = 1))]
     pub flows: Vec<String>,
-    /// Whether each of them has a bucket of its own; otherwise they share one. Default false.
+    /// Separate buckets, one for each flow; otherwise the flows share one. Default false.
     pub per_flow: Option<bool>,
     /// Rate of their IP packets in the long run, above zero.
     pub rate: Rate,
-    /// What may pass at once after a pause; at least the link's MTU.
+    /// Size of the bucket: bytes that may pass at once after a pause; at least the link's MTU.
     pub burst: Size,
     /// In which direction of the link. Default "down".
     pub direction: Option<RawWay>,

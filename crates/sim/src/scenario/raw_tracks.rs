@@ -18,34 +18,36 @@ pub struct RawPosition {
     pub altitude: Option<Distance>,
 }
 
-/// Where a mobile is: `position`, `legs`, `timetable` or `file` for radio networks, or `along` a line (exactly one of them).
+/// Track of a mobile: `position`, `legs`, `timetable` or `file` for radio networks, or `along` a line (exactly one of
+/// them).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawTrack {
-    /// It stands here. Default: it moves.
+    /// Place at which it stands. Default: it moves.
     pub position: Option<RawPosition>,
-    /// It goes straight from point to point at `speed`. Default: none.
+    /// Points from which it goes straight to the next, at `speed`. Default: none.
     pub legs: Option<Vec<RawPosition>>,
-    /// It runs along this one of `lines`, at `speed`. Default: none.
+    /// Name of one of `lines`, along which it runs at `speed`. Default: none.
     pub along: Option<String>,
-    /// Where on the line it begins. Default "0 m".
+    /// Start of the run on the line. Default "0 m".
     pub from: Option<Distance>,
-    /// Where on the line it ends. Default: it runs on.
+    /// End of the run on the line. Default: it runs on.
     pub to: Option<Distance>,
     /// Speed over the ground on `legs` or `along` a line, which need it. Default: none.
     pub speed: Option<Speed>,
-    /// It jumps from place to place. Default: none.
+    /// Places between which it jumps, with their times. Default: none.
     pub timetable: Option<Vec<RawPlace>>,
     /// A recorded track: CSV with the columns time (in seconds), latitude, longitude and altitude (in metres). Default:
     /// none.
     pub file: Option<String>,
-    /// When it is at the first point; times of a timetable and of a file count from then. Before, it stands there.
-    /// Default "0 s".
+    /// Time at which it is at the first point; times of a timetable and of a file count from then. Before, it stands
+    /// there. Default "0 s".
     pub begin: Option<Time>,
     /// Added to `begin`: drawn from the seed, uniform from zero up to this. Default "0 s".
     pub begin_jitter: Option<Time>,
-    /// With a count: each of the mobiles is so far ahead of the one before, as if it had begun so much earlier. Default "0 s".
+    /// Lead of each of the mobiles over the one before, with a count: as if it had begun so much earlier.
+    /// Default "0 s".
     pub spacing: Option<Time>,
-    /// How far ahead this one is of the first.
+    /// Lead of this one over the first.
     #[serde(skip)]
     #[schemars(skip)]
     pub ahead: Duration,
@@ -54,9 +56,9 @@ pub struct RawTrack {
 /// An entry of a track's timetable.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawPlace {
-    /// From when on it is there.
+    /// Time from which it is there.
     pub at: Time,
-    /// Where.
+    /// The place.
     #[serde(flatten)]
     pub position: RawPosition,
 }

@@ -36,9 +36,9 @@ pub(crate) struct Report<'d> {
     known: BTreeSet<Diagnostic>,
     /// Names that are still compared with a wrong one.
     comparisons: usize,
-    /// What brings classes in Python, where Python runs the scenario.
+    /// Source of classes in Python, where Python runs the scenario.
     pub classes: Option<&'d dyn PythonClasses>,
-    /// What is probably not meant.
+    /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
     /// Copies made of written tables.
     pub(super) copies: Copies,
@@ -77,8 +77,8 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// Where the user wrote the value at `path`, and a message of it in the user's names. `None` if another copy of it was told
-    /// of already.
+    /// Returns the path of the value at `path` as the user wrote it, and the message in the user's names; `None` if
+    /// another copy of the value was reported already.
     fn in_words(
         &mut self,
         path: &Path,
@@ -211,7 +211,7 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// Whether nothing is wrong so far.
+    /// Returns true if nothing is wrong so far.
     pub fn is_clean(&self) -> bool {
         self.diagnostics.is_empty()
     }

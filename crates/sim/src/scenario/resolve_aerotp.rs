@@ -31,7 +31,7 @@ pub(super) fn settings(
     keys(aerotp, &path.key("aerotp"), report)
 }
 
-/// What the keys of AeroTP say that stand at `path`.
+/// Resolves the keys of AeroTP at `path`.
 pub(super) fn keys(
     aerotp: &RawAerotp,
     path: &Path,

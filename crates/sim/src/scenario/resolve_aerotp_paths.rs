@@ -117,7 +117,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether links lead from one node to another, not through any of `hosts`.
+/// Returns true if links lead from one node to another, not through any of `hosts`.
 fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bool {
     let mut reached = vec![from];
     let mut next = 0;
@@ -136,7 +136,7 @@ fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bo
     reached.contains(&to)
 }
 
-/// Where nothing is repeated, what comes over a longer path than a gap is waited for comes too late.
+/// Warns of a path, in a mode without repetition, whose data comes later than a gap is waited for.
 fn warn_of_late(
     flow: &Flow,
     paths: &AerotpPaths,

@@ -1,5 +1,5 @@
-//! What else is joined to a mobile with a protocol, beside its access links: of a mobile router the network behind it;
-//! of any other mobile a link that it never uses.
+//! Links of a mobile with a protocol, beside its access links: of a mobile router the network behind it; of any other
+//! mobile a link that it never uses.
 
 use super::document::Path;
 use super::error::quoted;

@@ -93,7 +93,7 @@ fn flow(
     })
 }
 
-/// How long the source is at work.
+/// Returns the span in which the source is at work.
 fn span(
     start: Instant,
     stop: Option<Instant>,
@@ -161,7 +161,7 @@ fn check_stream(
     }
 }
 
-/// What stands around a datagram's payload, with IPv4's header.
+/// Returns the length of the headers around a datagram's payload, with IPv4's header.
 fn datagram_headers(transport: &Transport) -> u32 {
     /// Bytes of IPv4's header, of AeroTP's and of its check.
     const AEROTP: u32 = 20 + 22 + 4;

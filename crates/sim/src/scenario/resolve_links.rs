@@ -59,7 +59,8 @@ impl Links {
         found
     }
 
-    /// What stands for a radio network where the mobile at `node` chooses among links: its link to the first cell.
+    /// Returns the link that stands for a radio network where the mobile at `node` chooses among links: its link to the
+    /// first cell.
     pub fn find_radio(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
         self.cell_link(self.radio(name)?, CellId(0), node)
     }
@@ -83,18 +84,18 @@ impl Links {
         Some(self.radios[radio].link(station, cell))
     }
 
-    /// Whether a link is of a radio network.
+    /// Returns true if a link is of a radio network.
     pub fn is_of_radio(&self, link: LinkIndex) -> bool {
         on_radio(&self.radios, link).is_some()
     }
 
-    /// How many links there are so far, those of aircraft to cells included.
+    /// Counts the links so far, those of aircraft to cells included.
     pub fn count(&self) -> usize {
         let last = self.radios.last();
         last.map_or(self.specs.len(), |radio| radio.links().end)
     }
 
-    /// How many links between two nodes and cells there are so far, each of which has a prefix of its own.
+    /// Counts the links between two nodes and the cells so far, each of which has a prefix of its own.
     pub fn count_places(&self) -> usize {
         let last = self.radios.last();
         last.map_or(self.specs.len(), |radio| {
@@ -188,7 +189,7 @@ impl Links {
         self.node_places.get(name).copied()
     }
 
-    /// What leads to the nodes behind a mobile; its access links are sorted.
+    /// Returns the nodes behind a mobile; its access links must be sorted.
     pub fn behind(&self, mobile: NodeIndex, access: &[LinkIndex]) -> Vec<NodeIndex> {
         let at_nodes = self.at_nodes.as_ref();
         at_nodes.map_or(Vec::new(), |at_nodes| {
@@ -207,7 +208,7 @@ impl Links {
         own.map(|link| &self.specs[link.0])
     }
 
-    /// Whether links lead from one node to another.
+    /// Returns true if links lead from one node to another.
     pub fn join(&self, from: NodeIndex, to: NodeIndex) -> bool {
         self.islands[from.0] == self.islands[to.0]
     }
@@ -400,7 +401,7 @@ fn config(
     Some(config)
 }
 
-/// Where in its recordings a link begins.
+/// Resolves the place in its recordings at which a link begins.
 fn start(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
     let layers = [&raw.both, &raw.down, &raw.up];
     let is_recorded = |layer: &&RawDirection| trace_keys(layer).iter().any(|(_, given)| *given);

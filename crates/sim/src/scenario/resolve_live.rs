@@ -1,4 +1,4 @@
-//! What only a live run does: real hosts, and what they see of a handover.
+//! Settings of a live run alone: real hosts, and their view of a handover.
 
 use super::document::Path;
 use super::error::{quoted, seconds};
@@ -101,7 +101,8 @@ fn default_hosts(links: &Links, mobiles: &[Mobile], flows: &[Flow]) -> Vec<NodeI
     hosts.into_iter().collect()
 }
 
-/// What `edges` join to `start`, directly or through others, each with the number of edges on the way to it.
+/// Returns the nodes that `edges` join to `start`, directly or through others, each with the number of edges on the way
+/// to it.
 fn outwards(start: NodeIndex, edges: &[[NodeIndex; 2]]) -> Vec<(NodeIndex, usize)> {
     let mut neighbours: BTreeMap<NodeIndex, Vec<NodeIndex>> = BTreeMap::new();
     for &[a, b] in edges {

@@ -126,7 +126,7 @@ fn check_home_cells(
     }
 }
 
-/// How a mobile chooses its link: by the one of three keys that is there.
+/// Resolves the policy by which a mobile chooses its link, from whichever of three keys is there.
 fn attachment(
     mobile: &RawMobile,
     path: &Path,
@@ -180,7 +180,7 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
     }
 }
 
-/// What takes another way has to wait where it can.
+/// Refuses to reroute packets of links that cannot hold them back.
 fn check_rerouting(
     (attachment, has_protocol): (&AttachmentPolicy, bool),
     path: &Path,
@@ -239,7 +239,7 @@ fn check_radio(
         let mut own = links.of(node).filter_map(|link| link.reception.as_ref());
         let asked = own.any(|along| along.mobile == node);
         let along = mobile.track.as_ref().and_then(|track| track.along.as_ref());
-        // What is wrong with a link along a line was reported with it.
+        // A mistake in a link along a line was reported with the link.
         let excused = along.is_some() && (asked || !report.is_clean()) || !links.failed.is_empty();
         if mobile.track.is_some() && !excused {
             let message = format!(

@@ -16,7 +16,7 @@ use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
-/// What links that depend on where mobiles are are resolved with.
+/// Surroundings with which links are resolved that depend on the positions of mobiles.
 pub(super) struct Sky<'a> {
     pub mobiles: &'a Named<RawMobile>,
     pub lines: &'a Named<RawLine>,
@@ -146,7 +146,7 @@ fn check_inside(
     }
 }
 
-/// What other links have, a radio network has not.
+/// Refuses keys of other links, which a radio network does not have.
 fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
     let context = format!("kind = \"{}\"", cells::KIND);
     let own = [

@@ -20,7 +20,7 @@ const END_OF_LINE_M: f64 = 1e8;
 /// Most access points of a link.
 const MOST_ACCESS_POINTS: f64 = 10_000.0;
 
-/// What the keys about reception make of a link at `path`, whose ends are these nodes.
+/// Resolves the keys about reception of a link at `path`, whose ends are these nodes.
 pub(super) fn along_line(
     raw: &RawLink,
     path: &Path,
@@ -170,7 +170,7 @@ fn coverage(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Option<C
     Some(coverage)
 }
 
-/// Where access points stand.
+/// Resolves the positions of access points.
 fn access_points(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Option<Vec<f64>> {
     let from = raw.from.0;
     let (to, spacing) = match (raw.to, raw.spacing) {

@@ -58,7 +58,7 @@ fn of_link(
     found
 }
 
-/// What shapers and policers have in common.
+/// Keys that shapers and policers have in common.
 struct Written<'a> {
     flows: &'a [String],
     per_flow: Option<bool>,

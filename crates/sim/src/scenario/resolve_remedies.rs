@@ -13,7 +13,7 @@ use baton_proto::remedies::{GatewayPart, Kind, Place, Scheme, Side, Tells};
 use baton_proto::tcp::profile::Recovery;
 use serde_json::{Value, json};
 
-/// What is known of each remedy, as JSON, for comparisons.
+/// Returns the facts about each remedy, as JSON, for comparisons.
 pub fn json_remedies() -> Value {
     let told = |kind: &Kind| {
         let encrypted = kind.encrypted();
@@ -55,7 +55,7 @@ pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<
 fn refuse_contradiction(kind: Kind, others: &[Scheme], path: &Path, report: &mut Report<'_>) {
     let contradicts = |other: &Scheme| match other {
         Scheme::Published(other) => Some((*other, kind.contradicts(*other)?)),
-        // What a class takes into its hands, nobody knows.
+        // The controls of a class are unknown.
         Scheme::External(_) => None,
     };
     if let Some((other, held)) = others.iter().find_map(contradicts) {
@@ -69,7 +69,7 @@ fn refuse_contradiction(kind: Kind, others: &[Scheme], path: &Path, report: &mut
     }
 }
 
-/// What decides whether a remedy can act.
+/// Parts of a scenario that decide whether a remedy can act.
 pub(super) struct Around<'a> {
     /// All links.
     pub links: &'a Links,
@@ -99,7 +99,7 @@ pub(super) fn check(raw: &RawScenario, flows: &[Flow], around: &Around, report: 
     }
 }
 
-/// Whether the access links of a flow's mobile lead to several gateways.
+/// Returns true if the access links of a flow's mobile lead to several gateways.
 fn changes_gateway(flow: &Flow, around: &Around) -> bool {
     let mut mobiles = around.mobiles.iter();
     let mobile = mobiles.find(|mobile| [flow.from, flow.to].contains(&mobile.node));
@@ -138,7 +138,7 @@ pub(super) fn check_base_stations(
     }
 }
 
-/// Whether a remedy can act on a flow; if not, why, as the rest of a sentence.
+/// Checks that a remedy can act on a flow; an error is the rest of a sentence.
 fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> {
     let Transport::Tcp { sender, receiver } = &flow.transport else {
         return Err("acts on TCP; expected transport \"tcp\"".to_owned());
@@ -196,7 +196,7 @@ fn is_class_at_mobile(scheme: &Scheme) -> bool {
     matches!(scheme, Scheme::External(external) if external.side() == Side::Mobile)
 }
 
-/// Whether the gateways of a mobile see what it exchanges with a correspondent.
+/// Checks that the gateways of a mobile see its packets to and from a correspondent.
 fn can_act_at_gateway(
     mobile: &Mobile,
     correspondent: NodeIndex,
@@ -215,7 +215,7 @@ fn can_act_at_gateway(
     Ok(())
 }
 
-/// Whether a remedy hears of the mobile though another one splits the connection.
+/// Checks that a remedy hears of the mobile though another one splits the connection.
 fn beside_split(scheme: &Scheme, flow: &Flow, sends: bool) -> Result<(), String> {
     let mut others = flow.remedies.iter();
     let split = others.find(|other| other.at_gateway() == Some(GatewayPart::Split));

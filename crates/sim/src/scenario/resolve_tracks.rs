@@ -1,4 +1,4 @@
-//! Where mobiles are.
+//! Tracks of mobiles.
 
 use super::document::Path;
 use super::model::Aircraft;
@@ -100,8 +100,8 @@ fn shape(
         .ok()
 }
 
-/// When an aircraft is first outside all cells' radii before `end`, and which cell is nearest then, and how far it is
-/// outside, in metres.
+/// Finds the first time before `end` at which an aircraft is outside all cells' radii, the cell that is nearest then,
+/// and how far outside it is, in metres.
 pub(super) fn first_outside(
     aircraft: &Aircraft,
     network: &NetworkConfig,

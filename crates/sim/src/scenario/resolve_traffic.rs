@@ -1,4 +1,4 @@
-//! What applications do.
+//! Behaviour of applications.
 
 use super::document::Path;
 use super::error::seconds;
@@ -21,7 +21,7 @@ fn own_keys(traffic: RawTraffic) -> (&'static [&'static str], &'static str) {
     }
 }
 
-/// What the application of the flow at `path` does, for `span`.
+/// Resolves the behaviour of the application of the flow at `path`, for `span`.
 pub(super) fn traffic(
     raw: &RawFlow,
     path: &Path,

@@ -286,7 +286,7 @@ fn an_aerotp_outside_a_scenario_has_its_settings_and_messages() {
     }
 }
 
-/// What brings classes, as Python does.
+/// Classes as Python brings them.
 struct Brought;
 
 impl PythonClasses for Brought {

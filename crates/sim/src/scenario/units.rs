@@ -55,7 +55,7 @@ pub(crate) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
     prefix.ok_or_else(|| "has bits behind its length".to_owned())
 }
 
-/// Why a prefix is refused whose addresses are not for hosts that routers may reach.
+/// Reason for refusing a prefix whose addresses are not for hosts that routers may reach.
 const NO_HOSTS: &str = "holds no addresses that a host can be reached by";
 
 /// The prefix of a home network.
@@ -103,7 +103,7 @@ pub struct Frequency(pub f64);
 #[serde(try_from = "String")]
 pub struct Power(pub f64);
 
-/// How much may wait in a queue: packets or bytes, at least one.
+/// Limit of a queue: packets or bytes, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct QueueSize(pub QueueLimit);
@@ -112,13 +112,13 @@ pub struct QueueSize(pub QueueLimit);
 pub(super) struct Format {
     /// Name in the schema.
     pub name: &'static str,
-    /// What a right value looks like.
+    /// A description of a right value.
     pub expected: &'static str,
-    /// What is wrong with a text, to follow it in a sentence: `is no data rate`.
+    /// Check of a text; an error follows the text in a sentence: `is no data rate`.
     pub check: fn(&str) -> Result<(), String>,
 }
 
-/// What a time looks like.
+/// Form of a time.
 pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
 const EXPECTED_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"";
 const EXPECTED_HOME_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\", or an IPv4 prefix of at most 30 bits, like \"192.0.2.0/24\"";
@@ -319,7 +319,7 @@ fn quantity(text: &str, what: &str, units: &[&[(&str, f64)]]) -> Result<f64, Str
     }
 }
 
-/// Whether the letter at `at` is the `e` of a number such as `1e-3`.
+/// Returns true if the letter at `at` is the `e` of a number such as `1e-3`.
 fn exponent(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     let after = bytes[at + 1..]

@@ -332,7 +332,8 @@ struct Networks {
 }
 
 impl Networks {
-    /// Those of a mobile with a count. `None` if there are none, or if they do not all fit behind the first.
+    /// Returns the prefixes of the networks behind a mobile with a count; `None` if there are none, or if they do not
+    /// all fit behind the first.
     fn of(name: &str, mobile: &RawMobile, report: &mut Report<'_>) -> Option<Networks> {
         let count = mobile.count?;
         let text = mobile.mobility.as_ref()?.network_prefix()?;

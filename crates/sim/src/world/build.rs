@@ -276,7 +276,7 @@ impl Load {
             .iter()
             .flat_map(|&inner| flows_at.get(&NodeIndex(inner)));
         let of_others = of_others.flatten().filter(|&&flow| {
-            // What stays within the network does not notice.
+            // Packets that stay within the network do not notice.
             let spec = &self.flows[flow].spec;
             within(spec.from) != within(spec.to)
         });

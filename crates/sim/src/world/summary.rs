@@ -508,7 +508,7 @@ impl World {
         if let Some((observed, main)) = flow.observation() {
             return observed.conversation.counters(main).spurious;
         }
-        // What a code across packets has restored before it came is there already, too, and was sent once.
+        // A packet that a code across packets has restored before it came is there already, too, and was sent once.
         if let Some(connection) = self.net.aerotp_connection(flow, 1) {
             let sent = self.net.aerotp_connection(flow, 0);
             let again = sent.map_or(0, |sent| sent.statistics().retransmitted);

@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    // What most packets do not meet stands in functions of its own: this one is to stay small.
+    // Cases that most packets do not meet stand in functions of their own: this one is to stay small.
     pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
         if self.probes.recorder.records_packets() {
             self.record_packet(link, &fate);

@@ -384,7 +384,7 @@ impl Wires {
 }
 
 /// # Panics
-/// If there is no such link.
+/// Panics if there is no such link.
 impl Index<usize> for Wires {
     type Output = Wire;
     #[inline]

@@ -1,4 +1,4 @@
-//! What must hold of the results of any scenario.
+//! Invariants of the results of any scenario.
 
 use super::generate::END_S;
 use super::rows::{self, Row};
@@ -24,7 +24,8 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     for flow in 0..scenario.flows.len() {
         check_flow(scenario, results, &rows, flow)?;
         let spec = &scenario.flows[flow];
-        // What takes another way after it has waited has a row of that time: when its host sent it, nobody knows.
+        // A packet that takes another way after it has waited has a row of that time: the time at which its host sent
+        // it is unknown.
         let timed = !reroutes(scenario, spec.from.0) && !reroutes(scenario, spec.to.0);
         if timed && matches!(spec.transport, Transport::Tcp { .. }) {
             tcp::check(scenario, results, &rows, flow)?;
@@ -227,7 +228,7 @@ fn check_series(results: &Results) -> Verdict {
     Ok(())
 }
 
-/// What the summary says of a flow fits what crossed the links.
+/// Checks that the summary of a flow fits the packets that crossed the links.
 fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize) -> Verdict {
     let (spec, flow) = (&scenario.flows[index], &results.summary.flows[index]);
     let name = &flow.name;
@@ -287,8 +288,8 @@ fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize
     Ok(())
 }
 
-/// Whether a transfer still gets on at the end: behind others on a slow link it may take longer than the run. What the
-/// receiver acknowledges must have changed in the second half.
+/// Returns true if a transfer still gets on at the end: behind others on a slow link it may take longer than the run.
+/// The receiver's acknowledgment must have changed in the second half.
 fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     let half = (Duration::from_secs(END_S).as_nanos() / 2) as i64;
     let acknowledgments = rows
@@ -305,7 +306,7 @@ fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     before != last
 }
 
-/// Whether a mobile leaves a link at this node such that what waits there takes another way.
+/// Returns true if a mobile leaves a link at this node such that packets waiting there take another way.
 fn reroutes(scenario: &Scenario, node: usize) -> bool {
     scenario.mobiles.iter().any(|mobile| {
         let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {

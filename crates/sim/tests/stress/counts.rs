@@ -1,4 +1,4 @@
-//! What the summary says of a flow's packets adds up, and fits what crossed the links.
+//! Sums in the summary of a flow's packets, which must add up and fit the packets that crossed the links.
 
 use super::rows::Row;
 use super::{Verdict, ensure};
@@ -75,7 +75,7 @@ fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
     check_delays(flow)
 }
 
-/// What has a delay was delivered. At gateways more is.
+/// Checks that every packet with a delay was delivered. At gateways more is.
 fn check_delays(flow: &FlowSummary) -> Verdict {
     let ways = flow.packet_delay;
     let [of_data, there, back] = [flow.delay, ways.to_sink, ways.to_source]
@@ -89,7 +89,7 @@ fn check_delays(flow: &FlowSummary) -> Verdict {
     Ok(())
 }
 
-/// What a mobile's handovers have lost is no more than all that was lost.
+/// Checks that a mobile's handovers have lost no more than was lost in all.
 fn check_handovers(summary: &Summary, flow: &FlowSummary) -> Verdict {
     let all = [flow.packets.to_sink, flow.packets.to_source].map(|way| way.lost_by);
     let mut of_mobiles: BTreeMap<&str, [Vec<LossCounts>; 2]> = BTreeMap::new();

@@ -16,7 +16,7 @@ struct Generator {
     line_draws: Stream,
     /// Of its own for remedies, announcements and T/TCP, for the same reason.
     remedy_draws: Stream,
-    /// Whether the flows of this scenario open with T/TCP.
+    /// True if the flows of this scenario open with T/TCP.
     transactions: bool,
     /// The same for what the network does against losses and handovers.
     network_draws: Stream,
@@ -195,7 +195,7 @@ impl Generator {
         }
     }
 
-    /// How a link is left, now and then with what waits at IP taking the new way.
+    /// Writes the way of leaving a link, now and then with packets that wait at IP taking the new way.
     fn rerouted(&mut self, how: &'static str) -> String {
         let draw = self.network_draws.below(100);
         match how {
@@ -330,7 +330,7 @@ impl Generator {
         self.line("]");
     }
 
-    /// Whether a link's state follows from where its mobile is.
+    /// Returns true if a link's state follows from the position of its mobile.
     fn is_along_line(&self, link: &str) -> bool {
         let head = format!("[links.{link}]");
         let mut own = self.text.lines().skip_while(|line| *line != head).skip(1);
@@ -462,9 +462,9 @@ impl Generator {
         }
         let acts = |kind: &&Kind| match kind.place() {
             Place::MobileReceiver | Place::CorrespondentSender | Place::BothEnds if sends => false,
-            // Those say themselves which links they want, and change what crosses them.
+            // These remedies need links of their own choice, and change the traffic on them.
             Place::SenderAndBaseStation | Place::Gateway => false,
-            // Nobody speaks Mobile IPv6 here; those are in `tcp/tests/remedies.rs` of `proto`.
+            // No host speaks Mobile IPv6 here; such remedies are tested in `tcp/tests/remedies.rs` of `proto`.
             _ => kind.tells() != Tells::BindingUpdate,
         };
         let kinds: Vec<Kind> = Kind::ALL.iter().filter(acts).copied().collect();

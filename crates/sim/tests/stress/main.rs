@@ -27,10 +27,10 @@ const MOST_EVENTS: u64 = 3_000_000;
 const MOVING: u64 = 300;
 /// One scenario in so many is run twice.
 const TWICE: u64 = 8;
-/// Where the recordings lie that scenarios name.
+/// Folder of the recordings that scenarios name.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stress");
 
-/// What went wrong.
+/// Result of a check: the mistake that was found.
 type Verdict = Result<(), String>;
 
 /// Fails with a message unless a condition holds.

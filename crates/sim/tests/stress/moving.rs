@@ -15,7 +15,7 @@ const DATAGRAM: &str =
 /// Seconds of a run.
 const END_S: u64 = 30;
 
-/// What moves, and by which protocol.
+/// Kind of world, by its mobiles and their protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum World {
     MobileIpv6,

@@ -1,5 +1,5 @@
-//! How long an end of a connection may let the other wait: data is acknowledged soon, and whoever has something out that
-//! is not acknowledged does not fall silent for longer than its longest timeout.
+//! Longest time for which an end of a connection may let the other wait: data is acknowledged soon, and an end with
+//! data that is not acknowledged does not fall silent for longer than its longest timeout.
 
 use super::rows::{Row, Tcp};
 use super::{Verdict, ensure};
@@ -11,7 +11,7 @@ use baton_sim::scenario::model::Scenario;
 /// RFC 1122 section 4.2.3.2: an acknowledgment is delayed by less than half a second, unless a profile has it longer.
 const MOST_DELAY: Duration = Duration::from_millis(500);
 
-/// Whether some link delivers damaged packets, which the table of packets does not tell from whole ones.
+/// Returns true if some link delivers damaged packets, which the table of packets does not tell from whole ones.
 pub fn delivers_damaged(scenario: &Scenario) -> bool {
     let given = scenario.links.iter().map(|link| &link.config);
     let changed = scenario.changes.iter().map(|change| &change.config);
@@ -50,7 +50,7 @@ impl Patience {
         }
     }
 
-    /// What it owes by now; `out`: whether it has something out.
+    /// Checks what it owes by now; `out`: true if it has something out.
     pub fn check(&self, now: i64, out: bool) -> Verdict {
         if self.reset {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What must hold of queues: none is longer than its limit, and in peace they all run empty.
+//! Invariants of queues: none is longer than its limit, and in peace they all run empty.
 
 use super::generate::END_S;
 use super::rows::Row;
@@ -71,8 +71,8 @@ fn keeping(scenario: &Scenario) -> Vec<&str> {
     keeping
 }
 
-/// What bounds each direction, by its subject: the series and its largest value. A direction that has had limits of both
-/// kinds, or that keeps what was in flight, has no bound.
+/// Returns the bound of each direction, by its subject: the series and its largest value. A direction that has had
+/// limits of both kinds, or that keeps what was in flight, has no bound.
 fn limits(scenario: &Scenario, keeping: &[&str]) -> BTreeMap<String, (&'static str, f64)> {
     let mut limits = BTreeMap::new();
     for (index, link) in scenario.links.iter().enumerate() {

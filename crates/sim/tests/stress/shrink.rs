@@ -29,7 +29,7 @@ pub fn smallest(
             pieces.remove(index);
             let less = pieces.join(separator);
             attempts += 1;
-            // What is no scenario any more is another failure.
+            // A text that is no scenario any more is another failure.
             match fails(&less).filter(|now| !now.starts_with("not accepted")) {
                 Some(now) if kind(&now) == kind(&reason) => (text, reason) = (less, now),
                 _ => index += 1,

@@ -22,7 +22,7 @@ struct End {
     /// Its latest acknowledgment and the right edge of its own window.
     acknowledged: i64,
     offered: i64,
-    /// What has reached it: disjoint ranges of the peer's positions, ascending.
+    /// Data that has reached it: disjoint ranges of the peer's positions, ascending.
     arrived: Vec<(i64, i64)>,
 }
 
@@ -48,7 +48,8 @@ impl End {
         self.arrived.insert(place, (start, end));
     }
 
-    /// Whether something is out that is not acknowledged. Who has not heard the answer to its SYN may give up in silence.
+    /// Returns true if something is out that is not acknowledged. Who has not heard the answer to its SYN may give up
+    /// in silence.
     fn has_out(&self) -> bool {
         self.confirmed > 0 && self.next > self.confirmed
     }
@@ -84,7 +85,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     }
     let nodes = [spec.from.0, spec.to.0];
     let discarded = &results.summary.discarded;
-    // What finds no way out of its host is on no link, and missing here.
+    // A segment without a way out of its host is on no link, and missing here.
     let whole = discarded.no_route == 0 && discarded.too_big == 0;
     let own: Vec<&Row> = rows
         .iter()
@@ -105,7 +106,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
         return Ok(());
     }
     let summary = &results.summary.flows[flow];
-    // Who has no way out waits for one, and who has failed says so.
+    // An end without a way out waits for one, and an end that has failed says so.
     let unwell = summary.failure.is_some() || delivers_damaged(scenario);
     // Remedies keep acknowledgments back, stop a sender, and take back what a receiver has offered.
     let steered = !spec.remedies.is_empty();
@@ -163,7 +164,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     Ok(())
 }
 
-/// Whether an end has let its peer wait too long. Only the sender is known to have failed when it gives up.
+/// Returns true if an end has let its peer wait too long. Only the sender is known to have failed when it gives up.
 fn owes(patience: &[Patience; 2], ends: &[End; 2], index: usize, now: i64) -> Verdict {
     let out = index == 0 && ends[index].has_out();
     patience[index].check(now, out)

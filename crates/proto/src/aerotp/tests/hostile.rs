@@ -21,7 +21,7 @@ fn hand_in(pair: &mut Pair, header: AerotpHeader, payload: Payload) {
     b.handle_packet(now, (HERE, THERE), AerotpPacket::new(header, payload));
 }
 
-/// What comes is refused once, and the connection goes on.
+/// Asserts that the packet is refused once, and that the connection goes on.
 fn assert_refused(change: impl FnOnce(&mut AerotpHeader)) {
     let (mut pair, mut header) = under_way();
     change(&mut header);

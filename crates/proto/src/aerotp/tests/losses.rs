@@ -74,7 +74,7 @@ fn any_two_lost() {
             pair.sent
         };
         for first in 0..ends_well(&[]) {
-            // What is sent after the first loss differs: the second may be any of that.
+            // The packets after the first loss differ: the second may be any of them.
             for second in first + 1..ends_well(&[first]) {
                 ends_well(&[first, second]);
             }

@@ -215,9 +215,9 @@ fn silence_ends_a_connection_without_answers() {
     assert!(pair.saw(End::B, Event::TimedOut));
 }
 
-/// Where nobody answers, what has left is not held any longer.
+/// Data that has left is not held any longer if nobody answers.
 #[test]
-fn who_writes_without_answers_is_told_of_room() {
+fn a_writer_without_answers_is_told_of_room() {
     let mut configuration = with_mode(Mode::QuasiReliable);
     configuration.send_buffer = 100_000;
     let mut pair = Pair::new(configuration, study_path(0.0, 1));

@@ -62,7 +62,7 @@ fn two_paths_carry_what_they_carry_together() {
             let least = 4e6 * 8.0 / (6e6 * 1454.0 / 1500.0);
             let took = finished.as_secs_f64();
             assert!((least..least + 0.3).contains(&took), "{took}");
-            // What is on its way over the longer path is not taken for lost, and the paths are told apart.
+            // Packets on their way over the longer path are not taken for lost, and the paths are told apart.
             let statistics = pair.a.statistics();
             assert_eq!((statistics.retransmitted, statistics.probes), (0, 0));
             assert_eq!(pair.b.as_ref().unwrap().statistics().refused, 0);
@@ -126,7 +126,7 @@ fn a_path_that_is_said_to_be_down_carries_nothing_and_its_share_moves() {
     assert_eq!(carried(&pair, 1.000_001, 2.0)[1], 0);
     let [first, second] = carried(&pair, 2.0, 3.0).map(|packets| packets as f64);
     assert!((second / first - 1.0).abs() < 0.05, "{first} {second}");
-    // What was on its way when it went down: 30 ms of 5 Mbit/s, and what had come but was not yet acknowledged.
+    // The data on its way when it went down: 30 ms of 5 Mbit/s, and data that had come but was not yet acknowledged.
     let again = pair.a.statistics().retransmitted;
     assert!((12..=60).contains(&again), "{again}");
 }

@@ -44,7 +44,7 @@ fn after_handover(is_told: bool) -> f64 {
     first.as_secs_f64() - reconnected
 }
 
-/// Who waits for a deadline that nothing can be done at waits for ever.
+/// A deadline at which nothing can be done would keep its caller waiting for ever.
 #[test]
 fn an_end_is_not_repeated_over_a_link_that_is_down() {
     let mut pair = Pair::new(with_mode(Mode::QuasiReliable), study_path(0.0, 1));
@@ -59,7 +59,7 @@ fn an_end_is_not_repeated_over_a_link_that_is_down() {
     assert!(pair.a.poll_transmit(again).is_some());
 }
 
-/// What a gateway was offered goes with the opening.
+/// The offer to a gateway goes with the opening.
 #[test]
 fn an_offer_comes_with_the_opening() {
     let offer = crate::wire::aerotp::TcpOffer {

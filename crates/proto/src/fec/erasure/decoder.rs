@@ -27,7 +27,7 @@ impl BlockDecoder {
     /// Takes a source packet in; a second one with its number is ignored.
     ///
     /// # Errors
-    /// If its number is beyond the block, or it is longer than 65535 bytes.
+    /// Fails if its number is beyond the block, or it is longer than 65535 bytes.
     pub fn add_source(&mut self, index: u8, packet: &[u8]) -> Result<(), BlockError> {
         check_index(index, self.size.sources)?;
         check_length(packet.len(), 0, usize::from(u16::MAX))?;
@@ -38,7 +38,7 @@ impl BlockDecoder {
     /// Takes a repair packet in; a second one with its number is ignored.
     ///
     /// # Errors
-    /// If its number is beyond the block, or its length is not that of the repair packets before it.
+    /// Fails if its number is beyond the block, or its length is not that of the repair packets before it.
     pub fn add_repair(&mut self, index: u8, packet: &[u8]) -> Result<(), BlockError> {
         check_index(index, self.size.repairs)?;
         let known = self.repairs.iter().flatten().next().map(Vec::len);
@@ -55,8 +55,8 @@ impl BlockDecoder {
     /// packets have arrived than the block has sources, and something is missing.
     ///
     /// # Errors
-    /// If packets contradict each other. They are checked before they come here, by their checksums; not every contradiction
-    /// can be seen.
+    /// Fails if packets contradict each other. They are checked before they come here, by their checksums; not every
+    /// contradiction can be seen.
     pub fn try_restore(&mut self) -> Result<Option<Restored>, BlockError> {
         let numbers = |packets: &[Option<Vec<u8>>], there: bool| -> Vec<u8> {
             let numbered = (0..).zip(packets);

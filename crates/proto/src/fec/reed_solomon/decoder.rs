@@ -16,8 +16,8 @@ impl Code {
     /// 2 v + e is at most the number of parity bytes.
     ///
     /// # Errors
-    /// If there are more, as far as that can be told: the codeword is then as it was. Also if it is shorter than its
-    /// parity or longer than 255 bytes, or an erasure is not in it.
+    /// Fails if there are more, as far as that can be told: the codeword is then as it was. It also fails if it is
+    /// shorter than its parity or longer than 255 bytes, or an erasure is not in it.
     pub fn decode(&self, codeword: &mut [u8], erasures: &[usize]) -> Result<usize, FecError> {
         self.check_length(codeword.len())?;
         let erased = Erased::new(erasures, codeword.len())?;
@@ -84,7 +84,8 @@ impl Erased {
     }
 }
 
-/// What the received word is at the generator's roots. It differs from the remainder by a codeword, which is zero there.
+/// Evaluates the received word at the generator's roots. It differs from the remainder by a codeword, which is zero
+/// there.
 fn syndromes(remainder: &[u8]) -> Polynomial {
     let lowest_first = remainder.iter().rev().copied().enumerate();
     let remainder_at = Sparse::new(lowest_first);

@@ -294,7 +294,7 @@ fn a_refusal_comes_back_as_a_reset() {
     }
 }
 
-/// If the server does not answer, the gateway does not either in reliable mode.
+/// The gateway does not answer in reliable mode if the server does not.
 #[test]
 fn a_far_end_that_is_down_is_not_spoken_for() {
     let mut row = Row::new(Mode::Reliable);

@@ -70,7 +70,7 @@ fn all(buffer: &mut PacketBuffer, now: Instant) -> Vec<Packet> {
 }
 
 #[test]
-fn what_is_held_comes_out_in_order_and_only_when_asked_for() {
+fn held_packets_come_out_in_order_and_only_on_request() {
     let mut buffer = PacketBuffer::new(POLICY);
     for number in 0..3 {
         buffer.push(at(number), datagram(number));
@@ -166,7 +166,7 @@ fn a_segment_is_known_across_the_end_of_the_sequence_space() {
 }
 
 #[test]
-fn acknowledgments_and_what_nobody_can_read_are_no_duplicates() {
+fn acknowledgments_and_unreadable_packets_are_no_duplicates() {
     let mut buffer = PacketBuffer::new(POLICY);
     let opaque = packet(Body::Opaque {
         protocol: 50,

@@ -204,7 +204,7 @@ pub struct MobileNode {
     routers: Option<Box<Routers>>,
     /// `None` unless routers get copies.
     group: Option<Box<Group>>,
-    /// Where routes are optimised.
+    /// Peers to which routes are optimised.
     #[expect(
         clippy::box_collection,
         reason = "nearly all have none, and so pay for a pointer only"

@@ -43,7 +43,7 @@ fn ends(number: u16) -> (IpAddr, IpAddr) {
 }
 
 #[test]
-fn what_goes_in_comes_out_and_is_forty_bytes_longer_between() {
+fn a_tunnelled_packet_is_forty_bytes_longer_and_comes_out_unchanged() {
     let inner = segment(1000, TcpFlags::ACK);
     let outer = tunnels().encapsulate(NOW, inner.clone(), ends(1), true);
     let outer = outer.expect("it fits");

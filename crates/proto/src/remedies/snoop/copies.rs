@@ -21,9 +21,9 @@ pub(super) struct Copies {
     sent: u64,
     /// The last of them that is known to have arrived. Of what was sent twice nobody knows which one it was (Karn).
     arrived: u64,
-    /// Whether the mobile tells what it has beyond a hole.
+    /// True if the mobile tells what it has beyond a hole.
     has_blocks: bool,
-    /// Whether any may be lost.
+    /// True if any may be lost.
     any_lost: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Copied {
     end: SequenceNumber,
     packet: Packet,
     sent_at: Instant,
-    /// Which of all packets that were sent it was, the last time.
+    /// Its number among all packets that were sent, the last time.
     order: u64,
     resent: u32,
     /// Its sender sends it again, and wants to know what becomes of it.
@@ -47,7 +47,7 @@ pub(super) struct Copied {
 }
 
 impl Copied {
-    /// Whether it went to the mobile once only.
+    /// Returns true if it went to the mobile once only.
     fn is_first(&self) -> bool {
         self.resent == 0 && !self.by_sender
     }
@@ -61,17 +61,17 @@ impl Copied {
     }
 }
 
-/// What is asked of a copy that has arrived.
+/// Facts about a copy that has arrived.
 struct Fate {
     order: u64,
     is_first: bool,
     lost: bool,
 }
 
-/// What went because the mobile has it.
+/// Copies that went because the mobile has them.
 pub(super) struct Released {
-    /// When the last of it was sent, if it tells a round-trip time: it was sent once, and no hole has kept its acknowledgment
-    /// back.
+    /// Sending time of the last of them, if it tells a round-trip time: it was sent once, and no hole has kept its
+    /// acknowledgment back.
     pub timed_from: Option<Instant>,
 }
 
@@ -218,7 +218,7 @@ impl Copies {
         self.any_lost = true;
     }
 
-    /// What was taken for lost was not: it has arrived by itself.
+    /// Clears all marks of loss: the packet in question has arrived by itself.
     fn none_lost(&mut self) {
         if core::mem::take(&mut self.any_lost) {
             self.copies.iter_mut().for_each(|copy| copy.lost = false);
@@ -241,12 +241,13 @@ impl Copies {
         Some(copy.packet.clone())
     }
 
-    /// Whether a hole that begins here is repaired from a copy, so that the sender is not to hear of it.
+    /// Returns true if a hole that begins here is repaired from a copy, so that the sender is not to hear of it.
     pub fn repairs(&self, number: SequenceNumber) -> bool {
         self.is_next(Some(number)) && self.copies.front().is_some_and(|copy| !copy.by_sender)
     }
 
-    /// Whether the mobile, which has all before `number`, if it has said so, waits for a copy that may be sent again.
+    /// Returns true if the mobile, which has all before `number`, if it has said so, waits for a copy that may be sent
+    /// again.
     pub fn is_next(&self, number: Option<SequenceNumber>) -> bool {
         let waits = |copy: &Copied| number.is_none_or(|number| copy.start == number);
         self.copies

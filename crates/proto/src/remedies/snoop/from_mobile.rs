@@ -28,10 +28,10 @@ const MOST_GAPS: usize = 64;
 /// A stretch of the sequence space.
 type Stretch = (SequenceNumber, SequenceNumber);
 
-/// What the agent keeps of one connection's data from the mobile.
+/// State of the agent for one connection's data from the mobile.
 #[derive(Debug, Default)]
 pub struct FromMobile {
-    /// Whether the mobile, and the far end, takes SACK: said in a SYN, or shown by the far end's blocks.
+    /// True for the mobile, and for the far end, if it takes SACK: said in a SYN, or shown by the far end's blocks.
     takes_sack: [bool; 2],
     /// From here on it is known what has passed; and the number after all that has.
     known: Option<Stretch>,
@@ -48,15 +48,15 @@ pub struct FromMobile {
     next_of_far_end: Option<SequenceNumber>,
     timestamps: Option<Timestamps>,
     hop: Hop,
-    /// When a SYN went to the mobile, which it answers.
+    /// Time at which a SYN went to the mobile, which it answers.
     syn_at: Option<Instant>,
-    /// When the mobile was first told of a gap that it has not answered yet; not after a timeout, when nobody knows which time it
-    /// answers (Karn).
+    /// Time at which the mobile was first told of a gap that it has not answered yet; not after a timeout, when nobody
+    /// knows which time it answers (Karn).
     told_at: Option<Instant>,
     deadline: Option<Instant>,
 }
 
-/// What has not passed though something behind it has.
+/// Data that has not passed though data behind it has.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     start: SequenceNumber,
@@ -203,7 +203,7 @@ impl FromMobile {
         }
     }
 
-    /// What is between these has passed, or all before `end`.
+    /// Closes the gaps between these numbers, or all before `end`: the data has passed.
     fn fill(&mut self, now: Instant, start: Option<SequenceNumber>, end: SequenceNumber) {
         let is_filled = |gap: &Gap| {
             end.is_after(gap.start) && start.is_none_or(|start| gap.end.is_after(start))
@@ -257,9 +257,9 @@ impl FromMobile {
         told
     }
 
-    /// How far half of what has passed reaches beyond the acknowledgment; and what is sent again has to fit: what is missing, of which no
-    /// more than a few segments may go at once, and the segment at the acknowledgment. One more is lost to blocks that end within
-    /// one.
+    /// Returns the highest sequence number to report in SACK: half of the data past the cumulative ACK, plus room for
+    /// the retransmissions this triggers (missing data up to `TOLERANCE` segments, the segment at the ACK, one for
+    /// rounding).
     fn half(&self, number: SequenceNumber, next: SequenceNumber) -> SequenceNumber {
         let since = |end: SequenceNumber, start: SequenceNumber| {
             u32::try_from(end.distance_from(start)).unwrap_or(0)
@@ -272,8 +272,8 @@ impl FromMobile {
         number + (since(next, number) / 2).saturating_add(again)
     }
 
-    /// What tells the mobile of what has passed up to `limit`, in as many acknowledgments as that takes; nothing if it would not
-    /// understand, or if there is something between that is not known.
+    /// Makes the acknowledgments that tell the mobile of the data that has passed up to `limit`; none if the mobile
+    /// would not understand, or if data in between is unknown.
     fn tell(&self, limit: SequenceNumber) -> Vec<Packet> {
         let (Some((number, ..)), Some((from, next))) = (&self.acknowledgment, self.known) else {
             return Vec::new();
@@ -300,7 +300,7 @@ impl FromMobile {
         self.takes_sack == [true; 2]
     }
 
-    /// What has passed beyond the far end's acknowledgment, and before `end`, ascending.
+    /// Returns the data that has passed beyond the far end's acknowledgment, and before `end`, ascending.
     fn passed(&self, acknowledged: SequenceNumber, end: SequenceNumber) -> Vec<Stretch> {
         let mut passed = Vec::new();
         let mut from = acknowledged + 1;
@@ -345,7 +345,7 @@ impl FromMobile {
         self.deadline = timeout.map(|timeout| now + timeout);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub const fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }
@@ -362,7 +362,7 @@ impl FromMobile {
             .map_or_else(Vec::new, |(_, next)| self.tell(next))
     }
 
-    /// Whether no gap is known.
+    /// Returns true if no gap is known.
     pub const fn is_whole(&self) -> bool {
         self.gaps.is_empty()
     }

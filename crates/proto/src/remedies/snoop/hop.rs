@@ -7,7 +7,7 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
 /// Times that the timeout is doubled, at most. Chosen: as often as a packet is sent again.
 pub(super) const MOST_DOUBLINGS: u32 = 10;
 
-/// What is known of the last hop's time.
+/// Round-trip time of the last hop, as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Hop {
     /// Smoothed round-trip time, and its variation (RFC 6298).
@@ -30,8 +30,8 @@ impl Hop {
         });
     }
 
-    /// How long to wait. Nothing before the round-trip time is known: on a slow link a guess would take what is still on its way
-    /// for lost, and until then the sender's own timer guards.
+    /// Returns the time to wait; `None` before the round-trip time is known: on a slow link a guess would take packets
+    /// for lost that are still on their way, and until then the sender's own timer guards.
     pub fn timeout(&self) -> Option<Duration> {
         let doubled = 1 << self.backoff.min(MOST_DOUBLINGS);
         self.round_trip.map(|(smoothed, variation)| {

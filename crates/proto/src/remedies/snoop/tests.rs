@@ -156,7 +156,7 @@ fn what_was_lost_before_the_gateway_is_the_senders_to_repair() {
         "the sender's"
     );
     assert_eq!(has(&mut snoop, 120, 3), (Watched::Pass, None));
-    // What the mobile has had already goes no further, and its acknowledgment comes from here.
+    // A segment that the mobile has already goes no further, and its acknowledgment comes from here.
     assert_eq!(data(&mut snoop, 130, 1), Watched::Acknowledge);
 }
 
@@ -225,7 +225,7 @@ fn several_holes_are_repaired_in_a_round_trip() {
     assert_eq!((all, snoop.bytes()), (vec![(Watched::Pass, vec![])], 0));
 }
 
-/// What was sent again is lost again when something has arrived that went behind it.
+/// A repeated packet is lost again if something has arrived that went behind it.
 #[test]
 fn a_copy_that_is_lost_too_is_sent_once_more_without_a_timeout() {
     let mut snoop = Snoop::default();
@@ -327,7 +327,7 @@ fn copies_take_no_more_than_a_mebibyte() {
         assert!(snoop.bytes() <= 1 << 20);
     }
     assert!(snoop.bytes() > (1 << 20) - 1100);
-    // What found no room is the sender's business.
+    // A packet that found no room is left to the sender.
     assert_eq!(has(&mut snoop, 10, 1500), (Watched::Pass, None));
     assert_eq!(has(&mut snoop, 20, 1500), (Watched::Pass, None));
     assert_eq!(snoop.bytes(), 0);

@@ -43,7 +43,7 @@ pub(super) struct Bic {
     /// "max_win": the window at which the last loss was found, or less by fast convergence. `None` before the first
     /// and after a timeout: the search then begins from where it is.
     maximum: Option<f64>,
-    /// What each acknowledged segment adds in this round trip, and segments to be acknowledged until it ends.
+    /// Growth by each acknowledged segment in this round trip, and segments to be acknowledged until it ends.
     per_segment: f64,
     left: f64,
 }

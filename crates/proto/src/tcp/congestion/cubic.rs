@@ -6,9 +6,9 @@
 use super::{AckSample, CongestionControl, LossSample};
 use crate::time::{Duration, Instant};
 
-/// How steeply the cubic function grows, in segments a second cubed: "C SHOULD be set to 0.4" (section 5.1).
+/// Steepness of the cubic function, in segments a second cubed: "C SHOULD be set to 0.4" (section 5.1).
 const C: f64 = 0.4;
-/// What is left of the window after a loss: "beta_cubic SHOULD be set to 0.7" (section 4.6).
+/// Share of the window that is left after a loss: "beta_cubic SHOULD be set to 0.7" (section 4.6).
 const BETA: f64 = 0.7;
 /// Growth of the Reno estimate, in segments a window of acknowledgments, that gives the average rate of Reno
 /// with its halving: 3 (1 − β) / (1 + β) (section 4.3).
@@ -28,14 +28,14 @@ pub(super) struct Cubic {
     prior_window: Option<f64>,
     /// The current stage of congestion avoidance; begins with its first acknowledgment.
     stage: Option<Stage>,
-    /// When data was last acknowledged and whether any was left outstanding then.
+    /// Time at which data was last acknowledged, and true if any was left outstanding then.
     last_acknowledged: Option<(Instant, bool)>,
 }
 
 /// One stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// When it began (`t_epoch`), moved on by the times in which the window was not used.
+    /// Its beginning (`t_epoch`), moved on by the times in which the window was not used.
     start: Instant,
     /// `W_max` of this stage.
     maximum_window: f64,

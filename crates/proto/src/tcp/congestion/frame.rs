@@ -26,7 +26,7 @@ impl Window {
     }
 }
 
-/// What a congestion control does differently from Reno.
+/// Differences of a congestion control from Reno.
 pub(super) trait Law: Debug + Send {
     /// So many segments were acknowledged in slow start, which goes no further than the threshold.
     fn slow_start(&mut self, window: &mut Window, acknowledged: f64) {
@@ -95,8 +95,9 @@ impl<L: Law> Framed<L> {
         libm::round(segments * f64::from(self.segment_size)) as u32
     }
 
-    /// What a loss reduces: what is outstanding (RFC 5681 equation 4), of which a repair may have more than the window
-    /// lets be in the network; with Linux, which counts out what has arrived or is lost, the window.
+    /// Returns the amount that a loss reduces: the data outstanding (RFC 5681 equation 4), of which a repair may have
+    /// more than the window lets be in the network; with Linux, which does not count data that has arrived or is lost,
+    /// the window itself.
     fn base(&self, loss: &LossSample) -> f64 {
         match self.arithmetic {
             WindowArithmetic::Rfc => {

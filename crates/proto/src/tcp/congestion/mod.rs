@@ -76,7 +76,7 @@ pub trait CongestionControl: Debug + Send {
     /// Slow-start threshold, in bytes; `u32::MAX` while it is "arbitrarily high".
     fn slow_start_threshold(&self) -> u32;
 
-    /// Whether it goes by [`on_rate_sample`](Self::on_rate_sample), and the connection leaves the window to it.
+    /// Returns true if it goes by [`on_rate_sample`](Self::on_rate_sample), and the connection leaves the window to it.
     fn is_rate_based(&self) -> bool {
         false
     }
@@ -84,8 +84,8 @@ pub trait CongestionControl: Debug + Send {
     /// An acknowledgment, in whatever phase; only for controls that go by a rate.
     fn on_rate_sample(&mut self, _sample: &RateSample) {}
 
-    /// Whether it sends less than it might, on purpose: rates that are measured now say as little of the path as if the
-    /// application had nothing to send.
+    /// Returns true if it sends less than it might, on purpose: rates that are measured now say as little of the path
+    /// as if the application had nothing to send.
     fn holds_back(&self) -> bool {
         false
     }
@@ -99,7 +99,7 @@ pub trait CongestionControl: Debug + Send {
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of its arrival.
     pub now: Instant,
     /// Bytes that it acknowledged for the first time.
     pub acknowledged_bytes: u32,
@@ -111,14 +111,14 @@ pub struct AckSample {
     pub minimum_rtt: Option<Duration>,
     /// Bytes outstanding before it arrived.
     pub bytes_in_flight: u32,
-    /// Whether the congestion window, and not the application or the receiver, kept the sender from sending more.
+    /// True if the congestion window, and not the application or the receiver, kept the sender from sending more.
     pub window_limited: bool,
 }
 
 /// An acknowledgment, in whatever phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedbackSample {
-    /// When it arrived.
+    /// Time of its arrival.
     pub now: Instant,
     /// The round-trip time that it measured, if it measured one.
     pub rtt: Option<Duration>,
@@ -135,17 +135,17 @@ pub struct FeedbackSample {
     pub bytes_in_flight: u32,
 }
 
-/// What an acknowledgment tells of the rate of delivery (draft-cheng-iccrg-delivery-rate-estimation). Counts are
+/// Sample of the rate of delivery, from an acknowledgment (draft-cheng-iccrg-delivery-rate-estimation). Counts are
 /// segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
-    /// When it arrived.
+    /// Time of its arrival.
     pub now: Instant,
     /// Delivered from the start of the connection.
     pub delivered: u64,
-    /// What had been delivered when the newest segment of this acknowledgment left, and the longer of the times that
-    /// were needed to send and to acknowledge what came since. `None` if there is no such segment, or the time is
-    /// shorter than any round trip.
+    /// Segments that had been delivered when the newest segment of this acknowledgment left, and the longer of the
+    /// times that were needed to send and to acknowledge those delivered since. `None` if there is no such segment, or
+    /// the time is shorter than any round trip.
     pub interval: Option<(u64, Duration)>,
     /// The application, not the path, limited that rate.
     pub application_limited: bool,
@@ -159,17 +159,17 @@ pub struct RateSample {
     pub prior_in_flight: u32,
     /// In flight now.
     pub in_flight: u32,
-    /// How long pacing still holds back the next segment.
+    /// Time for which pacing still holds back the next segment.
     pub until_departure: Duration,
     /// The round-trip time of the newest segment, if it measured one.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Option<Duration>,
-    /// Where loss recovery stands.
+    /// Phase of loss recovery.
     pub phase: RatePhase,
 }
 
-/// What a control that goes by a rate wants to know of loss recovery.
+/// Phase of loss recovery, as a control that goes by a rate needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatePhase {
     /// Nothing is being repaired.
@@ -183,7 +183,7 @@ pub enum RatePhase {
 /// A loss, found by duplicate acknowledgments or by the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossSample {
-    /// When it was found.
+    /// Time at which it was found.
     pub now: Instant,
     /// Bytes outstanding when it was found: "FlightSize" (RFC 5681).
     pub bytes_in_flight: u32,

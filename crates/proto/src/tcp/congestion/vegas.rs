@@ -44,8 +44,8 @@ pub(super) struct Vegas {
     shortest: Option<Duration>,
     /// The round is over when more bytes than these are acknowledged, from the start of the connection.
     round_end: u64,
-    /// How much longer than the base the last round's was, as a share of it: what part of the window waited. `None`
-    /// once it is taken account of.
+    /// Excess of the last round's time over the base, as a share of it: the part of the window that waited. `None` once
+    /// it is taken account of.
     waiting: Option<f64>,
     /// Slow start grows in this round.
     grows: bool,

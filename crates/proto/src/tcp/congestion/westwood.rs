@@ -36,7 +36,7 @@ pub(super) struct Westwood {
     shortest: Highest,
     /// In bytes a second.
     bandwidth: Option<f64>,
-    /// When the present measurement began, and what had been delivered then.
+    /// Beginning of the present measurement, and the data delivered until then.
     measured_from: Option<(Instant, u64)>,
 }
 

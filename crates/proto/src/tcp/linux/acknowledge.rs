@@ -1,4 +1,4 @@
-//! What an acknowledgment sets off, in the order of Linux's `tcp_ack`.
+//! Effects of an acknowledgment, in the order of Linux's `tcp_ack`.
 
 use super::super::congestion::AckSample;
 use super::super::sent::SentSegment;
@@ -7,7 +7,7 @@ use super::{Connection, MOST_REORDERING, Phase, Repairs};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::TcpHeader;
 
-/// What one acknowledgment has shown so far.
+/// Findings from one acknowledgment so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp) struct AckNews {
     pub(super) now: Instant,
@@ -31,11 +31,11 @@ pub(in crate::tcp) struct AckNews {
     /// A retransmission was found lost.
     pub(super) lost_retransmission: bool,
     pub(super) set_timer: bool,
-    /// When the first and the last of the segments were sent that were acknowledged without having been sent
-    /// again; and the same of those SACKed.
+    /// Sending times of the first and the last of the segments that were acknowledged without having been sent again;
+    /// and the same of those SACKed.
     pub(super) acknowledged_sent: Option<(Instant, Instant)>,
     pub(super) sacked_sent: Option<(Instant, Instant)>,
-    /// When the last of all was sent, copies too.
+    /// Sending time of the last of all, copies too.
     pub(super) newest_sent: Option<Instant>,
     /// Lowest position of what arrived late.
     pub(super) reordered_from: Option<u64>,

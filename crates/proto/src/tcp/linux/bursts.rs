@@ -11,12 +11,12 @@ const LARGEST: u64 = 65_536;
 /// Rates below this leave segment by segment, in bits a second (`bbr_min_tso_rate`); else two at least
 /// (`tcp_min_tso_segs`).
 const SLOW: u64 = 1_200_000;
-/// What the pace of a control without one of its own is taken for, in percent of a window a round trip: in the first half
-/// of slow start, and later (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// Pace of a control without one of its own, in percent of a window a round trip: in the first half of slow start, and
+/// later (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const SLOW_START_PACE: u64 = 200;
 const PACE: u64 = 120;
 
-/// How long after the last piece a larger one is waited for, and the part of a window that is large enough
+/// Time after the last piece for which a larger one is waited for, and the part of a window that is large enough
 /// (`tcp_tso_win_divisor`).
 const RECENT: Duration = Duration::from_millis(1);
 const WINDOW_SHARE: u64 = 3;
@@ -119,7 +119,7 @@ impl Connection {
         self.linux.piece.left -= 1;
     }
 
-    /// Whether the segment that leaves is the last of several.
+    /// Returns true if the segment that leaves is the last of several.
     pub(in crate::tcp) fn ends_piece(&self) -> bool {
         let piece = &self.linux.piece;
         piece.left == 0 && piece.segments > 1

@@ -44,7 +44,7 @@ const INITIAL_REORDERING: u32 = 3;
 /// Most that reordering raises it to: `tcp_max_reordering`.
 const MOST_REORDERING: u32 = 300;
 
-/// Where loss recovery stands; Linux's `tcp_ca_state`.
+/// Phase of loss recovery; Linux's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecoveryPhase {
     /// Nothing is dubious.
@@ -60,7 +60,7 @@ pub enum RecoveryPhase {
     Loss,
 }
 
-/// What the one retransmission timer is set for.
+/// Purpose for which the one retransmission timer is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Pending {
     #[default]
@@ -69,7 +69,7 @@ enum Pending {
     Reordering,
 }
 
-/// What an acknowledgment lets out beside what the window holds: `REXMIT_NONE`, `_NEW` and `_LOST`.
+/// Segments that an acknowledgment lets out beside those that the window holds: `REXMIT_NONE`, `_NEW` and `_LOST`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Repairs {
     /// New data only: what may be lost is in doubt again.
@@ -115,7 +115,7 @@ pub(super) struct LinuxState {
     shortest: Highest,
     /// Something was written after nothing had waited: the sender may have been idle.
     idle_check_due: bool,
-    /// When the last acknowledgment came that was not old: `rcv_tstamp`.
+    /// Arrival of the last acknowledgment that was not old: `rcv_tstamp`.
     heard_at: Instant,
     /// Only with a receive window that tunes itself.
     receiving: Option<Box<ReceiveTuning>>,
@@ -231,7 +231,7 @@ impl Connection {
         self.set_timer(Timer::Retransmission, now, after);
     }
 
-    /// Whether the timer that runs is the timeout's.
+    /// Returns true if the timer that runs is the timeout's.
     pub(super) fn waits_for_timeout(&self) -> bool {
         self.linux.pending == Pending::Timeout
     }
@@ -263,7 +263,7 @@ impl Connection {
         })
     }
 
-    /// What stands in the place of the timeout, a probe or a timer for reordering, is given up for it.
+    /// Gives up the probe, or the timer for reordering, that stands in the place of the timeout.
     pub(super) fn forgo_probe(&mut self) {
         self.linux.pending = Pending::Timeout;
     }

@@ -18,7 +18,7 @@ impl Connection {
         (self.unacknowledged + self.peer_window).saturating_sub(position)
     }
 
-    /// Whether the window takes the next new segment in whole: `tcp_snd_wnd_test`.
+    /// Returns true if the window takes the next new segment in whole: `tcp_snd_wnd_test`.
     pub(super) fn next_segment_fits(&self) -> bool {
         let most = u64::from(self.segment_size);
         let unsent = self.unsent();
@@ -100,7 +100,7 @@ impl Connection {
         }
         self.probe_due = true;
         if self.offered_beyond(self.next) > 0 {
-            // What the window takes is the probe.
+            // The part that fits the window is the probe.
             (self.persist_backoff, self.recovery.retries) = (0, 0);
             return;
         }
@@ -113,7 +113,7 @@ impl Connection {
         self.restart_persist_timer(now);
     }
 
-    /// Whether a probe is due for which the window leaves no byte.
+    /// Returns true if a probe is due for which the window leaves no byte.
     pub(in crate::tcp) fn owes_window_probe(&self) -> bool {
         if !self.probe_due || !self.recovers_as_linux() {
             return false;

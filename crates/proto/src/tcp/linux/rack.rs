@@ -8,13 +8,13 @@ use crate::time::{Duration, Instant};
 
 /// Recoveries for which a reordering window that duplicate SACKs have widened is kept: RFC 8985 section 6.2 step 4.
 const RECOVERIES_TO_PERSIST: u32 = 16;
-/// What Linux adds to timers of a probe or of reordering (`TCP_TIMEOUT_MIN_US`).
+/// Margin that Linux adds to timers of a probe or of reordering (`TCP_TIMEOUT_MIN_US`).
 pub(super) const TIMER_MARGIN: Duration = Duration::from_millis(2);
 
 /// RACK's variables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// When the latest-sent of the segments was sent that have arrived, and its end: "RACK.segment".
+    /// Sending time of the latest-sent segment that has arrived, and its end: "RACK.segment".
     sent_at: Instant,
     end: u64,
     /// Its round-trip time: "RACK.rtt".
@@ -68,7 +68,7 @@ impl Rack {
         self.duplicate_seen = true;
     }
 
-    /// What was marked is looked at again.
+    /// Has the marked segments looked at again.
     pub(super) fn examine_again(&mut self) {
         self.advanced = true;
     }
@@ -81,7 +81,7 @@ impl Rack {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// Whether a segment sent at `sent_at` has been out for longer than the round trip of what arrived last.
+    /// Returns true if a segment sent at `sent_at` has been out for longer than the round trip of the latest arrival.
     pub(super) fn is_overdue(&self, sent_at: Instant, now: Instant) -> bool {
         now.saturating_since(sent_at) >= self.rtt
     }

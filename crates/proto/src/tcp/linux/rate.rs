@@ -1,4 +1,4 @@
-//! How fast data is delivered, for congestion controls that go by a rate, and pacing by what they say: Linux's
+//! Rate of delivery, for congestion controls that go by a rate, and pacing at the rate that they set: Linux's
 //! `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation) and the pacing of `tcp_output.c`. Connections with other
 //! controls keep none of it.
 
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// Segments of a connection that leave unpaced.
 const UNPACED: u32 = 10;
 
-/// What was delivered when a segment left.
+/// State of the deliveries when a segment left.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     start: u64,
@@ -40,10 +40,10 @@ pub(super) struct DeliveryRate {
     first_sent_at: Instant,
     /// The application had nothing to send before this count of delivered segments.
     limited_until: Option<u64>,
-    /// What had been written when the application last wrote, until it is known whether that was all sent by then.
+    /// Data written up to the application's last write, until it is known whether all of it was sent by then.
     written_before: Option<u64>,
     newest: Option<Newest>,
-    /// When the next burst may leave, what is left of the present one, and by how much that one left late.
+    /// Time at which the next burst may leave, the rest of the present one, and the lateness with which that one left.
     next_burst: Instant,
     burst_left: u32,
     late: Duration,
@@ -188,7 +188,7 @@ impl Connection {
         rate.note_burst(now, time.unwrap_or(Duration::from_secs(1)));
     }
 
-    /// Whether a paced segment has to wait.
+    /// Returns true if a paced segment has to wait.
     pub(super) fn is_held_by_pacing(&self, now: Instant) -> bool {
         self.linux
             .rate
@@ -196,7 +196,7 @@ impl Connection {
             .is_some_and(|rate| rate.burst_left == 0 && rate.next_burst > now)
     }
 
-    /// Whether a paced segment has to wait; the timer is set then.
+    /// Returns true if a paced segment has to wait; the timer is set then.
     pub(super) fn waits_for_pacing(&mut self, now: Instant) -> bool {
         let waits = self.is_held_by_pacing(now);
         if let Some(rate) = self.linux.rate.as_ref().filter(|_| waits) {

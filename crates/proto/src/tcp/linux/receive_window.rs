@@ -26,7 +26,7 @@ const FIRST_SEGMENTS: u32 = 10;
 /// A segment that is shorter does not raise the limit.
 const LEAST_LENGTH: u32 = 128;
 
-/// What the receiver of a tuned window remembers.
+/// Memory of the receiver of a tuned window.
 #[derive(Debug)]
 pub(super) struct ReceiveTuning {
     /// Bytes of memory, and what of them is window, in 256ths.
@@ -40,11 +40,11 @@ pub(super) struct ReceiveTuning {
     echo: u32,
     /// Without timestamps: a window's worth takes a round trip, from this time until "RCV.NXT" is there.
     window_round: Option<(Instant, u64)>,
-    /// When the last segment came.
+    /// Time of the last segment.
     arrived_at: Instant,
     /// Most bytes read in a round trip.
     most_read: u32,
-    /// Where and when the present count began.
+    /// Place and time of the present count's beginning.
     read_from: u64,
     since: Instant,
 }
@@ -269,7 +269,7 @@ fn room_for(read: u32, before: u32) -> u64 {
 mod tests {
     use super::room_for;
 
-    /// What a kernel (6.18.44) was seen to do: bytes read, the most before, data beyond a gap, and its `window_clamp`
+    /// A kernel (6.18.44) was seen with these: bytes read, the most before, data beyond a gap, and its `window_clamp`
     /// afterwards, which it rounds down by way of its memory (tracepoint `tcp_rcvbuf_grow`).
     #[test]
     fn a_kernels_windows() {

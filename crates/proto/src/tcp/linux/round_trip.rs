@@ -1,4 +1,4 @@
-//! Which round-trip time an acknowledgment measures: `tcp_ack_update_rtt`.
+//! Round-trip time that an acknowledgment measures: `tcp_ack_update_rtt`.
 
 use super::Connection;
 use super::acknowledge::AckNews;

@@ -6,7 +6,7 @@ use crate::tcp::Event;
 use crate::tcp::profile::{Profile, Recovery};
 use crate::time::Instant;
 
-/// What a connection begins with: `tcp_wmem`.
+/// Size at the beginning of a connection: `tcp_wmem`.
 const FIRST_BUFFER: u32 = 16_384;
 /// Segments for which there is room at least: `TCP_INIT_CWND`.
 const LEAST_SEGMENTS: u32 = 10;
@@ -16,8 +16,8 @@ const PACED_WINDOWS: u32 = 3;
 /// The kernel's room for headers and its notes on a segment, and the segment's own record.
 const HEADERS: u32 = 640;
 const RECORD: u32 = 256;
-/// What each piece that is out is charged beside its payload. Seen where acknowledgments free a third of 4,194,304 bytes when
-/// 1683 segments of 1448 bytes are out in fours; what is not sent yet is one piece (`tcp_fragment`).
+/// Charge for each piece that is out, beside its payload. Seen where acknowledgments free a third of 4,194,304 bytes
+/// when 1683 segments of 1448 bytes are out in fours; what is not sent yet is one piece (`tcp_fragment`).
 const PIECE_CHARGE: u64 = 832;
 
 /// Send buffer of a connection that begins, in bytes.
@@ -29,7 +29,7 @@ pub(in crate::tcp) fn first_size(profile: &Profile) -> u32 {
     }
 }
 
-/// Whether the buffer tunes itself.
+/// Returns true if the buffer tunes itself.
 pub(in crate::tcp) fn tunes(profile: &Profile) -> bool {
     profile.send_autotuning && profile.recovery == Recovery::Linux
 }
@@ -56,7 +56,7 @@ impl Connection {
         self.fit_send_buffer();
     }
 
-    /// What of the memory is left to payload, in whole segments.
+    /// Fits the payload into the rest of the memory, in whole segments.
     pub(in crate::tcp) fn fit_send_buffer(&mut self) {
         if self.linux.send_memory == 0 {
             return;

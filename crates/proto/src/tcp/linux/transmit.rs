@@ -1,11 +1,11 @@
-//! What Linux sends next, in segments of its window, and whether the window was what limited it.
+//! Next segments to send of Linux, in segments of its window, and the check whether the window limited it.
 
 use super::super::output::Stretch;
 use super::super::sent::SentSegment;
 use super::{Connection, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
-/// Whether the congestion window limits the sender: `tcp_cwnd_validate`.
+/// Use of the congestion window, for whether it limits the sender: `tcp_cwnd_validate`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowUsage {
     limited: bool,
@@ -74,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// Whether another new segment fits the window.
+    /// Returns true if another new segment fits the window.
     pub(in crate::tcp) fn window_has_room(&self) -> bool {
         self.segments_in_flight() < self.window_segments()
     }

@@ -8,7 +8,7 @@ use super::{Connection, Phase};
 use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
 
-/// What a reduction can be taken back with.
+/// State with which a reduction can be taken back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// "SND.UNA" when it began; `None` if there is nothing to take back.
@@ -18,7 +18,7 @@ pub(super) struct Undo {
     /// Window in segments and threshold in bytes before it.
     pub(super) window: u32,
     pub(super) threshold: Option<u32>,
-    /// When the first segment was sent again; `None` if none is out.
+    /// Sending time of the first segment that was sent again; `None` if none is out.
     pub(super) first_retransmission: Option<Instant>,
     /// Segments that the peer has reported as duplicates, from the start.
     reported: u64,
@@ -108,7 +108,7 @@ impl Connection {
             .is_some_and(|echoed| echoed < tick(first))
     }
 
-    /// When our clock showed what an acknowledgment echoes, in its ticks.
+    /// Returns the reading of our clock that an acknowledgment echoes, in its ticks.
     pub(super) fn echoed_tick(&self, echo: Option<u32>, now: Instant) -> Option<u64> {
         let age = self.since_timestamp(now, echo?)?;
         Some(tick(now).saturating_sub(age.as_nanos() / 1_000_000))

@@ -170,8 +170,8 @@ fn without_tuning_the_window_has_its_size_from_the_start() {
     offers(&solo, 1 << 20);
 }
 
-/// What `ss` shows of a connection that has just begun: `tb87040`, with segments of 1460 bytes. What is not sent yet is one
-/// piece, which is charged 832.
+/// `ss` shows this of a connection that has just begun: `tb87040`, with segments of 1460 bytes. What is not sent yet is
+/// one piece, which is charged 832.
 #[test]
 fn a_send_buffer_begins_with_16_kib_and_then_two_windows() {
     let profile = Profile {

@@ -127,7 +127,7 @@ fn rack_finds_the_loss_of_a_retransmission() {
     assert_eq!(solo.sends(), ["1..1001", "10001..11001"]);
     solo.at(201).receive(ack(1).sack(&[(1_001, 6_001)]));
     assert_eq!(solo.sends(), ["11001..12001"], "ceil(5 · 5 / 10) − 2");
-    // What was sent after the copy arrives, the copy does not.
+    // Segments sent after the copy arrive, the copy does not.
     solo.at(301)
         .receive(ack(1).sack(&[(10_001, 11_001), (1_001, 10_001)]));
     assert_eq!(solo.sends()[0], "1..1001");

@@ -60,7 +60,7 @@ fn an_acknowledgment_in_doubt_repairs_nothing() {
     solo.at(312).receive(late);
     let sent = solo.sends();
     assert_eq!(statistics(&solo).retransmitted, before, "{sent:?}");
-    // What says nothing of originals repairs again.
+    // An acknowledgment that says nothing of originals repairs again.
     let more = stamped(ack(6_001), 1_313, 200).sack(&[(10_001, 19_001)]);
     solo.at(313).receive(more);
     solo.sends();

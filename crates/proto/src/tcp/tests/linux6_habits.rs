@@ -365,7 +365,7 @@ fn what_acknowledgments_in_quick_succession_let_out_leaves_together() {
     assert_eq!(sent_with(false), [1, 1, 1, 1]);
 }
 
-/// What an old timestamp lets in brings nothing new, too, where it was received beyond a gap.
+/// Data that an old timestamp lets in brings nothing new, too, if it was received beyond a gap.
 #[test]
 fn an_old_timestamp_s_data_beyond_a_gap_counts_as_a_duplicate() {
     let mut solo = with_timestamps();

@@ -40,10 +40,10 @@ fn a_late_delayed_acknowledgment_does_not_put_off_the_repair() {
     }
 }
 
-/// What a lossy path sees of repairs.
+/// Repairs as a lossy path sees them.
 #[derive(Default)]
 struct Repairs {
-    /// When acknowledgments arrive at the sender, and the ranges that each reports.
+    /// Arrivals of acknowledgments at the sender, and the ranges that each reports.
     heard: Vec<(Instant, Vec<(i32, i32)>)>,
     repaired: BTreeSet<i32>,
     late: u32,
@@ -372,7 +372,7 @@ fn what_comes_beyond_a_gap_measures_the_memory() {
     assert!(window > 65_536, "{window}");
 }
 
-/// What Linux's `tcp_info` tells: the phase, and segments that are SACKed, lost and sent again.
+/// Linux's `tcp_info` tells the phase, and the segments that are SACKed, lost and sent again.
 #[test]
 fn the_scoreboard_can_be_read() {
     use crate::tcp::RecoveryPhase;

@@ -53,7 +53,7 @@ pub(super) fn end_point(last: u8, port: u16) -> Endpoint {
     }
 }
 
-/// What a router quotes of a segment of this sequence number.
+/// Returns a router's quotation of a segment of this sequence number.
 pub(super) fn quoting(sequence: SequenceNumber) -> QuotedPacket {
     QuotedPacket {
         source: end_point(1, 0).address,
@@ -72,7 +72,7 @@ pub(super) enum Side {
     B,
 }
 
-/// What the path does with a segment.
+/// Fate of a segment on the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
     Deliver(Duration),
@@ -84,7 +84,7 @@ pub(super) enum Fate {
 pub(super) struct Passing<'a> {
     pub(super) now: Instant,
     pub(super) from: Side,
-    /// How many went before it in its direction.
+    /// Number of segments before it in its direction.
     pub(super) number: usize,
     pub(super) segment: &'a Segment,
 }
@@ -109,7 +109,7 @@ pub(super) fn link(bytes_per_second: u64, milliseconds: u64) -> impl FnMut(&Pass
     }
 }
 
-/// What the application of one end does.
+/// Behaviour of the application of one end.
 #[derive(Debug, Default)]
 pub(super) struct Application {
     pub(super) pattern: Option<(u32, u64)>,
@@ -171,7 +171,7 @@ pub(super) struct Pair {
     flying: BTreeMap<(Instant, u64), (Side, Segment)>,
     launched: u64,
     syn_seen: bool,
-    /// What the hosts of the two remember, for T/TCP.
+    /// Memory of the two hosts, for T/TCP.
     pub(super) caches: [OpeningCache; 2],
 }
 
@@ -536,7 +536,7 @@ impl Solo {
         self
     }
 
-    /// What is sent now, in words.
+    /// Returns the segments that are sent now, in words.
     pub(super) fn sends(&mut self) -> Vec<String> {
         let mut words = Vec::new();
         while let Some(segment) = self.connection.poll_transmit(self.now) {

@@ -39,7 +39,7 @@ fn move_there_and_back(connection: &Connection, now: Instant, away: Duration) ->
 }
 
 impl TcpContext {
-    /// What does not depend on the settings and measurements of the gateway that goes on.
+    /// Returns the part that does not depend on the settings and measurements of the gateway that goes on.
     fn readings(&self) -> TcpContext {
         let mut told = self.clone();
         told.receive_buffer = (0, 0);

@@ -47,7 +47,7 @@ fn overlapping_segments_bring_every_byte_once() {
     let arrivals: [&[Range]; 11] = [
         // Part of it was there before.
         &[(1, 101), (51, 151)],
-        // What closes the gap reaches into what is held, to its end, or beyond it.
+        // The segment that closes the gap reaches into the held data, to its end, or beyond it.
         &[(101, 201), (1, 151), (201, 301)],
         &[(101, 201), (1, 201)],
         &[(101, 151), (1, 201)],

@@ -8,7 +8,7 @@ use crate::remedies::Kind;
 use crate::tcp::profile::Algorithm;
 use proptest::prelude::*;
 
-/// When the last signal has come, in milliseconds; then the path behaves and the link is up.
+/// Time of the last signal, in milliseconds; then the path behaves and the link is up.
 const RESTLESS_MS: u64 = 60_000;
 
 /// One end, with its parts of remedies: what a host does (`host/sockets.rs`).
@@ -87,7 +87,7 @@ const PATH: PathParameters = PathParameters {
     queue_packets: Some(35),
 };
 
-/// What both ends hear, by a number: the mobile and the correspondent.
+/// Returns the signals to both ends, by a number: to the mobile and to the correspondent.
 fn signals(number: u8) -> [Option<CrossLayerSignal>; 2] {
     let moved = CrossLayerSignal::PeerMoved(PeerMoved {
         delay: Duration::from_millis(u64::from(number) * 3),

@@ -1,4 +1,4 @@
-//! What remedies do with a connection: the effect of each control on window, timeout and segments.
+//! Effects of remedies on a connection: of each control on window, timeout and segments.
 
 use super::linux6::{linux, out};
 use super::*;
@@ -107,7 +107,7 @@ fn cut_off(profile: &Profile) -> Solo {
     solo
 }
 
-/// What had arrived is not sent again: an acknowledgment of what had not says so.
+/// Data that had arrived is not sent again: an acknowledgment of other data says so.
 #[test]
 fn what_has_lost_its_acknowledgment_alone_waits_for_another() {
     for profile in [linux(), profile("rfc")] {
@@ -119,7 +119,7 @@ fn what_has_lost_its_acknowledgment_alone_waits_for_another() {
     }
 }
 
-/// What was lost after all is sent again as soon as an acknowledgment says so.
+/// Data that was lost after all is sent again as soon as an acknowledgment says so.
 #[test]
 fn what_was_lost_though_it_could_have_arrived_is_sent_again() {
     for profile in [linux(), profile("rfc")] {
@@ -584,6 +584,6 @@ fn what_comes_ahead_of_what_still_arrives_makes_room() {
         assert_eq!(edge(&mut solo, 1000 * old + 1), 12_000);
     }
     assert_eq!(edge(&mut solo, 5_001), 12_000, "8000 has come in order");
-    // What was lost comes again: from there on it is as ever.
+    // The lost data comes again: from there on all goes on as usual.
     assert_eq!(edge(&mut solo, 8_001), 13_000);
 }

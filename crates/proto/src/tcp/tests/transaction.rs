@@ -55,7 +55,7 @@ impl Hosts {
         }
     }
 
-    /// What the client sends now, in words, and it arrives.
+    /// Delivers the segments that the client sends now, and returns them in words.
     fn forth(&mut self, talk: &mut Talk) -> Vec<String> {
         let mut words = Vec::new();
         while let Some(segment) = talk.client.poll_transmit(self.now) {
@@ -83,7 +83,7 @@ impl Hosts {
         }
     }
 
-    /// What the server sends now, in words, and it arrives.
+    /// Delivers the segments that the server sends now, and returns them in words.
     fn back(&mut self, talk: &mut Talk) -> Vec<String> {
         let mut words = Vec::new();
         let server = talk.server.as_mut().unwrap();

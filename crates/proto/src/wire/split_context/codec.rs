@@ -14,7 +14,7 @@ pub(super) const LIMIT: u64 = 1 << 61;
 /// No duration: a timer that does not run.
 const NONE: u64 = u64::MAX;
 
-/// What is left of a body.
+/// The rest of a body.
 pub(super) struct Reader<'a> {
     body: &'a [u8],
     at: usize,

@@ -31,7 +31,7 @@ const LARGEST_SHIFT: u8 = 14;
 /// Says that windows are not scaled.
 const NO_SHIFT: u8 = 0xFF;
 
-/// What a half is to its new gateway.
+/// State of a half for its new gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpContext {
     /// One of [`state`].
@@ -80,7 +80,7 @@ pub struct TcpContext {
     pub peer_fin: Option<u64>,
     /// Bytes received in order and not acknowledged.
     pub unanswered: u64,
-    /// What was acknowledged last.
+    /// Position that was acknowledged last.
     pub last_acknowledged: u64,
     /// Largest payload received, in bytes.
     pub largest_received: u32,
@@ -88,13 +88,13 @@ pub struct TcpContext {
     pub congestion_window: u32,
     /// Slow-start threshold, in bytes; `u32::MAX` while it is "arbitrarily high".
     pub slow_start_threshold: u32,
-    /// What is known of the round-trip time.
+    /// Estimates of the round-trip time.
     pub round_trip: RoundTrip,
     /// Transmissions of the SYN, and the time since the last.
     pub syn_transmissions: (u8, Duration),
     /// Time since data was sent last.
     pub idle: Option<Duration>,
-    /// What the clock of this end's timestamps shows, in milliseconds.
+    /// Reading of the clock of this end's timestamps, in milliseconds.
     pub timestamp_clock: u32,
     /// "TS.Recent", and the time since it was taken.
     pub recent_timestamp: (u32, Duration),
@@ -121,7 +121,7 @@ pub struct OutstandingSegment {
     pub retransmitted: bool,
 }
 
-/// What is known of the round-trip time (RFC 6298).
+/// Estimates of the round-trip time (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Smoothed; `None` before the first sample.

@@ -1,4 +1,4 @@
-//! What all cells and aircraft share.
+//! State that all cells and aircraft share.
 
 use super::allocation::Grant;
 use super::config::NetworkConfig;
@@ -25,14 +25,14 @@ pub enum Task {
     Access(StationId),
 }
 
-/// What all parts share: parameters, draws, the agenda, and what is to be told.
+/// State that all parts share: parameters, draws, the agenda, and the outputs.
 #[derive(Debug)]
 pub struct Air {
     /// The network's parameters.
     pub config: NetworkConfig,
-    /// What is to be done.
+    /// Tasks that are due later.
     pub agenda: Agenda<Task>,
-    /// What is to be told.
+    /// Outputs that are to be told.
     pub outputs: Agenda<Output>,
     frame_draws: [Keyed; 2],
     access_draws: Keyed,
@@ -108,7 +108,7 @@ impl Air {
             .push(access_opportunity(number), Task::Access(id));
     }
 
-    /// How often a frame of this grant is lost.
+    /// Returns the probability that a frame of this grant is lost.
     pub fn forward_loss(
         &self,
         stations: &[Station],
@@ -122,7 +122,7 @@ impl Air {
         self.config.errors.forward(excess)
     }
 
-    /// How often a tile of this grant is lost, or with joint coding the burst.
+    /// Returns the probability that a tile of this grant is lost, or with joint coding the burst.
     pub fn return_loss(
         &self,
         stations: &[Station],
@@ -144,8 +144,9 @@ impl Air {
         }
     }
 
-    /// Whether any of these frames is lost. A frame's draw belongs to the aircraft and to its place in time, counted
-    /// from the beginning of a multiframe's common control channel (forward) or of its control channel (return).
+    /// Draws whether any of these frames is lost. A frame's draw belongs to the aircraft and to its place in time,
+    /// counted from the beginning of a multiframe's common control channel (forward) or of its control channel
+    /// (return).
     pub fn is_lost(
         &self,
         direction: Direction,

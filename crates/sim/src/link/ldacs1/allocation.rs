@@ -1,4 +1,4 @@
-//! What one common control channel maps: who sends how much in which frames.
+//! Map of one common control channel: who sends how much in which frames.
 //!
 //! *Forward link.* Each modulation has frames of its own, the most robust first; inside them aircraft follow one
 //! another byte by byte. *Return link.* Each aircraft has tiles of its own.
@@ -34,9 +34,9 @@ const MEAN_MULTIFRAME: Duration = Duration::from_micros(60_000);
 /// One aircraft's part.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
-    /// Whose.
+    /// The aircraft.
     pub station: StationId,
-    /// How it is sent.
+    /// Its modulation.
     pub modulation: Modulation,
     /// Bytes in all.
     pub bytes: u32,
@@ -52,15 +52,15 @@ pub struct Allocation<'a> {
     pub cell: &'a CellConfig,
     /// All aircraft.
     pub stations: &'a mut [Station],
-    /// Which link is mapped.
+    /// Direction of the link that is mapped.
     pub direction: Direction,
-    /// Whose common control channel it is.
+    /// Multiframe of the common control channel.
     pub multiframe: Multiframe,
     /// Bytes in the common control channel so far.
     pub control: u32,
     /// Data tiles of the return link.
     pub tiles: u32,
-    /// Who has been granted something, in the order of first grants.
+    /// Grants, in the order in which aircraft first got one.
     pub grants: Vec<Grant>,
     /// Frames used so far.
     pub frames: u32,
@@ -129,7 +129,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// What an aircraft's last power report allows, or what is set for all.
+    /// Returns the modulation that an aircraft's last power report allows, or the one that is set for all.
     fn modulation(&self, station: StationId) -> Modulation {
         self.config.modulation.unwrap_or_else(|| {
             let reported = superframe_start(self.multiframe.superframe());

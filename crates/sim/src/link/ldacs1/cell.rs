@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A base station's state.
 #[derive(Debug)]
 pub struct Cell {
-    /// Which it is.
+    /// Its number.
     pub id: CellId,
     /// The aircraft that are registered, by their places.
     pub roster: Vec<StationId>,
@@ -25,28 +25,28 @@ pub struct Cell {
     pub expected: Vec<(Multiframe, StationId)>,
     /// Aircraft with something to request.
     pub wanting: Vec<StationId>,
-    /// Whom to serve on the forward link.
+    /// Scheduler of the forward link.
     pub forward: Scheduler,
-    /// Whom to serve on the return link.
+    /// Scheduler of the return link.
     pub back: Scheduler,
     /// Fragments that were lost, by the multiframe in which their senders learn it.
     pub lost: BTreeMap<Multiframe, Vec<Sent>>,
     /// Bursts of the return link to acknowledge, by multiframe.
     pub acknowledgments: BTreeMap<Multiframe, u32>,
-    /// Whether its next common control channel is on the agenda.
+    /// True if its next common control channel is on the agenda.
     awake: bool,
 }
 
 /// A fragment that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Whose it is.
+    /// The aircraft that it is to or from.
     pub station: StationId,
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
     /// Its class.
     pub priority: u8,
-    /// Which it is.
+    /// The fragment.
     pub fragment: Fragment,
 }
 

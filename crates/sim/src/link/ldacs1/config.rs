@@ -24,23 +24,23 @@ pub struct NetworkConfig {
     pub common_control_frames: u32,
     /// The modulation of all; `None`: the fastest that each aircraft's last power report allows.
     pub modulation: Option<Modulation>,
-    /// How frames are lost.
+    /// Source of frames' error rates.
     pub errors: ErrorRates,
-    /// Whether an aircraft's tiles of one multiframe are coded together.
+    /// True if an aircraft's tiles of one multiframe are coded together.
     pub joint_coding: bool,
-    /// What a handover between two cells is like.
+    /// Type of a handover between two cells.
     pub handover: HandoverType,
-    /// Whether the base station announces a handover while it still has packets for the aircraft, and lets them drain
+    /// True if the base station announces a handover while it still has packets for the aircraft, and lets them drain
     /// (study D's P-bit).
     pub packet_bit: bool,
-    /// Whether packets that wait in the old base station follow to the new one, and packets that come there during the
+    /// True if packets that wait in the old base station follow to the new one, and packets that come there during the
     /// handover too (base-station buffering). Otherwise they are lost.
     pub forwards_queue: bool,
     /// Bytes that may wait for one aircraft in each direction.
     pub queue_bytes: u32,
 }
 
-/// Who prepares a handover (study D, section 2.3).
+/// Type of a handover, by who prepares it (study D, section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoverType {
     /// The aircraft alone: it registers in the new cell by random access.
@@ -94,8 +94,8 @@ impl NetworkConfig {
         })
     }
 
-    /// What one aircraft gets in a cell that it has to itself: its own limit, or the rate of QPSK ½ or of the modulation
-    /// that is set.
+    /// Returns the rate of one aircraft in a cell that it has to itself: its own limit, or the rate of QPSK ½ or of the
+    /// modulation that is set.
     pub fn nominal_rate(&self, cell: CellId, direction: Direction) -> DataRate {
         let modulation = self.modulation.unwrap_or(Modulation::QpskHalf);
         let frames = FORWARD_FRAMES - control_frames(self, 0);
@@ -117,9 +117,9 @@ impl NetworkConfig {
 pub struct CellConfig {
     /// Its name.
     pub name: String,
-    /// Where its antenna is.
+    /// Position of its antenna.
     pub position: Position,
-    /// How far away aircraft may register, in metres.
+    /// Radius in which aircraft may register, in metres.
     pub radius_m: f64,
     /// Forward link's budget, with its frequency.
     pub forward: LinkBudget,
@@ -150,7 +150,7 @@ impl CellConfig {
         }
     }
 
-    /// How far a position is beyond the radius, in metres; less than zero inside.
+    /// Returns the distance of a position beyond the radius, in metres; less than zero inside.
     pub fn beyond_radius_m(&self, at: &Position) -> f64 {
         self.position.slant_distance_m(at) - self.radius_m
     }

@@ -19,10 +19,10 @@ const JOINT_TILES: f64 = 6.0;
 /// Change of the signal that changes errors tenfold.
 const DECIBELS_A_DECADE: f64 = 1.0;
 
-/// Where error rates come from.
+/// Source of error rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorRates {
-    /// Those of the known point, wherever the aircraft is, as in study D.
+    /// The error rates of the known point, wherever the aircraft is, as in study D.
     AtTarget,
     /// By the signal that the aircraft and the base station receive.
     BySignal,

@@ -1,4 +1,4 @@
-//! What a base station does in the common control channel of a multiframe.
+//! Tasks of a base station in the common control channel of a multiframe.
 //!
 //! A cell in which nothing waits does nothing. While something does, it works once a multiframe, at the beginning of its
 //! common control channel, in this order: random access, acknowledgments that did not come, resource requests (RSRC_RQST)
@@ -44,9 +44,9 @@ pub fn run(cell: &mut Cell, air: &mut Air, stations: &mut [Station], now: Instan
 
 /// One common control channel.
 pub struct Exchange<'a> {
-    /// Whose it is.
+    /// Its multiframe.
     pub multiframe: Multiframe,
-    /// When it begins.
+    /// Its beginning.
     pub now: Instant,
     /// Bytes in the common control channel so far.
     pub control: u32,
@@ -55,13 +55,13 @@ pub struct Exchange<'a> {
     pub ended: Vec<Ended>,
     /// The base station's state.
     pub cell: &'a mut Cell,
-    /// What all share.
+    /// State that all share.
     pub air: &'a mut Air,
     /// All aircraft.
     pub stations: &'a mut [Station],
 }
 
-/// What is told at the end of the common control channel.
+/// Message at the end of the common control channel.
 enum Notice {
     Command {
         station: StationId,
@@ -148,7 +148,7 @@ impl Exchange<'_> {
         {
             for lost in entry.remove() {
                 let station = &mut self.stations[lost.station.0 as usize];
-                // What an aircraft that has left once sent here is no business of this cell.
+                // Data that an aircraft once sent here does not concern this cell after the aircraft has left.
                 if station
                     .registration()
                     .is_none_or(|(cell, _)| cell != self.cell.id)
@@ -244,7 +244,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// What aircraft have heard by the end of the common control channel.
+    /// Reports the messages that aircraft have heard by the end of the common control channel.
     fn announce(&mut self, heard: Instant) {
         let cell = self.cell.id;
         for notice in core::mem::take(&mut self.notices) {

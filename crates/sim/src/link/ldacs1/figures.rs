@@ -1,4 +1,4 @@
-//! What follows from the model's parameters without a run, as study D prints it: rates, link budget, losses.
+//! Figures that follow from the model's parameters without a run, as study D prints them: rates, link budget, losses.
 
 use super::budget::LinkBudget;
 use super::config::NetworkConfig;

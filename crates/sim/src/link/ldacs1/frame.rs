@@ -90,18 +90,18 @@ impl Multiframe {
         self.0 / MULTIFRAMES
     }
 
-    /// When it begins.
+    /// Returns its beginning.
     pub fn start(self) -> Instant {
         let within = MULTIFRAME.saturating_mul(self.0 % MULTIFRAMES);
         superframe_start(self.superframe()) + ACCESS + within
     }
 
-    /// When its common control channel begins: the base station decides.
+    /// Returns the beginning of its common control channel: the base station decides then.
     pub fn common_control(self) -> Instant {
         self.start() + FORWARD_FRAME.saturating_mul(u64::from(BEFORE_COMMON_CONTROL))
     }
 
-    /// When the forward link's frame ends that is number `index` from the beginning of this common control channel on.
+    /// Returns the end of the forward link's frame number `index` from the beginning of this common control channel on.
     pub fn forward_end(self, index: u32) -> Instant {
         let place = BEFORE_COMMON_CONTROL + index;
         let multiframe = Multiframe(self.0 + u64::from(place / FORWARD_FRAMES));
@@ -109,17 +109,17 @@ impl Multiframe {
         multiframe.start() + FORWARD_FRAME.saturating_mul(frames)
     }
 
-    /// When data tile number `tile` ends, if so many aircraft share the dedicated control channel.
+    /// Returns the end of data tile number `tile`, if so many aircraft share the dedicated control channel.
     pub fn tile_end(self, aircraft: u32, tile: u32) -> Instant {
         self.tile_time_end((dedicated_tiles(aircraft) + tile) / 2)
     }
 
-    /// When slot number `slot` of the dedicated control channel ends.
+    /// Returns the end of slot number `slot` of the dedicated control channel.
     pub fn dedicated_end(self, slot: u32) -> Instant {
         self.tile_time_end(slot / 2)
     }
 
-    /// When it begins.
+    /// Returns its beginning.
     pub fn dedicated_start(self, slot: u32) -> Instant {
         self.start() + TILE.saturating_mul(u64::from(slot / 2) + 1)
     }
@@ -130,7 +130,7 @@ impl Multiframe {
     }
 }
 
-/// When a superframe begins.
+/// Returns the beginning of a superframe.
 pub fn superframe_start(superframe: u64) -> Instant {
     Instant::ZERO + SUPERFRAME.saturating_mul(superframe)
 }
@@ -140,7 +140,7 @@ pub fn superframe_from(at: Instant) -> u64 {
     at.as_nanos().div_ceil(SUPERFRAME.as_nanos())
 }
 
-/// When an opportunity of random access begins, counted since the start of the run.
+/// Returns the beginning of an opportunity of random access, counted since the start of the run.
 pub fn access_opportunity(number: u64) -> Instant {
     let within = ACCESS.as_nanos() / ACCESS_OPPORTUNITIES * (number % ACCESS_OPPORTUNITIES);
     superframe_start(number / ACCESS_OPPORTUNITIES) + Duration::from_nanos(within)

@@ -131,7 +131,7 @@ impl Network {
         }
     }
 
-    /// Whether an aircraft hears any cell beside its own.
+    /// Returns true if an aircraft hears any cell beside its own.
     fn hears_neighbour(&self, id: StationId, cell: CellId, now: Instant) -> bool {
         let mut neighbours = self.neighbours[usize::from(cell.0)].iter();
         neighbours.any(|&other| {
@@ -140,8 +140,8 @@ impl Network {
         })
     }
 
-    /// Whether an aircraft that its own cell's neighbours have left alone is in the radius of a better cell: it goes there
-    /// without being told, since no base station knows of both.
+    /// Returns true if an aircraft that its own cell's neighbours have left alone is in the radius of a better cell: it
+    /// goes there without being told, since no base station knows of both.
     fn finds_better_alone(&self, id: StationId, received: f64, now: Instant) -> bool {
         let station = &self.stations[id.0 as usize];
         if !station.is_alone {

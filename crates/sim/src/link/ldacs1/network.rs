@@ -55,7 +55,7 @@ impl Network {
     /// An aircraft, which is registered in a cell at once, or looks for one.
     ///
     /// # Panics
-    /// If the network has no such cell.
+    /// Panics if the network has no such cell.
     pub fn add_station(
         &mut self,
         now: Instant,
@@ -122,7 +122,7 @@ impl Network {
         cell.wake(&mut self.air, now);
     }
 
-    /// Whether a base station has this aircraft, or keeps packets for it during a handover.
+    /// Returns true if a base station has this aircraft, or keeps packets for it during a handover.
     fn takes_forward(&self, id: StationId, at: Option<CellId>) -> bool {
         match self.stations[id.0 as usize].attachment {
             Attachment::Registered { cell, .. } => at == Some(cell),
@@ -131,13 +131,13 @@ impl Network {
         }
     }
 
-    /// What there is to tell up to `now`, one at a time, in order of time.
+    /// Returns the outputs up to `now`, one at a time, in order of time.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
         self.catch_up(now);
         self.air.outputs.pop(now).map(|(_, output)| output)
     }
 
-    /// When to poll next, if nothing else happens before; `None` while nothing will happen of itself.
+    /// Returns the time of the next poll, if nothing else happens before; `None` while nothing will happen of itself.
     pub fn next_deadline(&self) -> Option<Instant> {
         crate::link::earlier(self.air.agenda.next(), self.air.outputs.next())
     }

@@ -8,13 +8,13 @@ use std::collections::BinaryHeap;
 /// A control message on its way between an aircraft and a base station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Message {
-    /// When its last bit was sent.
+    /// Time at which its last bit was sent.
     pub at: Instant,
     /// The aircraft that sent it or that it is for.
     pub station: StationId,
     /// The cell.
     pub cell: CellId,
-    /// What it says.
+    /// Kind of message.
     pub kind: MessageKind,
 }
 
@@ -34,9 +34,9 @@ pub enum MessageKind {
     },
     /// HO_COM, from the base station.
     HandoverCommand {
-        /// Where to.
+        /// The new cell.
         to: CellId,
-        /// Whether packets are waiting still.
+        /// True if packets are waiting still.
         packet_bit: bool,
     },
     /// CELL_EXIT, from the aircraft.
@@ -86,7 +86,7 @@ impl<T> Agenda<T> {
         self.heap.shrink_to_fit();
     }
 
-    /// When the first is due.
+    /// Returns the time of the first.
     pub fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|entry| entry.at)
     }

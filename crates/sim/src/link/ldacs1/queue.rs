@@ -1,5 +1,5 @@
-//! What waits for one aircraft in one direction: packets, cut into fragments as they are granted, and kept until
-//! they have arrived.
+//! Queue of one aircraft in one direction: packets, cut into fragments as they are granted, and kept until they have
+//! arrived.
 //!
 //! *Fragments.* What one packet is granted in one multiframe is a fragment. It is lost if any frame that it touches is.
 //!
@@ -36,7 +36,7 @@ pub struct Class {
     pub priority: u8,
     /// Bytes that deficit round robin lets it send in this turn.
     pub deficit: u32,
-    /// Whether the scheduler has it on its list.
+    /// True if the scheduler has it on its list.
     pub listed: bool,
     /// Bytes that may be granted.
     ready: u32,
@@ -55,9 +55,9 @@ struct Held {
     acknowledged: bool,
     fate: Fate,
     length: u32,
-    /// What has not arrived yet, in the order of its bytes.
+    /// Pieces that have not arrived yet, in the order of their bytes.
     pieces: Vec<Piece>,
-    /// When the last of it arrived so far.
+    /// Latest arrival of a piece so far.
     completed: Instant,
 }
 
@@ -99,11 +99,11 @@ pub struct Fragment {
     pub offset: u32,
     /// Bytes.
     pub length: u32,
-    /// Whether it is acknowledged.
+    /// True if it is acknowledged.
     pub acknowledged: bool,
 }
 
-/// What becomes of a fragment whose acknowledgment did not come.
+/// Fate of a fragment whose acknowledgment did not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// It is sent again.
@@ -175,12 +175,12 @@ impl Class {
         self.ready + self.wanting
     }
 
-    /// Whether something must be requested.
+    /// Returns true if something must be requested.
     pub fn is_wanting(&self) -> bool {
         self.wanting > 0
     }
 
-    /// Whether it holds nothing.
+    /// Returns true if it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -485,7 +485,7 @@ mod tests {
         assert!(ended.is_empty());
         assert_eq!(class.size(), (2, 25));
         assert!(class.is_wanting() && class.ready() == 0);
-        // What was sent in the old cell means nothing any more.
+        // Transmissions in the old cell mean nothing any more.
         assert_eq!(
             class.retry(&parts[0], AT(4), true, &mut ended),
             Retry::GivenUp

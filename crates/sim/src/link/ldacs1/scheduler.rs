@@ -1,4 +1,4 @@
-//! Who is served: static priorities, and deficit round robin with fragmentation inside each (study D, section 2.1;
+//! Order of service: static priorities, and deficit round robin with fragmentation inside each (study D, section 2.1;
 //! Shreedhar and Varghese 1996).
 //!
 //! A class on the list is given a quantum of bytes in its turn and sends what of it is ready. What is left of a
@@ -8,7 +8,7 @@ use super::queue::PRIORITIES;
 use crate::link::cells::StationId;
 use std::collections::VecDeque;
 
-/// What the scheduler hands out, and to whom.
+/// Capacity that the scheduler hands out, and its takers.
 pub trait Grants {
     /// Bytes of a class that may be granted.
     fn ready(&self, station: StationId, priority: u8) -> u32;
@@ -18,7 +18,7 @@ pub trait Grants {
     fn grant(&mut self, station: StationId, priority: u8, at_most: u32) -> u32;
     /// The class has left the list.
     fn unlist(&mut self, station: StationId, priority: u8);
-    /// Whether nobody can be granted anything more.
+    /// Returns true if nobody can be granted anything more.
     fn is_full(&self) -> bool;
 }
 
@@ -41,7 +41,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns true if nobody waits.
     pub fn is_empty(&self) -> bool {
         self.rounds.iter().all(VecDeque::is_empty)
     }

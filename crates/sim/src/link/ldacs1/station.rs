@@ -7,32 +7,32 @@ use crate::position::{Position, Track};
 use baton_proto::time::Instant;
 use std::sync::Arc;
 
-/// What an aircraft is about.
+/// An aircraft's state towards the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
     /// In no cell; it listens for one at each superframe in which one can have come into reach.
     Searching,
     /// On its way into a cell, from another one if it hands over.
     Entering {
-        /// Where to.
+        /// The new cell.
         to: CellId,
-        /// Where from.
+        /// The old cell.
         from: Option<CellId>,
         /// Random accesses that failed.
         attempt: u32,
     },
     /// Registered.
     Registered {
-        /// Where.
+        /// The cell.
         cell: CellId,
         /// Its place among the cell's aircraft, by which its slots go.
         place: u32,
-        /// How far a handover has come.
+        /// Progress of a handover.
         phase: Phase,
     },
 }
 
-/// How far a handover has come.
+/// Progress of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The signal is above Th1.
@@ -43,21 +43,21 @@ pub enum Phase {
     Scanning(u16),
     /// The base station has decided, and sends HO_COM in this multiframe or later.
     Decided {
-        /// Where to.
+        /// The new cell.
         to: CellId,
         /// Not before.
         due: Multiframe,
     },
     /// HO_COM with the P-bit was sent.
     Draining {
-        /// Where to.
+        /// The new cell.
         to: CellId,
         /// The signal is below Th2.
         forced: bool,
     },
     /// HO_COM without the P-bit was sent; nothing more is granted.
     Leaving {
-        /// Where to.
+        /// The new cell.
         to: CellId,
     },
 }
@@ -66,25 +66,25 @@ pub enum Phase {
 #[derive(Debug)]
 pub struct Station {
     track: Arc<Track>,
-    /// What it is about.
+    /// Its state towards the network.
     pub attachment: Attachment,
     /// Random accesses so far, for its draws.
     pub accesses: u32,
     /// Link_Going_Down was told because no other cell is heard.
     pub is_alone: bool,
-    /// When it measures next; a task of another moment is out of date.
+    /// Time of its next measurement; a task of another moment is out of date.
     pub measures_at: Instant,
-    /// Whether it is on its cell's list of those who have something to request.
+    /// True if it is on its cell's list of aircraft that have something to request.
     pub wants: bool,
     queues: [Queue; 2],
 }
 
-/// What waits in one direction.
+/// Packets that wait in one direction.
 #[derive(Debug)]
 pub struct Queue {
     /// By priority, the highest first.
     classes: Vec<Class>,
-    /// When the sender knows the latest fragment's fate.
+    /// Multiframe in which the sender knows the latest fragment's fate.
     pub known: Multiframe,
     allowance_bits: u32,
     allowance_of: Multiframe,
@@ -110,7 +110,7 @@ impl Station {
         }
     }
 
-    /// Where it is.
+    /// Returns its position.
     pub fn position(&self, at: Instant) -> Position {
         self.track.position(at)
     }
@@ -120,12 +120,12 @@ impl Station {
         &self.track
     }
 
-    /// What waits in a direction.
+    /// Returns the queue of a direction.
     pub fn queue(&self, direction: Direction) -> &Queue {
         &self.queues[direction as usize]
     }
 
-    /// What waits in a direction.
+    /// Returns the queue of a direction.
     pub fn queue_mut(&mut self, direction: Direction) -> &mut Queue {
         &mut self.queues[direction as usize]
     }
@@ -138,7 +138,7 @@ impl Station {
         }
     }
 
-    /// Where a handover has come to, if it is registered.
+    /// Returns the progress of its handover, if it is registered.
     pub fn phase_mut(&mut self) -> Option<&mut Phase> {
         match &mut self.attachment {
             Attachment::Registered { phase, .. } => Some(phase),
@@ -146,7 +146,7 @@ impl Station {
         }
     }
 
-    /// Whether the scheduler may grant it anything.
+    /// Returns true if the scheduler may grant it anything.
     pub fn is_served(&self) -> bool {
         match self.attachment {
             Attachment::Registered { phase, .. } => !matches!(phase, Phase::Leaving { .. }),
@@ -183,12 +183,12 @@ impl Queue {
         self.classes.iter_mut()
     }
 
-    /// Whether nothing waits.
+    /// Returns true if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.classes.iter().all(Class::is_empty)
     }
 
-    /// Whether something must be requested.
+    /// Returns true if something must be requested.
     pub fn is_wanting(&self) -> bool {
         self.classes.iter().any(Class::is_wanting)
     }

@@ -1,4 +1,4 @@
-//! What has been mapped is sent: which frames each fragment lies in, when it arrives, and whether it is lost.
+//! Transmission of mapped data: the frames that each fragment lies in, its arrival, and its loss.
 
 use super::allocation::{Allocation, Grant};
 use super::cell::Sent;

@@ -1,4 +1,4 @@
-//! What a link of each kind is like unless its scenario says otherwise, and where the values come from.
+//! Defaults of each kind of link, and the sources of the values.
 
 pub mod geo;
 pub mod gsm;

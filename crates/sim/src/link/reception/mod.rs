@@ -1,4 +1,5 @@
-//! Whether a mobile on a line receives a link: a satellite where it is in sight, or access points where they are near.
+//! Reception of a link by a mobile on a line: of a satellite where it is in sight, or of access points where they are
+//! near.
 //!
 //! The state follows from the position alone, so that it is a function of time. What the link says comes in 802.21's words:
 //! it is detected; it is up when the mobile is ready to use it; it reports its power when that has the margin; it is going
@@ -11,7 +12,7 @@ use baton_proto::interface::LinkEvent;
 use baton_proto::time::{Duration, Instant};
 use two_ray::TwoRay;
 
-/// Where a link is received.
+/// Reception of a link along a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reception {
     /// A satellite.
@@ -34,9 +35,9 @@ pub struct LineOfSight {
 /// Access points, of which the nearest serves. Changes from one to the next cost nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// Where they stand, in metres from the line's beginning, in ascending order; at least one.
+    /// Their positions, in metres from the line's beginning, in ascending order; at least one.
     pub access_points_m: Vec<f64>,
-    /// How their signal fades.
+    /// Fading of their signal.
     pub radio: TwoRay,
     /// Power in dBm below which nothing is received.
     pub threshold_dbm: f64,
@@ -46,12 +47,12 @@ pub struct Coverage {
     pub ready_after: Duration,
 }
 
-/// When a link says something.
+/// An event of a link, with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceptionEvent {
-    /// When; zero for a link that is not received at the start.
+    /// Time of the event; zero for a link that is not received at the start.
     pub at: Instant,
-    /// What.
+    /// The event.
     pub news: LinkEvent,
     /// Power that the mobile receives then, where that is known.
     pub received_dbm: Option<f64>,
@@ -101,7 +102,7 @@ impl Reception {
         told.into_iter().map(event).collect()
     }
 
-    /// What is said while there is a signal, in `span`; `strong` is all time in which that is good.
+    /// Adds the events of a time with a signal, `span`; `strong` is all time in which the signal is good.
     fn tell(
         &self,
         span: Span,
@@ -141,7 +142,7 @@ impl Reception {
         }
     }
 
-    /// Whether its power is known and reported.
+    /// Returns true if its power is known and reported.
     fn reports(&self) -> bool {
         matches!(self, Reception::Coverage(_))
     }
@@ -172,7 +173,7 @@ impl Reception {
 }
 
 impl Coverage {
-    /// Where at least this much is received.
+    /// Returns the stretches in which at least this much is received.
     fn around(&self, power_dbm: f64) -> Vec<Stretch> {
         let range_m = self.radio.range_m(power_dbm);
         let around = |&place: &f64| Stretch {
@@ -199,7 +200,7 @@ mod tests {
         speed_m_s: 100.0,
     };
 
-    /// When what is said, to a millisecond.
+    /// Returns the events and their times, to a millisecond.
     fn told(reception: &Reception, run: &LineRun) -> Vec<(f64, LinkEvent)> {
         let events = reception.events(run).into_iter();
         events

@@ -20,7 +20,7 @@ pub struct TwoRay {
 }
 
 impl TwoRay {
-    /// Where the fourth power takes over, in metres.
+    /// Returns the distance at which the fourth power takes over, in metres.
     pub fn crossover_m(&self) -> f64 {
         let [one, other] = self.heights_m;
         4.0 * core::f64::consts::PI * one * other * self.frequency_hz / LIGHT
@@ -47,7 +47,7 @@ impl TwoRay {
         }
     }
 
-    /// Where the straight ray would have lost nothing: λ / 4π.
+    /// Returns the distance at which the straight ray would have lost nothing: λ / 4π.
     fn friis_m(&self) -> f64 {
         LIGHT / (4.0 * core::f64::consts::PI * self.frequency_hz)
     }

@@ -39,7 +39,7 @@ fn at_us(microseconds: u64) -> Instant {
     Instant::from_nanos(microseconds * 1000)
 }
 
-/// When each packet passes, in µs, of packets of one length that are all offered at once.
+/// Returns the time at which each packet passes, in µs, of packets of one length that are all offered at once.
 fn passes_at(entrance: &mut Entrance, count: usize, length: u32) -> Vec<u64> {
     let mut times = Vec::new();
     for &id in &packet_ids(count) {

@@ -19,13 +19,13 @@ use std::path::Path;
 
 /// Largest recording in bytes, compressed or not.
 pub(crate) const LARGEST_FILE: u64 = 2_000_000_000;
-/// How a file that gzip has made begins (RFC 1952 section 2.3.1).
+/// First bytes of a file of gzip's (RFC 1952 section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A recording of one direction. What it does not tell, the direction's own parameters do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// What may be sent, and when.
+    /// Capacity over time.
     pub capacity: Option<Capacity>,
     /// One-way delay, looked up when a packet's last bit leaves the transmitter. Packets never overtake
     /// each other, whatever the samples say.
@@ -34,7 +34,7 @@ pub struct Trace {
     pub loss: Option<Series<f64>>,
 }
 
-/// What may be sent, and when.
+/// Capacity over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     /// Moments at which up to 1500 B may pass.
@@ -43,7 +43,7 @@ pub enum Capacity {
     Rates(Series<DataRate>),
 }
 
-/// What follows after the end of a recording.
+/// Continuation after the end of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEnd {
     /// The file repeats from its beginning, as often as it takes (the default). Each file of a pair repeats
@@ -54,7 +54,7 @@ pub enum AtEnd {
     Hold,
 }
 
-/// Why a recording cannot be used.
+/// Reason for which a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read; check its path and rights.
@@ -62,7 +62,7 @@ pub enum TraceError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file cannot be decompressed, or would be too large; compress it anew, or decompress it yourself.
@@ -70,7 +70,7 @@ pub enum TraceError {
     Compressed {
         /// The file.
         file: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A line is not what the format wants; mend the line, or choose the file's format.
@@ -80,9 +80,9 @@ pub enum TraceError {
         file: String,
         /// The line, counted from 1.
         line: usize,
-        /// What the format wants there.
+        /// The value that the format expects there.
         expected: String,
-        /// What stands there.
+        /// The text that stands there.
         found: String,
     },
 }
@@ -175,7 +175,7 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), TraceError> {
     Ok((file, text))
 }
 
-/// What was compressed, if it is at most `largest` bytes long.
+/// Decompresses a file, if the result is at most `largest` bytes long.
 fn decompressed(bytes: &[u8], largest: u64) -> Result<Vec<u8>, String> {
     let mut content = Vec::new();
     let mut bounded = flate2::read::MultiGzDecoder::new(bytes).take(largest + 1);

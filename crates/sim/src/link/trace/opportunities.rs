@@ -17,7 +17,7 @@ pub struct Opportunities {
     at_end: AtEnd,
 }
 
-/// How far a link has used a recording's opportunities.
+/// Use of a recording's opportunities by a link so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
     /// The next opportunity that is not yet used at all, counted on over repetitions.

@@ -65,7 +65,8 @@ impl<T: Copy> Series<T> {
 const NANOBITS: u128 = 1_000_000_000;
 
 impl Series<DataRate> {
-    /// When `bits` have passed that begin at `from`, rounded up to a nanosecond; `None` if they never do.
+    /// Returns the time at which `bits` that begin at `from` have passed, rounded up to a nanosecond; `None` if they
+    /// never do.
     pub fn transmitted(&self, from: Instant, bits: u64) -> Option<Instant> {
         let mut remaining = u128::from(bits) * NANOBITS;
         let mut now = from;

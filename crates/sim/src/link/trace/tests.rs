@@ -24,7 +24,7 @@ fn packets_share_opportunities_byte_by_byte() {
 #[test]
 fn opportunities_that_nobody_waits_for_are_lost() {
     let file = mahimahi::parse("x", "0\n5\n9\n20", AtEnd::Repeat).unwrap();
-    // Who comes at the very moment of an opportunity has missed it, as in mahimahi.
+    // A packet that comes at the very moment of an opportunity has missed it, as in mahimahi.
     let mut cursor = file.after(at_ms(5));
     assert_eq!(file.transmitted(&mut cursor, at_ms(5), 800), Some(at_ms(9)));
     cursor = file.after(at_ms(47));

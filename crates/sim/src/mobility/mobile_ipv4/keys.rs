@@ -5,21 +5,21 @@ use schemars::JsonSchema;
 /// Keys of a mobile that are Mobile IPv4's alone.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobileNode {
-    /// IPv4: where care-of addresses come from. Default "foreign-agent".
+    /// IPv4: source of care-of addresses. Default "foreign-agent".
     pub care_of_address: Option<RawCareOf>,
-    /// IPv4, `care_of_address = "dhcp"`: when it is checked that nobody else has the address (RFC 5227; study T
-    /// section 4.2). Default "before".
+    /// IPv4, `care_of_address = "dhcp"`: time of the check that nobody else has the address (RFC 5227; study T section
+    /// 4.2). Default "before".
     pub conflict_check: Option<RawConflictCheck>,
-    /// IPv4: how the mobile's own packets travel that no line of `policy` names. Default "triangle".
+    /// IPv4: delivery of the mobile's own packets that match no line of `policy`. Default "triangle".
     pub delivery: Option<RawDelivery>,
-    /// IPv4: how the mobile's packets to some destinations travel: the mobile policy table (study T section 5.2). A line
+    /// IPv4: mobile policy table: delivery of the mobile's packets to some destinations (study T section 5.2). A line
     /// for a node goes before one for all, among those one with a port, among those the first. Default: none.
     #[serde(default)]
     pub policy: Vec<RawPolicyRule>,
-    /// IPv4: whether earlier care-of addresses are kept, each of which gets a copy of every packet (RFC 5944
+    /// IPv4: simultaneous bindings: earlier care-of addresses are kept, and each gets a copy of every packet (RFC 5944
     /// section 3.3). Default false.
     pub simultaneous_bindings: Option<bool>,
-    /// IPv4: whether the foreign agent that the mobile leaves sends packets after it. Default false.
+    /// IPv4: smooth handoff: the foreign agent that the mobile leaves sends its packets after it. Default false.
     pub smooth_handoff: Option<bool>,
 }
 
@@ -40,7 +40,7 @@ impl RawMobileNode {
     }
 }
 
-/// Where care-of addresses come from.
+/// Source of care-of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawCareOf {
@@ -62,7 +62,7 @@ pub enum RawConflictCheck {
     Background,
 }
 
-/// How a mobile's own packets travel.
+/// Delivery of a mobile's own packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawDelivery {
@@ -82,7 +82,7 @@ pub struct RawPolicyRule {
     pub to: Option<String>,
     /// The destination port of packets, as a hint of the application. Default: any.
     pub port: Option<u16>,
-    /// How they travel.
+    /// Delivery of these packets.
     pub delivery: RawDelivery,
 }
 

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 /// Keys of a mobile that are Mobile IPv6's alone.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobileNode {
-    /// IPv6: how it is known that nobody on a link has a care-of address (RFC 4862; study D section 3.2). Default
+    /// IPv6: way of ensuring that nobody else on a link has a care-of address (RFC 4862; study D section 3.2). Default
     /// "perform".
     pub duplicate_address_detection: Option<RawDetection>,
-    /// IPv6: when an access router advertises itself to a mobile that comes. Default "at-link-up".
+    /// IPv6: time at which an access router advertises itself to a mobile that arrives. Default "at-link-up".
     pub advertisements: Option<RawAdvertisements>,
     /// IPv6: an AAA server is asked, by RADIUS over the new network, before a care-of address is used (study C section III-A).
     /// Default: nobody is asked.
@@ -17,11 +17,11 @@ pub struct RawMobileNode {
     /// IPv6: a point of service in the network is asked before a soft or an announced handover, and told of each one after it
     /// (IEEE 802.21). Default: there is none.
     pub mih: Option<RawMih>,
-    /// IPv6: whether correspondents are let know where the mobile is, and send directly (RFC 6275 section 11.7.2).
-    /// Default false.
+    /// IPv6: route optimization: correspondents learn the mobile's care-of address and send directly (RFC 6275 section
+    /// 11.7.2). Default false.
     pub route_optimization: Option<bool>,
-    /// IPv6: whether the home agent is asked to hold packets when a link says that it is going down (study D,
-    /// proposal 2). Default false.
+    /// IPv6: request to the home agent to hold packets when a link says that it is going down (study D, proposal 2).
+    /// Default false.
     pub asks_for_buffering: Option<bool>,
     /// IPv6: the routers of access links hold its packets when it leaves, and send them after it once it has told them
     /// where it is (RFC 5568, reactive). Default: they do not.
@@ -37,25 +37,25 @@ pub struct RawTunnel {
     /// The prefix of the network behind a mobile router, like "2001:db8:1:100::/64"; "nemo" needs it. Default: none.
     #[schemars(extend("format" = "ipv6-prefix"))]
     pub network_prefix: Option<String>,
-    /// IPv6: whether TCP's maximum segment size is lowered to what the tunnel takes. Default false: ICMP errors tell.
+    /// IPv6: clamping of TCP's maximum segment size to what the tunnel takes. Default false: ICMP errors tell.
     pub clamp_segment_size: Option<bool>,
 }
 
 /// Keys of a home agent that are Mobile IPv6's alone.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawHomeAgentKeys {
-    /// IPv6: how it is known that nobody on the home link has a mobile's home address. Default "perform".
+    /// IPv6: way of ensuring that nobody else on the home link has a mobile's home address. Default "perform".
     pub duplicate_address_detection: Option<RawDetection>,
-    /// IPv6: it holds packets for mobiles that ask for it. Default: it does not.
+    /// IPv6: buffer for packets of mobiles that ask for it. Default: none.
     pub buffering: Option<RawBuffering>,
-    /// IPv6: after a handover it sends to the old and to the new place for this long. Default: it does not.
+    /// IPv6: time after a handover for which the home agent sends to the old and to the new place. Default: none.
     pub bicasting: Option<PositiveTime>,
 }
 
 /// More keys of a home agent that are Mobile IPv6's alone: its tunnels.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawTunnels {
-    /// IPv6: whether TCP's maximum segment size is lowered to what the tunnels take. Default false: ICMP errors tell.
+    /// IPv6: clamping of TCP's maximum segment size to what the tunnels take. Default false: ICMP errors tell.
     pub clamp_segment_size: Option<bool>,
 }
 
@@ -112,23 +112,23 @@ impl RawTunnel {
     }
 }
 
-/// Who says whether a mobile may use a visited network.
+/// AAA server that decides whether a mobile may use a visited network.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawAaa {
     /// The AAA server: a node that does not move.
     pub server: String,
-    /// How long it thinks about a request. Default "0 s".
+    /// Time that the server takes for a request. Default "0 s".
     pub processing: Option<Time>,
 }
 
-/// Who helps with handovers (IEEE 802.21).
+/// Media-independent handover services (IEEE 802.21).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMih {
     /// The point of service: a node that does not move.
     pub point_of_service: String,
 }
 
-/// How it is known that nobody else has an address.
+/// Way of ensuring that nobody else has an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawDetection {
@@ -140,7 +140,7 @@ pub enum RawDetection {
     UniquePrefix,
 }
 
-/// When access routers advertise themselves.
+/// Time at which access routers advertise themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawAdvertisements {
@@ -155,24 +155,25 @@ pub enum RawAdvertisements {
 /// A bounded buffer for a mobile's packets.
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawBuffering {
-    /// How much is held for one mobile. Default "64 kB".
+    /// Capacity for one mobile. Default "64 kB".
     pub size: Option<Size>,
-    /// How long a packet is held at most. Default "30 s".
+    /// Longest time for which a packet is held. Default "30 s".
     pub age: Option<Time>,
-    /// Who is dropped when there is no room. Default "drop-newest".
+    /// Packets that are dropped when there is no room. Default "drop-newest".
     pub overflow: Option<RawOverflow>,
     /// The rate at which what was held is sent. Default: all at once.
     pub pace: Option<Rate>,
-    /// Whether a TCP segment that is held already is dropped; false where IPsec hides the segments. Default true.
+    /// Duplicate suppression: a TCP segment that is held already is dropped; false where IPsec hides the segments.
+    /// Default true.
     pub drop_duplicates: Option<bool>,
 }
 
-/// Who is dropped when a buffer has no room for a newcomer.
+/// Packets that are dropped when a buffer has no room for a newcomer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawOverflow {
     /// The newcomer.
     DropNewest,
-    /// Those that have waited longest, until there is room.
+    /// The packets that have waited longest, until there is room.
     DropOldest,
 }

@@ -175,7 +175,7 @@ fn loaded_without_count() -> Loaded {
     loaded(&text, &[])
 }
 
-/// What access links lead to is there once, as a laptop's server is.
+/// Access links lead to one node for all mobiles, as a laptop's server is.
 #[test]
 fn mobiles_share_what_their_access_links_lead_to() {
     let text = r#"

@@ -139,7 +139,7 @@ fn cells_alone_make_their_nodes() {
     assert_eq!(scenario.nodes, ["base", "aircraft"]);
 }
 
-/// What the text is answered with when one part is replaced by another.
+/// Returns the message for the text with one part replaced by another.
 fn told(found: &str, replacement: &str) -> String {
     assert!(RIGHT.contains(found), "{found}");
     let text = RIGHT.replace(found, replacement);

@@ -1,4 +1,4 @@
-//! What stalls a connection for ever is warned of.
+//! Warnings of connections that stall for ever.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! AeroTP over study A's path: what arrives, how fast, and what links and routers say.
+//! AeroTP over study A's path: its arrivals, its rate, and the signals of links and routers.
 
 use super::*;
 
@@ -87,17 +87,19 @@ fn with_headers_spared_a_code_repairs_all_and_without_all_but_what_the_headers_l
     near(spared.delivered_bytes as f64, all, 1000.0);
     let aerotp = spared.aerotp.unwrap();
     assert_eq!((aerotp.damaged_packets, aerotp.skipped_bytes), (0, 0));
-    // Wrong bytes among 1260 B, less those in the 256 B of parity of packets whose data is right, which nobody decodes.
+    // Wrong bytes among 1260 B, less those in the 256 B of parity of packets with undamaged data, which are not
+    // decoded.
     let share = 8.0 * 1e-4;
     let expected = 11_250.0 * (1260.0 * share - f64::exp(-1004.0 * share) * 256.0 * share);
     near(aerotp.corrected_bytes as f64, expected, 400.0);
-    // IPv4's 160 bits and 152 behind the prelude; of the opening's 64 only until the peer has answered, which it never does.
+    // IPv4's 160 bits and 152 behind the prelude; the opening's 64 count only until the peer has answered, which it
+    // never does.
     let exposed = delivered("nothing");
     let floor = 1.0 - (1.0 - 1e-4_f64).powi(160 + 152 + 64);
     near(exposed.delivered_bytes as f64 / all, 1.0 - floor, 0.006);
 }
 
-/// A source may have more than the buffer of 4 MiB holds, and nobody answers.
+/// A source has more data than the buffer of 4 MiB holds, and no peer answers.
 #[test]
 fn a_stream_without_answers_is_longer_than_the_buffer() {
     let keys = "bytes = \"6 MB\"\naerotp = { mode = \"quasi-reliable\", coding = \"none\" }";
@@ -148,13 +150,13 @@ fn datagrams_of_aerotp_arrive_like_those_of_udp() {
     let results = run(&scenario(10, &[&path(0.0), &telemetry(keys)]));
     let flow = super::flow(&results.summary, "telemetry");
     assert_eq!(flow.delivered_bytes, 1_000_000);
-    // 1000 datagrams, and nobody answers.
+    // 1000 datagrams without an answer.
     assert_eq!(flow.segments_sent, 1000);
     // The last leaves after 999 intervals of 8 ms; 1046 B take 1.6736 ms, and 10 ms.
     near(flow.completion_s.unwrap(), 7.992 + 0.0116736, 1e-4);
 }
 
-/// Packets are lost whole and independently, and a block of k + m restores what is lost of it while no more than m are.
+/// Packets are lost whole and independently, and a block of k + m packets restores up to m lost ones.
 #[test]
 fn a_code_across_packets_leaves_what_the_binomial_formula_says() {
     let path = path(0.0).replace("[links.air]", "[links.air]\npacket_error_rate = 0.2");
@@ -180,7 +182,7 @@ fn a_code_across_packets_leaves_what_the_binomial_formula_says() {
     near(lost(", blocks = { data = 8, repair = 4 }"), missing, 0.0093);
 }
 
-/// The probability that of `n` no more than `most` happen, each by itself with `p`.
+/// Returns the probability of at most `most` successes in `n` independent trials, each with probability `p`.
 fn binomial(n: u32, p: f64, most: u32) -> f64 {
     let ways = |i: u32| (0..i).fold(1.0, |ways, j| ways * f64::from(n - j) / f64::from(j + 1));
     let chance = |i: u32| ways(i) * p.powi(i as i32) * (1.0 - p).powi((n - i) as i32);
@@ -219,7 +221,7 @@ fn after_a_hard_handover_data_flows_as_soon_as_the_link_can_carry_it() {
     // The last packet before came at most 6 ms before the handover began.
     let after = flow.longest_stall_s - 4.0;
     assert!((0.25..0.35).contains(&after), "{after}");
-    // From then on at the new link's rate: 1 Mbit/s for 26 s, less headers.
+    // From then on data flows at the new link's rate: 1 Mbit/s for 26 s, less headers.
     let before = 2e6 / 8.0 * 10.0;
     let delivered = flow.delivered_bytes as f64;
     assert!(
@@ -273,9 +275,10 @@ fn sources_that_share_a_queue_are_told_before_it_overflows() {
     assert!((one / two - 1.0).abs() < 0.15, "{one} {two}");
 }
 
-/// At 1e-3 a packet of 1500 B arrives undamaged once in 160,000: all of it is skipped, and the application has waited to the end.
+/// At 1e-3 one packet of 1500 B in 160,000 arrives undamaged: all data is skipped, and the application waits to the
+/// end.
 #[test]
-fn a_flow_of_which_nothing_comes_stalls_from_its_start() {
+fn a_flow_without_arrivals_stalls_from_its_start() {
     let flow = telemetry(
         "traffic = \"constant\"\nrate = \"1 Mbit/s\"\nbytes = \"500 kB\"\naerotp = { mode = \"unreliable-connection\" }",
     );
@@ -286,7 +289,7 @@ fn a_flow_of_which_nothing_comes_stalls_from_its_start() {
     assert!(flow.longest_stall_s >= 4.0, "{}", flow.longest_stall_s);
 }
 
-/// 200 kB at 5 Mbit/s take 0.32 s; a channel of 3e-3 leaves 97 % of that, and the code is looked for first.
+/// 200 kB at 5 Mbit/s take 0.32 s; a channel of 3e-3 leaves 97 % of that rate, after the search for a code.
 #[test]
 fn both_ways_may_flip_bits() {
     for seed in 1..=5 {
@@ -334,7 +337,7 @@ fn a_correspondent_sends_at_the_rate_of_the_link_that_a_mobile_has_moved_to() {
 }
 
 #[test]
-fn the_scenario_that_comes_with_baton_holds_itself_to_what_it_expects() {
+fn the_shipped_scenario_meets_its_expectations() {
     let results = run(include_str!("../../../../../scenarios/telemetry.toml"));
     let [telemetry, log] =
         ["telemetry", "log"].map(|name| super::flow(&results.summary, name).clone());

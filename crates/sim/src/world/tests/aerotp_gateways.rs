@@ -24,7 +24,7 @@ fn download(seconds: u32, parts: &[&str]) -> FlowSummary {
 
 /// Measured: 2.3 s and 1.7 s with gateways; 242 s without.
 #[test]
-fn over_a_channel_on_which_tcp_stands_gateways_carry_it_ten_times_as_fast() {
+fn gateways_carry_tcp_ten_times_as_fast_over_a_channel_on_which_it_stalls() {
     let path = &path(5e-5);
     let plain = download(300, &[path]).completion_s.unwrap_or(300.0);
     for mode in ["reliable", "near-reliable"] {
@@ -36,15 +36,15 @@ fn over_a_channel_on_which_tcp_stands_gateways_carry_it_ten_times_as_fast() {
             plain > 10.0 * completion,
             "{mode}: {completion} and {plain}"
         );
-        // What the air damages is repaired there: the client's TCP sees no loss of it.
+        // The gateways repair damage on the air: the client's TCP sees no loss.
         assert_eq!(across.retransmitted.unwrap(), 0, "{mode}");
         assert!(across.failure.is_none(), "{mode}");
     }
 }
 
-/// Without a table of rules all crosses as AeroTP; with one, what no rule fits crosses as it is.
+/// Without a table of rules all traffic crosses as AeroTP; with one, traffic that matches no rule crosses unchanged.
 #[test]
-fn the_first_rule_that_fits_counts_and_what_none_fits_crosses_as_it_is() {
+fn the_first_matching_rule_applies_and_other_traffic_crosses_unchanged() {
     let path = &path(0.0);
     let on_air = |gateways: &str| {
         let results = run(&scenario(20, &[path, gateways, DOWNLOAD]));
@@ -89,7 +89,7 @@ fn protocols(results: &Results, link: &str) -> Vec<String> {
 
 /// At 5e-5 two thirds of datagrams of 1000 B get through as UDP, nearly all with a code (measured 0.985).
 #[test]
-fn datagrams_cross_with_the_redundancy_that_their_rule_says() {
+fn datagrams_cross_with_the_redundancy_of_their_rule() {
     let udp = UDP.replace("1472 B", "1000 B").replace("4.416", "2");
     let delivered = |rule: &str| {
         let parts = [&*path(5e-5), &gateways(rule), &udp];
@@ -100,14 +100,14 @@ fn datagrams_cross_with_the_redundancy_that_their_rule_says() {
     let plain = delivered("{ port = 80 }");
     let reliable = delivered("{}");
     near(plain, (1.0 - 5e-5_f64).powi(1028 * 8), 0.03);
-    // Left are errors in the headers: IPv4's and what of AeroTP's no code covers.
+    // Errors remain in the headers: IPv4's, and the part of AeroTP's that no code covers.
     assert!(datagrams > 0.97, "{datagrams}");
     near(reliable, 1.0, 1e-9);
 }
 
 /// With one packet in twenty lost, the residual loss of blocks (4,4) is 1e-5, by the binomial formula.
 #[test]
-fn datagrams_that_a_code_across_packets_restores_come_to_their_flow() {
+fn datagrams_restored_by_a_code_across_packets_reach_their_flow() {
     let udp = UDP.replace("1472 B", "1000 B").replace("4.416", "2");
     let lossy = path(0.0).replace("damaged = \"delivered\"", "packet_error_rate = 0.05");
     let delivered = |blocks: &str| {
@@ -120,7 +120,8 @@ fn datagrams_that_a_code_across_packets_restores_come_to_their_flow() {
     near(delivered(", blocks = { data = 4, repair = 4 }"), 1.0, 0.001);
 }
 
-/// 3 s without the link; the AeroTP goes on as soon as that is up, the half of TCP does not time out for want of an answer.
+/// The link is down for 3 s. AeroTP continues as soon as it is up, and the TCP half does not time out for want of an
+/// answer.
 #[test]
 fn after_an_outage_the_gateways_go_on_at_once() {
     let outage = "[[changes]]\nat = \"1 s\"\nlink = \"air\"\nstate = \"down\"\n\
@@ -136,7 +137,7 @@ fn after_an_outage_the_gateways_go_on_at_once() {
     }
 }
 
-/// Two that begin at the link's rate each come to share it.
+/// Two connections that each begin at the link's rate come to share it.
 #[test]
 fn two_downloads_share_the_link() {
     let second = DOWNLOAD.replace("\"download\"", "\"second\"");
@@ -149,7 +150,7 @@ fn two_downloads_share_the_link() {
     }
 }
 
-/// Each begins at the link's rate. The queue tells the gateway before it is full, so that nothing is dropped there.
+/// Each connection begins at the link's rate. The queue signals the gateway before it is full, and drops nothing.
 #[test]
 fn a_gateways_queue_holds_its_connections_back() {
     let second = DOWNLOAD.replace("\"download\"", "\"second\"");
@@ -164,7 +165,7 @@ fn a_gateways_queue_holds_its_connections_back() {
 
 /// Measured: 6.8 s, of which 6.4 are the link's.
 #[test]
-fn the_shipped_scenario_does_what_it_says() {
+fn the_shipped_scenario_meets_its_expectations() {
     let text = include_str!("../../../../../scenarios/aerotp-gateway.toml");
     let results = run(text);
     let flow = flow(&results.summary, "download");

@@ -45,7 +45,7 @@ fn delivered(results: &Results, link: &str) -> usize {
 
 /// 1 and 5 Mbit/s of packets of 1500 B with 1454 B of data carry 4 MB in 5.50 s; the last byte may take 0.27 s more.
 #[test]
-fn two_links_carry_what_they_carry_together() {
+fn two_links_carry_the_sum_of_their_rates() {
     let least = 4e6 * 8.0 / (6e6 * 1454.0 / 1500.0);
     for ends in [UP, DOWN] {
         let results = run(&scenario(
@@ -65,7 +65,7 @@ fn two_links_carry_what_they_carry_together() {
     }
 }
 
-/// 5 of 6 Mbit/s are away for a second: 4 MB take 0.83 s longer, and what it takes to notice. Each end hears of its own
+/// 5 of 6 Mbit/s are away for a second: 4 MB take 0.83 s longer, plus the time to notice. Each end hears of its own
 /// link alone: the aircraft of the mast's, the ground of the western one.
 #[test]
 fn the_other_link_carries_on_alone() {
@@ -81,10 +81,10 @@ fn the_other_link_carries_on_alone() {
         ));
         let flow = super::flow(&results.summary, "file");
         assert_eq!(flow.delivered_bytes, 4_000_000, "{link}");
-        // To notice, and to ask: 0.15 s each; packets that were lost, over the slower link: 0.5 s.
+        // The end needs 0.15 s to notice and 0.15 s to ask; lost packets take 0.5 s over the slower link.
         let took = flow.completion_s.unwrap() - without;
         assert!((0.0..0.8).contains(&took), "{link}: {took}");
-        // Nothing is longer away than what was lost needs over the satellite: 50 packets, and 0.25 s.
+        // The longest stall is the time of the lost packets over the satellite: 50 packets, and 0.25 s.
         assert!(
             flow.longest_stall_s < 1.2,
             "{link}: {}",
@@ -103,8 +103,8 @@ fn the_other_link_carries_on_alone() {
     }
 }
 
-/// Two links of the same rate take turns, and of a block of 4 and 4 packets each carries four. Nobody says that one is dead, and
-/// nobody answers.
+/// Two links of the same rate take turns, and each carries four packets of a block of 4 and 4. No signal tells that one
+/// is dead, and no peer answers.
 #[test]
 fn blocks_across_links_survive_the_silence_of_one() {
     let missing = |blocks: &str| {
@@ -131,7 +131,7 @@ fn blocks_across_links_survive_the_silence_of_one() {
 }
 
 #[test]
-fn a_seed_says_what_happens_on_two_links() {
+fn a_seed_decides_the_events_on_two_links() {
     let noisy = links((1, 250), (5, 10)).replace(
         "queue",
         "jitter = \"3 ms\"\npacket_error_rate = 0.02\nqueue",
@@ -167,7 +167,7 @@ fn nothing_passes_through_a_host_with_paths() {
 }
 
 #[test]
-fn the_scenario_that_comes_with_baton_holds_itself_to_what_it_expects() {
+fn the_shipped_scenario_meets_its_expectations() {
     let results = run(include_str!("../../../../../scenarios/two-links.toml"));
     let [recording, sensors] =
         ["recording", "sensors"].map(|name| super::flow(&results.summary, name).clone());
@@ -175,7 +175,8 @@ fn the_scenario_that_comes_with_baton_holds_itself_to_what_it_expects() {
     assert_eq!(sensors.delivered_bytes, 600_000, "{sensors:?}");
     assert!(recording.longest_stall_s < 1.0, "{recording:?}");
     assert!(sensors.longest_stall_s < 0.5, "{sensors:?}");
-    // What comes after the code has restored it was sent once; what was sent again and was there already was sent in vain.
+    // A packet that comes after the code has restored it was sent once; one that was sent again although it was there
+    // was sent in vain.
     assert_eq!(sensors.spurious_retransmitted, 0);
     assert!((1..=recording.retransmitted.unwrap()).contains(&recording.spurious_retransmitted));
 }

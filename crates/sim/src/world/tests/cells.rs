@@ -1,4 +1,5 @@
-//! Several aircraft on one radio network: each has one interface there, and each gets its own packets, whatever keeps it reachable.
+//! Several aircraft on one radio network: each has one interface there and gets its own packets, under any mobility
+//! protocol.
 
 use super::signals::signals;
 use super::*;
@@ -48,8 +49,8 @@ fn ipv4(care_of: &str) -> String {
     )
 }
 
-/// Aircraft from west to east that cross the border one after the other, from about 20 s on, each with a datagram of its own
-/// every 100 ms in both directions until 100 s; `mobility` has what keeps each reachable.
+/// Aircraft from west to east that cross the border one after the other, from about 20 s on, each with a datagram of
+/// its own every 100 ms in both directions until 100 s; `mobility` holds the keys of each one's protocol.
 fn fleet(mobility: impl Fn(usize) -> String, more: &str) -> String {
     let mut text = more.to_owned() + GROUND;
     for n in 0..AIRCRAFT {
@@ -79,8 +80,8 @@ fn fleet(mobility: impl Fn(usize) -> String, more: &str) -> String {
     scenario(105, &[&text])
 }
 
-/// Each aircraft has changed its cell, its datagrams have come but for those of the moment of the handover, and nobody else's has
-/// come to it.
+/// Checks that each aircraft has changed its cell and got its own datagrams alone, all but those of the moment of the
+/// handover.
 fn check(results: &Results) {
     check_but_for(results, 40);
 }

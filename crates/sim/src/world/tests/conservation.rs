@@ -89,7 +89,7 @@ fn check_rows(rows: &[PacketRow], context: &str) {
                 assert_ne!(row.fate, "under way", "{context}");
             }
         }
-        // Nobody overtakes on a link.
+        // No packet overtakes another on a link.
         if row.is_delivered() {
             let last = last.entry((row.link.clone(), row.down)).or_insert((0, 0));
             let now = (row.decided.unwrap_or(0), row.sent);
@@ -122,7 +122,7 @@ fn check_counts(results: &Results, rows: &[PacketRow], context: &str) {
         let own = || rows.iter().filter(|row| row.flow == flow.name);
         let dropped = own().filter(|row| !row.is_delivered() && row.decided.is_some());
         assert_eq!(dropped.count() as u64, flow.lost_packets, "{context}");
-        // What the application got left the source's first link at least once.
+        // All data that the application got left the source's first link at least once.
         let first = if flow.name == "up" { "wire" } else { "x" };
         let arrived: u64 = own()
             .filter(|row| row.is_delivered() && row.down == (flow.name != "up"))

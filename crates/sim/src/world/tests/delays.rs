@@ -51,7 +51,7 @@ const UNEQUAL: &str = r#"
     up = { rate = "100 kbit/s", delay = "40 ms" }
 "#;
 
-/// Over the link each way is its own propagation, and 800 bits at its own rate.
+/// Each way over the link takes its own propagation, and 800 bits at its own rate.
 #[test]
 fn requests_and_answers_have_the_delay_of_their_own_way() {
     let (there, back) = (0.010 + 800.0 / 1e6, 0.040 + 800.0 / 1e5);
@@ -188,7 +188,7 @@ fn quantiles_of_a_download_are_those_of_its_packets() {
 fn a_class_sums_up_its_flows() {
     let path = PAIR.replace("1000 packets", "20 packets");
     let class = "class = \"voice\"";
-    // 1.2 Mbit/s where 1 Mbit/s goes: some are lost, and some under way when all ends.
+    // 1.2 Mbit/s on a link of 1 Mbit/s: some packets are lost, and some are under way at the end.
     let flows = [
         datagrams("one", "500 kbit/s", class),
         datagrams("two", "300 kbit/s", class),

@@ -5,7 +5,7 @@ use crate::captures::CaptureSettings;
 use std::fs;
 use std::path::PathBuf;
 
-/// Everything that draws: losses, bursts, jitter, bit errors, medium access, random times.
+/// Every source of random draws: losses, bursts, jitter, bit errors, medium access, random times.
 const RANDOM: &str = r#"
     [links.radio]
     between = ["a", "b"]

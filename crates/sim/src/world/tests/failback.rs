@@ -1,4 +1,4 @@
-//! Failback in a whole world: when links are left and returned to, and what that costs.
+//! Failback in a whole world: the times at which links are left and returned to, and the cost.
 
 use super::*;
 
@@ -57,7 +57,8 @@ fn a_lost_link_is_left_in_time_and_returned_to_without_loss_or_burst() {
     let [lost, returned] = &results.summary.handovers[..] else {
         panic!("{:?}", results.summary.handovers);
     };
-    // In flight when the link broke: the one of 5.0 s. Sent into it until the switch: 5.01 to 5.05, five.
+    // The datagram of 5.0 s was in flight when the link broke; five, of 5.01 to 5.05 s, were sent into it until the
+    // switch.
     assert_eq!(
         (lost.at_s, lost.completed_s, lost.kind),
         (5.005, Some(5.055), "hard")
@@ -65,8 +66,8 @@ fn a_lost_link_is_left_in_time_and_returned_to_without_loss_or_burst() {
     assert_eq!((lost.lost_packets, lost.flows[0].lost_packets), (6, 6));
     // The one of 4.99 s arrives at 4.99904 s; the one of 5.06 s on the spare link 38.04 ms after it was sent.
     near(lost.flows[0].stall_s, 5.06 + 0.03804 - 5.0, 1e-6);
-    // The return is soft: nothing is lost, and what the faster link brings early overlaps with the slower's
-    // rest, two streams of one datagram every 10 ms: never more than two in 10 ms, which is no burst.
+    // The return is soft: nothing is lost, and early datagrams of the faster link overlap with the last of the slower.
+    // Two streams of one datagram every 10 ms bring at most two in 10 ms, which is no burst.
     assert_eq!(
         (returned.at_s, returned.kind, returned.lost_packets),
         (13.0, "soft", 0)
@@ -85,7 +86,7 @@ fn a_lost_link_is_left_in_time_and_returned_to_without_loss_or_burst() {
             .count()
     };
     assert_eq!(arrivals.iter().map(in_10_ms).max(), Some(2));
-    // All have come but for those six and the one that leaves at the very end, at 30 s.
+    // All datagrams have come but for those six and the last one, which leaves at 30 s.
     assert_eq!(
         flow(&results.summary, "f").delivered_bytes / 472,
         3001 - 6 - 1
@@ -97,7 +98,7 @@ fn a_break_shorter_than_the_switch_time_is_sat_out() {
     let results = world(TIMES, &[("5.005 s", "down"), ("5.045 s", "up")]);
     assert_eq!(attachments(&results), [(0.0, 1.0)]);
     assert!(results.summary.handovers.is_empty());
-    // In flight: one; sent into it at 5.01 to 5.04: four.
+    // One was in flight; four were sent into the dead link, at 5.01 to 5.04 s.
     assert_eq!(flow(&results.summary, "f").lost_packets, 5);
 }
 

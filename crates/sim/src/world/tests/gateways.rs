@@ -77,8 +77,8 @@ fn a_split_connection_carries_all_bytes_both_ways() {
     }
 }
 
-/// The gateway's connection to the mobile crosses the satellite, and its acknowledgments to the server the wire; what ends
-/// at the gateway has not come to the other end.
+/// The gateway's connection to the mobile crosses the satellite, and its acknowledgments to the server the wire;
+/// packets that end at the gateway have not reached the other end.
 #[test]
 fn delays_are_of_packets_that_came_to_an_end_of_the_flow() {
     let f = transfer("server", "mobile", SPLIT, MEGABYTE);
@@ -139,7 +139,7 @@ fn snoop_hides_the_losses_of_the_last_hop() {
         assert_eq!(snoop.delivered_bytes, 1_000_000, "{profile}");
         let repaired = (snoop.fast_retransmits, snoop.timeouts);
         assert_eq!(repaired, (Some(0), Some(0)), "{profile}");
-        // Linux probes for a lost tail while the gateway repairs it.
+        // Linux probes for a lost tail while the gateway is repairing it.
         let probes = if profile == "linux-6" { 3 } else { 0 };
         assert!(
             snoop.retransmitted.unwrap() <= probes,
@@ -251,7 +251,8 @@ fn with_snoop_the_first_repair_of_an_upload_takes_a_round_trip_of_the_hop() {
         let fastest = |way: f64| way + 4.8..way + 6.0 + 0.2 + 1.1;
         assert!(fastest(10.0).contains(&of_snoop), "{profile}: {of_snoop}");
         assert!(fastest(210.0).contains(&of_plain), "{profile}: {of_plain}");
-        // Too few follow a loss in the second half of a flight, which takes 12 ms: the hop's timeout, at least 100 ms, is over.
+        // Too few segments follow a loss in the second half of a flight, which takes 12 ms: the hop's timeout of at
+        // least 100 ms ends.
         let median = |times: &[f64]| times[times.len() / 2];
         let latest = 100.0 + 12.0 + 10.0 + 0.2;
         assert!(median(&snoop.0) < latest, "{profile}: {snoop:?}");
@@ -260,8 +261,8 @@ fn with_snoop_the_first_repair_of_an_upload_takes_a_round_trip_of_the_hop() {
     }
 }
 
-/// A present Linux sees by the echo that what it has sent again for the sake of a block was there, and takes the reduction
-/// back (RFC 4015): what the mobile gains is bytes.
+/// A present Linux sees by the echo that the segment which it repeated because of a block had arrived, and takes the
+/// reduction back (RFC 4015): the mobile saves bytes.
 #[test]
 fn snoop_gains_an_upload_bytes_where_the_hop_loses_many() {
     let far = LAN.replace("10 ms", "100 ms");
@@ -360,8 +361,9 @@ fn moves_once() -> String {
     moves("").replace(", { at = \"20 s\", attach = \"satellite\" }", "")
 }
 
-/// Study S: "a PEP needs its context transferred at a handover". A plain split connection's is not: what the gateway that was
-/// left has acknowledged is lost, and the rest is of a connection that the mobile does not know. Snoop has nothing to lose.
+/// Study S: "a PEP needs its context transferred at a handover". A plain split connection's context is not: data that
+/// the old gateway has acknowledged is lost, and the rest belongs to a connection that the mobile does not know. Snoop
+/// has nothing to lose.
 #[test]
 fn a_split_connection_does_not_survive_a_handover_to_another_gateway() {
     let delivered = |remedies| {
@@ -389,14 +391,15 @@ fn the_context_of_a_satellite_pep_follows_the_mobile_there_and_back() {
     }
 }
 
-/// A fast server has filled both buffers of a mebibyte, but for a third of the second, which is filled again when that is
-/// free. All of it has to go over 4 Mbit/s, with 40 bytes of headers in 1500.
+/// A fast server has filled both buffers of a mebibyte, except for a third of the second one, which is filled again
+/// when that third is free. All of it has to go over 4 Mbit/s, with 40 bytes of headers in 1500.
 #[test]
 fn a_context_takes_the_time_of_its_bytes_on_the_links_between() {
     let f = transfer("server", "mobile", PEP, "");
     let moves = moves(", handover = \"hard\", outage = \"0 s\"");
     let results = run(&scenario(18, &[&apart("4 Mbit/s"), &moves, &f]));
-    // What Hybla had overflowed the satellite's queue with is still missing when the mobile leaves: a stall begins before.
+    // Hybla has overflowed the satellite's queue, and its losses are still missing when the mobile leaves: a stall
+    // begins before.
     let delivered = series(&results, "flow f", "delivered bytes");
     let (first, _) = delivered.iter().find(|(when, _)| *when > 10.0).unwrap();
     let wait = first - 10.0;
@@ -430,7 +433,7 @@ const AT_HOME_AGENT: &str = "protocol = \"mobile-ipv6\", home_agent = \"home-age
 /// No packet goes to the new place before the home agent has confirmed that the mobile is there, which takes none until then
 /// (study D, section 6.1).
 #[test]
-fn a_gateway_waits_for_the_home_agents_word() {
+fn a_gateway_waits_for_the_home_agents_confirmation() {
     let moves = moves(", handover = \"hard\", outage = \"1 s\"");
     let mobile = format!("{moves}mobility = {{ {AT_HOME_AGENT} }}\n");
     for remedies in [SPLIT, READY] {
@@ -509,7 +512,8 @@ fn a_gateway_may_be_the_home_agent() {
     }
 }
 
-/// A mobile with Mobile IPv6 goes from one access router to another and back: each hears of it by the binding that passes.
+/// A mobile with Mobile IPv6 goes from one access router to another and back: each router learns of it from the binding
+/// update that passes.
 #[test]
 fn contexts_follow_bindings_from_access_router_to_access_router() {
     let home_agent = LAN
@@ -596,10 +600,11 @@ fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
     );
 }
 
-/// Two ends that a stale gateway has left apart answer what they cannot place as often as is allowed (RFC 5961 section 7; Linux's
-/// `tcp_invalid_ratelimit`), which ends the exchange where the way there and back is shorter than that. Without a limit it takes a million packets.
+/// Two ends that a stale gateway has left out of step answer unacceptable segments as often as allowed (RFC 5961
+/// section 7; Linux's `tcp_invalid_ratelimit`), which ends the exchange where the way there and back is shorter than
+/// that. Without a limit it takes a million packets.
 #[test]
-fn ends_that_have_lost_their_place_do_not_answer_for_ever() {
+fn ends_out_of_step_do_not_answer_for_ever() {
     for profile in [
         "rfc",
         "linux-6",

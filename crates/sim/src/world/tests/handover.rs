@@ -91,7 +91,7 @@ fn a_soft_handover_loses_nothing_and_overtakes() {
 }
 
 #[test]
-fn an_overlap_ends_and_takes_what_is_left() {
+fn an_overlap_ends_and_loses_the_rest() {
     let mobile = laptop(
         "slow",
         r#"{ at = "4.01 s", attach = "fast", overlap = "1 s" }"#,
@@ -100,7 +100,7 @@ fn an_overlap_ends_and_takes_what_is_left() {
     let results = run(&scenario(10, &[LINKS, &mobile, &flow]));
     let rows = packets(&results);
     let slow = arrivals(&rows, "slow");
-    // 81 datagrams were sent that way; those that arrive by 5.01 s, number n at 0.1 + 0.08 n, are 61.
+    // 81 datagrams were sent that way; 61 of them arrive by 5.01 s, number n at 0.1 + 0.08 n.
     assert_eq!(slow.len(), 61);
     let lost: Vec<&PacketRow> = rows.iter().filter(|row| row.fate == "link down").collect();
     assert_eq!(lost.len(), 20);
@@ -214,7 +214,7 @@ fn a_link_that_buffers_loses_nothing() {
 }
 
 #[test]
-fn what_a_link_keeps_waits_until_the_mobile_returns() {
+fn packets_kept_by_a_link_wait_until_the_mobile_returns() {
     let mobile = laptop(
         "slow",
         r#"{ at = "2.01 s", attach = "fast", handover = "hard", old_queue = "keep" }, { at = "5 s", attach = "slow" }"#,
@@ -268,7 +268,7 @@ fn an_outage_silences_an_older_link_too() {
 }
 
 #[test]
-fn what_is_delivered_counts_from_the_announcement() {
+fn deliveries_count_from_the_announcement() {
     let mobile = laptop(
         "fast",
         r#"{ at = "2.01 s", attach = "slow", handover = "hard", outage = "0.5 s", announced = "1 s" }, { at = "5.01 s", attach = "fast" }"#,
@@ -293,7 +293,7 @@ fn what_is_delivered_counts_from_the_announcement() {
 }
 
 #[test]
-fn tcp_comes_up_to_the_new_links_rate() {
+fn tcp_reaches_the_new_links_rate() {
     let mobile = laptop("slow", r#"{ at = "20 s", attach = "fast" }"#);
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"";
     let results = run(&scenario(60, &[LINKS, &mobile, flow]));
@@ -309,7 +309,7 @@ fn tcp_comes_up_to_the_new_links_rate() {
 }
 
 #[test]
-fn spurious_retransmissions_are_those_that_bring_nothing_new() {
+fn spurious_retransmissions_bring_nothing_new() {
     // From a round trip of 40 ms to one of more than 1 s, the timer's floor lowered to 200 ms: it goes off
     // although nothing is lost, and what it sends again was delivered.
     let slow = LINKS.replace("\"100 ms\"", "\"600 ms\"");

@@ -1,4 +1,4 @@
-//! Handovers with a point of service (IEEE 802.21) in whole worlds: later by exactly what the ways of its messages take.
+//! Handovers with a point of service (IEEE 802.21) in whole worlds: later by exactly the travel time of its messages.
 //!
 //! The cells have 1 Mbit/s and 50 ms, the ground 100 Mbit/s and 10 ms from hub to each node. The aircraft leaves its home
 //! cell for a foreign one at 20 s. Nothing else is sent.
@@ -49,7 +49,7 @@ fn took(results: &Results) -> f64 {
     handover.completed_s.expect("it is registered") - handover.at_s
 }
 
-/// Returns the time that these messages of a run take on their ways: each hop's delay, and its rate for their bytes.
+/// Returns the travel time of these messages of a run: each hop's delay, and the time of their bytes at its rate.
 fn by_the_paths(results: &Results, names: &[&str], ways: [&[Hop]; 2]) -> f64 {
     let packets = packets(results);
     let rows = signals(results);
@@ -90,7 +90,8 @@ const TOGETHER: [&str; 8] = [
     ALONE[3],
 ];
 
-/// The point of service is at the gateway that is left, in the middle of the ground, and at the new gateway, which asks nobody.
+/// The point of service is at the gateway that is left, in the middle of the ground, and at the new gateway, which
+/// needs to ask no other node.
 #[test]
 fn a_soft_handover_is_later_by_two_exchanges() {
     for movement in [SOFT, FAILBACK] {
@@ -116,7 +117,7 @@ fn a_soft_handover_is_later_by_two_exchanges() {
     }
 }
 
-/// The exchanges take some 0.28 s: an announcement by a second hides them, one of 0.1 s that much of them.
+/// The exchanges take some 0.28 s: an announcement one second ahead hides them, one of 0.1 s hides that much of them.
 #[test]
 fn an_announced_handover_is_prepared_before_it_is_due() {
     let announced = |time: &str| {
@@ -165,7 +166,7 @@ fn a_hard_handover_waits_for_nobody() {
     }
 }
 
-/// The better link goes again while the point of service is asked about it: the mobile stays where it is.
+/// The better link is lost again while the point of service is asked about it: the mobile stays where it is.
 #[test]
 fn a_candidate_that_is_lost_is_not_used() {
     let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"foreign-cell\"\nstate = \"down\"\n";
@@ -180,11 +181,11 @@ fn a_candidate_that_is_lost_is_not_used() {
         ["Link_Handover_Imminent", "Link_Down", "Detached"].contains(&row.name.as_str())
     });
     assert_eq!(moves.next(), None);
-    // When it began, it was used until it went.
+    // A handover that had begun used the link until it was lost.
     assert_eq!(results.summary.handovers.len(), 1);
 }
 
-/// If the link in use is lost while the point of service is asked, the mobile moves to the other one at once.
+/// The mobile moves to the other link at once if the link in use is lost while the point of service is asked.
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
     let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"home-cell\"\nstate = \"down\"\n";

@@ -293,8 +293,9 @@ fn smooth_handoff_loses_fewer_packets() {
         // One every 10 ms for 18 s, but for those under way at the end.
         1800.0 - 22.5 - results.summary.flows[0].delivered_bytes as f64 / 100.0
     };
-    // What is on the link, then 50 ms, solicitation and advertisement (10 ms), the request to the agent (5 ms); from there
-    // it is 20 ms to the previous agent. To the home agent it is 110 ms, and as far from there to the old place.
+    // The loss is the packets on the link, then 50 ms: solicitation and advertisement (10 ms), the request to the agent
+    // (5 ms); from there it is 20 ms to the previous agent. To the home agent it is 110 ms, and as far from there to
+    // the old place.
     near(lost(true), (0.005 + 0.05 + 0.015 + 0.02) / 0.01, 2.0);
     near(lost(false), (0.005 + 0.05 + 0.015 + 0.22) / 0.01, 2.0);
 }

@@ -76,8 +76,8 @@ fn a_handover_takes_the_time_of_its_messages() {
     assert!((least..least + 0.02).contains(&unasked), "{unasked}");
 }
 
-/// An AAA server at the correspondent: its answer takes the way from the aircraft to it and back, 70 ms each, and what it
-/// thinks; a lost question is asked again after 2 s (RFC 5080).
+/// An AAA server at the correspondent: its answer takes 70 ms each way between it and the aircraft, and its processing
+/// time; a lost request is repeated after 2 s (RFC 5080).
 #[test]
 fn an_aaa_server_is_asked_first() {
     let known = format!("{HOST}, duplicate_address_detection = \"icao-address\"");
@@ -93,7 +93,7 @@ fn an_aaa_server_is_asked_first() {
     near(took - alone, 2.0 + 2.0 * 0.07 + 0.2, 0.01);
 }
 
-/// A home agent that is a correspondent as well: what it sends itself goes through the tunnel, too.
+/// A home agent that is a correspondent as well: its own packets go through the tunnel, too.
 #[test]
 fn a_home_agent_speaks_with_its_mobile_itself() {
     let own = voice("aircraft").replace("\"correspondent\"", "\"home-agent\"");
@@ -103,7 +103,7 @@ fn a_home_agent_speaks_with_its_mobile_itself() {
     let lost = flow(&results.summary, "voice").lost_packets;
     near(lost as f64, (abroad - 20.0) / 0.02, 10.0);
     assert_eq!(flow(&results.summary, "echo").lost_packets, 0);
-    // What the tunnel brings for another address of its own is its own, and goes nowhere.
+    // Tunnelled packets for another of its own addresses are delivered locally, and go nowhere.
     let mut text = scenario(40, &[LINKS, &aircraft(HOST), &own, echo]);
     text.push_str("[record]\npackets = true\n");
     let rows = packets(&run(&text));
@@ -118,7 +118,7 @@ fn a_home_agent_speaks_with_its_mobile_itself() {
     let of_echo = rows
         .iter()
         .filter(|row| row.link == "home-ground" && row.flow == "echo");
-    // The last one has not got to the cell.
+    // The last one has not reached the cell.
     near(of_echo.count() as f64, (asked + answered) as f64, 1.0);
 }
 
@@ -135,7 +135,7 @@ fn packets_are_lost_until_the_home_agent_knows() {
     let silent = handover.completed_s.unwrap() - 0.07 - (handover.at_s - 0.05);
     near(handover.lost_packets as f64, silent / 0.02, 2.0);
     let delivered = flow(&results.summary, "voice").delivered_bytes / 100;
-    // A way of 90 ms holds four or five.
+    // A path of 90 ms holds four or five.
     let under_way = 35 * 50 - delivered - handover.lost_packets;
     assert!((3..=5).contains(&under_way), "{under_way}");
 }

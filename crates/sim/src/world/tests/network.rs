@@ -50,8 +50,8 @@ fn a_bad_state_of_four_seconds_makes_plain_tcp_time_out_and_not_with_notificatio
         assert!(plain.retransmitted.unwrap() >= 1, "{profile}");
         assert_eq!(told.timeouts, Some(0), "{profile}");
         assert_eq!(told.retransmitted.unwrap(), 0, "{profile}");
-        // Nothing is lost, and nothing sent twice: all but the bad state is used, 256 kbit/s of which headers are at most 52 B
-        // in 1500.
+        // Nothing is lost, and nothing sent twice: all time but the bad state is used, at 256 kbit/s with headers of at
+        // most 52 B in 1500.
         let most = 36.0 * 256_000.0 / 8.0 * 1448.0 / 1500.0;
         let delivered = told.delivered_bytes as f64;
         assert!(delivered > 0.97 * most, "{profile}: {delivered} of {most}");
@@ -105,7 +105,7 @@ fn with_two_states_notifications_save_timeouts_and_gain_throughput() {
     }
     let [(plain_timeouts, plain), (timeouts, told)] = sums;
     assert!(plain_timeouts >= 40, "{plain_timeouts}");
-    // A SYN carries no data, and nobody is told of it.
+    // A SYN carries no data, and causes no notification.
     assert!(timeouts <= 3, "{timeouts}");
     assert!(told > plain, "{told} {plain}");
 }
@@ -126,7 +126,7 @@ fn a_sender_at_the_link_itself_hears_without_a_message() {
     );
 }
 
-/// 1028 B take 82.24 ms on the slow link, where three times as much comes.
+/// 1028 B take 82.24 ms on the slow link, which is offered three times its rate.
 const SLOW_AND_FAST: &str = r#"
     [links.core]
     between = ["server", "router"]
@@ -188,7 +188,7 @@ fn what_waits_at_ip_takes_the_new_link_in_order_and_the_old_one_delivers_its_own
     let at_once = over(&rows, "fast")
         .filter(|&(sent, _)| sent == 5_000)
         .count();
-    // Of 49 or 50 that wait two are the link's own.
+    // 49 or 50 packets wait, two of them in the link itself.
     assert!((47..=48).contains(&at_once), "{at_once}");
     let numbers: Vec<u64> = over(&rows, "fast").map(|(_, number)| number).collect();
     assert!(numbers.is_sorted());
@@ -198,7 +198,7 @@ fn what_waits_at_ip_takes_the_new_link_in_order_and_the_old_one_delivers_its_own
         last > 5.1 + 2.0 * 0.08224 && last < 5.1 + 3.0 * 0.08224,
         "{last}"
     );
-    // As it is without: the old link delivers for 51 packets.
+    // Without rerouting the old link goes on delivering for 51 packets.
     let (rows, _) = moved("server", "laptop", "handover = \"soft\"");
     let last = last_arrival(&rows, "slow");
     assert!(
@@ -221,7 +221,7 @@ fn a_link_that_breaks_loses_what_it_held_and_the_rest_waits_for_the_new_one() {
         "laptop",
         &format!("{outage}, old_queue = \"reroute\""),
     );
-    // Two that wait, one in service and, with 100 ms of delay, one or two in flight.
+    // Two packets wait, one is in service and, with 100 ms of delay, one or two are in flight.
     assert!((4..=5).contains(&lost), "{lost}");
     let fast: Vec<(i64, u64)> = over(&rows, "fast").collect();
     let at_once = fast.iter().filter(|&&(sent, _)| sent == 6_000).count();
@@ -234,7 +234,7 @@ fn a_link_that_breaks_loses_what_it_held_and_the_rest_waits_for_the_new_one() {
         "laptop",
         &format!("{outage}, old_queue = \"discard\""),
     );
-    // All that it held, and what came in a second: 300 000 / 8000.
+    // All packets that it held, and those that came in a second: 300 000 / 8000.
     assert!((87..=92).contains(&lost), "{lost}");
     assert!(over(&rows, "fast").all(|(sent, _)| sent >= 6_000));
 }
@@ -251,7 +251,7 @@ fn a_mobile_s_own_packets_are_rerouted_when_its_packets_leave_the_old_link() {
     assert!((47..=48).contains(&at_once), "{at_once}");
 }
 
-/// TCP, whichever way, loses nothing and goes on at once at the new rate.
+/// TCP loses nothing in either direction, and continues at once at the new rate.
 #[test]
 fn a_rerouted_transfer_uses_the_new_link_at_once() {
     let fill = |queue: &str| {
@@ -318,7 +318,7 @@ fn notifications_are_refused_where_no_base_station_can_send_them() {
     assert!(message.contains("medium access sends again"), "{message}");
 }
 
-/// A satellite as in study S, 2 Mbit/s and 250 ms, and on it NewReno beside datagrams that do not care, at 1.9 Mbit/s.
+/// A satellite as in study S, 2 Mbit/s and 250 ms, and on it NewReno beside unresponsive datagrams at 1.9 Mbit/s.
 const SATELLITE: &str = r#"
     [links.wire]
     between = ["server", "gateway"]

@@ -68,7 +68,7 @@ fn observe(name: &str, text: &str) -> (Conversation, Results) {
         }
     }
     fs::remove_dir_all(&folder).unwrap();
-    // What is sent at the moment of an arrival, perhaps over another link, answers it.
+    // A packet sent at the moment of an arrival, perhaps over another link, answers it.
     seen.sort_by_key(|packet| (packet.at, packet.sent));
     let mut conversation = Conversation::new(seen[0].at);
     let mut numbers: BTreeMap<Vec<u8>, VecDeque<u64>> = BTreeMap::new();
@@ -102,7 +102,7 @@ fn lossy(seed: u32, how: &str, flow: &str) -> String {
 }
 
 #[test]
-fn a_connections_packets_tell_what_the_engine_counted() {
+fn a_connections_packets_give_the_engines_counts() {
     for (seed, how, profile) in [
         (1, "handover = \"soft\"", "rfc"),
         (2, "handover = \"hard\", outage = \"2 s\"", "rfc"),
@@ -254,7 +254,7 @@ fn a_conversation_is_a_flow_with_its_handover() {
     let flow = flow(&summary, "udp-9000-1");
     assert_eq!((flow.delivered_bytes, flow.lost_packets), (3 * 972, 1));
     assert_eq!(flow.longest_stall_s, 2.028);
-    // Nobody can know what a program repeats by itself.
+    // A program's own repetitions cannot be recognised.
     assert_eq!((flow.timeouts, flow.retransmitted), (None, None));
     let observed = flow.observed.as_ref().unwrap();
     assert_eq!(observed.from.as_deref(), Some("server"));
@@ -278,7 +278,7 @@ fn a_conversation_is_a_flow_with_its_handover() {
     assert_eq!(names.filter(|name| name == "udp-9001-1").count(), 2);
 }
 
-/// A program that ends before the handover, or begins after it, says nothing of it.
+/// A program that ends before the handover, or begins after it, has no figures of it.
 #[test]
 fn a_handover_without_traffic_is_not_active() {
     for times in [&[(500, 9000), (900, 9000)][..], &[(9000, 9001)], &[]] {
@@ -386,7 +386,7 @@ fn a_quic_connection_is_one_flow_across_a_handover() {
 }
 
 #[test]
-fn a_quic_connection_under_an_unknown_id_says_that_nobody_can_tell() {
+fn a_quic_connection_under_an_unknown_id_is_reported_as_unknown() {
     let summary = migrated(false);
     let continues = summary.flows.iter().map(|flow| {
         let observed = flow.observed.as_ref().unwrap();

@@ -1,4 +1,4 @@
-//! Real hosts in a world: what they write, what they read, and what they are told, at the moments that the
+//! Real hosts in a world: the packets that they write and read, and the news for their kernels, at the times that the
 //! links' parameters give.
 
 use super::*;
@@ -114,7 +114,7 @@ fn ms(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
-/// Runs up to a moment; what was delivered by then, and when, in milliseconds.
+/// Runs up to a moment; returns the packets delivered by then, with their times in milliseconds.
 fn deliveries(world: &mut World, until: Instant) -> Vec<(u64, PortId, Packet)> {
     let mut found = Vec::new();
     let mut take = |world: &mut World| {
@@ -139,7 +139,7 @@ fn default(port: PortId) -> InterfaceEvent {
     InterfaceEvent::Default { node: LAPTOP, port }
 }
 
-/// Runs up to a moment; what kernels were told by then, and when, in milliseconds.
+/// Runs up to a moment; returns the news for kernels by then, with their times in milliseconds.
 fn told(world: &mut World, until: Instant) -> Vec<(u64, InterfaceEvent)> {
     let mut found: Vec<(u64, InterfaceEvent)> = Vec::new();
     while let Some(next) = world.next_time().filter(|&next| next <= until) {
@@ -184,7 +184,7 @@ fn a_packet_arrives_when_the_links_say_and_as_it_was_written() {
 }
 
 #[test]
-fn what_is_not_for_the_world_is_counted() {
+fn packets_that_are_not_for_the_world_are_counted() {
     let mut world = laptop("", AddressPolicy::Kept);
     let laptop = world.address(LAPTOP, false);
     for (source, destination) in [
@@ -260,7 +260,7 @@ fn new_addresses_come_and_go_with_the_links() {
 }
 
 #[test]
-fn an_old_interface_stays_until_what_it_held_has_arrived() {
+fn an_old_interface_stays_until_its_packets_have_arrived() {
     let mut world = laptop(r#"{ at = "1 s", attach = "far" }"#, AddressPolicy::New);
     events(&mut world);
     let server = world.address(SERVER, true);
@@ -285,7 +285,7 @@ fn an_old_interface_stays_until_what_it_held_has_arrived() {
 }
 
 #[test]
-fn kernels_hear_of_another_mtu_and_routers_answer_what_is_too_big() {
+fn kernels_learn_of_another_mtu_and_routers_answer_packets_that_are_too_big() {
     let change = "[[changes]]\nat = \"1 s\"\nlink = \"near\"\nmtu = \"1300 B\"\n";
     let timetable = "[mobiles.laptop]\ntimetable = [{ at = \"0 s\", attach = \"near\" }]\n";
     let mut world = world(&super::scenario(60, &[LINKS, timetable, change, LIVE]));
@@ -410,7 +410,7 @@ fn a_handover_rebinds_behind_translators_and_the_old_mapping_stays() {
                 assert_eq!((at, received.ip.destination), (port, *own));
                 assert!(Packet::decode(&bytes_of(received)).is_ok());
             }
-            // Nobody is reached without a mapping, nor under the address inside.
+            // No host is reached without a mapping, nor under its inside address.
             let own = world.ports()[AT_FAR.0].addresses[usize::from(v6)];
             world.inject(AT_SERVER, &datagram(server, own, 100));
             let mut elsewhere = seen[1].2.clone();

@@ -83,7 +83,7 @@ fn a_packet_of_class_7_waits_for_no_more_than_the_one_under_way() {
         .filter(|&&wait| wait > 10.0 * LARGEST_S)
         .count();
     assert!(behind > equal.len() / 2, "{behind}");
-    // Where queues do not look at it, the class changes nothing at all.
+    // The class changes nothing at all if queues do not look at it.
     let plain = [7, 0].map(|class| waits(&results("\"100 packets\"", class), "telemetry"));
     assert_eq!(plain[0], plain[1]);
     assert_eq!(plain[0], equal);

@@ -1,4 +1,4 @@
-//! L-DACS1 in whole worlds: the radio hands aircraft over, and what is above it follows.
+//! L-DACS1 in whole worlds: the radio hands aircraft over, and the layers above it follow.
 
 use super::signals::{SignalRow, first, signals};
 use super::*;
@@ -138,8 +138,8 @@ fn packets_drain_and_the_home_agent_holds_the_rest() {
     assert_eq!((weather.timeouts, weather.lost_packets), (Some(0), 0));
 }
 
-/// A network behind the aircraft, and voice of the highest priority: it does not overtake the acknowledgement of the binding
-/// update, before which the aircraft would drop what comes to its new address.
+/// A network behind the aircraft, and voice of the highest priority: it does not overtake the acknowledgement of the
+/// binding update, before which the aircraft would drop packets to its new address.
 #[test]
 fn voice_does_not_overtake_the_binding_acknowledgement() {
     let text = study(
@@ -234,7 +234,7 @@ const ACROSS: &str = r#"
     track = { legs = [{ latitude = 0, longitude = 1.55 }, { latitude = 0, longitude = 3 }], speed = "800 km/h" }
 "#;
 
-/// Routes follow at Link_Up. What waits in the old base station, and comes there until then, is lost, or follows.
+/// Routes follow at Link_Up. Packets that wait in the old base station, or come there until then, are lost, or follow.
 #[test]
 fn without_a_protocol_routes_follow_the_radio() {
     let text = |radio: &str| scenario(30, &[&plain(radio, ACROSS, "stop = \"25 s\""), OTHER_CELL]);
@@ -251,7 +251,7 @@ fn without_a_protocol_routes_follow_the_radio() {
         (command.details.as_str(), command.sent_s),
         ("to foreign", handover.at_s)
     );
-    // From HO_COM on the old cell grants nothing: all that comes from then to Link_Up is lost, and what waited.
+    // From HO_COM on the old cell grants nothing: the waiting packets and all that come from then to Link_Up are lost.
     let broken = up.sent_s - command.sent_s;
     assert!((0.2..0.4).contains(&broken), "{broken}");
     let lost = flow(&results.summary, "voice").lost_packets;

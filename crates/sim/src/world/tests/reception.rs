@@ -97,7 +97,7 @@ fn a_line_in_the_way_of_a_mobile_with_a_timetable_does_not_move_it() {
 }
 
 #[test]
-fn what_the_links_say_is_recorded() {
+fn link_events_are_recorded() {
     let mobile = format!(
         "[mobiles.train]\nfailback = {{ prefer = [\"tunnel\", \"satellite\"], hold_time = \"0 s\" }}\n{TRACK}\n"
     );

@@ -1,5 +1,5 @@
-//! Remedies in whole worlds: study C's hard handovers between WiFi (2 Mbit/s, 20 ms) and a satellite (1 Mbit/s, 500 ms), and
-//! what is refused.
+//! Remedies in whole worlds: study C's hard handovers between WiFi (2 Mbit/s, 20 ms) and a satellite (1 Mbit/s, 500
+//! ms), and the remedies that are refused.
 
 use super::*;
 use baton_proto::remedies::Kind;
@@ -67,7 +67,7 @@ fn a_shut_window_opens_when_the_correspondent_knows_the_new_place() {
     assert!(flow.longest_stall_s < 0.4 + 1.0 + 6.0 * 0.5);
 }
 
-/// Study C: "no packet or ACK lost" (C7), whichever way the data goes.
+/// Study C: "no packet or ACK lost" (C7), in either direction of the data.
 #[test]
 fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
     for profile in ["ns2", "rfc", "linux-6"] {
@@ -108,7 +108,7 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
                 with.delivered_bytes > without.delivered_bytes,
                 "{profile} {from}"
             );
-            // Reconnected at 14 s, half a round trip or a whole one later something new is there.
+            // The link is back at 14 s, and new data arrives half a round trip or a whole one later.
             let longest = 4.0 + 0.4 + 0.6;
             assert!(
                 with.longest_stall_s < longest,
@@ -141,7 +141,7 @@ fn no_remedy_stops_a_transfer_for_good() {
         link = "wifi"
         state = "up"
     "#;
-    // For the remedy that a base station helps; nothing is lost here that it could send again.
+    // This is for the remedy that a base station helps; no loss here is one that it could repair.
     let links = LINKS.to_owned() + "retransmission = { attempts = 8 }\n";
     let own = |kind: &&Kind| kind.tells() != baton_proto::remedies::Tells::BindingUpdate;
     for kind in Kind::ALL.iter().filter(own) {

@@ -104,7 +104,7 @@ pub(super) fn first<'a>(rows: &'a [SignalRow], name: &str, from_s: f64) -> &'a S
         .unwrap_or_else(|| panic!("no {name} after {from_s} s"))
 }
 
-/// Study C, figure 3: what is said, in this order, and by whom.
+/// Study C, figure 3: the messages, in this order, and their senders.
 #[test]
 fn a_handover_with_aaa_and_return_routability_has_the_ladder_of_study_c() {
     let text = include_str!("../../../../../studies/C/ladder.toml");
@@ -314,7 +314,7 @@ fn a_tunnels_end_sends_on_what_it_unpacks() {
 }
 
 #[test]
-fn what_is_under_way_at_the_end_has_no_receiver() {
+fn a_message_under_way_at_the_end_has_no_receiver() {
     let rows = signals(&run(&scenario(22, &[AIRCRAFT])));
     let update = first(&rows, "Binding Update", 20.3);
     assert_eq!(
@@ -352,7 +352,7 @@ fn a_message_that_the_scenario_loses_is_sent_again() {
 }
 
 #[test]
-fn messages_are_lost_from_the_time_that_the_scenario_says() {
+fn messages_are_lost_from_the_scenarios_time_on() {
     let lost = "[[losses]]\nmessage = \"Binding Acknowledgement\"\nafter = \"10 s\"\ncount = 1\n";
     let rows = signals(&run(&scenario(40, &[AIRCRAFT, lost])));
     let answers = rows

@@ -34,8 +34,8 @@ fn a_wired_bottleneck_is_filled_with_payload() {
     }
 }
 
-/// Reno halves its window and adds to it evenly: between half a link and all of it, without any queue, that is three quarters. A
-/// Linux without SACK takes no loss that was one for none.
+/// Reno halves its window and adds to it evenly: between half a link and all of it, without any queue, that is three
+/// quarters. A Linux without SACK undoes no reduction after a real loss.
 #[test]
 fn half_a_window_leaves_three_quarters_of_a_link() {
     let link = PAIR
@@ -81,7 +81,7 @@ fn gsm_carries_960_bytes_a_second() {
 }
 
 #[test]
-fn wifi_gets_what_its_medium_access_leaves() {
+fn wifi_is_bound_by_its_medium_access() {
     // A data frame and a half of an acknowledgment's exchange for each segment: 1927 µs for 1500 B and, by
     // the same sum for 40 B, 865 µs for an acknowledgment. Both stations contend, so that pauses overlap and
     // frames collide: 802.11b of 11 Mbit/s is said to give TCP about 5 Mbit/s with long preambles.

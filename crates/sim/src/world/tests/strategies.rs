@@ -201,7 +201,8 @@ fn an_announced_handover_asks_for_buffering_and_ends_it_by_its_update() {
     assert_eq!(router.map(|row| row.sent_s), Some(19.0));
 }
 
-/// Bounded in bytes: 20 packets of 148 B fit 3 kB, whoever has to go for them. How much went is told.
+/// The buffer is bounded in bytes: 20 packets of 148 B fit 3 kB, whichever packets are dropped for them. The drops are
+/// counted.
 #[test]
 fn a_full_buffer_drops_and_says_how_much() {
     for overflow in ["drop-newest", "drop-oldest"] {
@@ -228,7 +229,7 @@ fn a_full_buffer_drops_and_says_how_much() {
     }
 }
 
-/// Bounded in age: only what came in the last half second is there to be flushed.
+/// The buffer is bounded in age: only packets of the last half second are there to be flushed.
 #[test]
 fn what_waits_too_long_is_dropped() {
     let buffering = r#"buffering = { age = "500 ms" }"#;
@@ -307,8 +308,8 @@ fn a_paced_flush_takes_its_time() {
     near(took, 49.0 * 148.0 * 8.0 / 74e3, 1e-6);
 }
 
-/// Study D's table 3: with both links up everything comes twice for a while. An application gets it once, and what
-/// came again is counted; so is what was sent again.
+/// Study D's table 3: with both links up everything comes twice for a while. An application gets each packet once, and
+/// the copies that were sent, and that arrived, are counted.
 #[test]
 fn bicasting_delivers_each_packet_once_and_counts_copies() {
     let soft = r#"attach = "south-cell", handover = "soft", overlap = "3 s""#;
@@ -365,7 +366,7 @@ fn a_soft_handover_loses_nothing() {
     }
 }
 
-/// A hard one loses what is under way and what comes until the home agent knows.
+/// A hard handover loses the packets under way, and those that come until the home agent knows.
 #[test]
 fn a_hard_handover_loses_both_ways() {
     let results = run(&scenario(
@@ -377,8 +378,8 @@ fn a_hard_handover_loses_both_ways() {
     }
 }
 
-/// RFC 5568, reactive: the router of the old cell holds what comes from Link_Going_Down on, and without that from
-/// Link_Down on: then only what was under way is lost. It sends it after the aircraft once that has an address.
+/// RFC 5568, reactive: the router of the old cell holds packets from Link_Going_Down on, or without that signal from
+/// Link_Down on: then only packets under way are lost. It forwards them once the aircraft has an address.
 #[test]
 fn an_access_router_that_buffers_loses_nothing() {
     for from in ["home-cell", "north-cell"] {
@@ -418,8 +419,9 @@ fn an_access_router_that_buffers_loses_nothing() {
     }
 }
 
-/// The Daedalus project's way: the home agent sends to both routers, the new one hands out what the aircraft has not got.
-/// Nothing is announced, and what is in the air when the link breaks is not lost either; nor does it come twice.
+/// The Daedalus project's way: the home agent sends to both routers, and the new one delivers the packets that the
+/// aircraft lacks. Nothing is announced, and packets in the air when the link breaks are not lost either; nor do they
+/// come twice.
 #[test]
 fn routers_that_have_copies_lose_nothing() {
     let text = |keys: &str| scenario(40, &[LINKS, &movement("", keys, "north-cell", HARD), VOICE]);
@@ -452,11 +454,12 @@ fn routers_that_have_copies_lose_nothing() {
         ("aircraft", "south")
     );
     assert_eq!(request.sent_s, update.sent_s);
-    // What came from Link_Down on until the request, and what was in the air, of 50 ms. The request takes 50 ms.
+    // These are the packets from Link_Down on until the request, and those in the air, of 50 ms. The request takes 50
+    // ms.
     let held = request.decided_s.unwrap() - 20.0;
     let released = agents[2].released as f64;
     near(released, held / 0.02 + 2.5, 1.5);
-    // South has stood by from 5 s on, and had in its buffer of 64 kB what was not too old.
+    // South has stood by from 5 s on, and had the packets that were not too old in its buffer of 64 kB.
     assert_eq!(
         agents[2].held,
         agents[2].released + agents[2].duplicates + agents[2].expired + agents[2].overflowed

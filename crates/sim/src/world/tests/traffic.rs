@@ -18,7 +18,7 @@ fn constant_datagrams_come_at_their_times() {
     let results = run(&scenario(20, &[PAIR, DATAGRAM, traffic]));
     let flow = flow(&results.summary, "f");
     assert_eq!((flow.delivered_bytes, flow.segments_sent), (9720, 10));
-    // Nothing was to be delivered longer than the 18 ms that a datagram takes.
+    // No wait was longer than the 18 ms that a datagram takes.
     near(flow.longest_stall_s, 0.018, 1e-9);
     near(flow.goodput_bps, 9720.0, 1e-6);
     let arrivals: Vec<f64> = packets(&results).iter().map(PacketRow::decided_s).collect();
@@ -70,7 +70,7 @@ fn longest_stall_of_spurts(down_s: f64, up_s: f64) -> f64 {
 
 #[test]
 fn the_silence_after_a_spurt_is_no_stall_though_its_last_datagram_is_lost() {
-    // That of 0.9 s meets a link that is down, and is lost at once: nobody waits for it.
+    // The datagram of 0.9 s meets a link that is down, and is lost at once: no receiver waits for it.
     near(longest_stall_of_spurts(0.85, 5.0), 0.018, 1e-9);
     // Lost on its way, 5 ms before it would have come.
     near(longest_stall_of_spurts(0.913, 5.0), 0.018, 1e-9);
@@ -78,7 +78,8 @@ fn the_silence_after_a_spurt_is_no_stall_though_its_last_datagram_is_lost() {
 
 #[test]
 fn an_outage_within_a_spurt_is_a_stall() {
-    // Those of 0.4, 0.5 and 0.6 s are lost: from the first of them to the arrival of the one of 0.7 s.
+    // The datagrams of 0.4, 0.5 and 0.6 s are lost: the stall lasts from the first of them to the arrival of the one of
+    // 0.7 s.
     near(longest_stall_of_spurts(0.35, 0.65), 0.7 + 0.018 - 0.4, 1e-9);
     // All from 0.4 s on are lost, the last one at 0.9 s: then nothing is to come any more.
     near(longest_stall_of_spurts(0.35, 5.0), 0.5, 1e-9);
@@ -103,8 +104,8 @@ fn an_outage_until_the_end_lasts_until_the_source_stops() {
 fn random_on_and_off_times_have_their_mean() {
     let traffic = "traffic = \"on-off\"\nrate = \"80 kbit/s\"\npacket_size = \"100 B\"\non = \"1 s\"\noff = \"3 s\"\n[record]\nseries = false\npackets = false";
     let results = run(&scenario(20_000, &[PAIR, DATAGRAM, traffic]));
-    // On a quarter of the time. Over n = 5000 cycles the share's standard error is 0.25 × 0.75 × √2 / √n,
-    // 0.0038 of 0.25 s; three of them. A block more for each time on: it begins with one.
+    // The source is on for a quarter of the time. Over n = 5000 cycles the share's standard error is 0.25 × 0.75 × √2 /
+    // √n, 0.0038 of 0.25 s; three of them. A block more for each time on: it begins with one.
     let share = flow(&results.summary, "f").goodput_bps / 80_000.0;
     near(share, 0.25 + 0.5 * 0.01 / 4.0, 0.0115);
 }
@@ -138,7 +139,7 @@ fn lost_pings_are_counted() {
     let results = run(&scenario(20, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     let result = flow.ping.unwrap();
-    // Those of 3 s and 4 s are lost.
+    // The pings of 3 s and 4 s are lost.
     assert_eq!(
         (result.sent, result.answered, flow.lost_packets),
         (10, 8, 2)
@@ -185,7 +186,7 @@ fn a_constant_rate_over_tcp() {
 }
 
 #[test]
-fn a_stopped_transfer_delivers_what_it_has_handed_over_and_closes() {
+fn a_stopped_transfer_delivers_its_written_data_and_closes() {
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nstop = \"3 s\"\ntcp = { send_buffer = \"20 kB\" }";
     let results = run(&scenario(60, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
@@ -216,7 +217,7 @@ fn starts_are_spread_over_their_jitter() {
 }
 
 #[test]
-fn a_port_that_nobody_reaches_is_a_failure_in_words() {
+fn an_unreachable_port_is_reported_in_words() {
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nprofile = \"rfc\"\nbytes = \"10 kB\"\ntcp = { syn_retries = 2 }\n[[changes]]\nat = \"0 s\"\nlink = \"path\"\nstate = \"down\"";
     let results = run(&scenario(60, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");

@@ -348,7 +348,7 @@ proptest! {
     }
 }
 
-/// If the mobile returns while its connection is on the way to the mobile's last gateway, the connection follows it back.
+/// A connection on its way to the mobile's last gateway follows the mobile back if it returns.
 #[test]
 fn a_connection_on_its_way_turns_round_with_its_mobile() {
     let profile = small_buffers("rfc");

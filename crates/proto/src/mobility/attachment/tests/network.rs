@@ -17,7 +17,7 @@ fn in_a_cell(registers: bool, entries: &[Entry]) -> Timeline {
 }
 
 #[test]
-fn a_network_that_the_mobile_is_in_is_where_it_begins() {
+fn a_mobile_begins_in_the_network_that_it_is_in() {
     let policy = timetable(2, &[]);
     let mut mobile = Timeline::begin(
         Settings {

@@ -81,7 +81,7 @@ fn a_lost_interface_loses_its_addresses() {
 }
 
 #[test]
-fn who_chooses_by_a_policy_takes_no_orders() {
+fn a_mobile_with_a_policy_takes_no_orders() {
     let mut mobile = Timeline::begin(settings(preference(&[0, 1])), &[0, 1]);
     let refused = mobile.request(1000, Some(1), SOFT);
     assert_eq!(refused, Err(Refusal::ChoosesByPreference));
@@ -177,7 +177,7 @@ fn a_decision_hears_what_is_measured_and_answers() {
 
 /// A link in use that is down is left as lost, whatever the answer says; the links of a hard handover are broken.
 #[test]
-fn a_decision_leaves_softly_or_hard_or_what_is_lost() {
+fn a_decision_leaves_a_link_softly_or_hard_or_as_lost() {
     let going_down = Occasion::Said(0, LinkEvent::GoingDown);
     let hard = Answer::Use {
         link: 1,

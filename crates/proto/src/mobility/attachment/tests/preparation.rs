@@ -100,7 +100,7 @@ fn a_candidate_that_is_lost_is_not_used() {
     assert_eq!(mobile.mobile.attached(), Some(InterfaceId(0)));
 }
 
-/// If the link in use is lost meanwhile, the protocol ends the wait, and the mobile moves at once.
+/// The protocol ends the wait if the link in use is lost meanwhile, and the mobile moves at once.
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
     let mut mobile = returning();

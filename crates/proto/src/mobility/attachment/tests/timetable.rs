@@ -76,7 +76,7 @@ fn own_packets_may_follow_later() {
 
 /// The node's own packets wait at IP as long as they take the old link.
 #[test]
-fn what_waits_at_ip_takes_the_new_way() {
+fn packets_waiting_at_ip_take_the_new_link() {
     let mut mobile = mobile(&[entry(2000, Some(1), soft(None, OldQueue::Rerouted, 500))]);
     assert_eq!(
         mobile.told_at(2000)[1..],

@@ -725,7 +725,7 @@ fn agents_that_share_a_key_use_it() {
 
 /// RFC 5944 section 3.1: an agent with the R bit also registers mobiles with a co-located address.
 #[test]
-fn an_agent_may_insist_on_being_asked() {
+fn an_agent_may_insist_on_registration() {
     let own = Ipv4Addr::new(203, 0, 113, 50);
     for registration_required in [false, true] {
         let mut network = Network::new();
@@ -744,7 +744,7 @@ fn an_agent_may_insist_on_being_asked() {
 
 /// With the T bit refused (137), the mobile registers without it; packets then go directly.
 #[test]
-fn a_reverse_tunnel_that_is_refused_is_done_without() {
+fn a_mobile_does_without_a_refused_reverse_tunnel() {
     let config = MobileNodeConfig {
         policy: PolicyTable::new(Vec::new(), Delivery::ReverseTunnel),
         ..mobile_config()

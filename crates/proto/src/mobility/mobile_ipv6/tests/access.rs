@@ -190,7 +190,7 @@ fn nobody_else_opens_the_network() {
 }
 
 #[test]
-fn the_server_answers_who_proves_who_he_is_and_nobody_else() {
+fn the_server_answers_authenticated_requests_only() {
     let mut server = AccessServer::new(ip(ACCESS_SERVER));
     let user = AccessUser {
         secret: SECRET,

@@ -228,7 +228,7 @@ fn a_router_serves_nobody_from_elsewhere() {
 /// A router serves for the requested lifetime; the mobile renews it after three quarters. A restarted router, which
 /// only holds packets, thus serves again from the mobile's latest packet.
 #[test]
-fn a_router_that_forgot_is_asked_anew() {
+fn a_restarted_router_is_asked_again() {
     let mut world = group_world(POLICY);
     world.attach(0, 1);
     world.run_until(at(1000));

@@ -108,7 +108,7 @@ fn a_tunnel_from_somewhere_else_is_not_believed() {
 
 /// The mobile router drops a packet for no node behind it: it does not go back into the tunnel.
 #[test]
-fn what_came_out_of_a_tunnel_does_not_go_back() {
+fn packets_from_a_tunnel_do_not_go_back() {
     let mut world = router_world(true);
     let wrong = datagram(ip(CORRESPONDENT), ip("2001:db8:cccc::1"), 1);
     let outer = Body::Tunnel(Box::new(wrong));
@@ -283,7 +283,7 @@ fn packets_are_held_for_a_mobile_that_leaves_home() {
 }
 
 #[test]
-fn a_mobile_that_stays_gets_what_was_held() {
+fn a_mobile_that_stays_gets_the_held_packets() {
     for link in [0, 1] {
         let mut world = buffering_world();
         world.attach(0, link);
@@ -330,7 +330,7 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     assert!(world.stale.is_empty());
 }
 
-/// If a mobile leaves home without a binding, the copy goes to the home link.
+/// The copy goes to the home link if a mobile leaves home without a binding.
 #[test]
 fn bicasting_covers_the_home_link() {
     let mut world = World::new(
@@ -619,7 +619,7 @@ fn what_was_held_follows_over_two_links() {
 
 /// A mobile that comes back gets the held packets over the link, at the pace, and no packet overtakes them.
 #[test]
-fn a_mobile_that_comes_back_gets_what_was_held() {
+fn a_mobile_that_comes_back_gets_the_held_packets() {
     let mut world = World::plain().with_buffering_routers(BufferPolicy {
         // 188 B, in the home agent's tunnel, in 10 ms.
         pace: Some(crate::rate::DataRate::from_bits_per_second(150_400)),

@@ -280,7 +280,7 @@ fn updates_without_proof_are_refused() {
 
 /// Sections 9.3.1 and 9.2.
 #[test]
-fn what_cannot_be_is_answered_with_a_binding_error() {
+fn impossible_messages_are_answered_with_a_binding_error() {
     let mut correspondent = Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]);
     let mut unbound = datagram(care_of(1), ip(CORRESPONDENT), 1);
     unbound.body = extend((Some(ip(HOME)), None), unbound.body);
@@ -309,7 +309,7 @@ fn what_cannot_be_is_answered_with_a_binding_error() {
 
 /// Section 11.7.3: a status of 136 to 138 makes the mobile repeat the expired tests, and only them.
 #[test]
-fn what_has_expired_is_tested_again() {
+fn expired_tests_are_repeated() {
     for (status, tests) in [
         (BindingStatus::EXPIRED_HOME_NONCE_INDEX, vec!["HoTI"]),
         (BindingStatus::EXPIRED_CARE_OF_NONCE_INDEX, vec!["CoTI"]),

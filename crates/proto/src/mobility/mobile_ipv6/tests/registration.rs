@@ -83,7 +83,7 @@ fn registration_with_detection_takes_its_time_and_no_retransmission() {
 }
 
 #[test]
-fn where_addresses_are_unique_registration_takes_one_round_trip() {
+fn registration_with_unique_addresses_takes_one_round_trip() {
     let mut world = World::plain();
     world.attach(0, 1);
     world.run_until(at(5000));
@@ -160,7 +160,7 @@ fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
 
 /// The answer is to the first of five updates, and grants 8 s, which have passed.
 #[test]
-fn an_answer_that_comes_after_what_it_grants_is_followed_by_an_update() {
+fn an_answer_that_comes_after_its_lifetime_is_followed_by_an_update() {
     let mut world = World::plain();
     world.lost_names = vec!["BA"];
     world.attach(0, 1);
@@ -202,7 +202,7 @@ fn at_home_the_binding_is_deleted() {
 
 /// RFC 6275 section 9.5.1.
 #[test]
-fn an_update_that_does_not_come_later_is_refused_with_the_last_number() {
+fn an_update_out_of_sequence_is_refused_with_the_last_number() {
     let mut agent = HomeAgent::new(agent_settings());
     agent.subscribe(subscriber());
     let accepted = ask(&mut agent, at(0), care_of(1), update(15));

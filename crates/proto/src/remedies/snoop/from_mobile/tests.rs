@@ -21,7 +21,7 @@ fn open(mobile: bool, far_end: bool) -> FromMobile {
     agent
 }
 
-/// What an acknowledgment tells: its number, and its blocks.
+/// Contents of an acknowledgment: its number, and its blocks.
 type Told = (u32, Vec<(u32, u32)>);
 
 /// In segments of a thousand bytes, the first of which begins at 1; what is left out at the beginning of a block is a byte.
@@ -84,7 +84,7 @@ fn a_gap_that_stays_is_told_with_every_third_segment() {
         .filter(|&number| !passes(&mut agent, 300, number).is_empty())
         .collect();
     assert_eq!(told, [4, 7]);
-    // What comes again is nothing new.
+    // A repeated segment is nothing new.
     assert_eq!(passes(&mut agent, 310, 4), []);
     assert_eq!(passes(&mut agent, 310, 10), [(0, vec![(0, 1), (2, 8)])]);
 }
@@ -200,7 +200,7 @@ fn a_gateway_that_comes_to_it_later_tells_once_it_knows_enough() {
     assert_eq!(acknowledges(&mut agent, 310, &said), []);
     let all = (10, vec![(10, 11), (12, 16)]);
     assert_eq!(has(&mut agent, 320, 10), [all]);
-    // What the far end has though it did not pass has come by another way.
+    // Data that the far end has although it did not pass here came by another path.
     assert_eq!(has(&mut agent, 400, 20), []);
     assert!(agent.is_whole());
     for number in [25, 26, 27, 28] {

@@ -1,5 +1,5 @@
-//! How many segments more than the rate explains are acknowledged together: the window grants as many more, so that
-//! compressed acknowledgments do not stop the sender (`bbr_update_ack_aggregation`).
+//! Number of segments that are acknowledged together beyond those that the rate explains: the window grants as many
+//! more, so that compressed acknowledgments do not stop the sender (`bbr_update_ack_aggregation`).
 
 use crate::tcp::congestion::RateSample;
 use crate::time::Instant;

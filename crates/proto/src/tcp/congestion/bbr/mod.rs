@@ -2,7 +2,7 @@
 //! control", 2016): the window and the rate follow a model of the path, the highest delivery rate of ten round trips and
 //! the shortest round-trip time of ten seconds. Counts are segments, rates segments a second.
 //!
-//! Where a cycle of probing begins is not drawn at random but follows from the time.
+//! The start of a cycle of probing is not drawn at random but follows from the time.
 
 mod aggregation;
 mod policer;
@@ -24,7 +24,7 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Window in units of the path's capacity, for delayed and compressed acknowledgments.
 const WINDOW_GAIN: f64 = 2.0;
-/// What the rate is set below the estimate: `bbr_pacing_margin_percent`.
+/// Factor by which the rate is set below the estimate: `bbr_pacing_margin_percent`.
 const PACING_MARGIN: f64 = 0.99;
 /// Round trips that a delivery rate stands for: `bbr_bw_rtts`.
 const BANDWIDTH_ROUNDS: u64 = 10;
@@ -71,7 +71,7 @@ pub(super) struct Bbr {
     prior_window: u32,
     phase: RatePhase,
     conserves: bool,
-    /// When the measuring of the shortest round-trip time is over, and whether a round trip has passed in it.
+    /// End of the measurement of the shortest round-trip time, and true if a round trip has passed in it.
     probe_end: Option<Instant>,
     probe_round_done: bool,
     idle_restart: bool,

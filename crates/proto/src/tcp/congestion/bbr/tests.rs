@@ -114,7 +114,7 @@ fn policed(bbr: &mut Bbr, rounds: u64, delivered_of: impl Fn(u64) -> u64) -> Vec
         bbr.on_rate_sample(&RateSample {
             now: Instant::from_secs(1) + Duration::from_millis(100 * round),
             delivered,
-            // What is let through at once after a pause looks like three times the rate.
+            // A burst that passes after a pause looks like three times the rate.
             interval: Some((before, Duration::from_millis(33))),
             application_limited: false,
             lost,

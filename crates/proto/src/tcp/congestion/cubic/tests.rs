@@ -74,7 +74,7 @@ fn a_loss_leaves_seven_tenths() {
     path.lose();
     assert_eq!(path.cubic.window(), 70 * SEGMENT);
     assert_eq!(path.cubic.slow_start_threshold(), 70 * SEGMENT);
-    // What counts is what was in flight, not the window.
+    // The data in flight counts, not the window.
     let mut path = Path::new(100, Duration::from_millis(100));
     path.cubic.on_loss(&LossSample {
         bytes_in_flight: 50 * SEGMENT,

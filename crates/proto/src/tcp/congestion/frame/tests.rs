@@ -489,10 +489,10 @@ fn of_bic(window: f64) -> (f64, f64) {
     (in_additive + in_search, additive + search)
 }
 
-/// Where a loss takes less than S_max (a few thousand segments from loss to loss) there is binary search alone; where it takes
-/// much more there is a closed form: with a = β(2 - β) / 2 S_max, b = log₂(S_max / S_min) + (2 - β) / 2 and c = S_max - S_min,
-/// W = (√(b² + 4a(c + N)) - b) / 2a. The search ends flat, and a loss anywhere in that part repeats itself, so that other
-/// windows, up to a sixth lower, may last, too: it begins at the paper's, and from above comes back to it.
+/// Binary search alone acts if a loss takes less than S_max (a few thousand segments from loss to loss); if it takes
+/// much more there is a closed form: with a = β(2 - β) / 2 S_max, b = log₂(S_max / S_min) + (2 - β) / 2 and c = S_max -
+/// S_min, W = (√(b² + 4a(c + N)) - b) / 2a. The search ends flat, and a loss anywhere in that part repeats itself, so
+/// that other windows, up to a sixth lower, may last, too: it begins at the paper's, and from above comes back to it.
 #[test]
 fn bic_at_equilibrium_follows_its_response_function() {
     let papers = || Algorithm::Bic(BicParameters::default());
@@ -542,7 +542,7 @@ fn westwood_at_equilibrium_follows_its_response_function() {
     }
 }
 
-/// What every control keeps, whatever happens to it: at least a segment, never NaN, and a threshold of two segments.
+/// Every control keeps these, whatever happens to it: at least a segment, never NaN, and a threshold of two segments.
 #[test]
 fn no_control_has_less_than_a_segment_or_more_than_it_can_say() {
     for arithmetic in [WindowArithmetic::Rfc, WindowArithmetic::Linux] {

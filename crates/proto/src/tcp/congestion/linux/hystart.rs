@@ -17,7 +17,7 @@ const MOST_GROWTH: Duration = Duration::from_millis(16);
 const BURST_ALLOWANCE: Duration = Duration::from_millis(1);
 const LARGEST_BURST: u64 = 65_536;
 
-/// What has been seen of the present round trip.
+/// Observations of the present round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HyStart {
     /// It has ended slow start once, and holds its peace until a timeout.

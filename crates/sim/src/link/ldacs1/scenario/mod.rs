@@ -12,27 +12,28 @@ use serde::Deserialize;
 pub(crate) use defaults::json_defaults;
 pub(crate) use resolve::network;
 
-/// What only a radio network has (kind = "ldacs1").
+/// Keys of a radio network alone (kind = "ldacs1").
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawRadio {
     /// ldacs1 only, which needs at least one: its cells by name. Default: none.
     pub cells: Option<Named<RawCell>>,
     /// ldacs1 only: the most that one aircraft is granted in each direction. Default: what the others leave.
     pub user_rate: Option<Rate>,
-    /// ldacs1 only: who prepares a handover. 1: the aircraft, by random access; 2: the base stations. Default 1.
+    /// ldacs1 only: type of a handover, by its preparer. 1: the aircraft, by random access; 2: the base stations.
+    /// Default 1.
     #[schemars(range(min = 1, max = 2))]
     pub handover_type: Option<u32>,
-    /// ldacs1 only: whether a handover is announced while packets wait for the aircraft, and comes when they are gone
-    /// (the P-bit of study D's HO_COM). Default false.
+    /// ldacs1 only: announcement of a handover while packets wait for the aircraft; it comes when they are gone (the
+    /// P-bit of study D's HO_COM). Default false.
     pub packet_bit: Option<bool>,
-    /// ldacs1 only: whether what waits in the old base station, or comes there during the handover, follows to the new
-    /// one. Default false: it is lost.
+    /// ldacs1 only: forwarding to the new base station of packets that wait in the old one, or come there during the
+    /// handover. Default false: they are lost.
     pub base_station_buffering: Option<bool>,
     /// ldacs1 only: modulation and coding of all aircraft, or "adaptive" by each one's signal. Default "qpsk-1/2".
     pub modulation: Option<RawModulation>,
-    /// ldacs1 only: how frames are lost. Default "fixed".
+    /// ldacs1 only: source of frames' error rates. Default "fixed".
     pub errors: Option<RawErrors>,
-    /// ldacs1 only: whether an aircraft's tiles of one multiframe are coded together. Default false.
+    /// ldacs1 only: joint coding of an aircraft's tiles of one multiframe. Default false.
     pub joint_coding: Option<bool>,
     /// ldacs1 only: frames of the common control channel in a multiframe, at least. Default 3.
     #[schemars(range(min = 1, max = 8))]
@@ -45,13 +46,15 @@ pub struct RawCell {
     /// The node at its base station: an access router, which links join to others. A new node if the scenario has no
     /// other links.
     pub node: String,
-    /// Where its antenna is.
+    /// Position of its antenna.
     pub position: RawPosition,
-    /// How far away aircraft may register. Default "225 km".
+    /// Radius in which aircraft may register. Default "225 km".
     pub radius: Option<Distance>,
-    /// Aircraft that receive less look for other cells (Th1). Default: what is received at three quarters of the radius.
+    /// Signal below which aircraft look for other cells (Th1). Default: what is received at three quarters of the
+    /// radius.
     pub scan_below: Option<Power>,
-    /// A handover that waits for packets waits no longer (Th2). Default: what is received at the radius.
+    /// Signal below which a handover that waits for packets waits no longer (Th2). Default: what is received at the
+    /// radius.
     pub force_below: Option<Power>,
     /// The most that one aircraft is granted here in each direction. Default: as the network.
     pub user_rate: Option<Rate>,
@@ -93,7 +96,7 @@ pub enum RawModulation {
     Qam64ThreeQuarters,
 }
 
-/// How frames are lost.
+/// Source of frames' error rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawErrors {

@@ -126,7 +126,7 @@ fn below_th2_a_handover_is_forced() {
     );
     let forced = time_of(&lab, "HO_COM");
     assert!((8_000.0..=8_350.0).contains(&forced), "{forced}");
-    // What the base station still had is lost with the link.
+    // Packets that the base station still had are lost with the link.
     let exit = ms(time_of(&lab, "Link_Down"));
     let (arrived, lost): (Vec<_>, Vec<_>) = packets
         .iter()

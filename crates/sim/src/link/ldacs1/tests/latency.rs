@@ -1,4 +1,4 @@
-//! When packets arrive, how fast, and how often not.
+//! Arrival times of packets, their rate, and their losses.
 
 use super::*;
 use crate::link::DropReason;
