@@ -13,7 +13,7 @@ create_exception!(
     baton,
     BatonError,
     PyException,
-    "What Baton raises; its text is written for people."
+    "Error that Baton raises; its text is written for people."
 );
 create_exception!(
     baton,
