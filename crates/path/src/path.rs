@@ -24,6 +24,8 @@ use std::collections::VecDeque;
 pub const OVERHEAD: usize = TRANSPORT_HEADER + HEADER + TAG_BYTES;
 /// Distance of the initiator's probes: with their answers and IPv6 and UDP headers 832 bit/s. They keep NATs open too.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// The first distance, which doubles: both ends soon know how the round trip varies (chosen).
+const FIRST_PROBE_INTERVAL: Duration = Duration::from_millis(100);
 /// Silence after which a responder asks itself: two of the initiator's probes and some more (chosen).
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -105,6 +107,7 @@ pub(crate) struct Path {
     mtu: Mtu,
     /// The moment of the next probe at an initiator.
     next_probe: Option<Instant>,
+    probe_interval: Duration,
     is_initiator: bool,
     probe_due: bool,
     sequence: u16,
@@ -146,6 +149,7 @@ impl Path {
             receipts: Receipts::default(),
             mtu: Mtu::new(now, uplink_mtu),
             next_probe: None,
+            probe_interval: FIRST_PROBE_INTERVAL,
             is_initiator,
             probe_due: false,
             sequence: 0,
@@ -174,6 +178,7 @@ impl Path {
                 self.events.push_back(Event::Restarted);
             }
             self.previous = None;
+            self.probe_interval = FIRST_PROBE_INTERVAL;
             self.window = ReplayWindow::new(session.peer.counter);
             self.mtu_seen = 0;
             self.received = 0;
@@ -185,9 +190,15 @@ impl Path {
         self.arrived(now);
         if self.is_initiator {
             // The responder waits for it before it uses the new keys.
-            self.probe_due = true;
-            self.next_probe = Some(now + PROBE_INTERVAL);
+            self.probe(now);
         }
+    }
+
+    /// Has a probe sent, and plans the next.
+    fn probe(&mut self, now: Instant) {
+        self.probe_due = true;
+        self.next_probe = Some(now + self.probe_interval);
+        self.probe_interval = self.probe_interval.saturating_mul(2).min(PROBE_INTERVAL);
     }
 
     /// Keeps a session until its other end proves to have it.
@@ -309,8 +320,7 @@ impl Path {
             return;
         }
         if self.next_probe.is_some_and(|time| now >= time) {
-            self.probe_due = true;
-            self.next_probe = Some(now + PROBE_INTERVAL);
+            self.probe(now);
         }
         let before = self.packet_mtu();
         self.mtu.handle_timeout(now);

@@ -3,7 +3,7 @@
 
 use baton_path::{
     Event, Initiator, InitiatorConfig, Listener, ListenerConfig, PACKET, PathKey, PresharedKey,
-    PrivateKey,
+    PrivateKey, Rejected,
 };
 use baton_proto::time::{Duration, Instant};
 use std::cmp::Reverse;
@@ -329,17 +329,49 @@ impl Pair {
         }
     }
 
-    pub fn router_went_down(&self) -> usize {
-        self.router_events
-            .iter()
-            .filter(|(_, event)| *event == Event::Down)
-            .count()
+    /// Numbers of times at which the router and the home agent took the path for dead.
+    pub fn downs(&self) -> [usize; 2] {
+        [
+            self.router_events
+                .iter()
+                .filter(|(_, event)| *event == Event::Down)
+                .count(),
+            self.home_events
+                .iter()
+                .filter(|(_, _, event)| *event == Event::Down)
+                .count(),
+        ]
     }
 
-    pub fn home_went_down(&self) -> usize {
+    /// When each first did.
+    pub fn first_down(&self) -> [Option<Instant>; 2] {
+        [
+            self.router_events
+                .iter()
+                .find(|(_, event)| *event == Event::Down)
+                .map(|(time, _)| *time),
+            self.home_events
+                .iter()
+                .find(|(_, _, event)| *event == Event::Down)
+                .map(|(time, _, _)| *time),
+        ]
+    }
+
+    /// Drops what has arrived and been told, except deaths.
+    pub fn forget(&mut self) {
+        self.at_home.clear();
+        self.at_router.clear();
+        self.router_events
+            .retain(|(_, event)| *event == Event::Down);
         self.home_events
-            .iter()
-            .filter(|(_, _, event)| *event == Event::Down)
-            .count()
+            .retain(|(_, _, event)| *event == Event::Down);
+    }
+
+    /// Datagrams that either has rejected.
+    pub fn rejected(&self) -> u64 {
+        let count = |reason| {
+            self.router.counters().rejected(reason) + self.home.counters().rejected(reason)
+        };
+        Rejected::ALL.into_iter().map(count).sum()
     }
 }
