@@ -60,6 +60,7 @@ validation: $(VENV)/built $(VENV)/installed-dev
 bench: $(VENV)/built $(VENV)/installed-dev
 	cargo bench --profile dist --package baton-sim --bench aerotp --bench engine --bench ldacs1 --bench mobility --bench record --bench sweep --locked
 	cargo bench --profile dist --package baton-proto --bench fec --locked
+	cargo bench --profile dist --package baton-path --bench seal --locked
 	python scripts/bench.py
 
 bench-live:

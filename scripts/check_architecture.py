@@ -5,13 +5,14 @@
 Prints one line a violation (file, line, rule) and exits with status 1 if there is one.
 
 Rules:
-- Imports run one way: py → sim → proto, live → sim, proto, linux, and daemon → proto, linux.
+- Imports run one way: py → sim → proto, live → sim, proto, linux, path → proto, and daemon → proto, linux, path;
+  of `proto`, `path` takes the time alone.
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
   `crosslayer`); `host`, `gateways` and `lib` import everything, and `mobility` imports `host`, whose layers its
   agents are.
 - `batond`, the binary of `daemon`, links neither Arrow nor Parquet nor schemars, nor `sim`.
-- `proto` and `sim` read no wall clock, hold no unordered map (its order differs from run to run), draw from no
-  global random source, and print nothing outside tests. `proto` opens no file and no socket.
+- `proto`, `sim` and `path` read no wall clock, hold no unordered map (its order differs from run to run), draw from no
+  global random source, and print nothing outside tests. `proto` and `path` open no file and no socket.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ CRATE_IMPORTS = {
     "sim": {"proto"},
     "linux": set(),
     "live": {"linux", "proto", "sim"},
-    "daemon": {"linux", "proto"},
+    "path": {"proto"},
+    "daemon": {"linux", "path", "proto"},
     "py": {"proto", "sim"},
 }
 FOUNDATION = {"wire", "fec", "time", "rate", "packet", "interface", "crosslayer"}
@@ -54,6 +56,10 @@ PRINTING = {r"\be?print(ln)?!": "prints", r"\bdbg!": "prints"}
 # Files and sockets are for `sim` (files only) and `live`.
 INPUT_OUTPUT = {
     "proto": {r"\bstd::(fs|net::(Tcp|Udp)|process|env)\b": "input or output in proto"},
+    "path": {
+        r"\bstd::(fs|net::(Tcp|Udp)|process|env)\b": "input or output in path",
+        r"\bbaton_proto::(?!time\b)": "of proto, path may import the time alone",
+    },
     "sim": {r"\bstd::(net::(Tcp|Udp)|process)\b": "sockets or processes in sim"},
 }
 

@@ -1,0 +1,186 @@
+//! Frames on the wire. The first byte says which, and three zero bytes follow, as in WireGuard: so a frame is told from
+//! an IPv4 or IPv6 packet of RFC 5555 on the same port, whose first byte is at least 0x40. Numbers are little-endian.
+//!
+//! | frame | bytes |
+//! |---|---|
+//! | initiation | type 1, sender's index 4, Noise's first message 117, `mac1` 16, `mac2` 16 |
+//! | response | type 2, sender's index 4, receiver's index 4, Noise's second message 61 to 125, `mac1` 16 |
+//! | cookie | type 3, receiver's index 4, nonce 12, sealed cookie 48 |
+//! | transport | type 4, receiver's index 4, counter 8, sealed content, tag 16 |
+
+use crate::hash::MAC_BYTES;
+use crate::noise::{FIRST_OVERHEAD, SECOND_OVERHEAD};
+
+/// Largest number of bytes that a home agent may assign in its answer, so that no answer is longer than what asked for it.
+pub const MOST_ASSIGNED: usize = 64;
+
+pub(crate) const TAG_BYTES: usize = 16;
+/// Type, receiver's index and counter before what is sealed.
+pub(crate) const TRANSPORT_HEADER: usize = 16;
+/// Bytes of the Noise message in an initiation.
+pub(crate) const FIRST: usize = FIRST_OVERHEAD + Request::BYTES;
+pub(crate) const INITIATION: usize = 8 + FIRST + 2 * MAC_BYTES;
+/// Offset of `mac1` in an initiation, and what it covers.
+pub(crate) const INITIATION_MAC1: usize = 8 + FIRST;
+/// Offset of `mac2` in an initiation, and what it covers.
+pub(crate) const INITIATION_MAC2: usize = INITIATION_MAC1 + MAC_BYTES;
+/// Offset of the Noise message in a response.
+pub(crate) const RESPONSE_NOISE: usize = 12;
+const LEAST_RESPONSE: usize = RESPONSE_NOISE + SECOND_OVERHEAD + Reply::LEAST_BYTES + MAC_BYTES;
+const MOST_RESPONSE: usize = LEAST_RESPONSE + MOST_ASSIGNED;
+const COOKIE_BYTES: usize = 32;
+/// Offset of the nonce in a cookie's frame.
+pub(crate) const COOKIE_NONCE: usize = 8;
+/// Offset of the sealed cookie in its frame.
+pub(crate) const COOKIE_SEALED: usize = COOKIE_NONCE + 12;
+pub(crate) const COOKIE: usize = COOKIE_SEALED + COOKIE_BYTES + TAG_BYTES;
+
+/// Kinds of frames, as their first byte has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Initiation = 1,
+    Response = 2,
+    Cookie = 3,
+    Transport = 4,
+}
+
+/// Reason why a datagram is no frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoFrame {
+    Type,
+    Length,
+}
+
+/// Says whether a datagram begins like a frame of this crate, and not like an IP packet.
+pub fn is_frame(datagram: &[u8]) -> bool {
+    matches!(datagram, [1..=4, 0, 0, 0, ..])
+}
+
+impl Kind {
+    /// Reads a datagram's type, and checks that its length is one that the type can have.
+    pub(crate) fn of(datagram: &[u8]) -> Result<Kind, NoFrame> {
+        let length = datagram.len();
+        let (kind, fits) = match datagram {
+            [1, 0, 0, 0, ..] => (Kind::Initiation, length == INITIATION),
+            [2, 0, 0, 0, ..] => (
+                Kind::Response,
+                (LEAST_RESPONSE..=MOST_RESPONSE).contains(&length),
+            ),
+            [3, 0, 0, 0, ..] => (Kind::Cookie, length == COOKIE),
+            [4, 0, 0, 0, ..] => (Kind::Transport, length >= TRANSPORT_HEADER + TAG_BYTES),
+            _ => return Err(NoFrame::Type),
+        };
+        if fits { Ok(kind) } else { Err(NoFrame::Length) }
+    }
+
+    /// Writes the type behind what `out` has.
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[self as u8, 0, 0, 0]);
+    }
+}
+
+/// Returns the number at `offset`, or zero beyond the end.
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    u32::from_le_bytes(array_at(bytes, offset))
+}
+
+/// Returns the number at `offset`, or zero beyond the end.
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(array_at(bytes, offset))
+}
+
+/// Returns the bytes at `offset`, or zeros beyond the end.
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
+    let part = bytes.get(offset..).and_then(<[u8]>::first_chunk);
+    part.copied().unwrap_or([0; N])
+}
+
+/// Payload of a handshake's first message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Request {
+    /// Nanoseconds of a clock that does not go back: replayed initiations are not above the largest seen.
+    pub(crate) timestamp: u64,
+    pub(crate) path: u8,
+    pub(crate) start: Start,
+}
+
+/// Beginning of one end's datagrams in a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Start {
+    /// Random number of this end's state: another one tells that it has forgotten all that was before.
+    pub(crate) incarnation: u32,
+    /// Counter that the sender's next datagram will have.
+    pub(crate) counter: u64,
+}
+
+impl Request {
+    pub(crate) const BYTES: usize = 21;
+
+    pub(crate) fn encode(&self) -> [u8; Request::BYTES] {
+        let mut bytes = [0; Request::BYTES];
+        let fields = (self.timestamp.to_le_bytes().into_iter().chain([self.path]))
+            .chain(self.start.incarnation.to_le_bytes())
+            .chain(self.start.counter.to_le_bytes());
+        bytes
+            .iter_mut()
+            .zip(fields)
+            .for_each(|(to, from)| *to = from);
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; Request::BYTES]) -> Request {
+        let [path] = array_at(bytes, 8);
+        Request {
+            timestamp: u64_at(bytes, 0),
+            path,
+            start: Start {
+                incarnation: u32_at(bytes, 9),
+                counter: u64_at(bytes, 13),
+            },
+        }
+    }
+}
+
+/// Payload of a handshake's second message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reply<'a> {
+    /// A session, and what the home agent assigns.
+    Accepted(Start, &'a [u8]),
+    /// The timestamp was not above this one, the largest seen.
+    Stale(u64),
+    /// The router has as many paths as it may have.
+    TooManyPaths,
+}
+
+impl<'a> Reply<'a> {
+    pub(crate) const LEAST_BYTES: usize = 13;
+
+    /// Writes it behind what `out` has.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let (status, incarnation, number, rest): (u8, u32, u64, &[u8]) = match *self {
+            Reply::Accepted(start, assigned) => (0, start.incarnation, start.counter, assigned),
+            Reply::Stale(largest) => (1, 0, largest, &[]),
+            Reply::TooManyPaths => (2, 0, 0, &[]),
+        };
+        out.push(status);
+        out.extend_from_slice(&incarnation.to_le_bytes());
+        out.extend_from_slice(&number.to_le_bytes());
+        out.extend_from_slice(rest);
+    }
+
+    /// Reads it, or nothing if its status is unknown.
+    pub(crate) fn decode(bytes: &'a [u8]) -> Option<Reply<'a>> {
+        let (head, rest) = bytes.split_first_chunk::<{ Reply::LEAST_BYTES }>()?;
+        let number = u64_at(head, 5);
+        let start = Start {
+            incarnation: u32_at(head, 1),
+            counter: number,
+        };
+        match head {
+            [0, ..] => Some(Reply::Accepted(start, rest)),
+            [1, ..] => Some(Reply::Stale(number)),
+            [2, ..] => Some(Reply::TooManyPaths),
+            _ => None,
+        }
+    }
+}

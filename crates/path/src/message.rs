@@ -1,0 +1,121 @@
+//! Contents of transport messages: `kind 1, time of sending 3`, then a packet, a report, or an MTU probe's padding.
+//!
+//! The time of sending is in every message, so that the receiver sees how delays vary, and whoever answers can give it
+//! back without either having kept it. It counts units of 8.192 µs and wraps after 137 s.
+
+use crate::frame::{array_at, u32_at, u64_at};
+use baton_proto::time::{Duration, Instant};
+
+/// Kind and time before what a message carries.
+pub(crate) const HEADER: usize = 4;
+
+/// An IP packet as it is.
+pub const PACKET: u8 = 0;
+/// A packet whose outer header is elided; both ends' callers know which.
+pub const ELIDED: u8 = 1;
+pub(crate) const PROBE: u8 = 2;
+pub(crate) const ANSWER: u8 = 3;
+pub(crate) const RECEIPT: u8 = 4;
+pub(crate) const MTU_PROBE: u8 = 5;
+
+/// A time of the sender's clock, 24 bits in units of 8.192 µs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Stamp(u32);
+
+impl Stamp {
+    const SHIFT: u32 = 13;
+    const MASK: u32 = 0xFF_FFFF;
+
+    pub(crate) fn of(now: Instant) -> Stamp {
+        Stamp((now.as_nanos() >> Stamp::SHIFT) as u32 & Stamp::MASK)
+    }
+
+    /// A length of time in the same units, or the longest, if it is longer.
+    fn of_duration(length: Duration) -> Stamp {
+        Stamp((length.as_nanos() >> Stamp::SHIFT).min(u64::from(Stamp::MASK)) as u32)
+    }
+
+    fn as_duration(self) -> Duration {
+        Duration::from_nanos(u64::from(self.0) << Stamp::SHIFT)
+    }
+
+    /// Units from `earlier` until this one, of which either may be the earlier: within 68 s.
+    pub(crate) fn since(self, earlier: Stamp) -> i32 {
+        (self.0.wrapping_sub(earlier.0) << 8) as i32 >> 8
+    }
+
+    fn bytes(self) -> [u8; 3] {
+        let [low, middle, high, _] = self.0.to_le_bytes();
+        [low, middle, high]
+    }
+
+    pub(crate) fn at(bytes: &[u8], offset: usize) -> Stamp {
+        let [low, middle, high] = array_at(bytes, offset);
+        Stamp(u32::from_le_bytes([low, middle, high, 0]))
+    }
+}
+
+/// Converts a difference of [`Stamp`]s.
+pub(crate) fn units(count: u32) -> Duration {
+    Duration::from_nanos(u64::from(count) << Stamp::SHIFT)
+}
+
+/// State of what one end has received, in each probe, answer and receipt that it sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Report {
+    /// The counter after the largest that has arrived.
+    pub(crate) next: u64,
+    /// Datagrams that have arrived, without repetitions.
+    pub(crate) received: u32,
+    /// When a message was sent by the other's clock: that with the largest counter, or in an answer the one that asks.
+    pub(crate) echo: Stamp,
+    /// How long before this one left the message with `echo` had come.
+    pub(crate) held: Stamp,
+    /// Number of the probe, in a probe and its answer.
+    pub(crate) sequence: u16,
+}
+
+impl Report {
+    pub(crate) const BYTES: usize = 20;
+
+    /// Notes how long after the arrival of the message with `echo` this leaves.
+    pub(crate) fn hold(mut self, length: Duration) -> Report {
+        self.held = Stamp::of_duration(length);
+        self
+    }
+
+    /// Round trip that it tells at `now`, without the time held; nothing, if that was too long to say.
+    pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
+        if self.held.0 >= Stamp::MASK / 2 {
+            return None;
+        }
+        let since = Stamp::of(now).since(self.echo);
+        let whole = units(u32::try_from(since).ok()?);
+        Some(whole.saturating_sub(self.held.as_duration()))
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.next.to_le_bytes());
+        out.extend_from_slice(&self.received.to_le_bytes());
+        out.extend_from_slice(&self.echo.bytes());
+        out.extend_from_slice(&self.held.bytes());
+        out.extend_from_slice(&self.sequence.to_le_bytes());
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Report> {
+        let bytes: &[u8; Report::BYTES] = bytes.try_into().ok()?;
+        Some(Report {
+            next: u64_at(bytes, 0),
+            received: u32_at(bytes, 8),
+            echo: Stamp::at(bytes, 12),
+            held: Stamp::at(bytes, 15),
+            sequence: u16::from_le_bytes(array_at(bytes, 18)),
+        })
+    }
+}
+
+/// Writes a message's header behind what `out` has.
+pub(crate) fn write_header(kind: u8, now: Instant, out: &mut Vec<u8>) {
+    let [low, middle, high] = Stamp::of(now).bytes();
+    out.extend_from_slice(&[kind, low, middle, high]);
+}

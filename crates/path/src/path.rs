@@ -1,0 +1,347 @@
+//! One path, at either of its ends: sessions one after the other, and what is measured over all of them.
+//!
+//! Counters go on across sessions, so that one replay window, one report and one account of losses serve them all; only an
+//! end that has lost its state begins anew, and says so by another `incarnation`.
+
+mod receive;
+mod transmit;
+
+pub use receive::Content;
+
+use crate::frame::{Start, TAG_BYTES, TRANSPORT_HEADER};
+use crate::liveness::{Liveness, Verdict};
+use crate::measure::{Measured, Measurement};
+use crate::message::{HEADER, Stamp};
+use crate::mtu::{self, Mtu};
+use crate::receipts::Receipts;
+use crate::replay::ReplayWindow;
+use crate::session::Session;
+use baton_proto::time::{Duration, Instant};
+use core::net::SocketAddr;
+use std::collections::VecDeque;
+
+/// Bytes that a path adds to a packet, beside IP and UDP.
+pub const OVERHEAD: usize = TRANSPORT_HEADER + HEADER + TAG_BYTES;
+/// Distance of the initiator's probes: with their answers and IPv6 and UDP headers 832 bit/s. They keep NATs open too.
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// The first distance, which doubles: both ends soon know how the round trip varies (chosen).
+const FIRST_PROBE_INTERVAL: Duration = Duration::from_millis(100);
+/// Silence after which a responder asks itself: two of the initiator's probes and some more (chosen).
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// News of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The path carries packets: after its first handshake, or after it was down.
+    Up,
+    /// The path does not answer, its keys have run out, or the caller has said so.
+    Down,
+    /// The peer's datagrams come from another address, to which datagrams go from now on.
+    Moved {
+        /// The address until now.
+        from: SocketAddr,
+        /// The address from now on.
+        to: SocketAddr,
+    },
+    /// The peer has lost all state of the path, and has made a new session.
+    Restarted,
+    /// The peer reports what has arrived: packets with counters below `up_to` are no longer under way.
+    Receipted {
+        /// The counter after the largest that has arrived.
+        up_to: u64,
+    },
+    /// The largest packet that the path carries is another, in bytes.
+    PacketMtu(u16),
+    /// The home agent refuses the path: the router has 16 others.
+    Refused,
+}
+
+/// A packet that was sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Its number, for [`Event::Receipted`].
+    pub counter: u64,
+    /// The address to which the datagram goes.
+    pub to: SocketAddr,
+}
+
+/// Reason why a packet was not sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotSent {
+    /// There is no session, or its keys are too old.
+    #[error("no session: wait for the event Up")]
+    NoSession,
+    /// The packet is longer than the path carries.
+    #[error("the packet is too long for the path, which carries {0} bytes: tell its sender so")]
+    TooLong(u16),
+    /// Its kind is not one of a packet.
+    #[error("kind {0} is no packet: PACKET or ELIDED was expected")]
+    Kind(u8),
+    /// There is no path with this key.
+    #[error("no path has this key: it or its peer was removed")]
+    UnknownPath,
+}
+
+/// State of one path.
+pub(crate) struct Path {
+    pub(crate) remote: SocketAddr,
+    /// Sessions: in use for sending, before it, and made but not confirmed by the initiator.
+    current: Option<Session>,
+    previous: Option<Session>,
+    next: Option<Session>,
+    incarnation: u32,
+    peer_incarnation: Option<u32>,
+    counter: u64,
+    mtu_counter: u64,
+    window: ReplayWindow,
+    mtu_seen: u64,
+    received: u32,
+    /// Sending time of the peer's datagram with the largest counter, and when it arrived.
+    latest: (Stamp, Instant),
+    /// The counter after the largest that the peer has reported, and after our last that asks for an answer.
+    reported: u64,
+    asked: u64,
+    measurement: Measurement,
+    liveness: Liveness,
+    receipts: Receipts,
+    mtu: Mtu,
+    /// The moment of the next probe at an initiator.
+    next_probe: Option<Instant>,
+    probe_interval: Duration,
+    is_initiator: bool,
+    probe_due: bool,
+    sequence: u16,
+    /// Probes to be answered, the last of each kind: number, sending time, arrival.
+    answer: Option<(u16, Stamp, Instant)>,
+    mtu_answer: Option<(u16, Stamp, Instant)>,
+    large_sent: bool,
+    pub(crate) events: VecDeque<Event>,
+}
+
+impl Path {
+    /// A path without a session. `uplink_mtu` is the length of the longest IP packet that the device sends.
+    pub(crate) fn new(
+        now: Instant,
+        remote: SocketAddr,
+        is_initiator: bool,
+        incarnation: u32,
+        uplink_mtu: u16,
+    ) -> Path {
+        let mut liveness = Liveness::new(now, (!is_initiator).then_some(PATIENCE));
+        liveness.set_down(now);
+        Path {
+            remote,
+            current: None,
+            previous: None,
+            next: None,
+            incarnation,
+            peer_incarnation: None,
+            counter: 0,
+            mtu_counter: 0,
+            window: ReplayWindow::default(),
+            mtu_seen: 0,
+            received: 0,
+            latest: (Stamp::default(), now),
+            reported: 0,
+            asked: 0,
+            measurement: Measurement::new(now),
+            liveness,
+            receipts: Receipts::default(),
+            mtu: Mtu::new(now, uplink_mtu),
+            next_probe: None,
+            probe_interval: FIRST_PROBE_INTERVAL,
+            is_initiator,
+            probe_due: false,
+            sequence: 0,
+            answer: None,
+            mtu_answer: None,
+            large_sent: false,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The beginning of this end's datagrams in the next session.
+    pub(crate) fn start(&self) -> Start {
+        Start {
+            incarnation: self.incarnation,
+            counter: self.counter,
+        }
+    }
+
+    /// Takes a session whose other end is known to have it.
+    pub(crate) fn adopt(&mut self, now: Instant, session: Session) {
+        let known = self.peer_incarnation.replace(session.peer.incarnation);
+        if known == Some(session.peer.incarnation) {
+            self.previous = self.current.take();
+        } else {
+            if known.is_some() {
+                self.events.push_back(Event::Restarted);
+            }
+            self.previous = None;
+            self.probe_interval = FIRST_PROBE_INTERVAL;
+            self.window = ReplayWindow::new(session.peer.counter);
+            self.mtu_seen = 0;
+            self.received = 0;
+            self.reported = session.own.counter;
+            self.asked = session.own.counter;
+            self.measurement.expect_reports_from(session.own.counter);
+        }
+        self.current = Some(session);
+        self.arrived(now);
+        if self.is_initiator {
+            // The responder waits for it before it uses the new keys.
+            self.probe(now);
+        }
+    }
+
+    /// Has a probe sent, and plans the next.
+    fn probe(&mut self, now: Instant) {
+        self.probe_due = true;
+        self.next_probe = Some(now + self.probe_interval);
+        self.probe_interval = self.probe_interval.saturating_mul(2).min(PROBE_INTERVAL);
+    }
+
+    /// Keeps a session until its other end proves to have it.
+    pub(crate) fn offer(&mut self, session: Session) {
+        self.next = Some(session);
+    }
+
+    /// Whether a session waits for its other end's proof.
+    pub(crate) fn is_offered(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Whether the path has no keys at all.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.current.is_none() && self.next.is_none()
+    }
+
+    /// Notes a handshake's round trip.
+    pub(crate) fn round_trip(&mut self, sample: Duration) {
+        self.measurement.round_trip.sample(sample);
+    }
+
+    pub(crate) fn known_round_trip(&self) -> Option<Duration> {
+        self.measurement.round_trip.smoothed()
+    }
+
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.current.as_ref()
+    }
+
+    /// Messages sent under the keys in use.
+    pub(crate) fn messages(&self) -> u64 {
+        let first = self
+            .current
+            .as_ref()
+            .map_or(self.counter, |session| session.own.counter);
+        self.counter.saturating_sub(first)
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.current.is_some() && !self.liveness.is_down()
+    }
+
+    pub(crate) fn measured(&mut self, now: Instant) -> Measured {
+        self.measurement.measured(now)
+    }
+
+    /// The counter after the largest that the peer has reported.
+    pub(crate) fn reported(&self) -> u64 {
+        self.reported
+    }
+
+    /// Length of the longest packet that the path carries.
+    pub(crate) fn packet_mtu(&self) -> u16 {
+        let headers = mtu::headers(self.remote) + OVERHEAD as u16;
+        self.mtu.confirmed().saturating_sub(headers)
+    }
+
+    /// Notes that the path is down because the caller says so.
+    pub(crate) fn set_down(&mut self, now: Instant) {
+        if self.liveness.set_down(now) {
+            self.went_down();
+        }
+    }
+
+    /// Probes at once, if the path is down.
+    pub(crate) fn hurry(&mut self, now: Instant) {
+        self.liveness.hurry(now);
+    }
+
+    fn went_down(&mut self) {
+        self.mtu.pause();
+        self.events.push_back(Event::Down);
+    }
+
+    /// Notes that something authentic has arrived.
+    fn arrived(&mut self, now: Instant) {
+        if self.liveness.arrived(now, self.reported >= self.asked) {
+            self.mtu.resume(now);
+            self.events.push_back(Event::Up);
+        }
+    }
+
+    /// The moment of the next [`Path::handle_timeout`], if [`Path::poll_transmit`] has nothing more.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let current = self.current.as_ref();
+        let expiry = [current, self.previous.as_ref(), self.next.as_ref()];
+        let expiry = expiry.into_iter().flatten().map(Session::expiry).min();
+        if current.is_none() {
+            return expiry;
+        }
+        let round_trip = &self.measurement.round_trip;
+        let probing = if self.liveness.is_down() {
+            [None, None]
+        } else {
+            [self.next_probe, self.mtu.deadline()]
+        };
+        let watched = [
+            self.liveness.deadline(round_trip),
+            self.receipts.deadline(round_trip),
+        ];
+        (probing.into_iter().chain(watched).flatten().chain(expiry)).min()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.expire(now);
+        if self.current.is_none() {
+            return;
+        }
+        match self
+            .liveness
+            .handle_timeout(now, &self.measurement.round_trip)
+        {
+            Some(Verdict::Probe) => self.probe_due = true,
+            Some(Verdict::Down) => self.went_down(),
+            None => {}
+        }
+        if self.liveness.is_down() {
+            return;
+        }
+        if self.next_probe.is_some_and(|time| now >= time) {
+            self.probe(now);
+        }
+        let before = self.packet_mtu();
+        self.mtu.handle_timeout(now);
+        self.tell_mtu(before);
+    }
+
+    fn tell_mtu(&mut self, before: u16) {
+        let mtu = self.packet_mtu();
+        if mtu != before {
+            self.events.push_back(Event::PacketMtu(mtu));
+        }
+    }
+
+    /// Drops keys that are too old.
+    fn expire(&mut self, now: Instant) {
+        let old = |session: &mut Session| now >= session.expiry();
+        self.previous.take_if(old);
+        self.next.take_if(old);
+        if self.current.take_if(old).is_some() {
+            self.next_probe = None;
+            self.set_down(now);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Opening of datagrams, and what their contents tell of the path.
+
+use super::transmit::MTU_BIT;
+use super::{Event, Path};
+use crate::counters::Rejected;
+use crate::frame::{array_at, u32_at, u64_at};
+use crate::message::{ANSWER, ELIDED, HEADER, MTU_PROBE, PACKET, PROBE, RECEIPT, Report, Stamp};
+use baton_proto::time::Instant;
+use core::net::SocketAddr;
+
+/// A packet that has arrived.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Content<'a> {
+    /// [`PACKET`](crate::PACKET) or [`ELIDED`](crate::ELIDED), as the sender gave it.
+    pub kind: u8,
+    /// The packet, where its datagram lay.
+    pub packet: &'a mut [u8],
+}
+
+impl Path {
+    /// Takes a transport frame, whose length is at least that of an empty one.
+    pub(crate) fn receive<'a>(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> Result<Option<Content<'a>>, Rejected> {
+        let length = datagram.len();
+        let counter = u64_at(datagram, 8);
+        let content = self.open(now, counter, datagram)?;
+        let (header, rest) = content
+            .split_at_mut_checked(HEADER)
+            .ok_or(Rejected::Content)?;
+        let [kind] = array_at(header, 0);
+        let stamp = Stamp::at(header, 1);
+        if counter & MTU_BIT != 0 {
+            return self.take_mtu_probe(now, counter, kind, stamp, rest);
+        }
+        let progress = counter.saturating_add(1).saturating_sub(self.window.next());
+        self.window.take(counter);
+        self.received = self.received.wrapping_add(1);
+        self.measurement.received(now, length, progress, stamp);
+        if progress > 0 {
+            self.latest = (stamp, now);
+            self.roam(from);
+        }
+        if matches!(kind, PACKET | ELIDED) {
+            self.arrived(now);
+            self.receipts.packet_arrived(now, length);
+            return Ok(Some(Content { kind, packet: rest }));
+        }
+        let report = Report::decode(rest).ok_or(Rejected::Content)?;
+        match kind {
+            PROBE => self.will_answer(now, report.sequence, stamp),
+            ANSWER => self.take_answer(now, report.sequence),
+            RECEIPT => {}
+            _ => return Err(Rejected::Content),
+        }
+        self.take_report(now, kind, &report);
+        Ok(None)
+    }
+
+    /// Opens a datagram that is new. One under the keys of an offered session makes that the one in use.
+    fn open<'a>(
+        &mut self,
+        now: Instant,
+        counter: u64,
+        datagram: &'a mut [u8],
+    ) -> Result<&'a mut [u8], Rejected> {
+        let index = u32_at(datagram, 4);
+        if let Some(next) = self.next.take_if(|next| next.local_index == index) {
+            if now >= next.expiry() {
+                return Err(Rejected::Expired);
+            }
+            let opened = next.open(counter, datagram);
+            if opened.is_some() {
+                self.adopt(now, next);
+            } else {
+                self.next = Some(next);
+            }
+            let opened = opened.ok_or(Rejected::Forged)?;
+            return if self.is_new(counter) {
+                Ok(opened)
+            } else {
+                Err(Rejected::Replayed)
+            };
+        }
+        let session = [self.current.as_ref(), self.previous.as_ref()];
+        let session = session
+            .into_iter()
+            .flatten()
+            .find(|session| session.local_index == index);
+        let session = session.ok_or(Rejected::UnknownSession)?;
+        if now >= session.expiry() {
+            return Err(Rejected::Expired);
+        }
+        if !self.is_new(counter) {
+            return Err(Rejected::Replayed);
+        }
+        session.open(counter, datagram).ok_or(Rejected::Forged)
+    }
+
+    fn is_new(&self, counter: u64) -> bool {
+        if counter & MTU_BIT == 0 {
+            self.window.is_new(counter)
+        } else {
+            counter & !MTU_BIT >= self.mtu_seen
+        }
+    }
+
+    fn take_mtu_probe<'a>(
+        &mut self,
+        now: Instant,
+        counter: u64,
+        kind: u8,
+        stamp: Stamp,
+        rest: &[u8],
+    ) -> Result<Option<Content<'a>>, Rejected> {
+        if kind != MTU_PROBE || rest.len() < 2 {
+            return Err(Rejected::Content);
+        }
+        self.mtu_seen = (counter & !MTU_BIT).saturating_add(1);
+        self.will_answer(now, u16::from_le_bytes(array_at(rest, 0)), stamp);
+        self.arrived(now);
+        Ok(None)
+    }
+
+    fn take_answer(&mut self, now: Instant, sequence: u16) {
+        let before = self.packet_mtu();
+        if self.mtu.answered(now, sequence) {
+            self.tell_mtu(before);
+        }
+    }
+
+    fn take_report(&mut self, now: Instant, kind: u8, report: &Report) {
+        let report = &Report {
+            next: report.next.min(self.counter),
+            ..*report
+        };
+        let next = report.next;
+        let is_newer = next > self.reported;
+        if (is_newer || kind == ANSWER)
+            && let Some(sample) = report.round_trip(now)
+        {
+            self.measurement.round_trip.sample(sample);
+        }
+        if is_newer {
+            let lost = self.measurement.reported(now, report);
+            if lost && core::mem::take(&mut self.large_sent) {
+                self.mtu.doubt(now);
+            }
+            self.reported = next;
+            match self.events.back_mut() {
+                Some(Event::Receipted { up_to }) => *up_to = next,
+                _ => self.events.push_back(Event::Receipted { up_to: next }),
+            }
+        }
+        self.arrived(now);
+    }
+
+    /// Follows the initiator to another address: a NAT has renumbered it, or its uplink has another address.
+    fn roam(&mut self, from: SocketAddr) {
+        if !self.is_initiator && from != self.remote {
+            let before = self.packet_mtu();
+            self.events.push_back(Event::Moved {
+                from: self.remote,
+                to: from,
+            });
+            self.remote = from;
+            self.tell_mtu(before);
+        }
+    }
+}

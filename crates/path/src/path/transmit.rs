@@ -1,0 +1,153 @@
+//! Sealing of packets, and the messages that a path sends of itself.
+
+use super::{NotSent, Path, Sent};
+use crate::frame::{TAG_BYTES, TRANSPORT_HEADER};
+use crate::message::{self, ANSWER, ELIDED, HEADER, MTU_PROBE, PROBE, RECEIPT, Report, Stamp};
+use crate::mtu;
+use baton_proto::time::Instant;
+
+/// Bit of a counter that tells an MTU probe. They are counted apart, because their loss says nothing about the path's.
+pub(super) const MTU_BIT: u64 = 1 << 63;
+
+impl Path {
+    /// Writes a datagram with this packet behind what `out` has.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        kind: u8,
+        packet: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, NotSent> {
+        if kind > ELIDED {
+            return Err(NotSent::Kind(kind));
+        }
+        let longest = self.packet_mtu();
+        if packet.len() > usize::from(longest) {
+            return Err(NotSent::TooLong(longest));
+        }
+        let counter = self.counter;
+        self.seal(now, counter, kind, out, |out| out.extend_from_slice(packet))
+            .ok_or(NotSent::NoSession)?;
+        let length = packet.len() + super::OVERHEAD + usize::from(mtu::headers(self.remote));
+        self.large_sent |= length > usize::from(mtu::BASE);
+        self.asks(now);
+        Ok(Sent {
+            counter,
+            to: self.remote,
+        })
+    }
+
+    /// Says whether [`Path::poll_transmit`] has something.
+    pub(crate) fn transmits(&self, now: Instant) -> bool {
+        if self.current.is_none() {
+            return false;
+        }
+        let receipt = self.receipts.deadline(&self.measurement.round_trip);
+        self.probe_due
+            || self.answer.is_some()
+            || self.mtu_answer.is_some()
+            || receipt.is_some_and(|time| now >= time)
+            || (!self.liveness.is_down() && self.mtu.due().is_some())
+    }
+
+    /// Writes one datagram behind what `out` has, if there is something to say.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
+        if !self.transmits(now) {
+            return None;
+        }
+        let mut report = Report {
+            next: self.window.next(),
+            received: self.received,
+            echo: self.latest.0,
+            ..Report::default()
+        };
+        report = report.hold(now.saturating_since(self.latest.1));
+        if core::mem::take(&mut self.probe_due) {
+            self.sequence = self.sequence.wrapping_add(1) & !mtu::OWN_NUMBERS;
+            report.sequence = self.sequence;
+            self.report(now, PROBE, report, out)?;
+            self.asks(now);
+            return Some(());
+        }
+        if let Some(asked) = self.answer.take().or_else(|| self.mtu_answer.take()) {
+            let (sequence, echo, arrival) = asked;
+            report = Report {
+                echo,
+                sequence,
+                ..report
+            };
+            return self.report(now, ANSWER, report.hold(now.saturating_since(arrival)), out);
+        }
+        if self
+            .receipts
+            .deadline(&self.measurement.round_trip)
+            .is_some_and(|time| now >= time)
+        {
+            return self.report(now, RECEIPT, report, out);
+        }
+        self.probe_mtu(now, out)
+    }
+
+    fn report(&mut self, now: Instant, kind: u8, report: Report, out: &mut Vec<u8>) -> Option<()> {
+        self.receipts.reported(now);
+        self.seal(now, self.counter, kind, out, |out| report.write(out))
+    }
+
+    fn probe_mtu(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
+        let (size, sequence) = self.mtu.due()?;
+        let payload = usize::from(size.saturating_sub(mtu::headers(self.remote)));
+        let length = payload.saturating_sub(TRANSPORT_HEADER + HEADER + TAG_BYTES);
+        let counter = self.mtu_counter | MTU_BIT;
+        self.mtu_counter += 1;
+        self.mtu.sent(now);
+        self.seal(now, counter, MTU_PROBE, out, |out| {
+            let start = out.len();
+            out.extend_from_slice(&sequence.to_le_bytes());
+            out.resize(start + length.max(2), 0);
+        })
+    }
+
+    /// Notes that the last datagram asks for an answer.
+    fn asks(&mut self, now: Instant) {
+        self.asked = self.counter;
+        self.liveness.asked(now);
+    }
+
+    /// Writes a whole datagram; nothing, if there are no keys for it.
+    fn seal(
+        &mut self,
+        now: Instant,
+        counter: u64,
+        kind: u8,
+        out: &mut Vec<u8>,
+        content: impl FnOnce(&mut Vec<u8>),
+    ) -> Option<()> {
+        let session = self
+            .current
+            .as_ref()
+            .filter(|session| now < session.expiry())?;
+        let start = out.len();
+        session.write_header(counter, out);
+        message::write_header(kind, now, out);
+        content(out);
+        if session.seal(counter, start, out).is_none() {
+            out.truncate(start);
+            return None;
+        }
+        if counter & MTU_BIT == 0 {
+            self.counter += 1;
+        }
+        self.measurement.sent(now, out.len() - start);
+        Some(())
+    }
+
+    /// Notes a probe that is to be answered.
+    pub(super) fn will_answer(&mut self, now: Instant, sequence: u16, stamp: Stamp) {
+        let asked = Some((sequence, stamp, now));
+        if sequence & mtu::OWN_NUMBERS == 0 {
+            self.answer = asked;
+        } else {
+            self.mtu_answer = asked;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Death of a path: how soon it is noticed, and that it is not noticed where there is none.
+
+mod pipe;
+
+use baton_path::Event;
+use baton_proto::time::{Duration, Instant};
+use pipe::{Behaviour, Pair};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Both ends' time from an unannounced cut to their event, under a stream of 1,000 packets a second.
+fn detection(round_trip_ms: u64, jitter_us: u64, up: bool, down: bool) -> [Duration; 2] {
+    let behaviour = Behaviour {
+        jitter: Duration::from_micros(jitter_us),
+        ..Behaviour::delayed(round_trip_ms / 2)
+    };
+    let mut pair = Pair::up(behaviour, 3);
+    pair.stream(3_000, MILLISECOND, up, down, 1_000);
+    assert_eq!(pair.downs(), [0, 0], "down too early");
+    pair.cut();
+    let cut = pair.now;
+    pair.stream(1_500, MILLISECOND, up, down, 1_000);
+    assert_eq!(pair.downs(), [1, 1]);
+    pair.first_down()
+        .map(|time| time.expect("noticed").saturating_since(cut))
+}
+
+/// The goal for the stall is `2 * round trip + 50 ms` and a round trip of the other path; this is the part of the
+/// detection, at the end that receives the stream or sends it.
+#[test]
+fn a_cut_under_traffic_is_noticed_within_two_round_trips_and_50_ms() {
+    for (round_trip, jitter_us) in [
+        (20, 0),
+        (20, 500),
+        (50, 0),
+        (50, 2_000),
+        (100, 0),
+        (100, 5_000),
+        (600, 0),
+    ] {
+        let limit = Duration::from_millis(2 * round_trip + 50);
+        for (up, down) in [(true, true), (true, false), (false, true)] {
+            let [router, home] = detection(round_trip, jitter_us, up, down);
+            let case = format!("{round_trip} ms, jitter {jitter_us} µs, up {up}, down {down}");
+            println!("{case}: router {router}, home agent {home}");
+            assert!(router <= limit, "{case}: router after {router}");
+            assert!(home <= limit, "{case}: home agent after {home}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_without_traffic_is_noticed_by_the_next_probes() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    pair.run_for(Duration::from_secs(60));
+    pair.cut();
+    let cut = pair.now;
+    pair.run_for(Duration::from_secs(10));
+    let [router, home] = pair
+        .first_down()
+        .map(|time| time.unwrap().saturating_since(cut));
+    // Two seconds to the next probe, its answer's time, two trains of three.
+    assert!(
+        router <= Duration::from_millis(2_400),
+        "router after {router}"
+    );
+    assert!(
+        home <= Duration::from_millis(5_400),
+        "home agent after {home}"
+    );
+}
+
+/// On a path that loses 2% each way, with a jitter of half the round trip.
+#[test]
+fn losses_and_jitter_are_no_death() {
+    let lossy = Behaviour {
+        loss: 0.02,
+        jitter: Duration::from_millis(25),
+        ..Behaviour::delayed(37)
+    };
+    // Hours, packets a second, share of the time with traffic, up, down.
+    let cases = [
+        (20, 0, 0.0, false, false),
+        (10, 1, 1.0, true, true),
+        (1, 50, 1.0, true, false),
+        (1, 50, 1.0, false, true),
+        (1, 50, 0.5, true, true),
+        (1, 50, 0.3, false, true),
+    ];
+    for (number, (hours, rate, share, up, down)) in (1..).zip(cases) {
+        let mut pair = Pair::up(lossy, number);
+        let end = pair.now + Duration::from_secs(3600 * hours);
+        while pair.now < end {
+            let second = if share < pair.draws.share() { 0 } else { rate };
+            if second == 0 {
+                pair.run_for(Duration::from_secs(1));
+            } else {
+                let gap = Duration::from_nanos(1_000_000_000 / u64::from(rate));
+                pair.stream(second, gap, up, down, 200);
+            }
+            pair.forget();
+        }
+        assert_eq!(
+            pair.downs(),
+            [0, 0],
+            "{rate} packets a second, up {up}, down {down}"
+        );
+    }
+}
+
+#[test]
+fn a_dead_path_is_probed_each_second_and_comes_back_by_itself() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    pair.cut();
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(pair.downs(), [1, 1]);
+    let offered = pair.truth[0].offered;
+    pair.run_for(Duration::from_secs(10));
+    let probes = pair.truth[0].offered - offered;
+    assert!(
+        (10..=13).contains(&probes),
+        "{probes} probes and initiations in 10 s"
+    );
+    pair.behaviour.is_dead = false;
+    let revived = pair.now;
+    pair.run_for(Duration::from_millis(1_100));
+    let (up, event) = pair.router_events.last().unwrap();
+    assert!(matches!(
+        event,
+        Event::Up | Event::Receipted { .. } | Event::PacketMtu(_)
+    ));
+    assert!(pair.router.is_up() && pair.key_is_up());
+    assert!(up.saturating_since(revived) <= Duration::from_millis(1_100));
+}
+
+#[test]
+fn an_uplink_that_is_away_for_ten_minutes_is_up_a_round_trip_after_its_return() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    pair.router.uplink_down(pair.now);
+    pair.cut();
+    pair.flush();
+    assert_eq!(pair.router_events.last(), Some(&(pair.now, Event::Down)));
+    pair.run_for(Duration::from_secs(600));
+    assert!(!pair.router.is_up() && !pair.key_is_up());
+    pair.behaviour.is_dead = false;
+    pair.router.uplink_up(pair.now);
+    pair.run_for(Duration::from_millis(75));
+    assert!(pair.router.is_up(), "handshake");
+    assert!(pair.key_is_up(), "confirmation");
+}
+
+#[test]
+fn a_home_agent_that_has_forgotten_all_is_reached_again() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    pair.stream(100, MILLISECOND, true, false, 500);
+    pair.run_for(MILLISECOND.saturating_mul(100));
+    pair.home = pipe::listener(pair.now, 77);
+    pair.forget();
+    let restart = pair.now;
+    let mut first = None;
+    for number in 0..1000_u32 {
+        pair.send_up(&number.to_be_bytes());
+        pair.run_for(MILLISECOND);
+        first = first.or(pair.at_home.first().map(|(time, _)| *time));
+    }
+    let silence = first.expect("it is reached").saturating_since(restart);
+    assert!(silence < Duration::from_millis(250), "silent for {silence}");
+    assert!(
+        pair.router_events
+            .contains(&(restart_event(&pair), Event::Restarted))
+    );
+}
+
+fn restart_event(pair: &Pair) -> Instant {
+    let found = pair
+        .router_events
+        .iter()
+        .find(|(_, event)| *event == Event::Restarted);
+    found.expect("told").0
+}
