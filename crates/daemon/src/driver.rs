@@ -4,8 +4,9 @@
 //! as on any link.
 
 use crate::engine::{Engine, Outlet, Owner};
+use crate::medium::MediumEvent;
 use crate::port::Port;
-use baton_linux::links::{LinkChange, LinkMonitor};
+use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::wait_readable;
 use baton_proto::host::Host;
@@ -17,8 +18,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Packets taken from one device before the others have their turn.
 const BATCH: usize = 16;
-/// Longest packet that a kernel hands over, in bytes.
-const LONGEST_PACKET: usize = 65_536;
 
 /// Packets and events that the driver has carried, and those that it could not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +52,7 @@ pub struct Driver {
 struct Ports {
     /// By the node's interfaces.
     all: Vec<Port>,
+    now: Instant,
     sent: u64,
     not_taken: u64,
     outgoing: Vec<u8>,
@@ -62,7 +62,7 @@ impl Outlet for Ports {
     fn send(&mut self, interface: InterfaceId, packet: &Packet) {
         self.outgoing.clear();
         packet.encode(&mut self.outgoing);
-        match self.all[interface.0].send(&self.outgoing) {
+        match self.all[interface.0].medium.send(self.now, &self.outgoing) {
             true => self.sent += 1,
             false => self.not_taken += 1,
         }
@@ -76,15 +76,16 @@ impl Driver {
             engine: Engine::new(host),
             ports: Ports {
                 all: ports,
+                now: Instant::ZERO,
                 sent: 0,
                 not_taken: 0,
-                outgoing: Vec::with_capacity(LONGEST_PACKET),
+                outgoing: Vec::new(),
             },
             links,
             zero: std::time::Instant::now(),
             received: 0,
             malformed: 0,
-            incoming: vec![0; LONGEST_PACKET],
+            incoming: Vec::new(),
         }
     }
 
@@ -106,7 +107,7 @@ impl Driver {
     /// Returns the counts so far. A device that is gone no longer tells what it has dropped.
     pub fn counts(&mut self, kernel: &mut RouteSocket) -> Counts {
         let ports = self.ports.all.iter();
-        let dropped = ports.filter_map(|port| port.dropped_unread(kernel).ok());
+        let dropped = ports.filter_map(|port| port.medium.dropped_unread(kernel).ok());
         Counts {
             received: self.received,
             sent: self.ports.sent,
@@ -117,8 +118,8 @@ impl Driver {
         }
     }
 
-    /// Sleeps until the node has something to do, a packet or an event comes, or one of `others` is readable, at most for a
-    /// time; then does what there is to do.
+    /// Sleeps until the node or a medium has something to do, a packet or an event comes, or one of `others` is readable, at most
+    /// for a time; then does what there is to do.
     ///
     /// # Errors
     /// Errors of route netlink and of the wait. A device that fails is down from then on.
@@ -129,80 +130,125 @@ impl Driver {
         most: Duration,
     ) -> io::Result<()> {
         // The owner may have called on the node meanwhile.
-        self.engine.drain(self.now(), owner, &mut self.ports);
+        self.read_clock();
+        self.engine.drain(self.ports.now, owner, &mut self.ports);
+        self.flush();
         let ready = self.wait(others, most)?;
-        // Timers that were due before a packet or an event came run before it.
-        self.engine.advance(self.now(), owner, &mut self.ports);
-        if ready[0] {
+        // What was due before a packet or an event came happens before it.
+        self.read_clock();
+        self.engine.advance(self.ports.now, owner, &mut self.ports);
+        self.advance_media(owner);
+        if ready.links {
             self.take_link_changes(owner)?;
         }
-        for (place, ready) in ready[1..].iter().enumerate() {
-            if *ready {
-                self.take_packets(InterfaceId(place), owner);
-            }
+        for place in ready.ports {
+            self.take_packets(InterfaceId(place), owner);
         }
+        self.flush();
         Ok(())
     }
 
-    /// Waits; returns whether there may be changes of links, and packets at each port.
-    fn wait(&mut self, others: &[BorrowedFd<'_>], most: Duration) -> io::Result<Vec<bool>> {
-        let now = self.now();
-        let due = self.engine.poll_timeout();
-        let left = due.map_or(most, |due| due.saturating_since(now).min(most));
-        let ports = &self.ports.all;
-        let readable: Vec<usize> = (0..ports.len())
-            .filter(|&place| ports[place].is_readable)
-            .collect();
-        let devices = readable.iter().map(|&place| ports[place].as_fd());
-        let links = core::iter::once(self.links.as_fd());
-        let waited: Vec<BorrowedFd<'_>> =
-            links.chain(devices).chain(others.iter().copied()).collect();
-        let found = wait_readable(&waited, std::time::Duration::from_nanos(left.as_nanos()))?;
-        let mut ready = vec![false; ports.len() + 1];
-        ready[0] = found[0];
-        for (place, found) in readable.into_iter().zip(&found[1..]) {
-            ready[place + 1] = *found;
-        }
-        Ok(ready)
+    fn read_clock(&mut self) {
+        self.ports.now = self.now();
     }
 
-    /// Lets the node and its owner hear of devices that have changed.
+    /// Lets media send what waits.
+    fn flush(&mut self) {
+        for port in &mut self.ports.all {
+            port.medium.flush(self.ports.now);
+        }
+    }
+
+    /// Waits for packets, changes of links, and deadlines.
+    fn wait(&mut self, others: &[BorrowedFd<'_>], most: Duration) -> io::Result<Ready> {
+        let node_due = self.engine.poll_timeout();
+        let media = self.ports.all.iter();
+        let due = media.filter_map(|port| port.medium.poll_timeout());
+        let due = due.chain(node_due).min();
+        let left = due.map_or(most, |due| due.saturating_since(self.now()).min(most));
+        let mut waited = vec![self.links.as_fd()];
+        let mut places = Vec::new();
+        for (place, port) in self.ports.all.iter().enumerate() {
+            for descriptor in port.medium.descriptors() {
+                if port.is_readable {
+                    waited.push(descriptor);
+                    places.push(place);
+                }
+            }
+        }
+        waited.extend(others);
+        let found = wait_readable(&waited, std::time::Duration::from_nanos(left.as_nanos()))?;
+        let mut ports: Vec<usize> = places
+            .into_iter()
+            .zip(&found[1..])
+            .filter_map(|(place, ready)| ready.then_some(place))
+            .collect();
+        ports.dedup();
+        Ok(Ready {
+            links: found[0],
+            ports,
+        })
+    }
+
+    /// Lets media do what is due, and the node hear of it.
+    fn advance_media(&mut self, owner: &mut impl Owner) {
+        for place in 0..self.ports.all.len() {
+            let medium = &mut self.ports.all[place].medium;
+            if medium
+                .poll_timeout()
+                .is_some_and(|due| due <= self.ports.now)
+            {
+                medium.handle_timeout(self.ports.now);
+                self.take_events(InterfaceId(place), owner);
+            }
+        }
+    }
+
+    /// Lets media, and by them the node and its owner, hear of devices that have changed.
     fn take_link_changes(&mut self, owner: &mut impl Owner) -> io::Result<()> {
         while let Some(change) = self.links.poll()? {
-            let (index, is_up, mtu) = match change {
-                LinkChange::Is(link) => (link.index, link.is_up, Some(link.mtu)),
-                LinkChange::Gone(index) => (index, false, None),
-            };
-            let mut ports = self.ports.all.iter();
-            let Some(interface) = ports.position(|port| port.index == index).map(InterfaceId)
-            else {
-                continue;
-            };
-            let port = &mut self.ports.all[interface.0];
-            if let Some(mtu) = mtu.filter(|&mtu| mtu != port.mtu) {
-                port.mtu = mtu;
-                self.engine.host_mut().set_mtu(interface, mtu);
+            for place in 0..self.ports.all.len() {
+                let medium = &mut self.ports.all[place].medium;
+                medium.handle_link(self.ports.now, &change);
+                self.take_events(InterfaceId(place), owner);
             }
-            self.set_up(owner, (interface, is_up));
         }
         Ok(())
     }
 
-    /// Tells the node and its owner of a device that is up or down, unless they know.
+    /// Lets the node and its owner hear the news of a medium.
+    fn take_events(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
+        while let Some(event) = self.ports.all[interface.0].medium.poll_event() {
+            let port = &mut self.ports.all[interface.0];
+            match event {
+                MediumEvent::Mtu(mtu) => {
+                    port.mtu = mtu;
+                    self.engine.host_mut().set_mtu(interface, mtu);
+                }
+                MediumEvent::Up | MediumEvent::Down => {
+                    self.set_up(owner, (interface, event == MediumEvent::Up));
+                }
+            }
+        }
+    }
+
+    /// Tells the node and its owner of a medium that is up or down, unless they know.
     fn set_up(&mut self, owner: &mut impl Owner, (interface, is_up): (InterfaceId, bool)) {
         let port = &mut self.ports.all[interface.0];
         if port.is_up.replace(is_up) != Some(is_up) {
-            let now = self.now();
             self.engine
-                .handle_link(now, (interface, is_up), owner, &mut self.ports);
+                .handle_link(self.ports.now, (interface, is_up), owner, &mut self.ports);
         }
     }
 
     fn take_packets(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
         for _ in 0..BATCH {
-            match self.ports.all[interface.0].receive(&mut self.incoming) {
-                Ok(Some(length)) => self.take_packet((interface, length), owner),
-                Ok(None) => return,
+            let medium = &mut self.ports.all[interface.0].medium;
+            let received = medium.receive(self.ports.now, &mut self.incoming);
+            self.take_events(interface, owner);
+            match received {
+                Ok(true) => self.take_packet(interface, owner),
+                Ok(false) => return,
                 Err(_) => {
                     self.ports.all[interface.0].is_readable = false;
                     return self.set_up(owner, (interface, false));
@@ -211,12 +257,13 @@ impl Driver {
         }
     }
 
-    /// Takes in the packet of `length` bytes that was read from a port.
-    fn take_packet(&mut self, (interface, length): (InterfaceId, usize), owner: &mut impl Owner) {
+    /// Takes in the packet that was read from a port.
+    fn take_packet(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
         self.received += 1;
-        let now = self.now();
+        self.read_clock();
+        let now = self.ports.now;
         self.engine.advance(now, owner, &mut self.ports);
-        match Packet::verbatim(&self.incoming[..length]) {
+        match Packet::verbatim(&self.incoming) {
             Ok(packet) => {
                 let arrived = (interface, packet);
                 self.engine
@@ -225,4 +272,10 @@ impl Driver {
             Err(_) => self.malformed += 1,
         }
     }
+}
+
+/// What has come: changes of links, and packets at ports.
+struct Ready {
+    links: bool,
+    ports: Vec<usize>,
 }

@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod device;
 pub mod driver;
 pub mod engine;
+pub mod medium;
 pub mod node;
 pub mod port;

@@ -4,7 +4,8 @@ use crate::config::{
     AccessRouterConfig, Advertisements, Config, FailbackConfig, HomeAgentConfig, MobileNodeConfig,
     Network, Secret, SecurityParameterIndex,
 };
-use crate::port::{Port, PortError};
+use crate::device::{Device, DeviceError};
+use crate::port::Port;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::host::Host;
 use baton_proto::host::layer::Rank;
@@ -32,10 +33,10 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// The first that cannot be opened. Those opened before it are given back.
-pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>, PortError> {
+pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>, DeviceError> {
     let interfaces = config.interfaces_in_order().into_iter();
     interfaces
-        .map(|interface| Port::open(interface, kernel))
+        .map(|interface| Device::open(interface, kernel))
         .collect()
 }
 

@@ -1,0 +1,181 @@
+//! Devices of the kernel as media.
+
+use crate::config::{InterfaceConfig, Kind};
+use crate::medium::{Medium, MediumEvent};
+use crate::port::Port;
+use baton_linux::links::LinkChange;
+use baton_linux::netlink::{InterfaceIndex, RouteSocket};
+use baton_linux::packet_socket::PacketSocket;
+use baton_linux::tun::Tun;
+use baton_proto::time::Instant;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Longest packet that a kernel hands over, in bytes.
+const LONGEST_PACKET: usize = 65_536;
+
+/// The end of a device that the node holds.
+#[derive(Debug)]
+enum Way {
+    /// The node is behind the device: what the kernel sends by it comes to the node.
+    Tun(Tun),
+    /// The node is beside the kernel: what comes by the device comes to both.
+    Packet(PacketSocket),
+}
+
+/// A device of the kernel.
+#[derive(Debug)]
+pub struct Device {
+    index: InterfaceIndex,
+    mtu: u32,
+    way: Way,
+    buffer: Box<[u8]>,
+    events: VecDeque<MediumEvent>,
+}
+
+/// A device that could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("interface {name}: {what} {device}: {source}{advice}")]
+pub struct DeviceError {
+    name: String,
+    what: &'static str,
+    device: String,
+    source: io::Error,
+    advice: &'static str,
+}
+
+impl Device {
+    /// Opens the device of an interface in the calling thread's network namespace. A TUN device is made and switched on.
+    ///
+    /// # Errors
+    /// The thing that could not be done, the words of the kernel, and what helps.
+    pub fn open(
+        (name, config): (&str, &InterfaceConfig),
+        kernel: &mut RouteSocket,
+    ) -> Result<Port, DeviceError> {
+        let device_name = config.device(name);
+        let failed = |what, source: io::Error| DeviceError {
+            name: name.to_owned(),
+            what,
+            device: device_name.to_owned(),
+            advice: advice(config.kind, &source),
+            source,
+        };
+        let device = match config.kind {
+            Kind::Tun => {
+                let tun = Tun::create(device_name).map_err(|error| failed("TUN device", error))?;
+                Some(Way::Tun(tun))
+            }
+            Kind::Packet => None,
+        };
+        let found = |error| failed("device", error);
+        let link = kernel.link(device_name).map_err(found)?;
+        let (device, mtu) = match device {
+            Some(tun) => {
+                let mtu = config.mtu();
+                kernel.set_mtu(link.index, mtu).map_err(found)?;
+                kernel.set_up(link.index, true).map_err(found)?;
+                (tun, mtu)
+            }
+            None if link.has_link_address => {
+                let refused = "packets on it need link-layer addresses, as on Ethernet; expected a device without, \
+                               such as TUN, PPP or WireGuard";
+                return Err(found(io::Error::new(io::ErrorKind::Unsupported, refused)));
+            }
+            None => {
+                let socket = PacketSocket::open(link.index);
+                let socket = socket.map_err(|error| failed("packet socket on", error))?;
+                (Way::Packet(socket), link.mtu)
+            }
+        };
+        let device = Device {
+            index: link.index,
+            mtu,
+            way: device,
+            buffer: vec![0; LONGEST_PACKET].into(),
+            events: VecDeque::new(),
+        };
+        Ok(Port::new(name, mtu, Box::new(device)))
+    }
+}
+
+impl Medium for Device {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        vec![match &self.way {
+            Way::Tun(tun) => tun.as_fd(),
+            Way::Packet(socket) => socket.as_fd(),
+        }]
+    }
+
+    fn receive(&mut self, _now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+        let received = match &self.way {
+            Way::Tun(tun) => tun.receive(&mut self.buffer),
+            Way::Packet(socket) => socket.receive(&mut self.buffer),
+        };
+        let length = received?;
+        packet.clear();
+        packet.extend_from_slice(&self.buffer[..length.unwrap_or(0)]);
+        Ok(length.is_some())
+    }
+
+    fn send(&mut self, _now: Instant, packet: &[u8]) -> bool {
+        let sent = match &self.way {
+            Way::Tun(tun) => tun.send(packet),
+            Way::Packet(socket) => socket.send(packet),
+        };
+        sent.unwrap_or(false)
+    }
+
+    fn handle_link(&mut self, _now: Instant, change: &LinkChange) {
+        match change {
+            LinkChange::Is(link) if link.index == self.index => {
+                if link.mtu != self.mtu {
+                    self.mtu = link.mtu;
+                    self.events.push_back(MediumEvent::Mtu(link.mtu));
+                }
+                self.events.push_back(match link.is_up {
+                    true => MediumEvent::Up,
+                    false => MediumEvent::Down,
+                });
+            }
+            LinkChange::Gone(index) if *index == self.index => {
+                self.events.push_back(MediumEvent::Down);
+            }
+            _ => {}
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<MediumEvent> {
+        self.events.pop_front()
+    }
+
+    /// Of a TUN device they are counted since it was made, of a packet socket since this was asked last.
+    fn dropped_unread(&self, kernel: &mut RouteSocket) -> io::Result<u64> {
+        match &self.way {
+            Way::Tun(_) => Ok(kernel.counters(self.index)?.dropped_outgoing),
+            Way::Packet(socket) => socket.take_dropped(),
+        }
+    }
+}
+
+/// ENODEV (asm-generic/errno-base.h), for which `io::ErrorKind` has no name.
+const NO_SUCH_DEVICE: i32 = 19;
+
+/// Says what helps against an error, if that is known.
+fn advice(kind: Kind, error: &io::Error) -> &'static str {
+    match (kind, error.kind()) {
+        (Kind::Tun, io::ErrorKind::NotFound) => {
+            "; there is no TUN driver: load it with `modprobe tun`"
+        }
+        (Kind::Tun, io::ErrorKind::PermissionDenied) => "; it needs CAP_NET_ADMIN",
+        (Kind::Tun, io::ErrorKind::ResourceBusy) => {
+            "; another program has made it: end that, or name another device by the key `device`"
+        }
+        (Kind::Packet, io::ErrorKind::PermissionDenied) => "; it needs CAP_NET_RAW",
+        (Kind::Packet, _) if error.raw_os_error() == Some(NO_SUCH_DEVICE) => {
+            "; make it before the node starts, or name another by the key `device`"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,57 @@
+//! Media: what a node's interfaces lead to. A medium carries packets, and says when it is up and how long they may be.
+
+use baton_linux::links::LinkChange;
+use baton_linux::netlink::RouteSocket;
+use baton_proto::time::Instant;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// News of a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediumEvent {
+    /// Packets pass.
+    Up,
+    /// Packets do not pass.
+    Down,
+    /// The longest packet is another, in bytes.
+    Mtu(u32),
+}
+
+/// The medium behind an interface of the node: a device of the kernel, or paths to other nodes.
+pub trait Medium: std::fmt::Debug {
+    /// Returns the descriptors that become readable when something comes.
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// Reads the next packet that has come into `packet`; returns false if none waits.
+    ///
+    /// # Errors
+    /// Errors of the kernel: the device is gone, and the medium down.
+    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool>;
+
+    /// Sends a packet; returns false if it could not be sent, which is its loss.
+    fn send(&mut self, now: Instant, packet: &[u8]) -> bool;
+
+    /// Hears of a change of the kernel's interfaces.
+    fn handle_link(&mut self, now: Instant, change: &LinkChange);
+
+    /// Returns the next news.
+    fn poll_event(&mut self) -> Option<MediumEvent>;
+
+    /// Sends what waits to be sent together, and what the medium has to say itself.
+    fn flush(&mut self, _now: Instant) {}
+
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Does what is due.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Returns the number of packets that the kernel could not keep until they were read, since this was asked last or since the
+    /// device was made.
+    ///
+    /// # Errors
+    /// Errors of the kernel, such as for a device that is gone.
+    fn dropped_unread(&self, kernel: &mut RouteSocket) -> io::Result<u64>;
+}

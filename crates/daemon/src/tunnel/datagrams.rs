@@ -1,0 +1,151 @@
+//! Datagrams and packets on their way between sockets and a node.
+
+use baton_linux::udp::{MOST_BYTES, MOST_DATAGRAMS, UdpSocket};
+use core::net::SocketAddr;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Sockets of one end of paths, at most one of each IP version.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    v4: Option<UdpSocket>,
+    v6: Option<UdpSocket>,
+}
+
+impl Sockets {
+    /// Opens a socket at each address, which sends by this device only, if one is named.
+    ///
+    /// # Errors
+    /// The address, and the words of the kernel.
+    pub fn open(local: &[SocketAddr], device: Option<&str>) -> io::Result<Sockets> {
+        let mut sockets = Sockets::default();
+        for &address in local {
+            let opened = UdpSocket::open(address, device);
+            let opened = opened
+                .map_err(|error| io::Error::new(error.kind(), format!("UDP {address}: {error}")))?;
+            match address {
+                SocketAddr::V4(_) => sockets.v4 = Some(opened),
+                SocketAddr::V6(_) => sockets.v6 = Some(opened),
+            }
+        }
+        Ok(sockets)
+    }
+
+    /// Returns the sockets.
+    pub fn all(&self) -> impl Iterator<Item = &UdpSocket> {
+        self.v4.iter().chain(&self.v6)
+    }
+
+    /// Returns what becomes readable when datagrams come.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.all().map(UdpSocket::as_fd).collect()
+    }
+
+    fn send(&self, to: SocketAddr, traffic_class: u8, bytes: &[u8], segment: usize) -> bool {
+        let socket = match to {
+            SocketAddr::V4(_) => &self.v4,
+            SocketAddr::V6(_) => &self.v6,
+        };
+        let sent = socket
+            .as_ref()
+            .map(|socket| socket.send(to, traffic_class, bytes, segment));
+        matches!(sent, Some(Ok(true)))
+    }
+}
+
+/// Datagrams to be sent together: to one address, of one length, but for the last.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    bytes: Vec<u8>,
+    /// The address, and the byte of DSCP and ECN.
+    to: Option<(SocketAddr, u8)>,
+    segment: usize,
+    count: usize,
+    /// Datagrams that the kernel did not take.
+    lost: u64,
+}
+
+impl Outgoing {
+    /// Adds the datagram that `write` appends to its argument, whose destination it returns; what cannot be sent together with it
+    /// is sent before. Returns the result of `write`.
+    pub fn add<T>(
+        &mut self,
+        sockets: &Sockets,
+        traffic_class: u8,
+        write: impl FnOnce(&mut Vec<u8>) -> Option<(SocketAddr, T)>,
+    ) -> Option<T> {
+        let before = self.bytes.len();
+        let Some((to, written)) = write(&mut self.bytes) else {
+            self.bytes.truncate(before);
+            return None;
+        };
+        let length = self.bytes.len() - before;
+        let to = Some((to, traffic_class));
+        let is_last_full = before == self.count * self.segment;
+        let joins = self.to == to
+            && length <= self.segment
+            && is_last_full
+            && self.count < MOST_DATAGRAMS
+            && self.bytes.len() <= MOST_BYTES;
+        if !joins {
+            self.send(sockets, before);
+            self.bytes.drain(..before);
+            (self.to, self.segment, self.count) = (to, length, 0);
+        }
+        self.count += 1;
+        Some(written)
+    }
+
+    /// Sends what waits.
+    pub fn flush(&mut self, sockets: &Sockets) {
+        self.send(sockets, self.bytes.len());
+        self.bytes.clear();
+        (self.to, self.count) = (None, 0);
+    }
+
+    fn send(&mut self, sockets: &Sockets, length: usize) {
+        let Some((to, traffic_class)) = self.to.filter(|_| self.count > 0) else {
+            return;
+        };
+        if !sockets.send(to, traffic_class, &self.bytes[..length], self.segment) {
+            self.lost += self.count as u64;
+        }
+    }
+
+    /// Returns the number of datagrams that the kernel did not take.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// Packets for the node, in one piece of memory.
+#[derive(Debug, Default)]
+pub struct Packets {
+    bytes: Vec<u8>,
+    lengths: VecDeque<usize>,
+    begin: usize,
+}
+
+impl Packets {
+    /// Adds a packet.
+    pub fn push(&mut self, packet: &[u8]) {
+        self.bytes.extend_from_slice(packet);
+        self.lengths.push_back(packet.len());
+    }
+
+    /// Moves the first packet into `packet`; returns false if there is none.
+    pub fn pop(&mut self, packet: &mut Vec<u8>) -> bool {
+        let Some(length) = self.lengths.pop_front() else {
+            return false;
+        };
+        packet.clear();
+        packet.extend_from_slice(&self.bytes[self.begin..self.begin + length]);
+        self.begin += length;
+        if self.lengths.is_empty() {
+            self.bytes.clear();
+            self.begin = 0;
+        }
+        true
+    }
+}

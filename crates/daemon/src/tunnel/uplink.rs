@@ -1,0 +1,302 @@
+//! An uplink of a mobile router: one path to its home agent, as a link on which the home agent is the only router.
+
+use super::addresses::CareOfPrefix;
+use super::datagrams::{Outgoing, Packets, Sockets};
+use super::outer::{self, Outer};
+use crate::medium::{Medium, MediumEvent};
+use baton_linux::links::LinkChange;
+use baton_linux::netlink::{InterfaceIndex, RouteSocket};
+use baton_linux::udp::{ReceiveBuffer, UdpSocket};
+use baton_path::{Counters, Event, Initiator, Measured};
+use baton_proto::packet::{Body, IcmpMessage, IpHeader, Packet};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::neighbor_discovery::{
+    ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
+};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// The router's link-local address on a path.
+const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
+/// The lifetime that a path advertises for its router and its prefix, in seconds, and the time to the next advertisement (chosen:
+/// a fifth).
+const LIFETIME_S: u16 = 9000;
+const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
+/// Neighbor Discovery's types of ICMPv6 messages (RFC 4861 section 4).
+const DISCOVERY_TYPES: core::ops::RangeInclusive<u8> = 133..=137;
+/// Next header of ICMPv6.
+const ICMPV6: u8 = 58;
+
+/// A path's ends inside: of the router the interface identifier, of the home agent the address.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// The lower half of the router's home address and of its care-of addresses.
+    pub interface_identifier: u64,
+    /// The home agent's address.
+    pub home_agent: Ipv6Addr,
+}
+
+/// An uplink.
+pub struct Uplink {
+    device: String,
+    index: Option<InterfaceIndex>,
+    path: Initiator,
+    number: u8,
+    remote: SocketAddr,
+    ends: Ends,
+    /// The tunnel from this end, once the home agent has assigned a care-of address.
+    outer: Option<Outer>,
+    sockets: Sockets,
+    buffer: ReceiveBuffer,
+    outgoing: Outgoing,
+    incoming: Packets,
+    scratch: Vec<u8>,
+    next_advertisement: Option<Instant>,
+    events: VecDeque<MediumEvent>,
+    /// Packets of neither end.
+    misdirected: u64,
+}
+
+impl Uplink {
+    /// Makes the uplink by a device, which need not exist yet.
+    pub fn new(device: &str, (path, number): (Initiator, u8), remote: SocketAddr, ends: Ends) -> Uplink {
+        Uplink {
+            device: device.to_owned(),
+            index: None,
+            path,
+            number,
+            remote,
+            ends,
+            outer: None,
+            sockets: Sockets::default(),
+            buffer: ReceiveBuffer::default(),
+            outgoing: Outgoing::default(),
+            incoming: Packets::default(),
+            scratch: Vec::new(),
+            next_advertisement: None,
+            events: VecDeque::new(),
+            misdirected: 0,
+        }
+    }
+
+    /// Returns the longest packet of the node's interface: the path's longest with the header that is left out.
+    pub fn mtu(&self) -> u32 {
+        u32::from(self.path.packet_mtu()) + outer::HEADER as u32
+    }
+
+    /// Returns the path's measurements.
+    pub fn measured(&mut self, now: Instant) -> Measured {
+        self.path.measured(now)
+    }
+
+    /// Returns the path's counters.
+    pub fn counters(&self) -> &Counters {
+        self.path.counters()
+    }
+
+    /// Takes the news of the path.
+    fn take_events(&mut self, now: Instant) {
+        while let Some(event) = self.path.poll_event() {
+            match event {
+                Event::Up => {
+                    self.take_assignment();
+                    self.events.push_back(MediumEvent::Mtu(self.mtu()));
+                    self.events.push_back(MediumEvent::Up);
+                    self.advertise(now);
+                }
+                Event::Down => self.events.push_back(MediumEvent::Down),
+                Event::PacketMtu(_) => self.events.push_back(MediumEvent::Mtu(self.mtu())),
+                Event::Moved { .. } | Event::Restarted | Event::Receipted { .. } | Event::Refused => {}
+            }
+        }
+    }
+
+    /// Reads the care-of prefix that the home agent has assigned.
+    fn take_assignment(&mut self) {
+        let prefix = CareOfPrefix::read(self.path.assigned());
+        let identifier = self.ends.interface_identifier;
+        let source = prefix.and_then(|prefix| prefix.care_of(self.number, identifier));
+        self.outer = source.map(|source| Outer {
+            source,
+            destination: self.ends.home_agent,
+        });
+    }
+
+    /// Lets the node hear of its prefix, as from a router on the link.
+    fn advertise(&mut self, now: Instant) {
+        let prefix = CareOfPrefix::read(self.path.assigned());
+        let Some(prefix) = prefix.and_then(|prefix| prefix.network(self.number)) else {
+            return;
+        };
+        let advertisement = RouterAdvertisement {
+            hop_limit: 64,
+            router_lifetime_s: LIFETIME_S,
+            prefixes: vec![PrefixInformation {
+                prefix,
+                on_link: false,
+                autonomous: true,
+                router_address: None,
+                valid_lifetime_s: LIFETIME_S.into(),
+                preferred_lifetime_s: LIFETIME_S.into(),
+            }],
+            ..RouterAdvertisement::default()
+        };
+        let message = NeighborDiscovery::RouterAdvertisement(advertisement);
+        let packet = Packet {
+            ip: IpHeader {
+                source: ROUTER.into(),
+                destination: ALL_NODES.into(),
+                hop_limit: HOP_LIMIT,
+                ..IpHeader::default()
+            },
+            ..Packet::new(Body::Icmp(IcmpMessage::NeighborDiscovery(message.into())))
+        };
+        self.scratch.clear();
+        packet.encode(&mut self.scratch);
+        self.incoming.push(&self.scratch);
+        self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
+    }
+
+    /// Reads datagrams of one call; returns false if none waits.
+    fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
+        let Some(socket) = self.sockets.all().next() else {
+            return Ok(false);
+        };
+        let Some(mut batch) = socket.receive(&mut self.buffer)? else {
+            return Ok(false);
+        };
+        let (sender, carried) = (batch.sender, batch.traffic_class);
+        for datagram in batch.datagrams() {
+            // What is rejected has changed nothing, and the path has counted it.
+            let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
+                continue;
+            };
+            let Some(Outer { source, destination }) = self.outer else {
+                self.misdirected += 1;
+                continue;
+            };
+            let back = Outer { source: destination, destination: source };
+            outer::restore((content.kind, content.packet), back, carried, &mut self.scratch);
+            match outer::addresses(&self.scratch) {
+                Some(ends) if ends.destination == source => self.incoming.push(&self.scratch),
+                _ => self.misdirected += 1,
+            }
+        }
+        self.take_events(now);
+        Ok(true)
+    }
+}
+
+/// Returns true for a message of Neighbor Discovery, which nobody needs on a path.
+fn is_discovery(packet: &[u8]) -> bool {
+    packet.get(6) == Some(&ICMPV6)
+        && packet.get(7) == Some(&HOP_LIMIT)
+        && packet.get(outer::HEADER).is_some_and(|kind| DISCOVERY_TYPES.contains(kind))
+}
+
+impl Medium for Uplink {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.sockets.descriptors()
+    }
+
+    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+        loop {
+            if self.incoming.pop(packet) {
+                return Ok(true);
+            }
+            if !self.take_datagrams(now)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn send(&mut self, now: Instant, packet: &[u8]) -> bool {
+        if is_discovery(packet) {
+            return true;
+        }
+        let Some(outer) = self.outer else {
+            return false;
+        };
+        let (kind, content) = outer::elide(packet, outer);
+        let (path, class) = (&mut self.path, outer::traffic_class(packet));
+        let sent = self.outgoing.add(&self.sockets, class, |out| {
+            let sent = path.send(now, kind, content, out).ok()?;
+            Some((sent.to, ()))
+        });
+        sent.is_some()
+    }
+
+    fn handle_link(&mut self, now: Instant, change: &LinkChange) {
+        match change {
+            LinkChange::Is(link) if link.name == self.device => {
+                if link.is_up && self.index != Some(link.index) {
+                    let local = match self.remote {
+                        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+                    };
+                    let opened = Sockets::open(&[SocketAddr::new(local, 0)], Some(&self.device));
+                    self.sockets = opened.unwrap_or_default();
+                    self.index = Some(link.index);
+                    self.path.uplink_up(now);
+                } else if link.is_up {
+                    self.path.uplink_up(now);
+                } else {
+                    self.path.uplink_down(now);
+                }
+            }
+            LinkChange::Gone(index) if self.index == Some(*index) => {
+                (self.index, self.sockets) = (None, Sockets::default());
+                self.path.uplink_down(now);
+            }
+            _ => return,
+        }
+        self.take_events(now);
+    }
+
+    fn poll_event(&mut self) -> Option<MediumEvent> {
+        self.events.pop_front()
+    }
+
+    fn flush(&mut self, now: Instant) {
+        // Without a device nothing can be sent, and what the path has to say waits for its next deadline.
+        loop {
+            let path = &mut self.path;
+            let said = self.outgoing.add(&self.sockets, 0, |out| {
+                Some((path.poll_transmit(now, out)?, ()))
+            });
+            if said.is_none() {
+                break;
+            }
+        }
+        self.outgoing.flush(&self.sockets);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let due = self.path.poll_timeout().into_iter();
+        due.chain(self.next_advertisement).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.path.handle_timeout(now);
+        if self.next_advertisement.is_some_and(|due| due <= now) {
+            self.advertise(now);
+        }
+        self.take_events(now);
+    }
+
+    fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {
+        let dropped = self.sockets.all().map(UdpSocket::dropped_unread);
+        dropped.map(|dropped| dropped.map(u64::from)).sum()
+    }
+}
+
+impl core::fmt::Debug for Uplink {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Uplink")
+            .field("device", &self.device)
+            .field("remote", &self.remote)
+            .finish_non_exhaustive()
+    }
+}
