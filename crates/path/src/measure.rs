@@ -6,6 +6,11 @@ use baton_proto::time::{Duration, Instant};
 /// Seconds over which loss is measured (chosen: long enough for a share of 1% at 10 packets a second).
 const WINDOW_SECONDS: usize = 10;
 
+/// Answer's time of a path without a round trip (RFC 6298, section 2.1).
+const UNKNOWN_ANSWER: Duration = Duration::from_secs(1);
+/// Longest time that an answer is waited for (chosen: one datagram that was held up for a minute must not blind a path).
+const LONGEST_ANSWER: Duration = Duration::from_secs(5);
+
 /// Round trip and its variation by RFC 6298, section 2, without that standard's granularity and bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
@@ -38,12 +43,13 @@ impl RoundTrip {
         self.variation
     }
 
-    /// Time by which an answer comes: `srtt + 4 * variation`, as in RFC 6298; a second while nothing is known (its section 2.1).
+    /// Time by which an answer comes: `srtt + 4 * variation`, as in RFC 6298; a second while nothing is known (its section
+    /// 2.1), and five at most.
     pub(crate) fn answer_time(&self) -> Duration {
         let known = self
             .smoothed
             .map(|smoothed| smoothed + self.variation.saturating_mul(4));
-        known.unwrap_or(Duration::from_secs(1))
+        known.unwrap_or(UNKNOWN_ANSWER).min(LONGEST_ANSWER)
     }
 }
 
