@@ -11,6 +11,7 @@ mod headers;
 mod messages;
 mod nat;
 mod packet;
+mod path;
 mod scenario;
 mod split_context;
 mod tcp;
@@ -20,7 +21,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 31] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -33,6 +34,7 @@ pub const TARGETS: [Target; 30] = [
     ("header-extension", headers::check_extension),
     ("packet", packet::check),
     ("nat", nat::check),
+    ("path", path::check),
     ("fec", fec::check),
     ("aerotp", aerotp::check),
     ("aerotp-gateway", aerotp::gateway::check),

@@ -1,4 +1,4 @@
-//! Linux's network devices: TUN devices and packet sockets to speak by, route netlink to configure and to watch them, and
+//! Linux's network devices: TUN devices, packet and UDP sockets to speak by, route netlink to configure and to watch them, and
 //! the wait for any of these.
 
 pub mod links;
@@ -6,3 +6,4 @@ pub mod netlink;
 pub mod packet_socket;
 pub mod readiness;
 pub mod tun;
+pub mod udp;

@@ -1,26 +1,15 @@
 //! Devices of this machine's kernel, in a network namespace of the test's own.
 
+mod namespace;
+
 use baton_linux::links::{LinkChange, LinkMonitor};
 use baton_linux::netlink::RouteSocket;
 use baton_linux::packet_socket::PacketSocket;
 use baton_linux::readiness::wait_readable;
 use baton_linux::tun::Tun;
-use nix::sched::{CloneFlags, unshare};
+use namespace::{in_new_namespace, wait};
 use std::os::fd::AsFd;
 use std::time::Duration;
-
-/// A wait that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Does `work` in a new network namespace, in which the kernel is silent.
-fn in_new_namespace(work: impl FnOnce() + Send + 'static) {
-    let inside = std::thread::spawn(|| {
-        unshare(CloneFlags::CLONE_NEWNET).expect("root may make namespaces");
-        std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
-        work();
-    });
-    inside.join().unwrap();
-}
 
 /// An IPv6 packet without a payload (next header 59), its hop limit a number to tell it by.
 fn packet(number: u8) -> Vec<u8> {
@@ -33,11 +22,6 @@ fn packet(number: u8) -> Vec<u8> {
         bytes[place..place + 16].copy_from_slice(&address.octets());
     }
     bytes
-}
-
-fn wait(descriptor: &impl AsFd) {
-    let ready = wait_readable(&[descriptor.as_fd()], PATIENCE).unwrap();
-    assert!(ready[0], "nothing comes");
 }
 
 /// The state of an interface by the next change that tells of it: up or not; `None` if it is gone.

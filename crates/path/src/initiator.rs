@@ -159,12 +159,8 @@ impl Initiator {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let was_up = self.path.is_up();
         self.path.handle_timeout(now);
-        // A home agent that was started anew has no keys of this path, and is silent as if the path were dead.
-        if (was_up && !self.path.is_up()) || (self.next_attempt.is_none() && self.rekeys(now)) {
-            self.begin_handshake(now);
-        }
+        self.keep_trying(now);
     }
 
     /// Returns news.
@@ -175,6 +171,7 @@ impl Initiator {
     /// Takes the word of the system that the uplink cannot carry anything.
     pub fn uplink_down(&mut self, now: Instant) {
         self.path.set_down(now);
+        self.keep_trying(now);
     }
 
     /// Takes the word of the system that the uplink may carry again: tries at once.
@@ -220,6 +217,14 @@ impl Initiator {
             .session()
             .is_some_and(|session| now >= session.established + REKEY_AFTER)
             || self.path.messages() >= REKEY_AFTER_MESSAGES
+    }
+
+    /// Sees to it that initiations go on while new keys are due, or the path is down: a home agent that was started anew has
+    /// none of its keys, and is silent as if the path were dead.
+    fn keep_trying(&mut self, now: Instant) {
+        if self.next_attempt.is_none() && (!self.path.is_up() || self.rekeys(now)) {
+            self.begin_handshake(now);
+        }
     }
 
     fn begin_handshake(&mut self, now: Instant) {

@@ -310,3 +310,70 @@ impl Listener {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Initiator, InitiatorConfig};
+
+    fn resident_bytes() -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/self/statm").ok()?;
+        let pages: u64 = status.split(' ').nth(1)?.parse().ok()?;
+        Some(pages * 4096)
+    }
+
+    /// The issue allows a home agent 8 kB for each bound router; a path may take half of that.
+    #[test]
+    fn a_thousand_routers_take_less_than_four_kilobytes_each() {
+        let now = Instant::from_secs(1);
+        let address = SocketAddr::from(([192, 0, 2, 1], 1000));
+        let local = PrivateKey::from_bytes([200; 32]);
+        let home_agent = local.public();
+        let config = ListenerConfig {
+            local,
+            uplink_mtu: 1500,
+            seed: [1; 32],
+        };
+        let mut home = Listener::new(now, config);
+        let before = resident_bytes();
+        let count = 1_000;
+        for number in 0..count {
+            let mut bytes = [0x55; 32];
+            bytes[..4].copy_from_slice(&u32::to_be_bytes(number));
+            let local = PrivateKey::from_bytes(bytes);
+            home.add_peer(local.public(), PresharedKey::default(), &[0; 32])
+                .unwrap();
+            let config = InitiatorConfig {
+                local,
+                home_agent,
+                preshared: PresharedKey::default(),
+                remote: address,
+                path: 0,
+                uplink_mtu: 1500,
+                unix_nanoseconds: 1,
+                seed: bytes,
+            };
+            let mut router = Initiator::new(now, config);
+            let mut datagram = Vec::new();
+            loop {
+                datagram.clear();
+                if router.poll_transmit(now, &mut datagram).is_some() {
+                    home.handle_datagram(now, address, &mut datagram).unwrap();
+                } else if home.poll_transmit(now, &mut datagram).is_some() {
+                    router.handle_datagram(now, address, &mut datagram).unwrap();
+                } else {
+                    break;
+                }
+            }
+            assert!(router.is_up());
+            while home.poll_event().is_some() {}
+        }
+        assert_eq!(home.counters().sessions, u64::from(count));
+        println!("a path: {} B", size_of::<Member>() + size_of::<Place>());
+        if let (Some(before), Some(after)) = (before, resident_bytes()) {
+            let each = (after - before) / u64::from(count);
+            println!("a router: {each} B");
+            assert!(each < 4_000, "{each} B a router");
+        }
+    }
+}

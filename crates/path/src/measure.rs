@@ -6,6 +6,11 @@ use baton_proto::time::{Duration, Instant};
 /// Seconds over which loss is measured (chosen: long enough for a share of 1% at 10 packets a second).
 const WINDOW_SECONDS: usize = 10;
 
+/// Answer's time of a path without a round trip (RFC 6298, section 2.1).
+const UNKNOWN_ANSWER: Duration = Duration::from_secs(1);
+/// Longest time that an answer is waited for (chosen: one datagram that was held up for a minute must not blind a path).
+const LONGEST_ANSWER: Duration = Duration::from_secs(5);
+
 /// Round trip and its variation by RFC 6298, section 2, without that standard's granularity and bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
@@ -38,12 +43,13 @@ impl RoundTrip {
         self.variation
     }
 
-    /// Time by which an answer comes: `srtt + 4 * variation`, as in RFC 6298; a second while nothing is known (its section 2.1).
+    /// Time by which an answer comes: `srtt + 4 * variation`, as in RFC 6298; a second while nothing is known (its section
+    /// 2.1), and five at most.
     pub(crate) fn answer_time(&self) -> Duration {
         let known = self
             .smoothed
             .map(|smoothed| smoothed + self.variation.saturating_mul(4));
-        known.unwrap_or(Duration::from_secs(1))
+        known.unwrap_or(UNKNOWN_ANSWER).min(LONGEST_ANSWER)
     }
 }
 
@@ -227,4 +233,35 @@ impl Measurement {
 
 fn saturate(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6298, section 2: (2.2) and (2.3) by hand, with alpha 1/8 and beta 1/4.
+    #[test]
+    fn round_trips_are_smoothed_as_rfc_6298_says() {
+        let mut round_trip = RoundTrip::default();
+        assert_eq!(round_trip.answer_time(), Duration::from_secs(1));
+        round_trip.sample(Duration::from_millis(80));
+        assert_eq!(round_trip.smoothed(), Some(Duration::from_millis(80)));
+        assert_eq!(round_trip.variation(), Duration::from_millis(40));
+        round_trip.sample(Duration::from_millis(96));
+        // 3/4 * 40 + 1/4 * |80 - 96|, and 7/8 * 80 + 1/8 * 96.
+        assert_eq!(round_trip.variation(), Duration::from_millis(34));
+        assert_eq!(round_trip.smoothed(), Some(Duration::from_millis(82)));
+        assert_eq!(round_trip.answer_time(), Duration::from_millis(218));
+    }
+
+    #[test]
+    fn rates_are_those_of_the_last_whole_second() {
+        let at = Instant::from_millis;
+        let mut measurement = Measurement::new(at(0));
+        measurement.sent(at(100), 700);
+        measurement.sent(at(900), 300);
+        assert_eq!(measurement.measured(at(999)).sent_bytes_per_second, 0);
+        assert_eq!(measurement.measured(at(1_500)).sent_bytes_per_second, 1_000);
+        assert_eq!(measurement.measured(at(2_000)).sent_bytes_per_second, 0);
+    }
 }

@@ -119,3 +119,49 @@ pub(crate) fn write_header(kind: u8, now: Instant, out: &mut Vec<u8>) {
     let [low, middle, high] = Stamp::of(now).bytes();
     out.extend_from_slice(&[kind, low, middle, high]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_is_told_across_the_wrap_of_stamps() {
+        let wrap = Instant::from_nanos(1 << 37);
+        let sent = Instant::from_nanos(wrap.as_nanos() - 20_000_000);
+        let report = Report {
+            echo: Stamp::of(sent),
+            ..Report::default()
+        };
+        let report = report.hold(Duration::from_millis(15));
+        let now = wrap + Duration::from_millis(30);
+        let told = report
+            .round_trip(now)
+            .unwrap()
+            .as_nanos()
+            .abs_diff(35_000_000);
+        assert!(told <= 2 * 8_192, "off by {told} ns");
+        assert_eq!(report.hold(Duration::from_secs(100)).round_trip(now), None);
+        // An echo of the future is no round trip.
+        assert_eq!(
+            report.round_trip(Instant::from_nanos(sent.as_nanos() - 1_000_000)),
+            None
+        );
+    }
+
+    /// The layout as the module's page has it, byte by byte.
+    #[test]
+    fn a_report_is_twenty_bytes_in_this_order() {
+        let report = Report {
+            next: 0x0807_0605_0403_0201,
+            received: 0x0C0B_0A09,
+            echo: Stamp(0x0F0E0D),
+            held: Stamp(0x121110),
+            sequence: 0x1413,
+        };
+        let mut bytes = Vec::new();
+        report.write(&mut bytes);
+        assert_eq!(bytes, (1..=20).collect::<Vec<u8>>());
+        assert_eq!(Report::decode(&bytes), Some(report));
+        assert_eq!(Report::decode(&bytes[1..]), None);
+    }
+}

@@ -4,6 +4,8 @@
 //! end that has lost its state begins anew, and says so by another `incarnation`.
 
 mod receive;
+#[cfg(test)]
+mod tests;
 mod transmit;
 
 pub use receive::Content;

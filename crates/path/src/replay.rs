@@ -83,3 +83,43 @@ impl ReplayWindow {
 fn bit(offset: u64) -> u64 {
     1 << (offset % BLOCK_BITS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// The window against a set of everything seen.
+        #[test]
+        fn takes_each_counter_once_and_none_that_is_too_old(
+            base in prop_oneof![Just(0), Just(1_u64 << 40), any::<u32>().prop_map(u64::from)],
+            steps in prop::collection::vec((0_u64..20_000, prop::bool::weighted(0.1)), 1..300),
+        ) {
+            let mut window = ReplayWindow::new(base);
+            let (mut seen, mut next) = (BTreeSet::new(), base);
+            for (step, jumps) in steps {
+                let counter = if jumps { next + step } else { next.saturating_sub(step % 9_000).max(step % 3) };
+                let is_new = counter >= base && counter + WINDOW >= next && !seen.contains(&counter);
+                prop_assert_eq!(window.is_new(counter), is_new, "{} of {}", counter, next);
+                if is_new {
+                    window.take(counter);
+                    seen.insert(counter);
+                    next = next.max(counter + 1);
+                }
+                prop_assert_eq!(window.next(), next);
+                prop_assert!(!window.is_new(counter));
+            }
+        }
+    }
+
+    #[test]
+    fn grows_with_what_it_has_seen_and_no_further() {
+        let mut window = ReplayWindow::new(0);
+        window.take(0);
+        assert_eq!(window.blocks.len(), 1);
+        (1..1_000_000).for_each(|counter| window.take(counter));
+        assert_eq!(window.blocks.len(), 129);
+    }
+}

@@ -1,0 +1,280 @@
+//! A UDP socket for tunnels: of one IP version, bound to one device if wanted, with several datagrams in each call
+//! (UDP_SEGMENT and UDP_GRO, udp(7)) and the traffic class of each.
+//!
+//! No datagram is fragmented, here or on its way: each goes with DF set, whatever the kernel believes about the path, so that
+//! the path's MTU can be probed (RFC 8899).
+
+mod options;
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, RecvMsg, SockFlag, SockType,
+    SockaddrStorage, bind, cmsg_space, getsockname, getsockopt, recvmsg, sendmsg, socket,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Most datagrams that one call sends: the least limit of the kernels that segment at all (UDP_MAX_SEGMENTS).
+pub const MOST_DATAGRAMS: usize = 64;
+/// Most bytes that one call sends: an IP packet holds them beside its headers.
+pub const MOST_BYTES: usize = 65_000;
+/// More than one call receives: what an IP packet may hold.
+const RECEIVED_AT_ONCE: usize = 65_536;
+/// Control messages of one call: the traffic class and the segments' length, each an int.
+const CONTROL_SPACE: usize = 2 * cmsg_space::<i32>();
+
+/// A non-blocking UDP socket. Several threads may use it at once.
+#[derive(Debug)]
+pub struct UdpSocket {
+    socket: OwnedFd,
+    is_ipv4: bool,
+    /// False once the kernel has refused to cut what is sent into datagrams.
+    segments: AtomicBool,
+    unreachable: AtomicU64,
+}
+
+/// A place for what one call receives. It serves any number of calls.
+#[derive(Debug)]
+pub struct ReceiveBuffer {
+    bytes: Vec<u8>,
+    control: Control,
+}
+
+/// A place for control messages, which are aligned (cmsg(3)).
+#[derive(Debug)]
+#[repr(align(8))]
+struct Control([u8; CONTROL_SPACE]);
+
+/// Datagrams of one sender that were received by one call.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// The sender.
+    pub sender: SocketAddr,
+    /// The byte of DSCP (RFC 2474) and ECN (RFC 3168) that all of them have.
+    pub traffic_class: u8,
+    /// The length of each datagram in bytes; the last one may be shorter.
+    pub segment: usize,
+    /// The datagrams' bytes, one datagram after the other.
+    pub bytes: &'a mut [u8],
+}
+
+impl Default for ReceiveBuffer {
+    fn default() -> ReceiveBuffer {
+        ReceiveBuffer {
+            bytes: vec![0; RECEIVED_AT_ONCE],
+            control: Control([0; CONTROL_SPACE]),
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// Returns the datagrams one by one, for instance to decrypt each where it stands. An empty one is left out.
+    pub fn datagrams(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.bytes.chunks_mut(self.segment.max(1))
+    }
+}
+
+impl UdpSocket {
+    /// Opens a socket of `local`'s IP version at that address in the calling thread's network namespace. Bound to a device, it
+    /// sends and receives by this one only; another one may then have the same port at another device.
+    ///
+    /// # Errors
+    /// An address that is taken (`AddrInUse`) or not of this machine (`AddrNotAvailable`), no such device (ENODEV), other errors
+    /// of the kernel.
+    pub fn open(local: SocketAddr, device: Option<&str>) -> io::Result<UdpSocket> {
+        let (family, is_ipv4) = match local {
+            SocketAddr::V4(_) => (AddressFamily::Inet, true),
+            SocketAddr::V6(_) => (AddressFamily::Inet6, false),
+        };
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket(family, SockType::Datagram, flags, None)?;
+        options::set(&socket, is_ipv4, device)?;
+        bind(socket.as_raw_fd(), &SockaddrStorage::from(local))?;
+        Ok(UdpSocket {
+            socket,
+            is_ipv4,
+            segments: AtomicBool::new(true),
+            unreachable: AtomicU64::new(0),
+        })
+    }
+
+    /// Returns the address at which datagrams are received: with the port that the kernel chose if none was given.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        address_of(Some(&getsockname(self.socket.as_raw_fd())?))
+    }
+
+    /// Receives the next datagrams; `None` if none waits.
+    ///
+    /// # Errors
+    /// Errors of the kernel, but for those of the network, which are counted.
+    pub fn receive<'a>(&self, buffer: &'a mut ReceiveBuffer) -> io::Result<Option<Batch<'a>>> {
+        let ReceiveBuffer { bytes, control } = buffer;
+        let descriptor = self.socket.as_raw_fd();
+        let (length, sender, segment, traffic_class) = loop {
+            let mut place = [IoSliceMut::new(bytes)];
+            let control = Some(&mut control.0[..]);
+            match recvmsg::<SockaddrStorage>(descriptor, &mut place, control, MsgFlags::empty()) {
+                Ok(message) => {
+                    let (segment, traffic_class) = described(&message)?;
+                    break (message.bytes, message.address, segment, traffic_class);
+                }
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(error) => self.count(error)?,
+            }
+        };
+        Ok(Some(Batch {
+            sender: address_of(sender.as_ref())?,
+            traffic_class,
+            segment: segment.unwrap_or(length),
+            bytes: &mut bytes[..length],
+        }))
+    }
+
+    /// Sends datagrams that stand one after the other in `datagrams`, each `segment` bytes long, the last one perhaps shorter: at
+    /// most [`MOST_DATAGRAMS`] and [`MOST_BYTES`] in all. Returns false if some were not sent: the socket has no room for them, or
+    /// the network cannot be reached, which is counted.
+    ///
+    /// # Errors
+    /// EMSGSIZE if they are longer than the device carries; more datagrams than may be (`InvalidInput`); other errors of the
+    /// kernel.
+    pub fn send(
+        &self,
+        to: SocketAddr,
+        traffic_class: u8,
+        datagrams: &[u8],
+        segment: usize,
+    ) -> io::Result<bool> {
+        let (length, most) = (datagrams.len(), segment.saturating_mul(MOST_DATAGRAMS));
+        if length > most.min(MOST_BYTES) {
+            let what = format!(
+                "{length} bytes in datagrams of {segment}: at most {MOST_DATAGRAMS} datagrams and {MOST_BYTES} bytes"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let to = SockaddrStorage::from(to);
+        if length <= segment {
+            return self.send_at_once(&to, traffic_class, datagrams, None);
+        }
+        if self.segments.load(Ordering::Relaxed) {
+            let sent = self.send_at_once(&to, traffic_class, datagrams, Some(segment as u16));
+            match sent {
+                // Older kernels say EINVAL of datagrams that are too long, too: sent one by one, they tell.
+                Err(error) if refuses_segments(&error) => {}
+                sent => return sent,
+            }
+        }
+        let mut sent = true;
+        for datagram in datagrams.chunks(segment) {
+            sent &= self.send_at_once(&to, traffic_class, datagram, None)?;
+        }
+        if sent {
+            self.segments.store(false, Ordering::Relaxed);
+        }
+        Ok(sent)
+    }
+
+    fn send_at_once(
+        &self,
+        to: &SockaddrStorage,
+        traffic_class: u8,
+        bytes: &[u8],
+        segment: Option<u16>,
+    ) -> io::Result<bool> {
+        let class = i32::from(traffic_class);
+        let class = match self.is_ipv4 {
+            true => ControlMessage::Ipv4Tos(&traffic_class),
+            false => ControlMessage::Ipv6TClass(&class),
+        };
+        let with_segment = segment.as_ref().map(ControlMessage::UdpGsoSegments);
+        let control = [class, with_segment.unwrap_or(class)];
+        let control = &control[..1 + usize::from(segment.is_some())];
+        let parts = [IoSlice::new(bytes)];
+        let descriptor = self.socket.as_raw_fd();
+        match sendmsg(descriptor, &parts, control, MsgFlags::empty(), Some(to)) {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::ENOBUFS) => Ok(false),
+            Err(error) => self.count(error).map(|()| false),
+        }
+    }
+
+    /// Returns how often the kernel said that the network, a host or a port cannot be reached, or must not be.
+    pub fn unreachable(&self) -> u64 {
+        self.unreachable.load(Ordering::Relaxed)
+    }
+
+    /// Returns how often the kernel dropped what had arrived, mostly for want of room, since the socket was opened: datagrams, or
+    /// several of one sender at once. It counts to 2^32 and begins anew.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn dropped_unread(&self) -> io::Result<u32> {
+        Ok(getsockopt(&self.socket, options::MemoryInformation)?[options::DROPS])
+    }
+
+    /// Counts an error that tells of the network; any other one is returned.
+    fn count(&self, error: Errno) -> io::Result<()> {
+        match error {
+            Errno::ECONNREFUSED
+            | Errno::ENETUNREACH
+            | Errno::EHOSTUNREACH
+            | Errno::ENETDOWN
+            | Errno::EHOSTDOWN
+            | Errno::EADDRNOTAVAIL
+            | Errno::ENODEV
+            | Errno::ENXIO
+            // A filter of packets forbids it.
+            | Errno::EPERM
+            | Errno::EACCES => {
+                self.unreachable.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Errno::EINTR => Ok(()),
+            error => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for UdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Reads the length of the datagrams in a message, if it has several, and their traffic class.
+fn described(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<(Option<usize>, u8)> {
+    let (mut segment, mut traffic_class) = (None, 0);
+    for control in message.cmsgs()? {
+        match control {
+            ControlMessageOwned::UdpGroSegments(length) => segment = usize::try_from(length).ok(),
+            ControlMessageOwned::Ipv4Tos(byte) => traffic_class = byte,
+            ControlMessageOwned::Ipv6TClass(class) => traffic_class = class as u8,
+            _ => {}
+        }
+    }
+    Ok((segment, traffic_class))
+}
+
+fn address_of(address: Option<&SockaddrStorage>) -> io::Result<SocketAddr> {
+    let ipv4 = address.and_then(|address| address.as_sockaddr_in());
+    let ipv6 = address.and_then(|address| address.as_sockaddr_in6());
+    match (ipv4, ipv6) {
+        (Some(address), _) => Ok(SocketAddrV4::from(*address).into()),
+        (_, Some(address)) => Ok(SocketAddrV6::from(*address).into()),
+        (None, None) => Err(io::Error::other(
+            "a UDP socket's address is neither IPv4 nor IPv6",
+        )),
+    }
+}
+
+/// Tells whether the kernel refuses to cut bytes into datagrams, as by a device without checksums.
+fn refuses_segments(error: &io::Error) -> bool {
+    let refusals = [Errno::EIO, Errno::EINVAL].map(|errno| errno as i32);
+    error
+        .raw_os_error()
+        .is_some_and(|error| refusals.contains(&error))
+}

@@ -1,0 +1,63 @@
+//! Options of a UDP socket for tunnels (socket(7), ip(7), ipv6(7), udp(7)).
+#![allow(unsafe_code)]
+
+use nix::libc;
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Room for datagrams that wait, in bytes: an eighth of a second at 500 Mbit/s.
+const BUFFER: usize = 8 << 20;
+/// Numbers about a socket's memory that the kernel tells (SK_MEMINFO_VARS, linux/sock_diag.h).
+const MEMORY_NUMBERS: usize = 9;
+/// The place of the number of dropped datagrams among them (SK_MEMINFO_DROPS).
+pub(super) const DROPS: usize = 8;
+
+sockopt_impl!(
+    /// Choice of DF for IPv4.
+    Ipv4MtuDiscovery,
+    SetOnly,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    libc::c_int
+);
+sockopt_impl!(
+    /// Choice of DF for IPv6: without fragments, though it has no such bit.
+    Ipv6MtuDiscovery,
+    SetOnly,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU_DISCOVER,
+    libc::c_int
+);
+sockopt_impl!(
+    /// Numbers about the socket's memory, and of what it dropped. Other than with SO_RXQ_OVFL, they can be had at any time.
+    MemoryInformation,
+    GetOnly,
+    libc::SOL_SOCKET,
+    libc::SO_MEMINFO,
+    [u32; MEMORY_NUMBERS]
+);
+
+/// Sets the options that go before the address: with a device, the same address may be another socket's at another device.
+pub(super) fn set(socket: &OwnedFd, is_ipv4: bool, device: Option<&str>) -> io::Result<()> {
+    if let Some(device) = device {
+        setsockopt(socket, sockopt::BindToDevice, &OsString::from(device))?;
+    }
+    if is_ipv4 {
+        setsockopt(socket, Ipv4MtuDiscovery, &libc::IP_PMTUDISC_PROBE)?;
+        setsockopt(socket, sockopt::IpRecvTos, &true)?;
+    } else {
+        setsockopt(socket, sockopt::Ipv6V6Only, &true)?;
+        setsockopt(socket, Ipv6MtuDiscovery, &libc::IPV6_PMTUDISC_PROBE)?;
+        setsockopt(socket, sockopt::Ipv6RecvTClass, &true)?;
+    }
+    setsockopt(socket, sockopt::UdpGroSegment, &true)?;
+    // Without CAP_NET_ADMIN, up to the system's limit.
+    setsockopt(socket, sockopt::RcvBufForce, &BUFFER)
+        .or_else(|_| setsockopt(socket, sockopt::RcvBuf, &BUFFER))?;
+    setsockopt(socket, sockopt::SndBufForce, &BUFFER)
+        .or_else(|_| setsockopt(socket, sockopt::SndBuf, &BUFFER))?;
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! UDP sockets for tunnels, with this machine's kernel on the other side.
+
+mod namespace;
+
+use baton_linux::netlink::RouteSocket;
+use baton_linux::tun::Tun;
+use baton_linux::udp::{Batch, ReceiveBuffer, UdpSocket};
+use namespace::{in_new_namespace, wait};
+use netlink_packet_route::route::RouteMetric;
+use nix::errno::Errno;
+use nix::libc;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Expedited forwarding (RFC 3246) and ECT(0) (RFC 3168).
+const CLASS: u8 = 0xb8 | 0b10;
+
+/// Bytes of which no two pieces are alike.
+fn numbered(length: usize) -> Vec<u8> {
+    (0..length).map(|place| (place / 7 % 251) as u8).collect()
+}
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+/// Opens a namespace with the loopback interface only.
+fn with_loopback(work: impl FnOnce() + Send + 'static) {
+    in_new_namespace(|| {
+        RouteSocket::open().unwrap().set_up(1, true).unwrap();
+        work();
+    });
+}
+
+/// Makes a TUN device with an address of each IP version, by which everything is sent; both routes' MTU is 1300 bytes.
+fn device(kernel: &mut RouteSocket, name: &str, addresses: [&str; 2]) -> Tun {
+    let tun = Tun::create(name).unwrap();
+    let silence = format!("/proc/sys/net/ipv6/conf/{name}");
+    for (key, value) in [
+        ("addr_gen_mode", "1"),
+        ("router_solicitations", "0"),
+        ("disable_ipv6", "0"),
+    ] {
+        std::fs::write(format!("{silence}/{key}"), value).unwrap();
+    }
+    let index = kernel.link(name).unwrap().index;
+    kernel.set_up(index, true).unwrap();
+    for address in addresses {
+        let address: IpAddr = address.parse().unwrap();
+        kernel.add_address(index, address).unwrap();
+        kernel
+            .set_default_route(index, address, &[RouteMetric::Mtu(1300)])
+            .unwrap();
+    }
+    tun
+}
+
+/// Reads the next packet of UDP: neither listeners' reports nor solicitations.
+fn next_packet(tun: &Tun) -> Vec<u8> {
+    let mut buffer = [0; 2000];
+    loop {
+        wait(tun);
+        let Some(length) = tun.receive(&mut buffer).unwrap() else {
+            continue;
+        };
+        let protocol = buffer[if buffer[0] >> 4 == 4 { 9 } else { 6 }];
+        if i32::from(protocol) == libc::IPPROTO_UDP {
+            return buffer[..length].to_vec();
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn datagrams_are_sent_and_received_several_at_once() {
+    with_loopback(|| {
+        for local in ["127.0.0.1:0", "[::1]:0"].map(address) {
+            let sender = UdpSocket::open(local, None).unwrap();
+            let receiver = UdpSocket::open(local, None).unwrap();
+            let plain = std::net::UdpSocket::bind(local).unwrap();
+            let bytes = numbered(60 * 1000 + 500);
+            let to = receiver.local_address().unwrap();
+            assert!(sender.send(to, CLASS, &bytes, 1000).unwrap());
+            let (mut buffer, mut read, mut calls) = (ReceiveBuffer::default(), Vec::new(), 0);
+            while read.len() < bytes.len() {
+                wait(&receiver);
+                let mut batch = receiver.receive(&mut buffer).unwrap().unwrap();
+                assert_eq!(batch.sender, sender.local_address().unwrap());
+                assert_eq!((batch.traffic_class, batch.segment), (CLASS, 1000));
+                let lengths: Vec<usize> = batch.datagrams().map(|one| one.len()).collect();
+                assert!(lengths.iter().rev().skip(1).all(|length| *length == 1000));
+                read.extend_from_slice(batch.bytes);
+                calls += 1;
+            }
+            assert_eq!(read, bytes);
+            assert_eq!(calls, 1, "the kernel joins what was sent at once");
+            assert!(receiver.receive(&mut buffer).unwrap().is_none());
+            // A socket without these means gets them one by one.
+            let to = plain.local_addr().unwrap();
+            assert!(sender.send(to, CLASS, &bytes, 1000).unwrap());
+            let mut one = [0; 2000];
+            for expected in bytes.chunks(1000) {
+                let length = plain.recv(&mut one).unwrap();
+                assert_eq!(&one[..length], expected);
+            }
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+#[allow(unsafe_code)]
+fn a_kernel_that_does_not_cut_gets_one_datagram_at_a_time() {
+    with_loopback(|| {
+        let local = address("127.0.0.1:0");
+        let sender = UdpSocket::open(local, None).unwrap();
+        // Without checksums nothing is cut: EINVAL.
+        let on: libc::c_int = 1;
+        let descriptor = sender.as_fd().as_raw_fd();
+        // SAFETY: the option is an int, whose address and length are given.
+        let set = unsafe {
+            libc::setsockopt(
+                descriptor,
+                libc::SOL_SOCKET,
+                libc::SO_NO_CHECK,
+                (&raw const on).cast(),
+                size_of_val(&on) as libc::socklen_t,
+            )
+        };
+        assert_eq!(set, 0);
+        let receiver = UdpSocket::open(local, None).unwrap();
+        let to = receiver.local_address().unwrap();
+        let bytes = numbered(2500);
+        let mut buffer = ReceiveBuffer::default();
+        for _ in 0..2 {
+            assert!(sender.send(to, CLASS, &bytes, 1000).unwrap());
+            for expected in bytes.chunks(1000) {
+                wait(&receiver);
+                let Batch { bytes, segment, .. } = receiver.receive(&mut buffer).unwrap().unwrap();
+                assert_eq!((&*bytes, segment), (expected, expected.len()));
+            }
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn datagrams_leave_by_the_device_unfragmented_whatever_the_route_says() {
+    in_new_namespace(|| {
+        let mut kernel = RouteSocket::open().unwrap();
+        let first = device(&mut kernel, "first", ["192.0.2.1", "2001:db8::1"]);
+        // Each route replaces the one of its version before it; without a route of its own, IPv4 is sent all the same.
+        let second = device(&mut kernel, "second", ["192.0.2.2", "2001:db8::2"]);
+        for (local, to, headers) in [
+            ("0.0.0.0:4191", "198.51.100.1:4191", 28),
+            ("[::]:4191", "[2001:db8:1::1]:4191", 48),
+        ] {
+            let (local, to) = (address(local), address(to));
+            let by_first = UdpSocket::open(local, Some("first")).unwrap();
+            let by_second = UdpSocket::open(local, Some("second")).unwrap();
+            for (socket, tun, name) in [
+                (&by_first, &first, "first"),
+                (&by_second, &second, "second"),
+            ] {
+                let index = kernel.link(name).unwrap().index;
+                let source = "2001:db8::1".parse().unwrap();
+                kernel
+                    .set_default_route(index, source, &[RouteMetric::Mtu(1300)])
+                    .unwrap();
+                let longest = numbered(1500 - headers);
+                assert!(socket.send(to, CLASS, &longest, longest.len()).unwrap());
+                let packet = next_packet(tun);
+                assert_eq!(packet.len(), 1500);
+                assert_eq!(packet[headers..], longest);
+                if headers == 28 {
+                    assert_eq!(
+                        (packet[1], packet[6], packet[7]),
+                        (CLASS, 0x40, 0),
+                        "TOS, DF and no offset"
+                    );
+                } else {
+                    let class = packet[0] << 4 | packet[1] >> 4;
+                    assert_eq!((class, i32::from(packet[6])), (CLASS, libc::IPPROTO_UDP));
+                }
+                // Several at once are cut for a device that cannot do it.
+                let several = numbered(2500);
+                assert!(socket.send(to, CLASS, &several, 1000).unwrap());
+                for expected in several.chunks(1000) {
+                    assert_eq!(next_packet(tun)[headers..], *expected);
+                }
+                // A byte more than the device carries.
+                let longer = numbered(1501 - headers);
+                let error = socket.send(to, CLASS, &longer, longer.len()).unwrap_err();
+                assert_eq!(error.raw_os_error(), Some(Errno::EMSGSIZE as i32));
+                let error = socket
+                    .send(to, CLASS, &numbered(4000), 1501 - headers)
+                    .unwrap_err();
+                assert_eq!(error.raw_os_error(), Some(Errno::EMSGSIZE as i32));
+            }
+        }
+        let error = UdpSocket::open(address("0.0.0.0:4191"), Some("third")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::ENODEV as i32));
+    });
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn a_network_that_cannot_be_reached_is_counted_and_no_failure() {
+    in_new_namespace(|| {
+        let mut kernel = RouteSocket::open().unwrap();
+        let tun = device(&mut kernel, "uplink", ["192.0.2.1", "2001:db8::1"]);
+        let index = kernel.link("uplink").unwrap().index;
+        for (local, to) in [
+            ("0.0.0.0:0", "198.51.100.1:4191"),
+            ("[::]:0", "[2001:db8:1::1]:4191"),
+        ] {
+            let socket = UdpSocket::open(address(local), Some("uplink")).unwrap();
+            let send = || socket.send(address(to), 0, b"probe", 5).unwrap();
+            assert!(send());
+            assert_eq!(next_packet(&tun).len() % 20, 13);
+            kernel.set_up(index, false).unwrap();
+            assert!(!send());
+            assert_eq!(socket.unreachable(), 1);
+            let mut buffer = ReceiveBuffer::default();
+            assert!(socket.receive(&mut buffer).unwrap().is_none());
+            kernel.set_up(index, true).unwrap();
+            for source in ["192.0.2.1", "2001:db8::1"] {
+                let source = source.parse().unwrap();
+                kernel.add_address(index, source).unwrap();
+                kernel.set_default_route(index, source, &[]).unwrap();
+            }
+            assert!(send());
+            next_packet(&tun);
+            assert_eq!(socket.unreachable(), 1);
+        }
+        // An address goes from under its socket.
+        let source: IpAddr = "192.0.2.1".parse().unwrap();
+        let socket = UdpSocket::open(SocketAddr::new(source, 0), None).unwrap();
+        kernel.delete_address(index, source).unwrap();
+        assert!(
+            !socket
+                .send(address("198.51.100.1:4191"), 0, b"probe", 5)
+                .unwrap()
+        );
+        assert_eq!(socket.unreachable(), 1);
+    });
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn datagrams_that_find_a_socket_full_are_counted() {
+    with_loopback(|| {
+        let local = address("127.0.0.1:0");
+        let sender = UdpSocket::open(local, None).unwrap();
+        let receiver = UdpSocket::open(local, None).unwrap();
+        let to = receiver.local_address().unwrap();
+        let sent = 20_000;
+        for _ in 0..sent {
+            assert!(sender.send(to, 0, &[7; 1000], 1000).unwrap());
+        }
+        let (mut buffer, mut read) = (ReceiveBuffer::default(), 0);
+        while let Some(mut batch) = receiver.receive(&mut buffer).unwrap() {
+            read += batch.datagrams().count() as u32;
+        }
+        let dropped = receiver.dropped_unread().unwrap();
+        assert!(dropped > 0);
+        // The room for them is large where the test is root.
+        assert!(read > 3_000, "{read}");
+        assert_eq!(read + dropped, sent);
+    });
+}
+
+#[test]
+fn more_than_one_call_sends_is_refused() {
+    let socket = UdpSocket::open(address("127.0.0.1:0"), None).unwrap();
+    let to = socket.local_address().unwrap();
+    for (length, segment) in [(65_001, 60_000), (65, 1), (1, 0)] {
+        let error = socket.send(to, 0, &vec![0; length], segment).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+    }
+    assert!(UdpSocket::open(to, None).is_err(), "the port is taken");
+}

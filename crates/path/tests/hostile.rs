@@ -1,0 +1,430 @@
+//! Strangers, forgers, replays, floods, lost messages and clocks that go back.
+
+mod pipe;
+
+use baton_path::{Event, Initiator, PresharedKey, Rejected};
+use baton_proto::time::Duration;
+use pipe::{Behaviour, Draws, Pair, initiator_config, router_key};
+use std::net::SocketAddr;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A pair that has exchanged frames of all types but cookies, and is quiet; and the frames.
+fn exchanged() -> (Pair, Vec<(bool, Vec<u8>)>) {
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    pair.watched = true;
+    pair.run_for(SECOND);
+    pair.send_up(&[0x45; 90]);
+    pair.send_down(&[0x45; 90]);
+    pair.run_for(SECOND);
+    pair.watched = false;
+    pair.run_for(SECOND.saturating_mul(10));
+    pair.forget();
+    let seen = core::mem::take(&mut pair.seen);
+    for kind in [1, 2, 4] {
+        assert!(
+            seen.iter().any(|(_, datagram)| datagram[0] == kind),
+            "no frame of type {kind}"
+        );
+    }
+    (pair, seen)
+}
+
+/// Hands over a datagram that must be rejected, and checks that nothing has changed.
+fn must_reject(pair: &mut Pair, to_home: bool, datagram: &[u8], what: &str) {
+    let before = (
+        pair.rejected(),
+        pair.router.poll_timeout(),
+        pair.home.poll_timeout(),
+    );
+    let forger: SocketAddr = "203.0.113.66:66".parse().unwrap();
+    let copy = &mut datagram.to_vec();
+    let taken = if to_home {
+        pair.home
+            .handle_datagram(pair.now, forger, copy)
+            .map(|_| ())
+    } else {
+        pair.router
+            .handle_datagram(pair.now, forger, copy)
+            .map(|_| ())
+    };
+    assert!(taken.is_err(), "{what} was taken: {datagram:02x?}");
+    let after = (
+        pair.rejected(),
+        pair.router.poll_timeout(),
+        pair.home.poll_timeout(),
+    );
+    assert_eq!(after, (before.0 + 1, before.1, before.2), "{what}");
+    let out = &mut Vec::new();
+    assert_eq!(pair.router.poll_transmit(pair.now, out), None, "{what}");
+    assert_eq!(pair.home.poll_transmit(pair.now, out), None, "{what}");
+    assert_eq!(pair.router.poll_event(), None, "{what}");
+    assert_eq!(pair.home.poll_event(), None, "{what}");
+}
+
+/// Hands a copy to the home agent.
+fn offer(pair: &mut Pair, from: SocketAddr, datagram: &[u8]) -> Result<(), Rejected> {
+    let mut copy = datagram.to_vec();
+    let taken = pair.home.handle_datagram(pair.now, from, &mut copy);
+    taken.map(|_| ())
+}
+
+fn still_works(pair: &mut Pair) {
+    let address = pair.home.path(pair.key()).unwrap().remote;
+    assert_eq!(address, pair.router_address);
+    pair.send_up(b"up");
+    pair.send_down(b"down");
+    pair.run_for(SECOND);
+    assert_eq!(
+        pair.at_home.last().map(|(_, packet)| &packet[..]),
+        Some(&b"up"[..])
+    );
+    assert_eq!(
+        pair.at_router.last().map(|(_, packet)| &packet[..]),
+        Some(&b"down"[..])
+    );
+}
+
+#[test]
+fn replayed_frames_change_nothing() {
+    let (mut pair, seen) = exchanged();
+    for (to_home, datagram) in &seen {
+        must_reject(&mut pair, *to_home, datagram, "replay");
+        must_reject(&mut pair, !*to_home, datagram, "reflection");
+    }
+    still_works(&mut pair);
+}
+
+#[test]
+fn frames_with_flipped_bits_or_cut_short_change_nothing() {
+    let (mut pair, seen) = exchanged();
+    for (to_home, datagram) in seen.iter().filter(|(_, datagram)| datagram.len() < 200) {
+        for bit in 0..datagram.len() * 8 {
+            let mut flipped = datagram.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            must_reject(&mut pair, *to_home, &flipped, "flipped");
+        }
+        for length in 0..datagram.len() {
+            must_reject(&mut pair, *to_home, &datagram[..length], "cut short");
+        }
+    }
+    still_works(&mut pair);
+}
+
+/// Frames that are new to their receiver, with flipped bits: none is taken, and then the true one is.
+#[test]
+fn forged_frames_before_the_true_one_change_nothing() {
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    let mut initiation = Vec::new();
+    pair.router
+        .poll_transmit(pair.now, &mut initiation)
+        .unwrap();
+    // Its last 16 bytes are for times of load.
+    for bit in 0..(initiation.len() - 16) * 8 {
+        let mut flipped = initiation.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        must_reject(&mut pair, true, &flipped, "flipped initiation");
+    }
+    let address = pair.router_address;
+    pair.home
+        .handle_datagram(pair.now, address, &mut initiation)
+        .unwrap();
+    let mut response = Vec::new();
+    pair.home.poll_transmit(pair.now, &mut response).unwrap();
+    for bit in 0..response.len() * 8 {
+        // The sender's index is what the initiator is told, and covered by the code all the same.
+        let mut flipped = response.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        must_reject(&mut pair, false, &flipped, "flipped response");
+    }
+    pair.router
+        .handle_datagram(pair.now, pair.home_address, &mut response)
+        .unwrap();
+    assert!(pair.router.is_up());
+    let mut packet = Vec::new();
+    pair.router.poll_transmit(pair.now, &mut packet).unwrap();
+    while pair
+        .router
+        .poll_transmit(pair.now, &mut Vec::new())
+        .is_some()
+    {}
+    while pair.router.poll_event().is_some() {}
+    for bit in 0..packet.len() * 8 {
+        let mut flipped = packet.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        must_reject(&mut pair, true, &flipped, "flipped confirmation");
+    }
+    pair.home
+        .handle_datagram(pair.now, address, &mut packet)
+        .unwrap();
+    assert!(pair.key_is_up());
+}
+
+#[test]
+fn each_lost_message_of_a_handshake_costs_a_retry() {
+    for lost in 0..4 {
+        let mut pair = Pair::new(Behaviour::delayed(20), 5);
+        for number in 0.. {
+            if pair.truth[0].offered + pair.truth[1].offered > lost || number > 200 {
+                break;
+            }
+            pair.behaviour.is_dead = pair.truth[0].offered + pair.truth[1].offered == lost;
+            pair.run_for(Duration::from_millis(1));
+        }
+        pair.behaviour.is_dead = false;
+        pair.run_for(Duration::from_millis(1_500));
+        assert!(
+            pair.router.is_up() && pair.key_is_up(),
+            "datagram {lost} lost"
+        );
+        pair.forget();
+        still_works(&mut pair);
+    }
+}
+
+#[test]
+fn other_keys_get_nowhere() {
+    // A home agent's key that is another's: not one byte comes back.
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    let mut config = initiator_config(1, 0, 1);
+    config.home_agent = router_key(77).public();
+    pair.router = Initiator::new(pair.now, config);
+    pair.run_for(SECOND.saturating_mul(20));
+    assert!(pair.home.counters().rejected(Rejected::Stranger) >= 4);
+    assert_eq!(pair.truth[1].offered, 0, "an answer to a stranger");
+
+    // A router that the home agent does not know.
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    pair.router = Initiator::new(pair.now, initiator_config(2, 0, 1));
+    pair.run_for(SECOND.saturating_mul(20));
+    assert!(pair.home.counters().rejected(Rejected::UnknownPeer) >= 4);
+    assert_eq!(pair.truth[1].offered, 0);
+
+    // Another preshared key: neither end believes in a session.
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    let mut config = initiator_config(1, 0, 1);
+    config.preshared = PresharedKey::default();
+    pair.router = Initiator::new(pair.now, config);
+    pair.run_for(SECOND.saturating_mul(20));
+    assert!(pair.router.counters().rejected(Rejected::Handshake) >= 4);
+    assert!(!pair.router.is_up() && !pair.key_is_up());
+    assert_eq!(
+        (
+            pair.router.counters().sessions,
+            pair.home.counters().sessions
+        ),
+        (0, 0)
+    );
+}
+
+#[test]
+fn under_a_flood_a_router_shows_a_cookie_and_is_let_in() {
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    let mut initiation = Vec::new();
+    let mut flooder = Initiator::new(pair.now, initiator_config(3, 0, 3));
+    flooder.poll_transmit(pair.now, &mut initiation).unwrap();
+    let forger: SocketAddr = "203.0.113.66:66".parse().unwrap();
+    for _ in 0..1_200 {
+        let taken = offer(&mut pair, forger, &initiation);
+        assert!(taken.is_err());
+    }
+    assert_eq!(pair.home.counters().rejected(Rejected::UnknownPeer), 1_000);
+    assert_eq!(pair.home.counters().rejected(Rejected::Load), 200);
+    pair.flush();
+    pair.run_for(Duration::from_millis(101));
+    assert!(
+        pair.router.is_up() && pair.key_is_up(),
+        "one round trip more, and no retry"
+    );
+    assert_eq!(pair.home.counters().rejected(Rejected::Load), 201);
+}
+
+#[test]
+fn a_cookie_is_worth_nothing_at_another_address_or_with_a_flipped_bit() {
+    let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    let (mut initiation, address) = (Vec::new(), pair.router_address);
+    let mut router = Initiator::new(pair.now, initiator_config(1, 0, 3));
+    router.poll_transmit(pair.now, &mut initiation).unwrap();
+    let mut flooder = Initiator::new(pair.now, initiator_config(3, 0, 3));
+    let mut flood = Vec::new();
+    flooder.poll_transmit(pair.now, &mut flood).unwrap();
+    for _ in 0..1_000 {
+        assert!(offer(&mut pair, address, &flood).is_err());
+    }
+    let load = offer(&mut pair, address, &initiation);
+    assert_eq!(load, Err(Rejected::Load));
+    let mut cookie = Vec::new();
+    pair.home.poll_transmit(pair.now, &mut cookie).unwrap();
+    assert!(
+        cookie.len() < initiation.len(),
+        "an answer is no amplification"
+    );
+    for bit in 0..cookie.len() * 8 {
+        let mut flipped = cookie.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(
+            router
+                .handle_datagram(pair.now, pair.home_address, &mut flipped)
+                .is_err()
+        );
+    }
+    assert_eq!(
+        router.handle_datagram(pair.now, pair.home_address, &mut cookie),
+        Ok(None)
+    );
+    initiation.clear();
+    router
+        .poll_transmit(pair.now, &mut initiation)
+        .expect("at once");
+    let other: SocketAddr = "192.0.2.1:1001".parse().unwrap();
+    let taken = offer(&mut pair, other, &initiation);
+    assert_eq!(taken, Err(Rejected::Load));
+    assert_eq!(offer(&mut pair, address, &initiation), Ok(()));
+}
+
+#[test]
+fn a_clock_that_has_gone_back_costs_one_round_trip() {
+    let mut pair = Pair::up(Behaviour::delayed(20), 5);
+    let mut config = initiator_config(1, 0, 42);
+    config.unix_nanoseconds -= 86_400_000_000_000;
+    pair.router = Initiator::new(pair.now, config);
+    pair.router_events.clear();
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(pair.home.counters().rejected(Rejected::Stale), 1);
+    assert_eq!(
+        pair.router_events.first().map(|(_, event)| *event),
+        Some(Event::Up)
+    );
+    assert!(
+        pair.home_events
+            .iter()
+            .any(|(_, _, event)| *event == Event::Restarted)
+    );
+    pair.forget();
+    still_works(&mut pair);
+}
+
+#[test]
+fn a_path_follows_its_router_to_another_address_and_no_replay() {
+    let (mut pair, seen) = exchanged();
+    let before = pair.router_address;
+    pair.router_address = "192.0.2.9:9999".parse().unwrap();
+    pair.send_up(b"from elsewhere");
+    pair.run_for(Duration::from_millis(20));
+    let moved = Event::Moved {
+        from: before,
+        to: pair.router_address,
+    };
+    assert!(pair.home_events.iter().any(|(_, _, event)| *event == moved));
+    for (_, datagram) in seen.iter().filter(|(to_home, _)| *to_home) {
+        must_reject(&mut pair, true, datagram, "replay from a third address");
+    }
+    pair.run_for(SECOND);
+    still_works(&mut pair);
+}
+
+#[test]
+fn two_routers_with_one_key_take_turns_and_nothing_hangs() {
+    let mut pair = Pair::up(Behaviour::delayed(20), 5);
+    let mut double = Initiator::new(pair.now, initiator_config(1, 0, 99));
+    let address: SocketAddr = "192.0.2.200:1000".parse().unwrap();
+    let end = pair.now + SECOND.saturating_mul(60);
+    while pair.now < end {
+        let mut datagram = Vec::new();
+        double.handle_timeout(pair.now);
+        while double.poll_transmit(pair.now, &mut datagram).is_some() {
+            let _ = pair.home.handle_datagram(pair.now, address, &mut datagram);
+            datagram.clear();
+            while let Some(to) = pair.home.poll_transmit(pair.now, &mut datagram) {
+                let mut answer = core::mem::take(&mut datagram);
+                if to == address {
+                    let _ = double.handle_datagram(pair.now, pair.home_address, &mut answer);
+                } else {
+                    pair.fly(false, answer);
+                }
+            }
+        }
+        pair.run_for(Duration::from_millis(1));
+    }
+    let sessions = pair.home.counters().sessions;
+    assert!(
+        (3..200).contains(&sessions),
+        "{sessions} sessions in a minute"
+    );
+    let restarts = pair
+        .home_events
+        .iter()
+        .filter(|(_, _, event)| *event == Event::Restarted);
+    assert!(restarts.count() >= 2, "an operator hears of it");
+}
+
+#[test]
+fn a_seventeenth_path_is_refused_and_told() {
+    let pair = Pair::up(Behaviour::delayed(20), 5);
+    let (mut home, now) = (pair.home, pair.now);
+    let mut last = Vec::new();
+    for path in 1..=16 {
+        let mut router = Initiator::new(now, initiator_config(1, path, path));
+        let address = SocketAddr::from(([192, 0, 2, path], 1));
+        let mut datagram = Vec::new();
+        router.poll_transmit(now, &mut datagram).unwrap();
+        let taken = home
+            .handle_datagram(now, address, &mut datagram)
+            .map(|_| ());
+        datagram.clear();
+        home.poll_transmit(now, &mut datagram).expect("an answer");
+        router
+            .handle_datagram(now, pair.home_address, &mut datagram)
+            .unwrap();
+        last.push((taken, router.is_up(), router.poll_event()));
+    }
+    let refused = (Err(Rejected::TooManyPaths), false, Some(Event::Refused));
+    assert_eq!(last.pop(), Some(refused));
+    assert!(last.iter().all(|(taken, is_up, _)| taken.is_ok() && *is_up));
+}
+
+#[test]
+fn a_removed_router_is_gone_and_its_keys_are_not_another_s() {
+    let mut pair = Pair::up(Behaviour::delayed(20), 5);
+    let key = pair.key();
+    let mut datagram = Vec::new();
+    pair.router
+        .send(pair.now, baton_path::PACKET, b"late", &mut datagram)
+        .unwrap();
+    assert!(pair.home.remove_peer(&router_key(1).public()));
+    let taken = pair
+        .home
+        .handle_datagram(pair.now, pair.router_address, &mut datagram);
+    assert_eq!(taken, Err(Rejected::UnknownSession));
+    pair.home
+        .add_peer(
+            router_key(2).public(),
+            PresharedKey::from_bytes([9; 32]),
+            &[],
+        )
+        .unwrap();
+    pair.router = Initiator::new(pair.now, initiator_config(2, 0, 8));
+    pair.run_for(SECOND);
+    assert!(pair.router.is_up());
+    assert_eq!(pair.home.path(key), None);
+    let sent = pair
+        .home
+        .send(pair.now, key, baton_path::PACKET, b"whose?", &mut datagram);
+    assert_eq!(sent, Err(baton_path::NotSent::UnknownPath));
+}
+
+/// Datagrams of any length and content, most of which begin like a frame, at a pair with a session.
+#[test]
+fn noise_changes_nothing() {
+    let (mut pair, seen) = exchanged();
+    let mut draws = Draws(17);
+    for _ in 0..20_000 {
+        let length = draws.bits() as usize % 300;
+        let mut datagram: Vec<u8> = (0..length).map(|_| draws.bits() as u8).collect();
+        let (to_home, model) = &seen[draws.bits() as usize % seen.len()];
+        let kept = (draws.bits() as usize % 20).min(length).min(model.len());
+        datagram[..kept].copy_from_slice(&model[..kept]);
+        must_reject(&mut pair, *to_home, &datagram, "noise");
+    }
+    still_works(&mut pair);
+}
