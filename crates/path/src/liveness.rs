@@ -41,6 +41,8 @@ enum State {
 pub(crate) enum Verdict {
     /// A probe is to be sent.
     Probe,
+    /// The path has become suspect, and a probe is to be sent.
+    Suspect,
     /// The path has died.
     Down,
 }
@@ -162,7 +164,7 @@ impl Liveness {
         match self.state {
             State::Alive => {
                 self.begin_train(now, round_trip);
-                Some(Verdict::Probe)
+                Some(Verdict::Suspect)
             }
             State::Suspect(_, _, verdict) if now >= verdict => {
                 if self.evidence(now) >= EVIDENCE {
