@@ -1,22 +1,23 @@
-//! A namespace's interfaces, addresses and routes, through the kernel's route netlink (rtnetlink(7)).
+//! A namespace's interfaces, addresses, routes and rules, through the kernel's route netlink (rtnetlink(7)).
 //!
 //! A socket stays in the namespace in which it was opened, so that one opened at the start can be used from any
 //! thread: a handover costs the forwarding thread some tens of microseconds.
 
 mod messages;
+mod routes;
 
 pub use messages::Link;
 pub(crate) use messages::{Answer, parts, request};
+pub use routes::{MAIN_TABLE, Prefix, Route, Rule, Way};
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
-};
+use netlink_packet_route::route::RouteMetric;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
+use nix::errno::Errno;
 use std::io;
 use std::net::IpAddr;
 
@@ -114,13 +115,14 @@ impl RouteSocket {
         )
     }
 
-    /// Takes an address from an interface.
+    /// Takes an address from an interface, if it has it.
     ///
     /// # Errors
     /// Errors of the kernel.
     pub fn delete_address(&mut self, interface: InterfaceIndex, address: IpAddr) -> io::Result<()> {
         let message = address_message(interface, address);
-        self.request(RouteNetlinkMessage::DelAddress(message), 0)
+        let deleted = self.request(RouteNetlinkMessage::DelAddress(message), 0);
+        unless(Errno::EADDRNOTAVAIL, deleted)
     }
 
     /// Sends everything of `source`'s IP version out of an interface, with `source` where a program has not chosen
@@ -134,30 +136,16 @@ impl RouteSocket {
         source: IpAddr,
         metrics: &[RouteMetric],
     ) -> io::Result<()> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family(source);
-        message.header.table = 254;
-        message.header.protocol = RouteProtocol::Static;
-        message.header.scope = RouteScope::Universe;
-        message.header.kind = RouteType::Unicast;
-        let preferred = match source {
-            IpAddr::V4(address) => RouteAddress::Inet(address),
-            IpAddr::V6(address) => RouteAddress::Inet6(address),
-        };
-        message.attributes = vec![
-            RouteAttribute::Oif(interface),
-            RouteAttribute::PrefSource(preferred),
-            RouteAttribute::Priority(1),
-        ];
-        if !metrics.is_empty() {
-            message
-                .attributes
-                .push(RouteAttribute::Metrics(metrics.to_vec()));
-        }
-        self.request(
-            RouteNetlinkMessage::NewRoute(message),
-            NLM_F_CREATE | NLM_F_REPLACE,
-        )
+        self.set_route(&Route {
+            destination: Prefix::all(source),
+            table: MAIN_TABLE,
+            metric: 1,
+            way: Way::Device {
+                interface,
+                source: Some(source),
+                metrics,
+            },
+        })
     }
 
     /// Describes the interface with a name.
@@ -223,6 +211,14 @@ impl RouteSocket {
                 }
             }
         }
+    }
+}
+
+/// Takes the error of something that is as it should be already for success.
+fn unless(known: Errno, result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.raw_os_error() == Some(known as i32) => Ok(()),
+        other => other,
     }
 }
 

@@ -2,10 +2,10 @@
 
 mod namespace;
 
-use baton_linux::netlink::RouteSocket;
+use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::tun::Tun;
 use baton_linux::udp::{Batch, ReceiveBuffer, UdpSocket};
-use namespace::{in_new_namespace, wait};
+use namespace::{in_new_namespace, next_packet, raise, wait};
 use netlink_packet_route::route::RouteMetric;
 use nix::errno::Errno;
 use nix::libc;
@@ -14,6 +14,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 /// Expedited forwarding (RFC 3246) and ECT(0) (RFC 3168).
 const CLASS: u8 = 0xb8 | 0b10;
+/// Number of UDP in IP headers.
+const UDP: u8 = 17;
 
 /// Bytes of which no two pieces are alike.
 fn numbered(length: usize) -> Vec<u8> {
@@ -32,41 +34,27 @@ fn with_loopback(work: impl FnOnce() + Send + 'static) {
     });
 }
 
-/// Makes a TUN device with an address of each IP version, by which everything is sent; both routes' MTU is 1300 bytes.
-fn device(kernel: &mut RouteSocket, name: &str, addresses: [&str; 2]) -> Tun {
+/// Makes a TUN device with addresses, by which everything is sent; both routes' MTU is 1300 bytes.
+fn device(kernel: &mut RouteSocket, name: &str, metric: u32, addresses: [&str; 2]) -> Tun {
     let tun = Tun::create(name).unwrap();
-    let silence = format!("/proc/sys/net/ipv6/conf/{name}");
-    for (key, value) in [
-        ("addr_gen_mode", "1"),
-        ("router_solicitations", "0"),
-        ("disable_ipv6", "0"),
-    ] {
-        std::fs::write(format!("{silence}/{key}"), value).unwrap();
-    }
-    let index = kernel.link(name).unwrap().index;
-    kernel.set_up(index, true).unwrap();
-    for address in addresses {
-        let address: IpAddr = address.parse().unwrap();
-        kernel.add_address(index, address).unwrap();
-        kernel
-            .set_default_route(index, address, &[RouteMetric::Mtu(1300)])
-            .unwrap();
-    }
+    let interface = raise(kernel, name, &addresses);
+    set_routes(kernel, interface, metric);
     tun
 }
 
-/// Reads the next packet of UDP: neither listeners' reports nor solicitations.
-fn next_packet(tun: &Tun) -> Vec<u8> {
-    let mut buffer = [0; 2000];
-    loop {
-        wait(tun);
-        let Some(length) = tun.receive(&mut buffer).unwrap() else {
-            continue;
+fn set_routes(kernel: &mut RouteSocket, interface: InterfaceIndex, metric: u32) {
+    for destination in [Prefix::ALL_IPV4, Prefix::ALL_IPV6] {
+        let route = Route {
+            destination,
+            table: MAIN_TABLE,
+            metric,
+            way: Way::Device {
+                interface,
+                source: None,
+                metrics: &[RouteMetric::Mtu(1300)],
+            },
         };
-        let protocol = buffer[if buffer[0] >> 4 == 4 { 9 } else { 6 }];
-        if i32::from(protocol) == libc::IPPROTO_UDP {
-            return buffer[..length].to_vec();
-        }
+        kernel.set_route(&route).unwrap();
     }
 }
 
@@ -148,9 +136,9 @@ fn a_kernel_that_does_not_cut_gets_one_datagram_at_a_time() {
 fn datagrams_leave_by_the_device_unfragmented_whatever_the_route_says() {
     in_new_namespace(|| {
         let mut kernel = RouteSocket::open().unwrap();
-        let first = device(&mut kernel, "first", ["192.0.2.1", "2001:db8::1"]);
-        // Each route replaces the one of its version before it; without a route of its own, IPv4 is sent all the same.
-        let second = device(&mut kernel, "second", ["192.0.2.2", "2001:db8::2"]);
+        let first = device(&mut kernel, "first", 1, ["192.0.2.1", "2001:db8::1"]);
+        // Both are ways to everywhere, and the first is the better one.
+        let second = device(&mut kernel, "second", 2, ["192.0.2.2", "2001:db8::2"]);
         for (local, to, headers) in [
             ("0.0.0.0:4191", "198.51.100.1:4191", 28),
             ("[::]:4191", "[2001:db8:1::1]:4191", 48),
@@ -158,18 +146,10 @@ fn datagrams_leave_by_the_device_unfragmented_whatever_the_route_says() {
             let (local, to) = (address(local), address(to));
             let by_first = UdpSocket::open(local, Some("first")).unwrap();
             let by_second = UdpSocket::open(local, Some("second")).unwrap();
-            for (socket, tun, name) in [
-                (&by_first, &first, "first"),
-                (&by_second, &second, "second"),
-            ] {
-                let index = kernel.link(name).unwrap().index;
-                let source = "2001:db8::1".parse().unwrap();
-                kernel
-                    .set_default_route(index, source, &[RouteMetric::Mtu(1300)])
-                    .unwrap();
+            for (socket, tun) in [(&by_first, &first), (&by_second, &second)] {
                 let longest = numbered(1500 - headers);
                 assert!(socket.send(to, CLASS, &longest, longest.len()).unwrap());
-                let packet = next_packet(tun);
+                let packet = next_packet(tun, UDP);
                 assert_eq!(packet.len(), 1500);
                 assert_eq!(packet[headers..], longest);
                 if headers == 28 {
@@ -180,13 +160,13 @@ fn datagrams_leave_by_the_device_unfragmented_whatever_the_route_says() {
                     );
                 } else {
                     let class = packet[0] << 4 | packet[1] >> 4;
-                    assert_eq!((class, i32::from(packet[6])), (CLASS, libc::IPPROTO_UDP));
+                    assert_eq!((class, packet[6]), (CLASS, UDP));
                 }
                 // Several at once are cut for a device that cannot do it.
                 let several = numbered(2500);
                 assert!(socket.send(to, CLASS, &several, 1000).unwrap());
                 for expected in several.chunks(1000) {
-                    assert_eq!(next_packet(tun)[headers..], *expected);
+                    assert_eq!(next_packet(tun, UDP)[headers..], *expected);
                 }
                 // A byte more than the device carries.
                 let longer = numbered(1501 - headers);
@@ -208,7 +188,7 @@ fn datagrams_leave_by_the_device_unfragmented_whatever_the_route_says() {
 fn a_network_that_cannot_be_reached_is_counted_and_no_failure() {
     in_new_namespace(|| {
         let mut kernel = RouteSocket::open().unwrap();
-        let tun = device(&mut kernel, "uplink", ["192.0.2.1", "2001:db8::1"]);
+        let tun = device(&mut kernel, "uplink", 1, ["192.0.2.1", "2001:db8::1"]);
         let index = kernel.link("uplink").unwrap().index;
         for (local, to) in [
             ("0.0.0.0:0", "198.51.100.1:4191"),
@@ -217,20 +197,17 @@ fn a_network_that_cannot_be_reached_is_counted_and_no_failure() {
             let socket = UdpSocket::open(address(local), Some("uplink")).unwrap();
             let send = || socket.send(address(to), 0, b"probe", 5).unwrap();
             assert!(send());
-            assert_eq!(next_packet(&tun).len() % 20, 13);
+            assert_eq!(next_packet(&tun, UDP).len() % 20, 13);
             kernel.set_up(index, false).unwrap();
             assert!(!send());
             assert_eq!(socket.unreachable(), 1);
             let mut buffer = ReceiveBuffer::default();
             assert!(socket.receive(&mut buffer).unwrap().is_none());
             kernel.set_up(index, true).unwrap();
-            for source in ["192.0.2.1", "2001:db8::1"] {
-                let source = source.parse().unwrap();
-                kernel.add_address(index, source).unwrap();
-                kernel.set_default_route(index, source, &[]).unwrap();
-            }
+            raise(&mut kernel, "uplink", &["192.0.2.1", "2001:db8::1"]);
+            set_routes(&mut kernel, index, 1);
             assert!(send());
-            next_packet(&tun);
+            next_packet(&tun, UDP);
             assert_eq!(socket.unreachable(), 1);
         }
         // An address goes from under its socket.

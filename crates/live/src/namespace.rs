@@ -168,10 +168,7 @@ impl RealHost {
             index, addresses, ..
         } = &self.interfaces[interface];
         for &address in addresses {
-            ignore(
-                self.routes.delete_address(*index, address),
-                Errno::EADDRNOTAVAIL,
-            )?;
+            self.routes.delete_address(*index, address)?;
         }
         self.routes.set_up(*index, false)
     }
@@ -311,13 +308,5 @@ fn failed(what: &str, source: io::Error) -> NamespaceError {
         what: what.to_owned(),
         source,
         advice: "",
-    }
-}
-
-/// Turns the error of something that is already as it should be into success.
-fn ignore(result: io::Result<()>, known: Errno) -> io::Result<()> {
-    match result {
-        Err(error) if error.raw_os_error() == Some(known as i32) => Ok(()),
-        other => other,
     }
 }

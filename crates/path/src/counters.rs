@@ -16,8 +16,8 @@ pub enum Rejected {
         "its first code is wrong: the sender does not know this end's public key, or bits were flipped"
     )]
     Stranger,
-    /// Too many ask for handshakes; a cookie has been sent, if its sender has not shown one.
-    #[error("under load: a cookie was sent, with which the sender may repeat it")]
+    /// Too many ask for handshakes: its sender has been sent a cookie, or has shown one and there is no time for it.
+    #[error("under load: its sender may repeat it, with the cookie that it was sent")]
     Load,
     /// Its Noise message is forged, or made with other keys.
     #[error(

@@ -28,6 +28,8 @@ pub(crate) const INITIATION_MAC2: usize = INITIATION_MAC1 + MAC_BYTES;
 pub(crate) const RESPONSE_NOISE: usize = 12;
 const LEAST_RESPONSE: usize = RESPONSE_NOISE + SECOND_OVERHEAD + Reply::LEAST_BYTES + MAC_BYTES;
 const MOST_RESPONSE: usize = LEAST_RESPONSE + MOST_ASSIGNED;
+/// An answer to a forged address carries no more than was sent there to get it.
+const _: () = assert!(MOST_RESPONSE <= INITIATION && COOKIE <= INITIATION);
 const COOKIE_BYTES: usize = 32;
 /// Offset of the nonce in a cookie's frame.
 pub(crate) const COOKIE_NONCE: usize = 8;

@@ -15,7 +15,8 @@
 //! A router's initiations are numbered by its clock. To one that is not above the largest seen the home agent answers what
 //! the largest was, which only the router can read, so a clock that has gone back costs one round trip. Who is on the way of the
 //! datagrams can delay, drop and count them, and can have a path moved to another address by being faster than its
-//! owner; he reads and alters nothing. Lengths of packets are not hidden.
+//! owner; he reads and alters nothing. Lengths of packets are not hidden. Two
+//! routers with one key take the path from each other for as long as both run, and each time is an [`Event::Restarted`].
 #![forbid(unsafe_code)]
 
 mod cookie;

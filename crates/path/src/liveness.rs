@@ -41,6 +41,8 @@ enum State {
 pub(crate) enum Verdict {
     /// A probe is to be sent.
     Probe,
+    /// The path has become suspect, and a probe is to be sent.
+    Suspect,
     /// The path has died.
     Down,
 }
@@ -49,8 +51,10 @@ pub(crate) enum Verdict {
 pub(crate) struct Liveness {
     state: State,
     last_arrival: Instant,
-    mean_gap: Duration,
+    /// Packets and receipts since the last silence, and their mean distance.
     stream: u32,
+    mean_gap: Duration,
+    last_of_stream: Instant,
     /// When what is out began to be waited for; nothing, if the peer has reported all.
     waiting_since: Option<Instant>,
     /// Datagrams that ask for an answer, sent since the last arrival.
@@ -65,8 +69,9 @@ impl Liveness {
         Liveness {
             state: State::Alive,
             last_arrival: now,
-            mean_gap: Duration::ZERO,
             stream: 0,
+            mean_gap: Duration::ZERO,
+            last_of_stream: now,
             waiting_since: None,
             in_vain: 0,
             patience,
@@ -87,7 +92,6 @@ impl Liveness {
     /// answer. Returns whether the path was down.
     pub(crate) fn arrived(&mut self, now: Instant, all_reported: bool) -> bool {
         let was = core::mem::replace(&mut self.state, State::Alive);
-        let gap = now.saturating_since(self.last_arrival);
         self.last_arrival = now;
         self.in_vain = 0;
         self.waiting_since = if all_reported {
@@ -95,16 +99,25 @@ impl Liveness {
         } else {
             self.waiting_since.and(Some(now))
         };
-        if was != State::Alive || gap > STEADY_GAP.saturating_mul(4) {
+        if was != State::Alive {
             self.stream = 0;
-            self.mean_gap = Duration::ZERO;
-        } else {
-            let mean = self.mean_gap.as_nanos();
-            let divisor = u64::from(self.stream.min(15)) + 1;
-            self.mean_gap = Duration::from_nanos(mean - mean / divisor + gap.as_nanos() / divisor);
-            self.stream = self.stream.saturating_add(1);
         }
         matches!(was, State::Down(..))
+    }
+
+    /// Notes that a packet or a receipt has arrived. Probes and their answers are no stream: they come in trains, and stop.
+    pub(crate) fn stream_arrived(&mut self, now: Instant) {
+        let gap = now.saturating_since(self.last_of_stream);
+        self.last_of_stream = now;
+        if self.stream == 0 || gap > STEADY_GAP.saturating_mul(4) {
+            self.stream = 1;
+            self.mean_gap = Duration::ZERO;
+            return;
+        }
+        let mean = self.mean_gap.as_nanos();
+        let divisor = u64::from(self.stream.min(16));
+        self.mean_gap = Duration::from_nanos(mean - mean / divisor + gap.as_nanos() / divisor);
+        self.stream = self.stream.saturating_add(1);
     }
 
     /// Says that the path is down, for a reason that its datagrams do not tell. Returns whether that is new.
@@ -162,7 +175,7 @@ impl Liveness {
         match self.state {
             State::Alive => {
                 self.begin_train(now, round_trip);
-                Some(Verdict::Probe)
+                Some(Verdict::Suspect)
             }
             State::Suspect(_, _, verdict) if now >= verdict => {
                 if self.evidence(now) >= EVIDENCE {

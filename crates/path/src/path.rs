@@ -36,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Event {
     /// The path carries packets: after its first handshake, or after it was down.
     Up,
+    /// Nothing has come for longer than the path's measurements explain, and probes are out. [`Event::Down`] follows within
+    /// about a round trip, or nothing if the path answers: losses and streams that end cause this too.
+    Suspect,
     /// The path does not answer, its keys have run out, or the caller has said so.
     Down,
     /// The peer's datagrams come from another address, to which datagrams go from now on.
@@ -253,7 +256,8 @@ impl Path {
         self.reported
     }
 
-    /// Length of the longest packet that the path carries.
+    /// Length of the longest packet that the path carries. Until the search has found more it is what fits into 1,280 bytes, and
+    /// over IPv6 that is less than the 1,280 that an IPv6 packet may have.
     pub(crate) fn packet_mtu(&self) -> u16 {
         let headers = mtu::headers(self.remote) + OVERHEAD as u16;
         self.mtu.confirmed().saturating_sub(headers)
@@ -315,6 +319,10 @@ impl Path {
             .handle_timeout(now, &self.measurement.round_trip)
         {
             Some(Verdict::Probe) => self.probe_due = true,
+            Some(Verdict::Suspect) => {
+                self.probe_due = true;
+                self.events.push_back(Event::Suspect);
+            }
             Some(Verdict::Down) => self.went_down(),
             None => {}
         }

@@ -108,6 +108,25 @@ fn losses_and_jitter_are_no_death() {
     }
 }
 
+/// A loss of 4% there and back of each packet, probe and receipt is a suspicion at most; trains of probes cause no further ones.
+#[test]
+fn suspicions_are_as_rare_as_losses() {
+    let lossy = Behaviour {
+        loss: 0.02,
+        jitter: Duration::from_millis(25),
+        ..Behaviour::delayed(37)
+    };
+    let mut pair = Pair::up(lossy, 3);
+    pair.forget();
+    pair.stream(3_600, Duration::from_secs(1), true, true, 200);
+    let suspicions = pair
+        .router_events
+        .iter()
+        .filter(|(_, event)| *event == Event::Suspect);
+    // 3,600 packets and 1,800 probes.
+    assert!((100..=300).contains(&suspicions.count()));
+}
+
 #[test]
 fn a_dead_path_is_probed_each_second_and_comes_back_by_itself() {
     let mut pair = Pair::up(Behaviour::delayed(25), 3);

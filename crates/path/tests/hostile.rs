@@ -237,6 +237,14 @@ fn under_a_flood_a_router_shows_a_cookie_and_is_let_in() {
         "one round trip more, and no retry"
     );
     assert_eq!(pair.home.counters().rejected(Rejected::Load), 201);
+    // The next second is one of load from its beginning, and the one after an idle second is not.
+    pair.run_for(SECOND);
+    assert_eq!(offer(&mut pair, forger, &initiation), Err(Rejected::Load));
+    pair.run_for(SECOND.saturating_mul(2));
+    assert_eq!(
+        offer(&mut pair, forger, &initiation),
+        Err(Rejected::UnknownPeer)
+    );
 }
 
 #[test]

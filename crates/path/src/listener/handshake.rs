@@ -10,30 +10,43 @@ use crate::session::{Agreed, Session};
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 
-/// Handshakes in a second above which addresses must prove themselves: a fifth of a core (chosen).
-const MOST_HANDSHAKES: u32 = 1_000;
+/// Initiations in a second above which addresses must prove themselves: a fifth of a core's work (chosen).
+const MOST_UNPROVEN: u32 = 1_000;
+/// Handshakes in a second, of proven addresses too: enough to lose no router, and too few to starve packets (chosen).
+const MOST_HANDSHAKES: u32 = 2_500;
 /// Answers that may wait to be polled (chosen).
 const MOST_ANSWERS: usize = 1_024;
 
-/// Number of handshakes in the second that runs.
+/// Numbers of the second that runs.
 #[derive(Default)]
 pub(super) struct Load {
     second: u64,
+    initiations: u32,
     handshakes: u32,
+    /// Whether the second before was one of load: so a flood gets nothing for nothing as each second begins.
+    was_high: bool,
 }
 
 impl Load {
-    /// Counts a handshake. Returns whether there are too many.
+    /// Counts an initiation. Returns whether there are so many that its address must be proven.
     fn is_high(&mut self, now: Instant) -> bool {
         let second = now.as_nanos() / 1_000_000_000;
         if second != self.second {
+            let was_high = second == self.second + 1 && self.initiations > MOST_UNPROVEN;
             *self = Load {
                 second,
-                handshakes: 0,
+                was_high,
+                ..Load::default()
             };
         }
+        self.initiations = self.initiations.saturating_add(1);
+        self.was_high || self.initiations > MOST_UNPROVEN
+    }
+
+    /// Counts a handshake. Returns whether there is time for it.
+    fn has_time(&mut self) -> bool {
         self.handshakes = self.handshakes.saturating_add(1);
-        self.handshakes > MOST_HANDSHAKES
+        self.handshakes <= MOST_HANDSHAKES
     }
 }
 
@@ -56,6 +69,9 @@ impl Listener {
                 self.answer(from, answer);
                 return Err(Rejected::Load);
             }
+        }
+        if !self.load.has_time() {
+            return Err(Rejected::Load);
         }
         let mut payload = [0; Request::BYTES];
         let message: [u8; FIRST] = array_at(frame, 8);

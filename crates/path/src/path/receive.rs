@@ -46,6 +46,7 @@ impl Path {
         }
         if matches!(kind, PACKET | ELIDED) {
             self.arrived(now);
+            self.liveness.stream_arrived(now);
             self.receipts.packet_arrived(now, length);
             return Ok(Some(Content { kind, packet: rest }));
         }
@@ -53,7 +54,7 @@ impl Path {
         match kind {
             PROBE => self.will_answer(now, report.sequence, stamp),
             ANSWER => self.take_answer(now, report.sequence),
-            RECEIPT => {}
+            RECEIPT => self.liveness.stream_arrived(now),
             _ => return Err(Rejected::Content),
         }
         self.take_report(now, kind, &report);
