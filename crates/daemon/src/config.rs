@@ -3,10 +3,12 @@
 mod check;
 mod values;
 
+pub(crate) use check::{check_home_address, is_device_name};
 pub use values::{Address, Lifetime, Mtu, Network, Secret, SecurityParameterIndex, Time};
 
 use baton_proto::mobility::attachment::failback::FailbackTimes;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -17,7 +19,7 @@ use std::path::Path;
 pub struct ConfigError(String);
 
 /// A node.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Addresses of the node, beside those that its layers have.
@@ -38,7 +40,7 @@ pub struct Config {
 }
 
 /// An interface.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceConfig {
     /// The kind of its device.
@@ -60,7 +62,7 @@ pub enum Kind {
 }
 
 /// A mobile node, or a mobile router.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MobileNodeConfig {
     /// Its address wherever it is; the last 64 bits are those of its care-of addresses, too.
@@ -88,7 +90,7 @@ pub struct MobileNodeConfig {
 }
 
 /// The most preferred link that is up, with rules for leaving and returning.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailbackConfig {
     /// The interfaces by which a mobile reaches access networks, the best first.
@@ -102,7 +104,7 @@ pub struct FailbackConfig {
 }
 
 /// A home agent.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HomeAgentConfig {
     /// Its address.
@@ -117,7 +119,7 @@ pub struct HomeAgentConfig {
 }
 
 /// A mobile that may register.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubscriberConfig {
     /// Its home address.
@@ -133,7 +135,7 @@ pub struct SubscriberConfig {
 }
 
 /// An access router at one interface.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRouterConfig {
     /// The prefix of the link, of 64 bits.
@@ -166,30 +168,38 @@ fn first_link_local() -> Address {
     Address(core::net::Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1))
 }
 
+/// The contents of a configuration file.
+pub trait Configuration: DeserializeOwned {
+    /// Finds what the types of single keys do not rule out; returns the key, what is wrong with it, and what was expected.
+    ///
+    /// # Errors
+    /// The first that is found.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The file, the line and the key, what is wrong, and what was expected.
+pub fn read<T: Configuration>(path: &Path) -> Result<T, ConfigError> {
+    let file = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| ConfigError(format!("{file}: it cannot be read: {error}")))?;
+    parse(&text, &file)
+}
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// As of [`read`].
+pub fn parse<T: Configuration>(text: &str, file: &str) -> Result<T, ConfigError> {
+    let config: T = toml::from_str(text).map_err(|error| check::located(text, file, &error))?;
+    let wrong = |message: String| ConfigError(format!("{file}: {message}"));
+    config.check().map_err(wrong)?;
+    Ok(config)
+}
+
 impl Config {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// The file, the line and the key, what is wrong, and what was expected.
-    pub fn read(path: &Path) -> Result<Config, ConfigError> {
-        let file = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|error| ConfigError(format!("{file}: it cannot be read: {error}")))?;
-        Config::parse(&text, &file)
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// As of [`read`](Self::read).
-    pub fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
-        let config: Config =
-            toml::from_str(text).map_err(|error| check::located(text, file, &error))?;
-        let wrong = |message: String| ConfigError(format!("{file}: {message}"));
-        config.check().map_err(wrong)?;
-        Ok(config)
-    }
-
     /// Returns the interfaces in the order in which the node has them: a mobile's access links first, the preferred one before
     /// the others.
     pub fn interfaces_in_order(&self) -> Vec<(&str, &InterfaceConfig)> {

@@ -1,8 +1,9 @@
 //! Devices of the kernel as media.
 
-use crate::config::{InterfaceConfig, Kind};
+use crate::config::{InterfaceConfig, Kind, Mtu};
 use crate::medium::{Medium, MediumEvent};
 use crate::port::Port;
+use crate::tunnel::outer;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::packet_socket::PacketSocket;
@@ -14,6 +15,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Longest packet that a kernel hands over, in bytes.
 const LONGEST_PACKET: usize = 65_536;
+
+/// Least MTU of IPv6 (RFC 8200 section 5), in bytes.
+const LEAST_MTU: u32 = 1280;
 
 /// The end of a device that the node holds.
 #[derive(Debug)]
@@ -46,6 +50,21 @@ pub struct DeviceError {
 }
 
 impl Device {
+    /// Makes a TUN device to the kernel, with the same name in the node, and switches it on. Its packets fit into a tunnel whose
+    /// longest packet is given, in bytes.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open), in words.
+    pub fn open_tunnel(name: &str, longest: u32, kernel: &mut RouteSocket) -> Result<Port, String> {
+        let inside = longest.saturating_sub(outer::HEADER as u32).max(LEAST_MTU);
+        let config = InterfaceConfig {
+            kind: Kind::Tun,
+            device: None,
+            mtu: Some(Mtu(inside)),
+        };
+        Device::open((name, &config), kernel).map_err(|error| error.to_string())
+    }
+
     /// Opens the device of an interface in the calling thread's network namespace. A TUN device is made and switched on.
     ///
     /// # Errors

@@ -199,7 +199,7 @@ impl Driver {
                 .is_some_and(|due| due <= self.ports.now)
             {
                 medium.handle_timeout(self.ports.now);
-                self.take_events(InterfaceId(place), owner);
+                self.take_packets(InterfaceId(place), owner);
             }
         }
     }

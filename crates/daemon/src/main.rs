@@ -1,10 +1,11 @@
 //! `batond`: one node behind this machine's clock and devices.
 
-use baton_daemon::config::Config;
 use baton_daemon::driver::{Counts, Driver};
 use baton_daemon::engine::Owner;
-use baton_daemon::node;
+use baton_daemon::keys::{self, RANDOM};
+use baton_daemon::node::{self, Plan};
 use baton_daemon::port::Port;
+use baton_daemon::role::{ROLES, Role};
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::Signals;
@@ -19,16 +20,19 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const HELP: &str = "Runs one node of Baton: a mobile node, a home agent, access routers (Mobile IPv6, NEMO).
+const HELP: &str = "Keeps a moving network reachable: Baton's mobile router and its home agent.
 
 usage:
-  batond node CONFIG     run the node that a TOML file describes, until SIGTERM or SIGINT
+  batond mobile-router CONFIG  run a mobile router until SIGTERM or SIGINT
+  batond home-agent CONFIG     run a home agent until SIGTERM or SIGINT
+  batond node CONFIG           run a node of Mobile IPv6 on links of its own, without encryption
+  batond check CONFIG          read a configuration of any of the three, and say what is wrong
+  batond key FILE              print the public key to the private key in FILE, which is made if it is not there
   batond --help
   batond --version
 
-The node speaks by TUN devices, which it makes, and by packet sockets on devices without link-layer
-addresses. It needs CAP_NET_ADMIN and CAP_NET_RAW. It says on standard error what happens, and gives its
-devices back when it ends. Every key of the file: docs/batond.md.
+It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not make. It says on standard error what happens,
+and gives its devices back when it ends. Every key of the files: docs/batond.md.
 
 Exit status: 0 ended by a signal, 1 something failed, 2 the command line or the file is wrong.
 ";
@@ -41,12 +45,20 @@ fn main() -> ExitCode {
     match command {
         Command::Help => print!("{HELP}"),
         Command::Version => println!("batond {}", env!("CARGO_PKG_VERSION")),
-        Command::Node(path) => {
-            let config = match Config::read(&path) {
-                Ok(config) => config,
-                Err(error) => return fail(2, &error.to_string()),
+        Command::Key(file) => match keys::make(&file) {
+            Ok(public) => println!("{public}"),
+            Err(message) => return fail(1, &message),
+        },
+        Command::Check(file) => match Role::of_file(&file) {
+            Ok(role) => println!("{}: a configuration of a {}", file.display(), role.name()),
+            Err(message) => return fail(2, &message),
+        },
+        Command::Run(name, file) => {
+            let role = match Role::read(name, &file) {
+                Ok(role) => role,
+                Err(message) => return fail(2, &message),
             };
-            if let Err(message) = run(&config) {
+            if let Err(message) = run(&role) {
                 return fail(1, &message);
             }
         }
@@ -61,7 +73,10 @@ fn fail(status: u8, message: &str) -> ExitCode {
 
 /// The request on the command line.
 enum Command {
-    Node(PathBuf),
+    /// A role to run, by its name, with its configuration.
+    Run(&'static str, PathBuf),
+    Check(PathBuf),
+    Key(PathBuf),
     Help,
     Version,
 }
@@ -69,15 +84,27 @@ enum Command {
 impl Command {
     fn parse() -> Result<Command, String> {
         let mut parser = lexopt::Parser::from_env();
-        let usage = "expected `batond node CONFIG`; see `batond --help`";
+        let usage = "expected a command and a file; see `batond --help`";
         let wrong = |error: lexopt::Error| format!("{error}; {usage}");
         let command = match parser.next().map_err(wrong)? {
             Some(Long("help") | Short('h')) => Command::Help,
             Some(Long("version")) => Command::Version,
-            Some(Value(word)) if word == "node" => match parser.next().map_err(wrong)? {
-                Some(Value(path)) => Command::Node(path.into()),
-                _ => return Err(format!("`node` without a file; {usage}")),
-            },
+            Some(Value(word)) => {
+                let word = word.to_string_lossy().into_owned();
+                let role = ROLES.into_iter().find(|role| *role == word);
+                if role.is_none() && !["check", "key"].contains(&word.as_str()) {
+                    return Err(format!("there is no command \"{word}\"; {usage}"));
+                }
+                let file = match parser.next().map_err(wrong)? {
+                    Some(Value(file)) => file.into(),
+                    _ => return Err(format!("`{word}` without a file; {usage}")),
+                };
+                match role {
+                    Some(role) => Command::Run(role, file),
+                    None if word == "key" => Command::Key(file),
+                    None => Command::Check(file),
+                }
+            }
             Some(other) => return Err(wrong(other.unexpected())),
             None => return Err(usage.to_owned()),
         };
@@ -89,15 +116,15 @@ impl Command {
 }
 
 /// Runs a node until a signal ends it.
-fn run(config: &Config) -> Result<(), String> {
+fn run(role: &Role) -> Result<(), String> {
     let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let signals = Signals::take().map_err(|error| format!("signals: {error}"))?;
     let mut kernel = RouteSocket::open().map_err(failed("route netlink"))?;
-    let ports = node::open_ports(config, &mut kernel).map_err(|error| error.to_string())?;
+    let Plan { ports, node } = role.open(&mut kernel)?;
     let links = LinkMonitor::open().map_err(failed("route netlink"))?;
     let host = File::open(RANDOM).and_then(|mut random| {
         let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();
-        node::host(config, &interfaces, || {
+        node::host(&node, &interfaces, || {
             let mut secret = [0; 16];
             random.read_exact(&mut secret).map(|()| secret)
         })
@@ -107,7 +134,11 @@ fn run(config: &Config) -> Result<(), String> {
         names: ports.iter().map(|port| port.name.clone()).collect(),
     };
     let mut driver = Driver::new(host, ports, links);
-    eprintln!("batond: running at {}", driver.host_mut().address());
+    eprintln!(
+        "batond: {} running at {}",
+        role.name(),
+        driver.host_mut().address()
+    );
     while !signals.poll() {
         driver
             .turn(&mut attendant, &[signals.as_fd()], Duration::MAX)
@@ -141,9 +172,6 @@ fn tell(counts: &Counts, host: &Host) {
     }
     eprintln!("batond: ended by a signal; packets: {words}");
 }
-
-/// The kernel's randomness; it does not give any before it has some.
-const RANDOM: &str = "/dev/random";
 
 /// The node's owner: it says what happens.
 struct Attendant {

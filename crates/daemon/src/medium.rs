@@ -18,7 +18,7 @@ pub enum MediumEvent {
 }
 
 /// The medium behind an interface of the node: a device of the kernel, or paths to other nodes.
-pub trait Medium: std::fmt::Debug {
+pub trait Medium: std::fmt::Debug + Send {
     /// Returns the descriptors that become readable when something comes.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 
@@ -40,7 +40,7 @@ pub trait Medium: std::fmt::Debug {
     /// Sends what waits to be sent together, and what the medium has to say itself.
     fn flush(&mut self, _now: Instant) {}
 
-    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), after which packets may have come.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }

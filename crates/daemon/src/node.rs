@@ -29,6 +29,15 @@ use core::net::Ipv6Addr;
 use std::io;
 use std::sync::Arc;
 
+/// A node that is to be run: its interfaces, and its configuration.
+#[derive(Debug)]
+pub struct Plan {
+    /// The interfaces, a mobile's access links first.
+    pub ports: Vec<Port>,
+    /// The configuration, in which interfaces have the names of the ports.
+    pub node: Config,
+}
+
 /// Opens the devices of a node, in the order of its interfaces.
 ///
 /// # Errors
@@ -64,14 +73,17 @@ pub fn host(
     }
     let place = |name: &str| interfaces.iter().position(|(known, _)| *known == name);
     let interface = |name: &str| place(name).map(InterfaceId);
-    let path_mtu = interfaces.iter().map(|&(_, mtu)| mtu).min().unwrap_or(1500);
+    let mtus = || interfaces.iter().map(|&(_, mtu)| mtu);
     if let Some(mobile) = &config.mobile_node {
-        let settings = mobile_settings(mobile, path_mtu);
         let links = mobile.failback.prefer.len();
+        let path_mtu = mtus().take(links).min().unwrap_or(1500);
+        let settings = mobile_settings(mobile, path_mtu);
         host.add_layer(MobileNode::new(settings, links, random()?));
         host.set_attachment(attachment(&mobile.failback), false);
     }
     if let Some(agent) = &config.home_agent {
+        // Of a narrower way it hears by ICMP.
+        let path_mtu = mtus().max().unwrap_or(1500);
         host.add_layer(home_agent(agent, path_mtu));
         host.add_layer(HomeNetwork::default());
         let home_network = Rank::HomeNetwork.interface();

@@ -1,7 +1,7 @@
 //! Two nodes with Mobile IPv6 between two TUN devices, in real time, moved by what the kernel says of the devices: the mobile
 //! node has their descriptors, the home agent and access router has packet sockets on them.
 
-use baton_daemon::config::Config;
+use baton_daemon::config::{self, Config};
 use baton_daemon::driver::Driver;
 use baton_daemon::engine::Owner;
 use baton_daemon::node;
@@ -236,7 +236,7 @@ impl Drop for Over<'_> {
 
 /// A driver of the node that a file describes, with secrets that nobody has to guess.
 fn driver(text: &str, secret: u8) -> Driver {
-    let config = Config::parse(text, "node.toml").unwrap();
+    let config = config::parse::<Config>(text, "node.toml").unwrap();
     let mut kernel = RouteSocket::open().unwrap();
     let ports = node::open_ports(&config, &mut kernel).unwrap();
     let links = LinkMonitor::open().unwrap();
@@ -302,7 +302,10 @@ fn transfer() {
     let mut router = driver(ROUTER, 2);
     router.host_mut().tcp_listen(PORT, profile(), 1, None);
     let mut kernel = RouteSocket::open().unwrap();
-    let devices = [WIFI, CELLULAR].map(|interface| mobile.ports()[interface.0].index);
+    let devices = [WIFI, CELLULAR].map(|interface| {
+        let device = kernel.link(&mobile.ports()[interface.0].name);
+        device.unwrap().index
+    });
     let (sender, reports) = channel();
     let (is_enough, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut client = Client {

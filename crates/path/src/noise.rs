@@ -47,6 +47,25 @@ impl PrivateKey {
         }
         PublicKey(public)
     }
+
+    /// Computes a secret for a further protocol of the two owners, by its label: the hash of what X25519 gives both and nobody
+    /// else.
+    pub fn agree(&self, peer: &PublicKey, label: &str) -> [u8; 32] {
+        let mut shared = [0; 32];
+        if let Some(mut curve) = DefaultResolver.resolve_dh(&DHChoice::Curve25519) {
+            curve.set(&self.0);
+            // An error leaves zeros, as a peer's key of small order does: such a peer has chosen to have no secret.
+            let _ = curve.dh(&peer.0, &mut shared);
+        }
+        let mut secret = [0; 32];
+        if let Some(mut hash) = DefaultResolver.resolve_hash(&HashChoice::Blake2s) {
+            hash.input(PROLOGUE);
+            hash.input(label.as_bytes());
+            hash.input(&shared);
+            hash.result(&mut secret);
+        }
+        secret
+    }
 }
 
 impl PublicKey {

@@ -1,17 +1,16 @@
 //! Checks of a configuration beyond the types of its keys, and the places of errors.
 
 use super::{
-    AccessRouterConfig, Address, Config, ConfigError, HomeAgentConfig, Kind, MobileNodeConfig,
-    Network,
+    AccessRouterConfig, Address, Config, ConfigError, Configuration, HomeAgentConfig, Kind,
+    MobileNodeConfig, Network,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest name of a device, in bytes: IFNAMSIZ without its final zero (linux/if.h).
 const LONGEST_DEVICE_NAME: usize = 15;
 
-impl Config {
-    /// Finds what the types of single keys do not rule out; returns the key, what is wrong with it, and what was expected.
-    pub(super) fn check(&self) -> Result<(), String> {
+impl Configuration for Config {
+    fn check(&self) -> Result<(), String> {
         if self.interfaces.is_empty() {
             return Err("interfaces: expected at least one".to_owned());
         }
@@ -37,7 +36,9 @@ impl Config {
         }
         Ok(())
     }
+}
 
+impl Config {
     fn check_interface(&self, key: &str, name: &str) -> Result<(), String> {
         if self.interfaces.contains_key(name) {
             return Ok(());
@@ -134,7 +135,7 @@ impl AccessRouterConfig {
     }
 }
 
-fn check_home_address(key: &str, home: Address, prefix: Network) -> Result<(), String> {
+pub(crate) fn check_home_address(key: &str, home: Address, prefix: Network) -> Result<(), String> {
     if prefix.0.contains(home.0) {
         return Ok(());
     }
@@ -145,7 +146,7 @@ fn check_home_address(key: &str, home: Address, prefix: Network) -> Result<(), S
 }
 
 /// Tells whether a device can be called so: the kernel takes no separators, and would replace "%d" by a number.
-fn is_device_name(name: &str) -> bool {
+pub(crate) fn is_device_name(name: &str) -> bool {
     (1..=LONGEST_DEVICE_NAME).contains(&name.len())
         && !name
             .contains(|character: char| character.is_whitespace() || "/:%\0".contains(character))

@@ -25,7 +25,7 @@ key = "00112233445566778899aabbccddeeff0123FEDC"
 
 #[test]
 fn keys_that_are_left_out_have_their_defaults() {
-    let config = Config::parse(MOBILE, "m.toml").unwrap();
+    let config = parse::<Config>(MOBILE, "m.toml").unwrap();
     let in_order: Vec<(&str, &str, u32)> = config
         .interfaces_in_order()
         .into_iter()
@@ -58,7 +58,10 @@ fn times_are_written_as_in_a_scenario() {
     let times = "prefer = [\"wifi\"], hold_time = \"1.5 min\", hysteresis = \"2h\", longest_switch_time = \"250 us\"";
     let text = MOBILE.replace("prefer = [\"wifi\", \"cellular\"]", times);
     let text = text.replace("networks", "lifetime = \"72 h\"\nnetworks");
-    let mobile = Config::parse(&text, "m.toml").unwrap().mobile_node.unwrap();
+    let mobile = parse::<Config>(&text, "m.toml")
+        .unwrap()
+        .mobile_node
+        .unwrap();
     let times = FailbackTimes {
         hold_time: Duration::from_secs(90),
         hysteresis: Duration::from_secs(7200),
@@ -170,16 +173,16 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
     ];
     for (text, instead, expected) in cases {
         assert!(MOBILE.contains(text), "{text}");
-        let wrong = Config::parse(&MOBILE.replacen(text, instead, 1), "m.toml");
+        let wrong = parse::<Config>(&MOBILE.replacen(text, instead, 1), "m.toml");
         assert_eq!(wrong.unwrap_err().to_string(), expected);
     }
-    let nothing = Config::parse("[interfaces]\n", "m.toml").unwrap_err();
+    let nothing = parse::<Config>("[interfaces]\n", "m.toml").unwrap_err();
     assert_eq!(
         nothing.to_string(),
         "m.toml: interfaces: expected at least one"
     );
     let no_address = "[interfaces.a]\nkind = \"tun\"\n";
-    let no_address = Config::parse(no_address, "m.toml").unwrap_err();
+    let no_address = parse::<Config>(no_address, "m.toml").unwrap_err();
     let expected = "m.toml: addresses: the node has none; expected one, as its layers have none";
     assert_eq!(no_address.to_string(), expected);
 }

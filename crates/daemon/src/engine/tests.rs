@@ -1,7 +1,7 @@
 //! A mobile and its routers, joined in memory, over time: which link it uses when links go down, come back, and flap.
 
 use super::*;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::node;
 use baton_proto::time::Duration;
 use std::collections::{BTreeSet, VecDeque};
@@ -93,7 +93,7 @@ impl Owner for Log {
 
 impl Side {
     fn new(text: &str, secret: u8) -> Side {
-        let config = Config::parse(text, "node.toml").unwrap();
+        let config = config::parse::<Config>(text, "node.toml").unwrap();
         let interfaces = config.interfaces_in_order().into_iter();
         let names: Vec<String> = interfaces.map(|(name, _)| name.to_owned()).collect();
         let interfaces: Vec<(&str, u32)> = names.iter().map(|name| (&name[..], 1500)).collect();

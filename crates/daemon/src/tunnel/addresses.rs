@@ -15,9 +15,12 @@ pub struct CareOfPrefix(Ipv6Prefix);
 impl Default for CareOfPrefix {
     /// Returns a unique local prefix (RFC 4193), the same everywhere: no packet with such an address leaves a path.
     fn default() -> CareOfPrefix {
-        let address = Ipv6Addr::new(0xFD62, 0x6174, 0x6F6E, 0, 0, 0, 0, 0);
-        let prefix = Ipv6Prefix::new(address, LENGTH);
-        CareOfPrefix(prefix.unwrap_or(Ipv6Prefix::ALL))
+        const ADDRESS: Ipv6Addr = Ipv6Addr::new(0xFD62, 0x6174, 0x6F6E, 0, 0, 0, 0, 0);
+        const PREFIX: Ipv6Prefix = match Ipv6Prefix::new(ADDRESS, LENGTH) {
+            Some(prefix) => prefix,
+            None => panic!("a length of at most 128"),
+        };
+        CareOfPrefix(PREFIX)
     }
 }
 
@@ -50,7 +53,9 @@ impl CareOfPrefix {
     /// Returns the care-of address on a path of the router whose home address has this interface identifier.
     pub fn care_of(self, path: u8, interface_identifier: u64) -> Option<Ipv6Addr> {
         let network = self.network(path)?.address().to_bits();
-        Some(Ipv6Addr::from_bits(network | u128::from(interface_identifier)))
+        Some(Ipv6Addr::from_bits(
+            network | u128::from(interface_identifier),
+        ))
     }
 
     /// Returns the path's number and the interface identifier of a care-of address; nothing of another address.

@@ -67,19 +67,19 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Adds the datagram that `write` appends to its argument, whose destination it returns; what cannot be sent together with it
-    /// is sent before. Returns the result of `write`.
-    pub fn add<T>(
+    /// Adds the datagram that `write` appends to its argument, and whose destination it returns with a value; what cannot be sent
+    /// together with it is sent before. Returns the value.
+    ///
+    /// # Errors
+    /// The error of `write`: then there is no datagram.
+    pub fn add<T, E>(
         &mut self,
         sockets: &Sockets,
         traffic_class: u8,
-        write: impl FnOnce(&mut Vec<u8>) -> Option<(SocketAddr, T)>,
-    ) -> Option<T> {
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(SocketAddr, T), E>,
+    ) -> Result<T, E> {
         let before = self.bytes.len();
-        let Some((to, written)) = write(&mut self.bytes) else {
-            self.bytes.truncate(before);
-            return None;
-        };
+        let (to, written) = write(&mut self.bytes).inspect_err(|_| self.bytes.truncate(before))?;
         let length = self.bytes.len() - before;
         let to = Some((to, traffic_class));
         let is_last_full = before == self.count * self.segment;
@@ -94,7 +94,7 @@ impl Outgoing {
             (self.to, self.segment, self.count) = (to, length, 0);
         }
         self.count += 1;
-        Some(written)
+        Ok(written)
     }
 
     /// Sends what waits.
@@ -132,6 +132,11 @@ impl Packets {
     pub fn push(&mut self, packet: &[u8]) {
         self.bytes.extend_from_slice(packet);
         self.lengths.push_back(packet.len());
+    }
+
+    /// Returns true if there is no packet.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
     }
 
     /// Moves the first packet into `packet`; returns false if there is none.

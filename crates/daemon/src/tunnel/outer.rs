@@ -1,6 +1,10 @@
 //! The header of a tunnel between a router's care-of address and its home agent (RFC 2473), left out on a path, whose ends know it.
 
+use super::datagrams::Packets;
 use baton_path::{ELIDED, PACKET};
+use baton_proto::mobility::tunnel::error_about;
+use baton_proto::packet::Packet;
+use baton_proto::wire::icmp::IcmpError;
 use core::net::Ipv6Addr;
 
 /// The length of an IPv6 header, in bytes.
@@ -67,8 +71,30 @@ pub fn restore((kind, content): (u8, &[u8]), outer: Outer, carried: u8, packet: 
     packet.extend_from_slice(content);
 }
 
+/// Tells the node, as a router on the link does (RFC 4443 section 3.2), that a packet of its own is longer than a path carries: `most`
+/// bytes and the header that is left out.
+pub fn answer_too_long(packet: &[u8], most: u16, answers: &mut Packets) {
+    let quoted = Packet::verbatim(packet)
+        .ok()
+        .and_then(|packet| packet.quote());
+    let (Some(Outer { source, .. }), Some(quoted)) = (addresses(packet), quoted) else {
+        return;
+    };
+    let mtu = u32::from(most) + HEADER as u32;
+    let error = error_about(source.into(), IcmpError::PacketTooBig { mtu }, quoted);
+    let mut bytes = Vec::new();
+    error.encode(&mut bytes);
+    answers.push(&bytes);
+}
+
 /// Returns the header of a tunnel around a packet, whose DSCP and ECN it has (RFC 2983 section 3, RFC 6040 section 4.1).
-fn header_for(inner: &[u8], Outer { source, destination }: Outer) -> [u8; HEADER] {
+fn header_for(
+    inner: &[u8],
+    Outer {
+        source,
+        destination,
+    }: Outer,
+) -> [u8; HEADER] {
     let class = traffic_class(inner);
     let [ipv4, ipv6] = TUNNELLED;
     let is_ipv4 = inner.first().is_some_and(|first| first >> 4 == 4);
@@ -87,7 +113,6 @@ fn header_for(inner: &[u8], Outer { source, destination }: Outer) -> [u8; HEADER
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_proto::packet::Packet;
 
     const OUTER: Outer = Outer {
         source: Ipv6Addr::new(0xFD62, 0, 0, 1, 0, 0, 0, 7),

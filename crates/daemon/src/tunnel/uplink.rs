@@ -7,8 +7,8 @@ use crate::medium::{Medium, MediumEvent};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{Counters, Event, Initiator, Measured};
-use baton_proto::packet::{Body, IcmpMessage, IpHeader, Packet};
+use baton_path::{Counters, Event, Initiator, Measured, NotSent};
+use baton_proto::mobility::discovery;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
@@ -61,7 +61,12 @@ pub struct Uplink {
 
 impl Uplink {
     /// Makes the uplink by a device, which need not exist yet.
-    pub fn new(device: &str, (path, number): (Initiator, u8), remote: SocketAddr, ends: Ends) -> Uplink {
+    pub fn new(
+        device: &str,
+        (path, number): (Initiator, u8),
+        remote: SocketAddr,
+        ends: Ends,
+    ) -> Uplink {
         Uplink {
             device: device.to_owned(),
             index: None,
@@ -81,11 +86,6 @@ impl Uplink {
         }
     }
 
-    /// Returns the longest packet of the node's interface: the path's longest with the header that is left out.
-    pub fn mtu(&self) -> u32 {
-        u32::from(self.path.packet_mtu()) + outer::HEADER as u32
-    }
-
     /// Returns the path's measurements.
     pub fn measured(&mut self, now: Instant) -> Measured {
         self.path.measured(now)
@@ -102,13 +102,16 @@ impl Uplink {
             match event {
                 Event::Up => {
                     self.take_assignment();
-                    self.events.push_back(MediumEvent::Mtu(self.mtu()));
                     self.events.push_back(MediumEvent::Up);
                     self.advertise(now);
                 }
                 Event::Down => self.events.push_back(MediumEvent::Down),
-                Event::PacketMtu(_) => self.events.push_back(MediumEvent::Mtu(self.mtu())),
-                Event::Moved { .. } | Event::Restarted | Event::Receipted { .. } | Event::Refused => {}
+                Event::PacketMtu(_)
+                | Event::Moved { .. }
+                | Event::Restarted
+                | Event::Receipted { .. }
+                | Event::Suspect
+                | Event::Refused => {}
             }
         }
     }
@@ -144,15 +147,7 @@ impl Uplink {
             ..RouterAdvertisement::default()
         };
         let message = NeighborDiscovery::RouterAdvertisement(advertisement);
-        let packet = Packet {
-            ip: IpHeader {
-                source: ROUTER.into(),
-                destination: ALL_NODES.into(),
-                hop_limit: HOP_LIMIT,
-                ..IpHeader::default()
-            },
-            ..Packet::new(Body::Icmp(IcmpMessage::NeighborDiscovery(message.into())))
-        };
+        let packet = discovery(ROUTER, ALL_NODES, message);
         self.scratch.clear();
         packet.encode(&mut self.scratch);
         self.incoming.push(&self.scratch);
@@ -173,12 +168,24 @@ impl Uplink {
             let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
                 continue;
             };
-            let Some(Outer { source, destination }) = self.outer else {
+            let Some(Outer {
+                source,
+                destination,
+            }) = self.outer
+            else {
                 self.misdirected += 1;
                 continue;
             };
-            let back = Outer { source: destination, destination: source };
-            outer::restore((content.kind, content.packet), back, carried, &mut self.scratch);
+            let back = Outer {
+                source: destination,
+                destination: source,
+            };
+            outer::restore(
+                (content.kind, content.packet),
+                back,
+                carried,
+                &mut self.scratch,
+            );
             match outer::addresses(&self.scratch) {
                 Some(ends) if ends.destination == source => self.incoming.push(&self.scratch),
                 _ => self.misdirected += 1,
@@ -193,7 +200,9 @@ impl Uplink {
 fn is_discovery(packet: &[u8]) -> bool {
     packet.get(6) == Some(&ICMPV6)
         && packet.get(7) == Some(&HOP_LIMIT)
-        && packet.get(outer::HEADER).is_some_and(|kind| DISCOVERY_TYPES.contains(kind))
+        && packet
+            .get(outer::HEADER)
+            .is_some_and(|kind| DISCOVERY_TYPES.contains(kind))
 }
 
 impl Medium for Uplink {
@@ -222,10 +231,13 @@ impl Medium for Uplink {
         let (kind, content) = outer::elide(packet, outer);
         let (path, class) = (&mut self.path, outer::traffic_class(packet));
         let sent = self.outgoing.add(&self.sockets, class, |out| {
-            let sent = path.send(now, kind, content, out).ok()?;
-            Some((sent.to, ()))
+            let sent = path.send(now, kind, content, out)?;
+            Ok((sent.to, ()))
         });
-        sent.is_some()
+        if let Err(NotSent::TooLong(most)) = sent {
+            outer::answer_too_long(packet, most, &mut self.incoming);
+        }
+        sent.is_ok()
     }
 
     fn handle_link(&mut self, now: Instant, change: &LinkChange) {
@@ -263,10 +275,11 @@ impl Medium for Uplink {
         // Without a device nothing can be sent, and what the path has to say waits for its next deadline.
         loop {
             let path = &mut self.path;
-            let said = self.outgoing.add(&self.sockets, 0, |out| {
-                Some((path.poll_transmit(now, out)?, ()))
+            let said: Result<(), ()> = self.outgoing.add(&self.sockets, 0, |out| {
+                let to = path.poll_transmit(now, out).ok_or(())?;
+                Ok((to, ()))
             });
-            if said.is_none() {
+            if said.is_err() {
                 break;
             }
         }
@@ -274,6 +287,9 @@ impl Medium for Uplink {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
+        if !self.incoming.is_empty() {
+            return Some(Instant::ZERO);
+        }
         let due = self.path.poll_timeout().into_iter();
         due.chain(self.next_advertisement).min()
     }

@@ -83,7 +83,7 @@ fn message_bytes(packet: &Packet, source: Ipv6Addr, port: u16) -> Option<&[u8]> 
 }
 
 /// Builds a Neighbor Discovery message.
-fn discovery(
+pub fn discovery(
     source: Ipv6Addr,
     destination: Ipv6Addr,
     message: impl Into<Arc<NeighborDiscovery>>,

@@ -1,0 +1,180 @@
+//! A home agent: a node of Mobile IPv6 and NEMO that mobile routers reach by paths.
+
+use crate::config::{
+    Address, Config, Configuration, HomeAgentConfig, Lifetime, Network, SubscriberConfig,
+    check_home_address,
+};
+use crate::device::Device;
+use crate::keys::{self, Public};
+use crate::mobile_router::TunnelDevice;
+use crate::node::Plan;
+use crate::port::Port;
+use crate::tunnel::addresses::CareOfPrefix;
+use crate::tunnel::datagrams::Sockets;
+use crate::tunnel::paths::Paths;
+use crate::tunnel::{self, REGISTRATION, registration_key};
+use baton_linux::netlink::RouteSocket;
+use baton_path::{Listener, ListenerConfig, PresharedKey, PrivateKey};
+use baton_proto::time::Instant;
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::{Ipv6Addr, SocketAddr};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The node's interface to all paths.
+const PATHS: &str = "paths";
+/// The MTU of the home agent's own link to the Internet, in bytes: that of Ethernet.
+const UPLINK_MTU: u16 = 1500;
+
+/// The prefix of all addresses.
+const EVERYTHING: Ipv6Prefix = match Ipv6Prefix::new(Ipv6Addr::UNSPECIFIED, 0) {
+    Some(prefix) => prefix,
+    None => panic!("a length of at most 128"),
+};
+
+/// A home agent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HomeAgentRole {
+    /// The file with its private key.
+    pub private_key: PathBuf,
+    /// The addresses and ports at which routers reach it, at most one of each IP version.
+    #[serde(default = "everywhere")]
+    pub listen: Vec<SocketAddr>,
+    /// Its address inside the tunnel.
+    pub address: Address,
+    /// The prefix of home addresses.
+    pub home_prefix: Network,
+    /// The device by which the kernel sends what is for routers.
+    #[serde(default)]
+    pub device: TunnelDevice,
+    /// The longest lifetime of a binding that it grants.
+    #[serde(default)]
+    pub longest_lifetime: Lifetime,
+    /// The routers that may register.
+    pub routers: Vec<RouterConfig>,
+}
+
+/// A mobile router that may register.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouterConfig {
+    /// Its public key.
+    pub public_key: Public,
+    /// The file with a secret that both have beside their keys.
+    pub preshared_key: Option<PathBuf>,
+    /// Its home address.
+    pub home_address: Address,
+    /// The networks behind it.
+    #[serde(default)]
+    pub networks: Vec<Network>,
+}
+
+/// Returns the port of UDP encapsulation (RFC 5555 section 9) at all addresses.
+fn everywhere() -> Vec<SocketAddr> {
+    let any: [SocketAddr; 2] = [([0; 4], 4191).into(), ([0u16; 8], 4191).into()];
+    any.to_vec()
+}
+
+impl Configuration for HomeAgentRole {
+    fn check(&self) -> Result<(), String> {
+        let v4 = self
+            .listen
+            .iter()
+            .filter(|address| address.is_ipv4())
+            .count();
+        let v6 = self.listen.len() - v4;
+        if v4 > 1 || v6 > 1 || self.listen.is_empty() {
+            return Err("listen: expected an IPv4 address with a port, an IPv6 address with a port, or one of each".to_owned());
+        }
+        let (mut keys, mut identifiers) = (BTreeSet::new(), BTreeSet::new());
+        for (place, router) in self.routers.iter().enumerate() {
+            let key = format!("routers[{place}]");
+            check_home_address(&key, router.home_address, self.home_prefix)?;
+            if !keys.insert(router.public_key) {
+                return Err(format!(
+                    "{key}.public_key: it is that of a router before; expected another"
+                ));
+            }
+            if !identifiers.insert(router.identifier()) {
+                let address = router.home_address.0;
+                return Err(format!(
+                    "{key}.home_address: {address} has the last 64 bits of a router before; expected others"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RouterConfig {
+    /// Returns the interface identifier of its addresses.
+    fn identifier(&self) -> u64 {
+        self.home_address.0.to_bits() as u64
+    }
+
+    fn preshared(&self) -> Result<PresharedKey, String> {
+        match &self.preshared_key {
+            Some(file) => keys::read_preshared(file),
+            None => Ok(PresharedKey::default()),
+        }
+    }
+}
+
+impl HomeAgentRole {
+    /// Opens the home agent's ports: all paths, and the device to the kernel.
+    ///
+    /// # Errors
+    /// The thing that could not be done, and what helps.
+    pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
+        let private = keys::read_private(&self.private_key)?;
+        let listener = ListenerConfig {
+            local: private.clone(),
+            uplink_mtu: UPLINK_MTU,
+            seed: keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?,
+        };
+        let listener = Listener::new(Instant::ZERO, listener);
+        let sockets =
+            Sockets::open(&self.listen, None).map_err(|error| format!("listen: {error}"))?;
+        let care_of = CareOfPrefix::default();
+        let mut paths = Paths::new(listener, (self.address.0, care_of), sockets);
+        for router in &self.routers {
+            let keys = (router.public_key.0, router.preshared()?);
+            let added = paths.add_router(keys, router.identifier());
+            added.map_err(|error| error.to_string())?;
+        }
+        let longest = tunnel::longest_packet(UPLINK_MTU.into(), true);
+        let ports = vec![
+            Port::new(PATHS, longest, Box::new(paths)),
+            Device::open_tunnel(&self.device.0, longest, kernel)?,
+        ];
+        Ok(Plan {
+            ports,
+            node: self.node(&private, care_of),
+        })
+    }
+
+    /// Returns the configuration of the node.
+    fn node(&self, private: &PrivateKey, care_of: CareOfPrefix) -> Config {
+        let mobiles = self.routers.iter().map(|router| SubscriberConfig {
+            home_address: router.home_address,
+            security_parameter_index: REGISTRATION,
+            key: registration_key(private, &router.public_key.0),
+            networks: router.networks.clone(),
+        });
+        let agent = HomeAgentConfig {
+            address: self.address,
+            home_prefix: self.home_prefix,
+            longest_lifetime: self.longest_lifetime,
+            mobiles: mobiles.collect(),
+        };
+        let to_paths = (Network(care_of.prefix()), PATHS.to_owned());
+        let to_kernel = (Network(EVERYTHING), self.device.0.clone());
+        Config {
+            home_agent: Some(agent),
+            routes: [to_paths, to_kernel].into(),
+            ..Config::default()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Roles of the daemon, each with a configuration of its own.
+
+use crate::config::{self, Config};
+use crate::home_agent::HomeAgentRole;
+use crate::mobile_router::MobileRouterConfig;
+use crate::node::{self, Plan};
+use baton_linux::netlink::RouteSocket;
+use std::fs;
+use std::path::Path;
+
+/// The names of all roles, as on the command line.
+pub const ROLES: [&str; 3] = ["mobile-router", "home-agent", "node"];
+
+/// A role, with its configuration.
+#[derive(Debug)]
+pub enum Role {
+    /// A mobile router.
+    MobileRouter(MobileRouterConfig),
+    /// A home agent.
+    HomeAgent(HomeAgentRole),
+    /// A node of Mobile IPv6 on links of its own.
+    Node(Config),
+}
+
+impl Role {
+    /// Reads the configuration of a role by its name.
+    ///
+    /// # Errors
+    /// The file, the line and the key, what is wrong, and what was expected.
+    pub fn read(name: &str, file: &Path) -> Result<Role, String> {
+        let role = match name {
+            "mobile-router" => config::read(file).map(Role::MobileRouter),
+            "home-agent" => config::read(file).map(Role::HomeAgent),
+            _ => config::read(file).map(Role::Node),
+        };
+        role.map_err(|error| error.to_string())
+    }
+
+    /// Reads a configuration whose keys tell the role: only a mobile router has `uplinks`, and only a home agent `routers`.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub fn of_file(file: &Path) -> Result<Role, String> {
+        let text = fs::read_to_string(file);
+        let table: toml::Table = text
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default();
+        let name = match table {
+            _ if table.contains_key("uplinks") => "mobile-router",
+            _ if table.contains_key("routers") => "home-agent",
+            _ => "node",
+        };
+        Role::read(name, file)
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Role::MobileRouter(_) => "mobile router",
+            Role::HomeAgent(_) => "home agent",
+            Role::Node(_) => "node",
+        }
+    }
+
+    /// Opens the ports of the role's node.
+    ///
+    /// # Errors
+    /// The thing that could not be done, and what helps.
+    pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
+        match self {
+            Role::MobileRouter(config) => config.open(kernel),
+            Role::HomeAgent(config) => config.open(kernel),
+            Role::Node(config) => {
+                let ports = node::open_ports(config, kernel).map_err(|error| error.to_string())?;
+                Ok(Plan {
+                    ports,
+                    node: config.clone(),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! All paths of a home agent, as one link on which the routers' care-of addresses are.
+//!
+//! A packet for a care-of address goes by the path that has it. While that path is down, packets of the tunnel are held, with those
+//! that were under way when it died; they go by the router's next path as soon as the node speaks there, which it does when it
+//! knows of the move, or by the same one when it is up again.
+
+use super::addresses::CareOfPrefix;
+use super::datagrams::{Outgoing, Packets, Sockets};
+use super::held::{Held, UnderWay};
+use super::outer::{self, Outer};
+use crate::medium::{Medium, MediumEvent};
+use baton_linux::links::LinkChange;
+use baton_linux::netlink::RouteSocket;
+use baton_linux::udp::{ReceiveBuffer, UdpSocket};
+use baton_path::{
+    AssignedTooLong, Counters, ELIDED, Event, Listener, NotSent, PathKey, PresharedKey, PublicKey,
+};
+use baton_proto::time::Instant;
+use core::net::Ipv6Addr;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Bytes of a path's packets that may be under way: 100 Mbit/s for 80 ms (chosen).
+const MOST_UNDER_WAY: usize = 1 << 20;
+/// Bytes that are held for a router without a path (chosen).
+const MOST_HELD: usize = 1 << 20;
+
+/// A path that is up or was.
+#[derive(Debug)]
+struct PathState {
+    /// The router, by its interface identifier.
+    router: u64,
+    under_way: UnderWay,
+    is_up: bool,
+}
+
+/// A router that may have paths.
+#[derive(Debug, Default)]
+struct Router {
+    held: Held,
+    /// The path by which the node has spoken to it last: its binding leads there.
+    current: Option<PathKey>,
+}
+
+/// Numbers of packets that did not go by a path, and of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounts {
+    /// Packets that were held and sent later.
+    pub replayed: u64,
+    /// Packets that were held and given up for newer ones.
+    pub given_up: u64,
+    /// Packets from a router with another's address, or for another node.
+    pub misdirected: u64,
+}
+
+/// All paths of a home agent.
+pub struct Paths {
+    listener: Listener,
+    home_agent: Ipv6Addr,
+    care_of: CareOfPrefix,
+    /// Routers' interface identifiers, by their keys.
+    identifiers: BTreeMap<PublicKey, u64>,
+    /// Routers, by their interface identifiers.
+    routers: BTreeMap<u64, Router>,
+    paths: BTreeMap<PathKey, PathState>,
+    by_address: BTreeMap<Ipv6Addr, PathKey>,
+    sockets: Sockets,
+    buffer: ReceiveBuffer,
+    outgoing: Outgoing,
+    incoming: Packets,
+    scratch: Vec<u8>,
+    events: VecDeque<MediumEvent>,
+    counts: PathCounts,
+}
+
+impl Paths {
+    /// Makes the paths of a home agent with this address, which come to these sockets.
+    pub fn new(
+        listener: Listener,
+        (home_agent, care_of): (Ipv6Addr, CareOfPrefix),
+        sockets: Sockets,
+    ) -> Paths {
+        Paths {
+            listener,
+            home_agent,
+            care_of,
+            identifiers: BTreeMap::new(),
+            routers: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            sockets,
+            buffer: ReceiveBuffer::default(),
+            outgoing: Outgoing::default(),
+            incoming: Packets::default(),
+            scratch: Vec::new(),
+            events: VecDeque::from([MediumEvent::Up]),
+            counts: PathCounts::default(),
+        }
+    }
+
+    /// Lets a router have paths.
+    ///
+    /// # Errors
+    /// Never: what is assigned is short.
+    pub fn add_router(
+        &mut self,
+        (key, preshared): (PublicKey, PresharedKey),
+        interface_identifier: u64,
+    ) -> Result<(), AssignedTooLong> {
+        self.identifiers.insert(key, interface_identifier);
+        self.routers.entry(interface_identifier).or_default();
+        self.listener
+            .add_peer(key, preshared, &self.care_of.bytes())
+    }
+
+    /// Returns the paths' counters.
+    pub fn counters(&self) -> &Counters {
+        self.listener.counters()
+    }
+
+    /// Returns the numbers of packets that did not go by a path at once.
+    pub fn counts(&self) -> PathCounts {
+        self.counts
+    }
+
+    fn take_events(&mut self, now: Instant) {
+        while let Some((key, event)) = self.listener.poll_event() {
+            match event {
+                Event::Up => self.take_up(now, key),
+                Event::Down => self.take_down(now, key),
+                Event::Receipted { up_to } => {
+                    if let Some(state) = self.paths.get_mut(&key) {
+                        state.under_way.receipted(up_to);
+                    }
+                }
+                Event::Restarted
+                | Event::Moved { .. }
+                | Event::PacketMtu(_)
+                | Event::Refused
+                | Event::Suspect => {}
+            }
+        }
+    }
+
+    /// Takes in that a path carries packets: what is held for the path's own care-of address goes by it.
+    fn take_up(&mut self, now: Instant, key: PathKey) {
+        let Some(info) = self.listener.path(key) else {
+            return;
+        };
+        let router = self.identifiers.get(&info.peer).copied();
+        let Some((router, care_of)) = router.and_then(|router| {
+            let care_of = self.care_of.care_of(info.path, router)?;
+            Some((router, care_of))
+        }) else {
+            return;
+        };
+        // A key of an earlier path with that number is never used again.
+        if let Some(old) = self
+            .by_address
+            .insert(care_of, key)
+            .filter(|old| *old != key)
+        {
+            self.paths.remove(&old);
+        }
+        let state = self.paths.entry(key).or_insert_with(|| PathState {
+            router,
+            under_way: UnderWay::default(),
+            is_up: true,
+        });
+        state.is_up = true;
+        self.replay(now, key);
+    }
+
+    /// Takes in that a path carries nothing: packets that may not have arrived are held, or go by the path to which the router has
+    /// moved already.
+    fn take_down(&mut self, now: Instant, key: PathKey) {
+        let Some(state) = self.paths.get_mut(&key) else {
+            return;
+        };
+        state.is_up = false;
+        let Some(router) = self.routers.get_mut(&state.router) else {
+            return;
+        };
+        let mut later = core::mem::take(&mut router.held);
+        for packet in state.under_way.take() {
+            self.counts.given_up += router.held.push(packet, MOST_HELD);
+        }
+        while let Some(packet) = later.pop() {
+            self.counts.given_up += router.held.push(packet, MOST_HELD);
+        }
+        let is_up = |key: &PathKey| self.paths.get(key).is_some_and(|state| state.is_up);
+        if let Some(current) = router.current.filter(is_up) {
+            self.replay(now, current);
+        }
+    }
+
+    /// Sends what is held for a path's router.
+    fn replay(&mut self, now: Instant, key: PathKey) {
+        let router = self.paths.get(&key).map(|state| state.router);
+        let Some(router) = router.and_then(|router| self.routers.get_mut(&router)) else {
+            return;
+        };
+        let mut held = core::mem::take(&mut router.held);
+        while let Some(packet) = held.pop() {
+            let class = outer::traffic_class(&packet);
+            match self.seal(now, key, (ELIDED, &packet), class) {
+                Ok(()) => self.counts.replayed += 1,
+                Err(_) => self.counts.given_up += 1,
+            }
+        }
+    }
+
+    /// Gives a packet to a path that is up. Of packets in the tunnel a copy is kept until they have arrived.
+    fn seal(
+        &mut self,
+        now: Instant,
+        key: PathKey,
+        (kind, content): (u8, &[u8]),
+        class: u8,
+    ) -> Result<(), NotSent> {
+        let listener = &mut self.listener;
+        let number = self.outgoing.add(&self.sockets, class, |out| {
+            let sent = listener.send(now, key, kind, content, out)?;
+            Ok((sent.to, sent.counter))
+        })?;
+        if let (Some(state), ELIDED) = (self.paths.get_mut(&key), kind) {
+            state.under_way.push(number, content, MOST_UNDER_WAY);
+        }
+        Ok(())
+    }
+
+    fn take_datagrams(&mut self, now: Instant, v6: usize) -> io::Result<bool> {
+        let Some(socket) = self.sockets.all().nth(v6) else {
+            return Ok(false);
+        };
+        let Some(mut batch) = socket.receive(&mut self.buffer)? else {
+            return Ok(false);
+        };
+        let (sender, carried) = (batch.sender, batch.traffic_class);
+        for datagram in batch.datagrams() {
+            let Ok(Some((key, content))) = self.listener.handle_datagram(now, sender, datagram)
+            else {
+                continue;
+            };
+            let outer = self.listener.path(key).and_then(|info| {
+                let router = self.identifiers.get(&info.peer)?;
+                Some(Outer {
+                    source: self.care_of.care_of(info.path, *router)?,
+                    destination: self.home_agent,
+                })
+            });
+            let Some(outer) = outer else {
+                self.counts.misdirected += 1;
+                continue;
+            };
+            outer::restore(
+                (content.kind, content.packet),
+                outer,
+                carried,
+                &mut self.scratch,
+            );
+            match outer::addresses(&self.scratch) == Some(outer) {
+                true => self.incoming.push(&self.scratch),
+                false => self.counts.misdirected += 1,
+            }
+        }
+        self.take_events(now);
+        Ok(true)
+    }
+}
+
+impl Medium for Paths {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.sockets.descriptors()
+    }
+
+    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+        loop {
+            if self.incoming.pop(packet) {
+                return Ok(true);
+            }
+            if !self.take_datagrams(now, 0)? && !self.take_datagrams(now, 1)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn send(&mut self, now: Instant, packet: &[u8]) -> bool {
+        let Some(Outer { destination, .. }) = outer::addresses(packet) else {
+            return false;
+        };
+        let outer = Outer {
+            source: self.home_agent,
+            destination,
+        };
+        let (kind, content) = outer::elide(packet, outer);
+        let Some(&key) = self.by_address.get(&destination) else {
+            return false;
+        };
+        let state = self.paths.get(&key);
+        let is_up = state.is_some_and(|state| state.is_up);
+        let router = state.and_then(|state| self.routers.get_mut(&state.router));
+        if let Some(router) = router {
+            match (is_up, kind) {
+                (true, _) => router.current = Some(key),
+                (false, ELIDED) => {
+                    self.counts.given_up += router.held.push(content.into(), MOST_HELD);
+                    return true;
+                }
+                // Signalling is sent again by itself.
+                (false, _) => return false,
+            }
+        }
+        self.replay(now, key);
+        let sent = self.seal(now, key, (kind, content), outer::traffic_class(packet));
+        if let Err(NotSent::TooLong(most)) = sent {
+            outer::answer_too_long(packet, most, &mut self.incoming);
+        }
+        sent.is_ok()
+    }
+
+    fn handle_link(&mut self, _now: Instant, _change: &LinkChange) {}
+
+    fn poll_event(&mut self) -> Option<MediumEvent> {
+        self.events.pop_front()
+    }
+
+    fn flush(&mut self, now: Instant) {
+        loop {
+            let listener = &mut self.listener;
+            let said: Result<(), ()> = self.outgoing.add(&self.sockets, 0, |out| {
+                let to = listener.poll_transmit(now, out).ok_or(())?;
+                Ok((to, ()))
+            });
+            if said.is_err() {
+                break;
+            }
+        }
+        self.outgoing.flush(&self.sockets);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self.incoming.is_empty() {
+            true => self.listener.poll_timeout(),
+            false => Some(Instant::ZERO),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.listener.handle_timeout(now);
+        self.take_events(now);
+    }
+
+    fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {
+        let dropped = self.sockets.all().map(UdpSocket::dropped_unread);
+        dropped.map(|dropped| dropped.map(u64::from)).sum()
+    }
+}
+
+impl core::fmt::Debug for Paths {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Paths")
+            .field("home_agent", &self.home_agent)
+            .field("routers", &self.routers.len())
+            .finish_non_exhaustive()
+    }
+}
