@@ -1,8 +1,8 @@
 //! Checks of a configuration beyond the types of its keys, and the places of errors.
 
 use super::{
-    AccessRouterConfig, Address, Config, ConfigError, HomeAgentConfig, Kind, MobileNodeConfig,
-    Network,
+    AccessRouterConfig, Address, Config, ConfigError, HomeAgentConfig, Ipv6Network, Kind,
+    MobileNodeConfig, Network,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +134,7 @@ impl AccessRouterConfig {
     }
 }
 
-fn check_home_address(key: &str, home: Address, prefix: Network) -> Result<(), String> {
+fn check_home_address(key: &str, home: Address, prefix: Ipv6Network) -> Result<(), String> {
     if prefix.0.contains(home.0) {
         return Ok(());
     }
