@@ -19,7 +19,7 @@ WRONG = (
 )
 
 # Each packet's addresses on the wire, and what tshark shows of it, field by field in the order in which they stand.
-# Numbers of messages and options: RFC 4861, RFC 3810, RFC 6275, RFC 3963, RFC 4285, RFC 5096, RFC 5568.
+# Numbers of messages and options: RFC 4861, RFC 3810, RFC 6275, RFC 3963, RFC 4285, RFC 5096, RFC 5555, RFC 5568.
 PACKETS = [
     ((MOBILE, "ff02::2"), {"icmpv6.type": "133", "ipv6.hlim": "255", "icmpv6.opt.linkaddr": MOBILE_CARD}),
     (
@@ -115,6 +115,9 @@ PACKETS = [
             "mip6.acoa.acoa": CARE_OF,
             "mip6.nemo.mnp.mnp": "2001:db8:1:100::,2001:db8:1:200::",
             "mip6.nemo.mnp.pfl": "56,56",
+            "mip6.ipv4ha.preflen": "16",
+            "mip6.ipv4ha.p_flag": "1",
+            "mip6.ipv4ha.ha": "10.1.0.0",
             "mip6.auth.mobility_spi": "4097",
         },
     ),
@@ -130,6 +133,8 @@ PACKETS = [
             "mip6.ba.seqnr": "65535",
             "mip6.ba.lifetime": "105",
             "mip6.bra.interval": "25",
+            "mip6.ipv4aa.sts": "133",
+            "mip6.ipv4ha.ha": "10.1.0.0",
         },
     ),
     (
@@ -282,17 +287,20 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     assert (care_test.index, care_test.cookie) == (514, bytes(range(1, 9)))
 
     assert (update.seq, update.mhtime, str(update.flags)) == (65535, 105, "RKLHA")
-    buffering, care_of, *prefixes, proof = options(update)
+    buffering, care_of, *prefixes, ipv4, proof = options(update)
     # The experimental option, which scapy does not know: type 18, and two bytes of ours.
     assert bytes(buffering) == b"\x12\x02\xba\x01"
+    # Nor does it know those for IPv4 (RFC 5555).
+    assert bytes(ipv4) == b"\x1d\x06\x42\x00\x0a\x01\x00\x00"
     assert (care_of.otype, care_of.acoa) == (3, CARE_OF)
     expected = [(56, "2001:db8:1:100::"), (56, "2001:db8:1:200::")]
     assert [(prefix.plen, prefix.prefix) for prefix in prefixes] == expected
     assert (proof.subtype, proof.mspi, proof.authdata) == (1, 4097, b"\xc1" * 12)
 
     assert (answer.status, answer.seq, answer.mhtime, str(answer.flags)) == (0, 65535, 105, "RK")
-    buffering, advice, proof = options(answer)
+    buffering, advice, ipv4, proof = options(answer)
     assert bytes(buffering) == b"\x12\x02\xba\x01"
+    assert bytes(ipv4) == b"\x1e\x06\x85\x00\x0a\x01\x00\x00"
     assert (advice.otype, advice.rinter, proof.mspi) == (2, 25, 4097)
 
     assert (correspondent.seq, str(correspondent.flags)) == (1, "A")

@@ -4,7 +4,9 @@ mod check;
 mod values;
 
 pub(crate) use check::{check_home_address, is_device_name};
-pub use values::{Address, Lifetime, Mtu, Network, Secret, SecurityParameterIndex, Time};
+pub use values::{
+    Address, Ipv6Network, Lifetime, Mtu, Network, Secret, SecurityParameterIndex, Time,
+};
 
 use baton_proto::mobility::attachment::failback::FailbackTimes;
 use serde::Deserialize;
@@ -68,7 +70,7 @@ pub struct MobileNodeConfig {
     /// Its address wherever it is; the last 64 bits are those of its care-of addresses, too.
     pub home_address: Address,
     /// The prefix of its home link.
-    pub home_prefix: Network,
+    pub home_prefix: Ipv6Network,
     /// Its home agent.
     pub home_agent: Address,
     /// Its choice of the link to use.
@@ -110,7 +112,7 @@ pub struct HomeAgentConfig {
     /// Its address.
     pub address: Address,
     /// The prefix of home addresses. There is no home link: mobiles are always away.
-    pub home_prefix: Network,
+    pub home_prefix: Ipv6Network,
     /// The longest lifetime of a binding that it grants.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
@@ -139,7 +141,7 @@ pub struct SubscriberConfig {
 #[serde(deny_unknown_fields)]
 pub struct AccessRouterConfig {
     /// The prefix of the link, of 64 bits.
-    pub prefix: Network,
+    pub prefix: Ipv6Network,
     /// The router's address on the link; its last 64 bits are those of its address in the prefix, too.
     #[serde(default = "first_link_local")]
     pub link_local: Address,

@@ -1,8 +1,8 @@
 //! A home agent: a node of Mobile IPv6 and NEMO that mobile routers reach by paths.
 
 use crate::config::{
-    Address, Config, Configuration, HomeAgentConfig, Lifetime, Network, SubscriberConfig,
-    check_home_address,
+    Address, Config, Configuration, HomeAgentConfig, Ipv6Network, Lifetime, Network,
+    SubscriberConfig, check_home_address,
 };
 use crate::device::Device;
 use crate::keys::{self, Public};
@@ -16,8 +16,8 @@ use crate::tunnel::{self, REGISTRATION, registration_key};
 use baton_linux::netlink::RouteSocket;
 use baton_path::{Listener, ListenerConfig, PresharedKey, PrivateKey};
 use baton_proto::time::Instant;
-use baton_proto::wire::prefix::Ipv6Prefix;
-use core::net::{Ipv6Addr, SocketAddr};
+use baton_proto::wire::prefix::Prefix;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,12 +26,6 @@ use std::path::PathBuf;
 const PATHS: &str = "paths";
 /// The MTU of the home agent's own link to the Internet, in bytes: that of Ethernet.
 const UPLINK_MTU: u16 = 1500;
-
-/// The prefix of all addresses.
-const EVERYTHING: Ipv6Prefix = match Ipv6Prefix::new(Ipv6Addr::UNSPECIFIED, 0) {
-    Some(prefix) => prefix,
-    None => panic!("a length of at most 128"),
-};
 
 /// A home agent.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,7 +39,7 @@ pub struct HomeAgentRole {
     /// Its address inside the tunnel.
     pub address: Address,
     /// The prefix of home addresses.
-    pub home_prefix: Network,
+    pub home_prefix: Ipv6Network,
     /// The device by which the kernel sends what is for routers.
     #[serde(default)]
     pub device: TunnelDevice,
@@ -169,11 +163,16 @@ impl HomeAgentRole {
             longest_lifetime: self.longest_lifetime,
             mobiles: mobiles.collect(),
         };
-        let to_paths = (Network(care_of.prefix()), PATHS.to_owned());
-        let to_kernel = (Network(EVERYTHING), self.device.0.clone());
+        let to_paths = (Network(care_of.prefix().into()), PATHS.to_owned());
+        let everything = [
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        ];
+        let everything = everything.into_iter().filter_map(|any| Prefix::new(any, 0));
+        let to_kernel = everything.map(|all| (Network(all), self.device.0.clone()));
         Config {
             home_agent: Some(agent),
-            routes: [to_paths, to_kernel].into(),
+            routes: to_kernel.chain([to_paths]).collect(),
             ..Config::default()
         }
     }

@@ -1,8 +1,8 @@
 //! A mobile router: a node of Mobile IPv6 and NEMO whose access links are paths over this machine's uplinks.
 
 use crate::config::{
-    Address, Config, Configuration, FailbackConfig, Lifetime, MobileNodeConfig, Network, Secret,
-    check_home_address, is_device_name,
+    Address, Config, Configuration, FailbackConfig, Ipv6Network, Lifetime, MobileNodeConfig,
+    Network, Secret, check_home_address, is_device_name,
 };
 use crate::device::Device;
 use crate::keys::{self, Public};
@@ -29,7 +29,7 @@ pub struct MobileRouterConfig {
     /// Its address wherever it is.
     pub home_address: Address,
     /// The prefix of home addresses.
-    pub home_prefix: Network,
+    pub home_prefix: Ipv6Network,
     /// The networks behind it.
     #[serde(default)]
     pub networks: Vec<Network>,

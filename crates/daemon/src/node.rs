@@ -24,7 +24,7 @@ use baton_proto::mobility::mobile_ipv6::{
     MobileNode, MobileSettings, RouterRegistration, SharedKey, Strategy, Subscriber,
 };
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::prefix::Ipv6Prefix;
+use baton_proto::wire::prefix::Prefix;
 use core::net::Ipv6Addr;
 use std::io;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub fn host(
         host.add_layer(HomeNetwork::default());
         let home_network = Rank::HomeNetwork.interface();
         host.routes_mut()
-            .set_prefix(agent.home_prefix.0, home_network);
+            .set_prefix(agent.home_prefix.0.into(), home_network);
     }
     for (name, router) in &config.access_routers {
         let Some(interface) = interface(name) else {
@@ -98,7 +98,8 @@ pub fn host(
         let router = AccessRouter::new(Instant::ZERO, settings.clone(), Draws::new(random()?));
         let layers = host.layers_mut();
         layers.get_or_add(AccessRouters::default).push(router);
-        host.routes_mut().set_prefix(settings.prefix, interface);
+        let prefix = settings.prefix.into();
+        host.routes_mut().set_prefix(prefix, interface);
     }
     for (Network(network), name) in &config.routes {
         if let Some(interface) = interface(name) {
@@ -210,7 +211,7 @@ fn advertising(config: &AccessRouterConfig, interface: InterfaceId) -> Advertisi
     settings
 }
 
-fn prefixes(networks: &[Network]) -> Vec<Ipv6Prefix> {
+fn prefixes(networks: &[Network]) -> Vec<Prefix> {
     networks.iter().map(|network| network.0).collect()
 }
 

@@ -7,7 +7,7 @@
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use crate::wire::prefix::Ipv6Prefix;
+use crate::wire::prefix::Prefix;
 use core::fmt::Debug;
 use core::net::IpAddr;
 use core::num::NonZeroU8;
@@ -141,8 +141,8 @@ pub enum Signal {
     HandoverPrepared,
     /// From a layer: a correspondent on this node has learnt that this peer is elsewhere.
     PeerMoved(IpAddr, PeerMoved),
-    /// From a layer: the home agent on this node has a new binding, for this home address and this mobile network.
-    Bound(IpAddr, Option<Ipv6Prefix>),
+    /// From a layer: the home agent on this node has a new binding, for a home address or a mobile network.
+    Bound(Prefix),
 }
 
 /// A signal that reaches one end of a connection.

@@ -84,7 +84,7 @@ fn a_registered_mobile_takes_less_than_1_kib() {
         agent.subscribe(Subscriber {
             home_address: home(number),
             key: None::<SharedKey>,
-            prefixes: Some(Box::new([behind(number)])),
+            prefixes: Some(Box::new([behind(number).into()])),
         });
     }
     // Two places each, so that what a change leaves behind is counted.

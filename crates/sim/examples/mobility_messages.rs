@@ -10,7 +10,8 @@ use baton_proto::time::Instant;
 use baton_proto::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use baton_proto::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, MobilityMessage, NonceIndices, PacketBuffering, RoutabilityTest,
+    BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
+    MobilityMessage, NonceIndices, PacketBuffering, RoutabilityTest,
 };
 use baton_proto::wire::multicast_listener::{MulticastListenerReport, REPORT_DESTINATION};
 use baton_proto::wire::neighbor_discovery::{
@@ -222,6 +223,11 @@ fn bindings() -> Vec<Packet> {
         alternate_care_of_address: Some(CARE_OF),
         nonce_indices: None,
         mobile_network_prefixes: vec![prefix(0x100), prefix(0x200)],
+        ipv4_home_addresses: vec![Ipv4HomeAddress {
+            address: Ipv4Addr::new(10, 1, 0, 0),
+            prefix_length: 16,
+            asks_for_prefix: true,
+        }],
         packet_buffering: Some(PacketBuffering::Buffer),
         path_report: None,
         last_received: None,
@@ -246,16 +252,20 @@ fn bindings() -> Vec<Packet> {
         lifetime: BindingLifetime::at_most(420),
         refresh_advice: Some(BindingLifetime::at_most(100)),
         packet_buffering: Some(PacketBuffering::Buffer),
+        ipv4_acknowledgements: vec![Ipv4AddressAcknowledgement {
+            status: Ipv4AddressStatus::PREFIX_ALLOCATION_UNAUTHORIZED,
+            prefix_length: 0,
+            address: Ipv4Addr::new(10, 1, 0, 0),
+        }],
         authenticator: Some(shared),
     };
     let refusal = BindingAcknowledgement {
-        status: BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW,
-        mobile_router: false,
-        lifetime: BindingLifetime::ZERO,
-        refresh_advice: None,
-        packet_buffering: None,
-        authenticator: None,
-        ..answer
+        key_management_mobility: true,
+        ..BindingAcknowledgement::new(
+            BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW,
+            65_535,
+            BindingLifetime::ZERO,
+        )
     };
     let router = Ipv6Addr::new(0x2001, 0xDB8, 4, 0, 0, 0, 0, 1);
     let fast = BindingUpdate {
@@ -270,12 +280,8 @@ fn bindings() -> Vec<Packet> {
         last_received: Some(0xD3D3_D3D3_D3D3_D3D3),
         ..fast.clone()
     };
-    let forwarding = BindingAcknowledgement {
-        key_management_mobility: false,
-        status: BindingStatus::REASON_UNSPECIFIED,
-        sequence: 7,
-        ..refusal
-    };
+    let unspecified = BindingStatus::REASON_UNSPECIFIED;
+    let forwarding = BindingAcknowledgement::new(unspecified, 7, BindingLifetime::ZERO);
     let error = BindingError {
         status: BindingErrorStatus::UnknownBinding,
         home_address: Some(HOME),

@@ -1,8 +1,8 @@
 //! Checks of a configuration beyond the types of its keys, and the places of errors.
 
 use super::{
-    AccessRouterConfig, Address, Config, ConfigError, Configuration, HomeAgentConfig, Kind,
-    MobileNodeConfig, Network,
+    AccessRouterConfig, Address, Config, ConfigError, Configuration, HomeAgentConfig, Ipv6Network,
+    Kind, MobileNodeConfig, Network,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -135,7 +135,11 @@ impl AccessRouterConfig {
     }
 }
 
-pub(crate) fn check_home_address(key: &str, home: Address, prefix: Network) -> Result<(), String> {
+pub(crate) fn check_home_address(
+    key: &str,
+    home: Address,
+    prefix: Ipv6Network,
+) -> Result<(), String> {
     if prefix.0.contains(home.0) {
         return Ok(());
     }

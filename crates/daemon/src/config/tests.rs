@@ -156,6 +156,21 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
             "m.toml: mobile_node.networks: no route leads to 2001:db8:8::/64; expected the key routes.\"2001:db8:8::/64\"",
         ),
         (
+            "networks = [\"2001:db8:7::/64\"]",
+            "networks = [\"10.1.0.1/16\"]",
+            "m.toml:17: networks: \"10.1.0.1/16\": expected an IPv4 or IPv6 prefix with its length, and zeros behind it, such as \"10.1.0.0/16\" or \"2001:db8:1::/64\"",
+        ),
+        (
+            "networks = [\"2001:db8:7::/64\"]",
+            "networks = [\"10.1.0.0/16\"]",
+            "m.toml: mobile_node.networks: no route leads to 10.1.0.0/16; expected the key routes.\"10.1.0.0/16\"",
+        ),
+        (
+            "home_prefix = \"2001:db8:100::/64\"",
+            "home_prefix = \"10.1.0.0/16\"",
+            "m.toml:14: home_prefix: \"10.1.0.0/16\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\"",
+        ),
+        (
             "[mobile_node]",
             "[home_agent]\naddress = \"2001:db8:100::1\"\nhome_prefix = \"2001:db8:100::/64\"\nmobiles = [{ home_address = \"2001:db8:99::a\", key = \"00112233445566778899aabbccddeeff01234567\" }]\n[mobile_node]",
             "m.toml: home_agent.mobiles[0].home_address: 2001:db8:99::a is not in the home prefix, 2001:db8:100::/64; expected an address of it",

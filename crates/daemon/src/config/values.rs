@@ -2,9 +2,9 @@
 
 use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
-use baton_proto::wire::prefix::Ipv6Prefix;
+use baton_proto::wire::prefix::{Ipv6Prefix, Prefix};
 use core::fmt;
-use core::net::Ipv6Addr;
+use core::net::{IpAddr, Ipv6Addr};
 use serde::Deserialize;
 
 /// An IPv6 address.
@@ -21,24 +21,18 @@ impl TryFrom<String> for Address {
     }
 }
 
-/// An IPv6 network: a prefix and its length.
+/// An IPv4 or IPv6 network: a prefix and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Network(pub Ipv6Prefix);
+pub struct Network(pub Prefix);
 
 impl TryFrom<String> for Network {
     type Error = String;
 
     fn try_from(text: String) -> Result<Network, String> {
-        let read = || {
-            let (address, length) = text.split_once('/')?;
-            let address: Ipv6Addr = address.parse().ok()?;
-            let prefix = Ipv6Prefix::new(address, length.parse().ok()?)?;
-            (prefix.address() == address).then_some(Network(prefix))
-        };
-        read().ok_or_else(|| {
+        prefix(&text).map(Network).ok_or_else(|| {
             format!(
-                "\"{text}\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\""
+                "\"{text}\": expected an IPv4 or IPv6 prefix with its length, and zeros behind it, such as \"10.1.0.0/16\" or \"2001:db8:1::/64\""
             )
         })
     }
@@ -46,8 +40,40 @@ impl TryFrom<String> for Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.0.address(), self.0.length())
+        self.0.fmt(f)
     }
+}
+
+/// An IPv6 network: a prefix and its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Ipv6Network(pub Ipv6Prefix);
+
+impl TryFrom<String> for Ipv6Network {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Ipv6Network, String> {
+        match prefix(&text) {
+            Some(Prefix::V6(prefix)) => Ok(Ipv6Network(prefix)),
+            _ => Err(format!(
+                "\"{text}\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\""
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Ipv6Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Prefix::V6(self.0).fmt(f)
+    }
+}
+
+/// Reads a prefix with its length, and zeros behind it.
+fn prefix(text: &str) -> Option<Prefix> {
+    let (address, length) = text.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let prefix = Prefix::new(address, length.parse().ok()?)?;
+    (prefix.address() == address).then_some(prefix)
 }
 
 /// A secret of 20 bytes, as HMAC-SHA1's key (RFC 4285 section 5.1).

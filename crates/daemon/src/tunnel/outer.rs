@@ -81,7 +81,7 @@ pub fn answer_too_long(packet: &[u8], most: u16, answers: &mut Packets) {
         return;
     };
     let mtu = u32::from(most) + HEADER as u32;
-    let error = error_about(source.into(), IcmpError::PacketTooBig { mtu }, quoted);
+    let error = error_about(source, IcmpError::PacketTooBig { mtu }, quoted);
     let mut bytes = Vec::new();
     error.encode(&mut bytes);
     answers.push(&bytes);

@@ -1,7 +1,7 @@
 //! Routes of a host: to single addresses, to networks, and a default.
 
 use super::InterfaceId;
-use crate::wire::prefix::Ipv6Prefix;
+use crate::wire::prefix::Prefix;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -150,15 +150,12 @@ struct OwnRoutes {
     /// Routes to single addresses, which precede routes to places, and to networks.
     addresses: Addresses,
     /// Routes to prefixes, the longest first.
-    prefixes: Vec<(Ipv6Prefix, InterfaceId)>,
+    prefixes: Vec<(Prefix, InterfaceId)>,
 }
 
 impl OwnRoutes {
     #[cold]
     fn lookup_prefix(&self, destination: IpAddr) -> Option<InterfaceId> {
-        let IpAddr::V6(destination) = destination else {
-            return None;
-        };
         let mut prefixes = self.prefixes.iter();
         let found = prefixes.find(|(prefix, _)| prefix.contains(destination))?;
         Some(found.1)
@@ -206,11 +203,11 @@ impl RouteTable {
     }
 
     /// Sends packets for a prefix out of `interface`, except for those of a longer prefix and those with a route of their own
-    /// (RFC 7608).
-    pub fn set_prefix(&mut self, prefix: Ipv6Prefix, interface: InterfaceId) {
+    /// (RFC 1812 section 5.2.4.3, RFC 7608).
+    pub fn set_prefix(&mut self, prefix: Prefix, interface: InterfaceId) {
         let prefixes = &mut self.own().prefixes;
         prefixes.retain(|(known, _)| *known != prefix);
-        let longer = |known: &(Ipv6Prefix, _)| known.0.length() >= prefix.length();
+        let longer = |known: &(Prefix, _)| known.0.length() >= prefix.length();
         let place = prefixes.partition_point(longer);
         prefixes.insert(place, (prefix, interface));
     }
@@ -359,16 +356,18 @@ mod tests {
         assert_eq!(table.lookup(own), Some(InterfaceId(6)));
     }
 
-    /// Longest-prefix match (RFC 7608) does not depend on the order in which routes were set.
+    /// Longest-prefix match (RFC 1812 section 5.2.4.3, RFC 7608) does not depend on the order in which routes were set.
     #[test]
     fn the_longest_prefix_counts_after_a_single_address_and_before_the_default() {
-        let network = |text: &str, length| Ipv6Prefix::new(text.parse().unwrap(), length).unwrap();
+        let network = |text: &str, length| Prefix::new(text.parse().unwrap(), length).unwrap();
         let mut table = RouteTable::default();
         table.set_default(Some(InterfaceId(0)));
         table.set_prefix(network("2001:db8::", 32), InterfaceId(1));
         table.set_prefix(network("2001:db8:7:8::", 64), InterfaceId(2));
         table.set_prefix(network("2001:db8:7::", 48), InterfaceId(9));
         table.set_prefix(network("2001:db8:7::", 48), InterfaceId(3));
+        table.set_prefix(network("10.0.0.0", 8), InterfaceId(7));
+        table.set_prefix(network("10.0.128.0", 17), InterfaceId(6));
         table.set("2001:db8:7:8::5".parse().unwrap(), InterfaceId(4));
         let way = |table: &RouteTable, text: &str| table.lookup(text.parse().unwrap()).unwrap().0;
         let destinations = [
@@ -377,10 +376,15 @@ mod tests {
             "2001:db8:7:9::5",
             "2001:db8:8::5",
             "2001:db9::5",
-            "10.0.0.5",
+            "10.0.127.5",
+            "10.0.128.5",
+            "11.0.0.5",
         ];
-        assert_eq!(destinations.map(|to| way(&table, to)), [4, 2, 3, 1, 0, 0]);
+        let ways = destinations.map(|to| way(&table, to));
+        assert_eq!(ways, [4, 2, 3, 1, 0, 7, 6, 0]);
         table.redirect(InterfaceId(3), InterfaceId(5));
-        assert_eq!(destinations.map(|to| way(&table, to)), [4, 2, 5, 1, 0, 0]);
+        table.redirect(InterfaceId(6), InterfaceId(8));
+        let ways = destinations.map(|to| way(&table, to));
+        assert_eq!(ways, [4, 2, 5, 1, 0, 7, 8, 0]);
     }
 }

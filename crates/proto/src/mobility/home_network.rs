@@ -92,15 +92,14 @@ impl Layer for HomeNetwork {
     }
 
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
-        let &Signal::Bound(first, prefix) = signal else {
+        let Signal::Bound(prefix) = signal else {
             return;
         };
-        let reached = |address: IpAddr| match (prefix, address) {
-            (Some(prefix), IpAddr::V6(address)) => prefix.contains(address),
-            _ => address == first,
-        };
-        let waiting = self.waiting.range(first..).map(|(&address, _)| address);
-        let waiting: Vec<IpAddr> = waiting.take_while(|&address| reached(address)).collect();
+        let waiting = self.waiting.range(prefix.address()..);
+        let waiting = waiting.map(|(&address, _)| address);
+        let waiting: Vec<IpAddr> = waiting
+            .take_while(|&address| prefix.contains(address))
+            .collect();
         for address in waiting {
             let packets = self.take(now, address);
             self.ready.extend(packets);

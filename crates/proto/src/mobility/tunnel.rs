@@ -15,7 +15,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::protocol;
 use crate::wire::tcp::TcpFlags;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 
 /// Maximum number of tunnels around a packet (RFC 2473 section 6.6, IPV6_DEFAULT_TUNNEL_ENCAP_LIMIT).
@@ -27,6 +27,9 @@ const SMALLEST_IPV6_MTU: u32 = 1280;
 const SMALLEST_IPV4_MTU: u32 = 68;
 /// Lifetime of a learned path MTU (RFC 8201 section 4: ten minutes).
 const PATH_MTU_LIFETIME: Duration = Duration::from_secs(600);
+
+/// Source of ICMPv4 errors of a node without an IPv4 address: the IPv4 dummy address (RFC 7600), as in Linux.
+pub const DUMMY_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 0, 8));
 
 /// Reason for not putting a packet into a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,9 +215,14 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
     }
 }
 
-/// Builds the ICMP error from `from` to the source of the quoted packet.
-pub fn error_about(from: IpAddr, kind: IcmpError, quoted: QuotedPacket) -> Packet {
+/// Builds the ICMP error from a tunnel's entry, `from`, to the source of the quoted packet. To an IPv4 source it comes from
+/// [`DUMMY_ADDRESS`], as the entry of an IPv6 tunnel may have no IPv4 address.
+pub fn error_about(from: Ipv6Addr, kind: IcmpError, quoted: QuotedPacket) -> Packet {
     let to = quoted.source;
+    let from = match to {
+        IpAddr::V4(_) => DUMMY_ADDRESS,
+        IpAddr::V6(_) => from.into(),
+    };
     let body = Body::Icmp(IcmpMessage::Error { kind, quoted });
     super::packet(from, to, body)
 }

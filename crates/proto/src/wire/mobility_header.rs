@@ -8,7 +8,7 @@ use super::prefix::Ipv6Prefix;
 use crate::crosslayer::PeerMoved;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use core::net::Ipv6Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// A message in a Mobility Header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,55 @@ pub struct RoutabilityTest {
     pub keygen_token: [u8; 8],
 }
 
+/// An IPv4 Home Address option (RFC 5555 section 3.1.1): an IPv4 address of the mobile, or an IPv4 network behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv4HomeAddress {
+    /// Address; 0.0.0.0 asks the home agent for one.
+    pub address: Ipv4Addr,
+    /// Length of the prefix that the mobile is allocated, in bits; 32 for the address alone. Of a field of six bits, so
+    /// that a message may hold up to 63.
+    pub prefix_length: u8,
+    /// P: the mobile asks for a mobile network prefix.
+    pub asks_for_prefix: bool,
+}
+
+/// An IPv4 Address Acknowledgement option (RFC 5555 section 3.2.1), the answer to an IPv4 Home Address option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv4AddressAcknowledgement {
+    /// Result for this address.
+    pub status: Ipv4AddressStatus,
+    /// Length of the allocated prefix, in bits, as in [`Ipv4HomeAddress`]; zero with a failure.
+    pub prefix_length: u8,
+    /// Address of the option that is answered, or the allocated one.
+    pub address: Ipv4Addr,
+}
+
+/// Status of an IPv4 Address Acknowledgement (RFC 5555 section 3.2.1); below 128 the address was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ipv4AddressStatus(pub u8);
+
+impl Ipv4AddressStatus {
+    /// Success.
+    pub const ACCEPTED: Ipv4AddressStatus = Ipv4AddressStatus(0);
+    /// Failure, reason unspecified.
+    pub const REASON_UNSPECIFIED: Ipv4AddressStatus = Ipv4AddressStatus(128);
+    /// Administratively prohibited.
+    pub const ADMINISTRATIVELY_PROHIBITED: Ipv4AddressStatus = Ipv4AddressStatus(129);
+    /// Incorrect IPv4 home address.
+    pub const INCORRECT_HOME_ADDRESS: Ipv4AddressStatus = Ipv4AddressStatus(130);
+    /// Invalid IPv4 address.
+    pub const INVALID_ADDRESS: Ipv4AddressStatus = Ipv4AddressStatus(131);
+    /// Dynamic IPv4 home address assignment not available.
+    pub const DYNAMIC_ASSIGNMENT_NOT_AVAILABLE: Ipv4AddressStatus = Ipv4AddressStatus(132);
+    /// Prefix allocation unauthorized.
+    pub const PREFIX_ALLOCATION_UNAUTHORIZED: Ipv4AddressStatus = Ipv4AddressStatus(133);
+
+    /// Returns true if the address was accepted.
+    pub const fn is_accepted(self) -> bool {
+        self.0 < 128
+    }
+}
+
 /// Binding Update (RFC 6275 section 6.1.7, RFC 3963 section 4.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindingUpdate {
@@ -74,9 +123,11 @@ pub struct BindingUpdate {
     pub alternate_care_of_address: Option<Ipv6Addr>,
     /// Nonces from which a correspondent recomputes the key (section 6.2.6).
     pub nonce_indices: Option<NonceIndices>,
-    /// Prefixes of the network behind a mobile router, in explicit mode (RFC 3963 section 4.3); at most
-    /// [`MAXIMUM_PREFIXES`](Self::MAXIMUM_PREFIXES) are sent.
+    /// IPv6 prefixes of the network behind a mobile router, in explicit mode (RFC 3963 section 4.3). Together with
+    /// `ipv4_home_addresses`, at most [`MAXIMUM_PREFIXES`](Self::MAXIMUM_PREFIXES) are sent.
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
+    /// IPv4 addresses of the mobile, and IPv4 prefixes of the network behind it (RFC 5555 section 3.1.1).
+    pub ipv4_home_addresses: Vec<Ipv4HomeAddress>,
     /// Requested handling of the mobile's packets at the home agent.
     pub packet_buffering: Option<PacketBuffering>,
     /// Fingerprint of the last packet that the mobile received, for a router with copies of its packets
@@ -118,12 +169,13 @@ impl PathReport {
 }
 
 impl BindingUpdate {
-    /// Maximum number of prefixes sent and accepted. Chosen: the header's 2048 bytes hold 84, less other options.
+    /// Maximum number of prefixes sent and accepted, of both IP versions. Chosen: the header's 2048 bytes hold 84, less
+    /// other options.
     pub const MAXIMUM_PREFIXES: usize = 64;
 }
 
 /// Binding Acknowledgement (RFC 6275 section 6.1.8, RFC 3963 section 4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingAcknowledgement {
     /// Result of the update.
     pub status: BindingStatus,
@@ -140,6 +192,9 @@ pub struct BindingAcknowledgement {
     pub refresh_advice: Option<BindingLifetime>,
     /// Handling of the mobile's packets at the home agent; only in answer to this option.
     pub packet_buffering: Option<PacketBuffering>,
+    /// Answers to the update's IPv4 home addresses (RFC 5555 section 3.2.1); at most
+    /// [`MAXIMUM_PREFIXES`](BindingUpdate::MAXIMUM_PREFIXES) are sent and accepted.
+    pub ipv4_acknowledgements: Vec<Ipv4AddressAcknowledgement>,
     /// Proof of the sender's identity.
     pub authenticator: Option<Authenticator>,
 }
@@ -159,6 +214,7 @@ impl BindingAcknowledgement {
             lifetime,
             refresh_advice: None,
             packet_buffering: None,
+            ipv4_acknowledgements: Vec::new(),
             authenticator: None,
         }
     }

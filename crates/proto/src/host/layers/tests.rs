@@ -5,6 +5,7 @@ use crate::crosslayer::Signal;
 use crate::host::layer::{Rank, Transmitted};
 use crate::host::{Host, HostEvent, Verdict};
 use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload, Wording};
+use crate::wire::prefix::Prefix;
 use crate::wire::udp::UdpHeader;
 use std::sync::{Arc, Mutex};
 
@@ -186,7 +187,7 @@ fn signals_reach_all_layers_before_anything_is_sent_and_events_the_driver() {
     let (mut host, log) = host();
     let event = Wording::new("Deregistered", String::new());
     let mut teller = Scribe::new(Rank::AccessServer, &log);
-    teller.signal = Some(Signal::Bound(OTHER, None));
+    teller.signal = Some(Signal::Bound(Prefix::single(OTHER)));
     teller.event = Some(event.clone());
     host.add_layer(teller);
     let to = crate::tcp::Endpoint {

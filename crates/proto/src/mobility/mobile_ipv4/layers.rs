@@ -10,6 +10,7 @@ use crate::host::layer::{Arrival, Counters, Layer, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::packet::{IpHeader, Packet, Wording};
 use crate::time::Instant;
+use crate::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 
 /// A mobile node, with the source of its care-of address on each of its links.
@@ -200,7 +201,7 @@ impl Layer for HomeAgent {
 
     fn poll_signal(&mut self) -> Option<Signal> {
         let home_address = self.poll_bound()?;
-        Some(Signal::Bound(home_address.into(), None))
+        Some(Signal::Bound(Prefix::single(home_address.into())))
     }
 
     fn poll_event(&mut self) -> Option<Wording> {

@@ -13,8 +13,8 @@ use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held, PacketBuffer}
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
-use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
-use crate::wire::prefix::Ipv6Prefix;
+use crate::wire::mobility_header::{BindingLifetime, BindingStatus, Ipv4HomeAddress};
+use crate::wire::prefix::{Ipv6Prefix, Prefix};
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -64,9 +64,9 @@ pub struct Subscriber {
     /// Security association with the mobile. Without one, messages are taken to be protected by IPsec, which is not
     /// modelled.
     pub key: Option<SharedKey>,
-    /// Prefixes of the network behind the mobile (the prefix table of RFC 3963 section 6.1.2); `None` if it must not be
-    /// a mobile router.
-    pub prefixes: Option<Box<[Ipv6Prefix]>>,
+    /// Prefixes of the network behind the mobile (the prefix table of RFC 3963 section 6.1.2), of either IP version;
+    /// `None` if it must not be a mobile router.
+    pub prefixes: Option<Box<[Prefix]>>,
 }
 
 /// Counts of refused messages, and of dropped, copied and buffered packets.
@@ -122,7 +122,7 @@ struct Binding {
     lifetime: BindingLifetime,
     stage: Stage,
     mobile_router: bool,
-    prefixes: Box<[Ipv6Prefix]>,
+    prefixes: Box<[Prefix]>,
 }
 
 /// The previous location of a mobile.
@@ -142,6 +142,8 @@ enum Stage {
     Detecting {
         left: u8,
         at: Instant,
+        /// IPv4 addresses in the update, for the answer.
+        ipv4_home_addresses: Box<[Ipv4HomeAddress]>,
     },
     Bound,
     /// As bound, with packets held or being released.
@@ -168,14 +170,14 @@ pub struct HomeAgent {
     /// section 6 leaves it to an agent that remembers.)
     last_sequences: BTreeMap<Ipv6Addr, BindingSequence>,
     /// Prefixes of registered mobile routers by first address, with the owner's home address. They do not overlap.
-    prefixes: BTreeMap<Ipv6Addr, (Ipv6Prefix, Ipv6Addr)>,
+    prefixes: BTreeMap<IpAddr, (Prefix, Ipv6Addr)>,
     deadlines: BTreeSet<(Instant, Ipv6Addr)>,
     tunnels: Tunnels,
     counts: HomeAgentCounts,
     outbox: VecDeque<(Towards, Packet)>,
     events: VecDeque<HomeAgentEvent>,
     /// Addresses of mobiles, and prefixes behind them, newly bound.
-    bound: VecDeque<Ipv6Prefix>,
+    bound: VecDeque<Prefix>,
     /// Reports of packets buffered or dropped, not yet polled.
     held: VecDeque<Held>,
     /// Home addresses of mobiles that have moved, with their path reports.
@@ -254,19 +256,16 @@ impl HomeAgent {
     /// Returns true if packets to an address go to [`handle_packet`](Self::handle_packet): this agent's address, a
     /// registered home address, or an address behind a registered router.
     pub fn intercepts(&self, destination: IpAddr) -> bool {
-        match destination {
-            IpAddr::V6(address) => {
-                address == self.settings.address || self.mobile_of(address).is_some()
-            }
-            IpAddr::V4(_) => false,
-        }
+        destination == self.settings.address || self.mobile_of(destination).is_some()
     }
 
     /// Returns the registered mobile that has this address, or whose network contains it.
-    fn mobile_of(&self, address: Ipv6Addr) -> Option<Ipv6Addr> {
-        let binding = self.bindings.get(&address.to_bits());
-        if binding.is_some_and(Binding::is_bound) {
-            return Some(address);
+    fn mobile_of(&self, address: IpAddr) -> Option<Ipv6Addr> {
+        if let IpAddr::V6(home) = address
+            && let Some(binding) = self.bindings.get(&home.to_bits())
+            && binding.is_bound()
+        {
+            return Some(home);
         }
         let (_, &(prefix, home)) = self.prefixes.range(..=address).next_back()?;
         prefix.contains(address).then_some(home)
@@ -299,7 +298,7 @@ impl HomeAgent {
     }
 
     /// Returns the address of a newly bound mobile, or a prefix behind it.
-    pub fn poll_bound(&mut self) -> Option<Ipv6Prefix> {
+    pub fn poll_bound(&mut self) -> Option<Prefix> {
         self.bound.pop_front()
     }
 
@@ -328,7 +327,7 @@ impl HomeAgent {
             return;
         }
         match &mut binding.stage {
-            Stage::Detecting { left, at } if *at <= now => {
+            Stage::Detecting { left, at, .. } if *at <= now => {
                 if *left > 0 {
                     *left -= 1;
                     *at = now + self.settings.retransmission_time;
@@ -385,7 +384,7 @@ impl HomeAgent {
         subscriber.is_some_and(|subscriber| subscriber.key.is_some())
     }
 
-    fn remove_prefixes(&mut self, home: Ipv6Addr, prefixes: &[Ipv6Prefix]) {
+    fn remove_prefixes(&mut self, home: Ipv6Addr, prefixes: &[Prefix]) {
         for prefix in prefixes {
             let first = prefix.address();
             if self

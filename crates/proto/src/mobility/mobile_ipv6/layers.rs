@@ -48,8 +48,7 @@ impl Layer for HomeAgent {
         if let Some((home_address, moved)) = self.poll_moved() {
             return Some(Signal::PeerMoved(home_address.into(), moved));
         }
-        let prefix = self.poll_bound()?;
-        Some(Signal::Bound(prefix.address().into(), Some(prefix)))
+        self.poll_bound().map(Signal::Bound)
     }
 
     fn poll_event(&mut self) -> Option<Wording> {
@@ -151,10 +150,7 @@ impl Layer for MobileNode {
     }
 
     fn has_address(&self, address: IpAddr) -> bool {
-        match address {
-            IpAddr::V6(address) => MobileNode::takes(self, address),
-            IpAddr::V4(_) => false,
-        }
+        MobileNode::takes(self, address)
     }
 
     fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {

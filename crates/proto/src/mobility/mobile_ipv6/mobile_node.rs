@@ -33,9 +33,9 @@ use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::mih::LinkIdentifier;
-use crate::wire::mobility_header::{BindingLifetime, BindingStatus, PathReport};
-use crate::wire::prefix::Ipv6Prefix;
-use core::net::Ipv6Addr;
+use crate::wire::mobility_header::{BindingLifetime, BindingStatus, Ipv4AddressStatus, PathReport};
+use crate::wire::prefix::{Ipv4Prefix, Prefix};
+use core::net::{IpAddr, Ipv6Addr};
 use fast_handover::Routers;
 use group::Group;
 use interfaces::Interfaces;
@@ -94,8 +94,8 @@ pub struct FleetSettings {
 /// The network behind a mobile router (RFC 3963 section 5.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterRegistration {
-    /// Mobile network prefixes.
-    pub prefixes: Box<[Ipv6Prefix]>,
+    /// Mobile network prefixes, of either IP version.
+    pub prefixes: Box<[Prefix]>,
     /// True for explicit mode, in which updates list the prefixes; in implicit mode the home agent knows them.
     pub explicit: bool,
 }
@@ -146,6 +146,13 @@ pub enum MobileEvent {
     Deregistered,
     /// The home agent has refused an update, which is retried later.
     Refused(BindingStatus),
+    /// The home agent has accepted the care-of address, but not this network behind the mobile.
+    NetworkRefused {
+        /// The network.
+        network: Ipv4Prefix,
+        /// Reason; `None` from a home agent that knows no IPv4 networks (RFC 5555).
+        status: Option<Ipv4AddressStatus>,
+    },
     /// The home agent holds packets, or (false) does not, although requested.
     Buffering(bool),
     /// The binding at the home agent has expired.
@@ -300,9 +307,16 @@ impl MobileNode {
     /// Returns true if packets to an address go to [`handle_packet`](Self::handle_packet): the home address, an
     /// interface's address, an address behind the mobile, or a recent care-of address, whose router may still forward
     /// packets.
-    pub fn takes(&self, address: Ipv6Addr) -> bool {
+    pub fn takes(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(_) => self.is_behind(address),
+            IpAddr::V6(address) => self.takes_v6(address),
+        }
+    }
+
+    fn takes_v6(&self, address: Ipv6Addr) -> bool {
         address.is_multicast()
-            || self.is_own(address)
+            || self.is_own(address.into())
             || [self.home.latest(), self.former].contains(&Some(address))
             || self.interfaces.position(|one| one.has(address)).is_some()
             // An advertisement may come before the address is ready (RFC 4429 section 3.3).
@@ -589,7 +603,7 @@ impl MobileNode {
     }
 
     /// Returns true if an address is in the network behind the mobile.
-    fn is_behind(&self, address: Ipv6Addr) -> bool {
+    fn is_behind(&self, address: IpAddr) -> bool {
         let prefixes = self.settings.router.iter();
         prefixes
             .flat_map(|router| &router.prefixes)
@@ -597,7 +611,7 @@ impl MobileNode {
     }
 
     /// Returns true for the home address, and for addresses behind the mobile.
-    fn is_own(&self, address: Ipv6Addr) -> bool {
+    fn is_own(&self, address: IpAddr) -> bool {
         address == self.settings.home_address || self.is_behind(address)
     }
 

@@ -5,6 +5,7 @@ use crate::mobility::address_configuration::Attachment;
 use crate::mobility::handover_service::HandoverServiceEvent;
 use crate::mobility::network_access::AccessEvent;
 use crate::packet::Wording;
+use crate::wire::prefix::Prefix;
 
 /// Describes an event; `None` for a sent update, since the message is a signal of its own.
 pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
@@ -19,6 +20,14 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         MobileEvent::Registered(address) => ("Registered", format!("care-of address {address}")),
         MobileEvent::Deregistered => ("Deregistered", String::new()),
         MobileEvent::Refused(status) => ("Refused", format!("status {}", status.0)),
+        MobileEvent::NetworkRefused { network, status } => {
+            let network = Prefix::V4(*network);
+            let details = match status {
+                Some(status) => format!("network {network}, status {}", status.0),
+                None => format!("network {network}, not acknowledged"),
+            };
+            ("Network Refused", details)
+        }
         MobileEvent::Buffering(true) => ("Buffering", String::new()),
         MobileEvent::Buffering(false) => ("Not Buffering", String::new()),
         MobileEvent::Forwarding(true) => ("Forwarding", String::new()),

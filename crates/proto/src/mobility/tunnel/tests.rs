@@ -160,7 +160,7 @@ fn no_error_makes_a_tunnel_smaller_than_ipv6_allows_or_larger_than_it_is() {
 #[test]
 fn errors_about_errors_are_not_sent() {
     let error = segment(1000, TcpFlags::ACK).quote().expect("not an error");
-    let error = error_about(ip("2001:db8::9"), IcmpError::TimeExceeded, error);
+    let error = error_about(Ipv6Addr::LOCALHOST, IcmpError::TimeExceeded, error);
     let outer = tunnels().encapsulate(NOW, error, ends(1), true);
     let quoted = outer.expect("it fits").quote().expect("a tunnel");
     assert_eq!(tunnels().handle_too_big(NOW, quoted, 1300), None);

@@ -3,14 +3,16 @@
 //! They were made as `bytes(IPv6(src=…, dst=…, hlim=255)/ICMPv6ND_NS(tgt=…))`, with the layers that scapy calls after the
 //! messages and with options in the order in which they stand in the bytes. Given by hand were: the five bytes of
 //! padding in front of the update's authentication option, of which scapy puts four behind it; the lengths of nonce
-//! indices (4) and binding authorization data (12), where scapy's are 16; and the buffering option, which it does not
-//! know: `MIP6OptUnknown(otype=18, odata=b"\xba\x01")`.
+//! indices (4) and binding authorization data (12), where scapy's are 16; and the options that it does not know, such as
+//! the buffering option, `MIP6OptUnknown(otype=18, odata=b"\xba\x01")`. In those for IPv4 (types 29 and 30), tshark 4.0 reads
+//! the values that stand here.
 
 use super::*;
 use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, NonceIndices, PacketBuffering, RoutabilityTest,
+    BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
+    NonceIndices, PacketBuffering, RoutabilityTest,
 };
 use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
@@ -55,6 +57,11 @@ const BUFFERING_UPDATE: &str = "6000000000883c4020010db8000200000000000000000100
     0db80001000000000000000001003b0d05003d7dfffff40000691202ba01010400000000031020010db80002000000000000\
     00000100010200000612003820010db8000101000000000000000000010200000612004020010db800010201000000000000\
     0000010300000009110100001001c0c1c2c3c4c5c6c7c8c9cacb";
+const IPV4_UPDATE: &str = "6000000000483c4020010db800020000000000000000010020010db8000100000000000000000001870201020000c91020010db8\
+    0001000000000000000001003b050500a1410009c40000690612003820010db80001010000000000000000001d0642000a01\
+    00001d068000c0000207";
+const IPV4_ACKNOWLEDGEMENT: &str = "6000000000382b4020010db800010000000000000000000120010db80002000000000000000001008702020100000000\
+    20010db80001000000000000000001003b030600d4bd004000090069020200191e0600400a0100001e068200c0000207";
 const CORRESPONDENT_UPDATE: &str = "6000000000383c4020010db800020000000000000000010020010db8000300000000000000000009870201020000c9102001\
     0db80001000000000000000001003b03050032b0000180000069040402010202050cc0c1c2c3c4c5c6c7c8c9cacb";
 const DEREGISTRATION: &str = "600000000010874020010db800010000000000000000010020010db80001000000000000000000013b010500a1ed0002c000\
@@ -294,6 +301,7 @@ fn buffering_update() -> BindingUpdate {
             prefix("2001:db8:1:100::", 56),
             prefix("2001:db8:1:201::", 64),
         ],
+        ipv4_home_addresses: Vec::new(),
         packet_buffering: Some(PacketBuffering::Buffer),
         last_received: None,
         path_report: None,
@@ -318,6 +326,47 @@ fn correspondent_update() -> BindingUpdate {
     }
 }
 
+/// Asks for an IPv4 network beside an IPv6 one, and names an IPv4 address.
+fn ipv4_update() -> BindingUpdate {
+    let home = |address, prefix_length, asks_for_prefix| Ipv4HomeAddress {
+        address,
+        prefix_length,
+        asks_for_prefix,
+    };
+    BindingUpdate {
+        sequence: 9,
+        acknowledge: true,
+        home_registration: true,
+        mobile_router: true,
+        lifetime: BindingLifetime { units: 105 },
+        mobile_network_prefixes: vec![prefix("2001:db8:1:100::", 56)],
+        ipv4_home_addresses: vec![
+            home(Ipv4Addr::new(10, 1, 0, 0), 16, true),
+            home(Ipv4Addr::new(192, 0, 2, 7), 32, false),
+        ],
+        ..BindingUpdate::default()
+    }
+}
+
+/// Grants the network, and refuses the address.
+fn ipv4_acknowledgement() -> BindingAcknowledgement {
+    let answer = |status, prefix_length, address| Ipv4AddressAcknowledgement {
+        status,
+        prefix_length,
+        address,
+    };
+    let incorrect = Ipv4AddressStatus::INCORRECT_HOME_ADDRESS;
+    BindingAcknowledgement {
+        mobile_router: true,
+        refresh_advice: Some(BindingLifetime { units: 25 }),
+        ipv4_acknowledgements: vec![
+            answer(Ipv4AddressStatus::ACCEPTED, 16, Ipv4Addr::new(10, 1, 0, 0)),
+            answer(incorrect, 0, Ipv4Addr::new(192, 0, 2, 7)),
+        ],
+        ..BindingAcknowledgement::new(BindingStatus::ACCEPTED, 9, BindingLifetime { units: 105 })
+    }
+}
+
 fn acknowledgement() -> BindingAcknowledgement {
     BindingAcknowledgement {
         status: BindingStatus::ACCEPTED,
@@ -327,6 +376,7 @@ fn acknowledgement() -> BindingAcknowledgement {
         lifetime: BindingLifetime { units: 105 },
         refresh_advice: Some(BindingLifetime::at_most(107)),
         packet_buffering: Some(PacketBuffering::Buffer),
+        ipv4_acknowledgements: Vec::new(),
         authenticator: buffering_update().authenticator,
     }
 }
@@ -381,16 +431,8 @@ fn binding_packets() -> Vec<(&'static str, Packet)> {
         home_registration: true,
         ..BindingUpdate::default()
     };
-    let refusal = BindingAcknowledgement {
-        status: BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW,
-        key_management_mobility: false,
-        mobile_router: false,
-        sequence: 7,
-        lifetime: BindingLifetime::ZERO,
-        refresh_advice: None,
-        packet_buffering: None,
-        authenticator: None,
-    };
+    let out_of_window = BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW;
+    let refusal = BindingAcknowledgement::new(out_of_window, 7, BindingLifetime::ZERO);
     let error = MobilityMessage::BindingError(BindingError {
         status: BindingErrorStatus::UnknownBinding,
         home_address: Some(v6(HOME)),
@@ -411,6 +453,14 @@ fn binding_packets() -> Vec<(&'static str, Packet)> {
                 Some(HOME),
                 None,
             ),
+        ),
+        (
+            IPV4_UPDATE,
+            extended(update(CARE_OF, HOME_AGENT, ipv4_update()), Some(HOME), None),
+        ),
+        (
+            IPV4_ACKNOWLEDGEMENT,
+            extended(answer(ipv4_acknowledgement()), None, Some(HOME)),
         ),
         (DEREGISTRATION, update(HOME, HOME_AGENT, deregistration)),
         (

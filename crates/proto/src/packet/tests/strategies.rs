@@ -6,7 +6,8 @@ use crate::wire::extension::HomeAddresses;
 use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, NonceIndices, PacketBuffering, PathReport, RoutabilityTest,
+    BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
+    NonceIndices, PacketBuffering, PathReport, RoutabilityTest,
 };
 use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
@@ -346,13 +347,37 @@ fn any_buffering() -> impl Strategy<Value = PacketBuffering> {
     ]
 }
 
+/// The prefix length has six bits.
+fn any_ipv4_home_address() -> impl Strategy<Value = Ipv4HomeAddress> {
+    (any::<u32>(), 0..64u8, any::<bool>()).prop_map(|(address, prefix_length, asks_for_prefix)| {
+        Ipv4HomeAddress {
+            address: Ipv4Addr::from_bits(address),
+            prefix_length,
+            asks_for_prefix,
+        }
+    })
+}
+
+fn any_ipv4_acknowledgement() -> impl Strategy<Value = Ipv4AddressAcknowledgement> {
+    (any::<u8>(), 0..64u8, any::<u32>()).prop_map(|(status, prefix_length, address)| {
+        Ipv4AddressAcknowledgement {
+            status: Ipv4AddressStatus(status),
+            prefix_length,
+            address: Ipv4Addr::from_bits(address),
+        }
+    })
+}
+
 /// In a box: all in one, strategies for packets would be too much for a thread's stack.
 fn any_update() -> BoxedStrategy<BindingUpdate> {
     (
         any::<(u16, bool, bool, bool, bool, bool, u16)>(),
         option::of(any_v6()),
         any::<Option<(u16, u16)>>(),
-        vec(any_prefix(), 0..=BindingUpdate::MAXIMUM_PREFIXES),
+        (
+            vec(any_prefix(), 0..=BindingUpdate::MAXIMUM_PREFIXES - 8),
+            vec(any_ipv4_home_address(), 0..=8),
+        ),
         any::<(Option<u64>, Option<(u32, u32, u16)>)>(),
         option::of(any_buffering()),
         option::of(any_authenticator()),
@@ -362,7 +387,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                 fixed,
                 care_of,
                 indices,
-                prefixes,
+                (prefixes, ipv4_home_addresses),
                 (last_received, report),
                 buffering,
                 authenticator,
@@ -378,6 +403,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                     alternate_care_of_address: care_of,
                     nonce_indices: indices.map(|(home, care_of)| NonceIndices { home, care_of }),
                     mobile_network_prefixes: prefixes,
+                    ipv4_home_addresses,
                     packet_buffering: buffering,
                     last_received,
                     path_report: report.map(|(sent, rate, queue_packets)| PathReport {
@@ -397,18 +423,25 @@ fn any_acknowledgement() -> impl Strategy<Value = BindingAcknowledgement> {
         any::<(u8, bool, bool, u16, u16)>(),
         any::<Option<u16>>(),
         option::of(any_buffering()),
+        vec(
+            any_ipv4_acknowledgement(),
+            0..=BindingUpdate::MAXIMUM_PREFIXES,
+        ),
         option::of(any_authenticator()),
     )
         .prop_map(
-            |(fixed, advice, packet_buffering, authenticator)| BindingAcknowledgement {
-                status: BindingStatus(fixed.0),
-                key_management_mobility: fixed.1,
-                mobile_router: fixed.2,
-                sequence: fixed.3,
-                lifetime: BindingLifetime { units: fixed.4 },
-                refresh_advice: advice.map(|units| BindingLifetime { units }),
-                packet_buffering,
-                authenticator,
+            |(fixed, advice, packet_buffering, ipv4_acknowledgements, authenticator)| {
+                BindingAcknowledgement {
+                    status: BindingStatus(fixed.0),
+                    key_management_mobility: fixed.1,
+                    mobile_router: fixed.2,
+                    sequence: fixed.3,
+                    lifetime: BindingLifetime { units: fixed.4 },
+                    refresh_advice: advice.map(|units| BindingLifetime { units }),
+                    packet_buffering,
+                    ipv4_acknowledgements,
+                    authenticator,
+                }
             },
         )
 }

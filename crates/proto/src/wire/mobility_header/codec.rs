@@ -179,7 +179,7 @@ impl BindingUpdate {
         options::put_path_report(sink, self.path_report);
         options::put_nonce_indices(sink, self.nonce_indices);
         options::put_alternate_care_of_address(sink, self.alternate_care_of_address);
-        options::put_prefixes(sink, &self.mobile_network_prefixes);
+        options::put_prefixes(sink, self);
         options::put_authenticator(sink, self.authenticator);
     }
 
@@ -198,6 +198,7 @@ impl BindingUpdate {
             alternate_care_of_address: options.alternate_care_of_address,
             nonce_indices: options.nonce_indices,
             mobile_network_prefixes: options.mobile_network_prefixes,
+            ipv4_home_addresses: options.ipv4_home_addresses,
             packet_buffering: options.packet_buffering,
             last_received: options.last_received,
             path_report: options.path_report,
@@ -224,6 +225,7 @@ impl BindingAcknowledgement {
         sink.put(&self.lifetime.units.to_be_bytes());
         options::put_packet_buffering(sink, self.packet_buffering);
         options::put_refresh_advice(sink, self.refresh_advice);
+        options::put_ipv4_acknowledgements(sink, &self.ipv4_acknowledgements);
         options::put_authenticator(sink, self.authenticator);
     }
 
@@ -238,6 +240,7 @@ impl BindingAcknowledgement {
             },
             refresh_advice: options.refresh_advice,
             packet_buffering: options.packet_buffering,
+            ipv4_acknowledgements: options.ipv4_acknowledgements,
             authenticator: options.authenticator,
         }
     }

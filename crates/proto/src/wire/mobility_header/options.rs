@@ -1,14 +1,16 @@
 //! Encoding of mobility options (RFC 6275 section 6.2): type, length, data, each aligned as its standard requires.
 
 use super::{
-    Authenticator, BindingLifetime, BindingUpdate, NonceIndices, PacketBuffering, PathReport,
+    Authenticator, BindingLifetime, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus,
+    Ipv4HomeAddress, NonceIndices, PacketBuffering, PathReport,
 };
 use crate::wire::extension::Options;
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::{DecodeError, ipv6_at, u16_at, u32_at};
-use core::net::Ipv6Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Types of options (RFC 6275 section 6.2, RFC 3963 section 4.3, RFC 4285 section 5, RFC 5096 section 4).
+/// Types of options (RFC 6275 section 6.2, RFC 3963 section 4.3, RFC 4285 section 5, RFC 5096 section 4, RFC 5555
+/// sections 3.1.1 and 3.2.1).
 const PAD1: u8 = 0;
 const PADN: u8 = 1;
 const BINDING_REFRESH_ADVICE: u8 = 2;
@@ -18,6 +20,11 @@ const BINDING_AUTHORIZATION_DATA: u8 = 5;
 const MOBILE_NETWORK_PREFIX: u8 = 6;
 const AUTHENTICATION: u8 = 9;
 const EXPERIMENTAL: u8 = 18;
+const IPV4_HOME_ADDRESS: u8 = 29;
+const IPV4_ADDRESS_ACKNOWLEDGEMENT: u8 = 30;
+
+/// P flag of an IPv4 home address option, behind the six bits of the prefix length.
+const ASKS_FOR_PREFIX: u8 = 0x02;
 
 /// Subtype of an authentication option between mobile node and home agent (RFC 4285 section 5.1).
 const MOBILE_HOME_AGENT: u8 = 1;
@@ -73,6 +80,8 @@ pub(super) struct MobilityOptions {
     pub alternate_care_of_address: Option<Ipv6Addr>,
     pub nonce_indices: Option<NonceIndices>,
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
+    pub ipv4_home_addresses: Vec<Ipv4HomeAddress>,
+    pub ipv4_acknowledgements: Vec<Ipv4AddressAcknowledgement>,
     pub packet_buffering: Option<PacketBuffering>,
     pub last_received: Option<u64>,
     pub path_report: Option<PathReport>,
@@ -113,11 +122,36 @@ pub(super) fn put_nonce_indices(sink: &mut impl Sink, indices: Option<NonceIndic
     }
 }
 
-pub(super) fn put_prefixes(sink: &mut impl Sink, prefixes: &[Ipv6Prefix]) {
+/// Appends the prefixes behind a mobile router, those of IPv6 first.
+pub(super) fn put_prefixes(sink: &mut impl Sink, update: &BindingUpdate) {
+    let prefixes = &update.mobile_network_prefixes;
     for prefix in prefixes.iter().take(BindingUpdate::MAXIMUM_PREFIXES) {
         pad(sink, 8, 4);
         sink.put(&[MOBILE_NETWORK_PREFIX, 18, 0, prefix.length()]);
         sink.put(&prefix.address().octets());
+    }
+    let left = BindingUpdate::MAXIMUM_PREFIXES.saturating_sub(prefixes.len());
+    for home in update.ipv4_home_addresses.iter().take(left) {
+        pad(sink, 4, 0);
+        let flag = if home.asks_for_prefix {
+            ASKS_FOR_PREFIX
+        } else {
+            0
+        };
+        sink.put(&[IPV4_HOME_ADDRESS, 6, home.prefix_length << 2 | flag, 0]);
+        sink.put(&home.address.octets());
+    }
+}
+
+pub(super) fn put_ipv4_acknowledgements(
+    sink: &mut impl Sink,
+    answers: &[Ipv4AddressAcknowledgement],
+) {
+    for answer in answers.iter().take(BindingUpdate::MAXIMUM_PREFIXES) {
+        pad(sink, 4, 0);
+        let (status, length) = (answer.status.0, answer.prefix_length << 2);
+        sink.put(&[IPV4_ADDRESS_ACKNOWLEDGEMENT, 6, status, length]);
+        sink.put(&answer.address.octets());
     }
 }
 
@@ -196,6 +230,8 @@ impl MobilityOptions {
                 self.authenticator = Some(Authenticator::BindingAuthorization(ninety_six(data)));
             }
             (MOBILE_NETWORK_PREFIX, 18) => self.take_prefix(data)?,
+            (IPV4_HOME_ADDRESS, 6) => self.take_ipv4_home_address(data)?,
+            (IPV4_ADDRESS_ACKNOWLEDGEMENT, 6) => self.take_ipv4_acknowledgement(data)?,
             (AUTHENTICATION, 17) if data[0] == MOBILE_HOME_AGENT => {
                 self.authenticator = Some(Authenticator::MobileHomeAgent {
                     security_parameter_index: u32_at(data, 1),
@@ -225,17 +261,50 @@ impl MobilityOptions {
 
     fn take_prefix(&mut self, data: &[u8]) -> Result<(), DecodeError> {
         const HEADER: &str = "mobile network prefix option";
-        if self.mobile_network_prefixes.len() == BindingUpdate::MAXIMUM_PREFIXES {
-            return Err(DecodeError::Field {
-                header: HEADER,
-                field: "number of prefixes",
-                value: BindingUpdate::MAXIMUM_PREFIXES as u32 + 1,
-            });
-        }
+        self.expect_room(HEADER)?;
         let prefix = Ipv6Prefix::decode(HEADER, ipv6_at(data, 2), data[1])?;
         self.mobile_network_prefixes.push(prefix);
         Ok(())
     }
+
+    /// Takes an IPv4 home address. A receiver answers to a wrong one, so it is no fault of the message.
+    fn take_ipv4_home_address(&mut self, data: &[u8]) -> Result<(), DecodeError> {
+        self.expect_room("IPv4 home address option")?;
+        self.ipv4_home_addresses.push(Ipv4HomeAddress {
+            address: Ipv4Addr::from_bits(u32_at(data, 2)),
+            prefix_length: data[0] >> 2,
+            asks_for_prefix: data[0] & ASKS_FOR_PREFIX != 0,
+        });
+        Ok(())
+    }
+
+    fn take_ipv4_acknowledgement(&mut self, data: &[u8]) -> Result<(), DecodeError> {
+        let count = self.ipv4_acknowledgements.len();
+        expect_room("IPv4 address acknowledgement option", count)?;
+        self.ipv4_acknowledgements.push(Ipv4AddressAcknowledgement {
+            status: Ipv4AddressStatus(data[0]),
+            prefix_length: data[1] >> 2,
+            address: Ipv4Addr::from_bits(u32_at(data, 2)),
+        });
+        Ok(())
+    }
+
+    /// Returns an error if there are as many prefixes as an update may have.
+    fn expect_room(&self, header: &'static str) -> Result<(), DecodeError> {
+        let count = self.mobile_network_prefixes.len() + self.ipv4_home_addresses.len();
+        expect_room(header, count)
+    }
+}
+
+fn expect_room(header: &'static str, count: usize) -> Result<(), DecodeError> {
+    if count >= BindingUpdate::MAXIMUM_PREFIXES {
+        return Err(DecodeError::Field {
+            header,
+            field: "number of prefixes",
+            value: BindingUpdate::MAXIMUM_PREFIXES as u32 + 1,
+        });
+    }
+    Ok(())
 }
 
 /// Returns the first 96 bits, which the caller has checked to exist.

@@ -248,7 +248,7 @@ impl World {
             home_address,
             key: Some(key),
             router: network_prefix.map(|prefix| RouterRegistration {
-                prefixes: Box::from([prefix]),
+                prefixes: Box::from([prefix.into()]),
                 explicit: true,
             }),
             interface_identifier: identifier,
@@ -263,7 +263,7 @@ impl World {
         let subscriber = Subscriber {
             home_address,
             key: Some(key),
-            prefixes: network_prefix.map(|prefix| Box::from([prefix])),
+            prefixes: network_prefix.map(|prefix| Box::from([prefix.into()])),
         };
         let host = &mut self.net.nodes[agent.node.0].host;
         if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {

@@ -82,6 +82,7 @@ fn update(sequence: u16, cell: Option<u16>) -> Packet {
         alternate_care_of_address: None,
         nonce_indices: None,
         mobile_network_prefixes: Vec::new(),
+        ipv4_home_addresses: Vec::new(),
         packet_buffering: None,
         last_received: None,
         path_report: None,

@@ -278,11 +278,11 @@ impl AccessRouter {
                 return;
             }
         };
-        let entry = IpAddr::V6(self.settings.address);
+        let entry = self.settings.address;
         match self
             .departures
             .tunnels
-            .encapsulate(now, packet, (entry, exit), true)
+            .encapsulate(now, packet, (entry.into(), exit), true)
         {
             Ok(outer) => self.outbox.push_back((Towards::Network, outer)),
             Err(Refusal::TooBig {

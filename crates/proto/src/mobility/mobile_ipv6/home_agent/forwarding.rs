@@ -3,7 +3,7 @@
 
 use super::{HomeAgent, Stage};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
-use crate::mobility::tunnel::{Refusal, decapsulate, error_about};
+use crate::mobility::tunnel::{DUMMY_ADDRESS, Refusal, decapsulate, error_about};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -16,7 +16,8 @@ impl HomeAgent {
     /// from the home link. Returns it if it is for the node itself.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
-            return Some(packet);
+            // This agent has no IPv4 address: at most the packet is for a network behind a mobile.
+            return self.handle_outgoing(now, packet);
         };
         if let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = &packet.body {
             if packet.ip.hop_limit == HOP_LIMIT {
@@ -25,11 +26,7 @@ impl HomeAgent {
             return Some(packet);
         }
         if destination != self.settings.address {
-            if self.mobile_of(destination).is_none() {
-                return Some(packet);
-            }
-            self.forward(now, packet, None);
-            return None;
+            return self.handle_outgoing(now, packet);
         }
         if is_for_router(&packet) {
             return Some(packet);
@@ -54,7 +51,7 @@ impl HomeAgent {
                 quoted,
             }) if quoted.source == IpAddr::V6(self.settings.address) => {
                 if let Some((error, inner)) = self.tunnels.handle_too_big(now, quoted, mtu) {
-                    let error = error_about(self.settings.address.into(), error, inner);
+                    let error = error_about(self.settings.address, error, inner);
                     self.forward(now, error, None);
                 }
                 None
@@ -66,7 +63,7 @@ impl HomeAgent {
     /// Forwards a packet of this node itself if it is for a mobile that is away (RFC 6275 section 10.4.1). Returns any
     /// other.
     pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
-        match self.mobile_towards(&packet) {
+        match self.mobile_of(packet.ip.destination) {
             Some(home) => {
                 self.forward_home(now, packet, home);
                 None
@@ -97,14 +94,11 @@ impl HomeAgent {
         packet: Packet,
     ) -> Option<Packet> {
         let mut inner = decapsulate(packet)?;
-        let mobile = addresses_v6(&inner).and_then(|(source, _)| {
-            let has_returned = || {
-                self.bindings
-                    .contains_key(&source.to_bits())
-                    .then_some(source)
-            };
-            self.mobile_of(source).or_else(has_returned)
-        });
+        let has_returned = || match inner.ip.source {
+            IpAddr::V6(home) => self.bindings.contains_key(&home.to_bits()).then_some(home),
+            IpAddr::V4(_) => None,
+        };
+        let mobile = self.mobile_of(inner.ip.source).or_else(has_returned);
         let is_there = |home: &Ipv6Addr| {
             self.bindings.get(&home.to_bits()).is_some_and(|binding| {
                 let former = binding.former.filter(|former| former.taken_until > now);
@@ -135,18 +129,10 @@ impl HomeAgent {
     /// Forwards a packet, through a tunnel if it is for a mobile that is away. `from`: the mobile whose tunnel it came
     /// out of.
     pub(super) fn forward(&mut self, now: Instant, packet: Packet, from: Option<Ipv6Addr>) {
-        match self.mobile_towards(&packet) {
+        match self.mobile_of(packet.ip.destination) {
             None => self.outbox.push_back((Towards::Network, packet)),
             Some(home) if from == Some(home) => self.counts.turned_back += 1,
             Some(home) => self.forward_home(now, packet, home),
-        }
-    }
-
-    /// Returns the registered mobile that a packet is for.
-    fn mobile_towards(&self, packet: &Packet) -> Option<Ipv6Addr> {
-        match packet.ip.destination {
-            IpAddr::V6(destination) => self.mobile_of(destination),
-            IpAddr::V4(_) => None,
         }
     }
 
@@ -213,9 +199,9 @@ impl HomeAgent {
     }
 
     fn tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
-        let address = IpAddr::V6(self.settings.address);
-        let own = packet.ip.source == address;
-        let ends = (address, care_of.into());
+        let address = self.settings.address;
+        let own = packet.ip.source == address || packet.ip.source == DUMMY_ADDRESS;
+        let ends = (address.into(), care_of.into());
         match self.tunnels.encapsulate(now, packet, ends, !own) {
             // The care-of address may itself be behind a mobile of this agent; the nesting limit ends this.
             Ok(outer) => self.forward(now, outer, None),

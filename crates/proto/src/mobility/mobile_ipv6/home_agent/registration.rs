@@ -12,12 +12,13 @@ use crate::mobility::mobile_ipv6::{
 };
 use crate::time::Instant;
 use crate::wire::mobility_header::{
-    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
+    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate,
+    Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress, MobilityMessage,
     PacketBuffering,
 };
 use crate::wire::neighbor_discovery::{ALL_NODES, NeighborAdvertisement, NeighborDiscovery};
-use crate::wire::prefix::Ipv6Prefix;
-use core::net::Ipv6Addr;
+use crate::wire::prefix::{Ipv4Prefix, Prefix};
+use core::net::{IpAddr, Ipv6Addr};
 
 /// An update, with its addresses.
 struct Request {
@@ -37,6 +38,10 @@ impl Request {
 
     fn sequence(&self) -> BindingSequence {
         BindingSequence(self.update.sequence)
+    }
+
+    fn ipv4_home_addresses(&self) -> Box<[Ipv4HomeAddress]> {
+        self.update.ipv4_home_addresses.clone().into()
     }
 }
 
@@ -79,7 +84,7 @@ impl HomeAgent {
     }
 
     /// Validates an update, and returns the prefixes to bind.
-    fn check(&self, now: Instant, request: &Request) -> Result<Box<[Ipv6Prefix]>, BindingStatus> {
+    fn check(&self, now: Instant, request: &Request) -> Result<Box<[Prefix]>, BindingStatus> {
         let Some(subscriber) = self.subscribers.get(&request.home) else {
             return Err(match self.settings.home_prefix.contains(request.home) {
                 true => BindingStatus::NOT_HOME_AGENT,
@@ -111,9 +116,8 @@ impl HomeAgent {
         }
         let prefixes = self.check_prefixes(subscriber, &request.update)?;
         // A mobile cannot be at its home agent's address, or inside the network that it carries.
-        let inside = prefixes
-            .iter()
-            .any(|prefix| prefix.contains(request.care_of));
+        let care_of = IpAddr::V6(request.care_of);
+        let inside = prefixes.iter().any(|prefix| prefix.contains(care_of));
         if inside || !is_routable(request.care_of) || request.care_of == self.settings.address {
             return Err(BindingStatus::INVALID_CARE_OF_ADDRESS);
         }
@@ -134,14 +138,14 @@ impl HomeAgent {
         &self,
         subscriber: &Subscriber,
         update: &BindingUpdate,
-    ) -> Result<Box<[Ipv6Prefix]>, BindingStatus> {
+    ) -> Result<Box<[Prefix]>, BindingStatus> {
         if !update.mobile_router {
             return Ok(Box::default());
         }
         let Some(known) = &subscriber.prefixes else {
             return Err(BindingStatus::MOBILE_ROUTER_NOT_PERMITTED);
         };
-        if update.mobile_network_prefixes.is_empty() {
+        if update.mobile_network_prefixes.is_empty() && update.ipv4_home_addresses.is_empty() {
             return match known.is_empty() {
                 true => Err(BindingStatus::FORWARDING_SETUP_FAILED),
                 false => Ok(known.clone()),
@@ -152,17 +156,40 @@ impl HomeAgent {
             if prefix.length() == 0 || !routable || prefix.contains(self.settings.address) {
                 return Err(BindingStatus::INVALID_PREFIX);
             }
-            let within = |known: &Ipv6Prefix| {
-                known.length() <= prefix.length() && known.contains(prefix.address())
-            };
-            if !known.iter().any(within) {
+            if !includes(known, (*prefix).into()) {
                 return Err(BindingStatus::NOT_AUTHORIZED_FOR_PREFIX);
             }
         }
-        Ok(update.mobile_network_prefixes.clone().into())
+        // A wrong IPv4 address is refused alone (RFC 5555 section 3.2.1).
+        let ipv4 = update.ipv4_home_addresses.iter();
+        let ipv4 = ipv4.filter_map(|asked| ipv4_prefix(subscriber, asked).ok());
+        let ipv6 = update.mobile_network_prefixes.iter().copied();
+        Ok(ipv6.map(Prefix::V6).chain(ipv4.map(Prefix::V4)).collect())
     }
 
-    fn register(&mut self, now: Instant, request: &Request, prefixes: Box<[Ipv6Prefix]>) {
+    /// Answers an update's IPv4 addresses.
+    fn acknowledge_ipv4(
+        &self,
+        home: Ipv6Addr,
+        update: &BindingUpdate,
+    ) -> Vec<Ipv4AddressAcknowledgement> {
+        let subscriber = self.subscribers.get(&home);
+        let answer = |asked: &Ipv4HomeAddress| {
+            let prefix = match subscriber {
+                Some(subscriber) if update.mobile_router => ipv4_prefix(subscriber, asked),
+                // An IPv4 address of a mobile that is no router is not bound.
+                _ => Err(Ipv4AddressStatus::ADMINISTRATIVELY_PROHIBITED),
+            };
+            Ipv4AddressAcknowledgement {
+                status: prefix.err().unwrap_or(Ipv4AddressStatus::ACCEPTED),
+                prefix_length: prefix.map_or(0, |prefix| prefix.length()),
+                address: asked.address,
+            }
+        };
+        update.ipv4_home_addresses.iter().map(answer).collect()
+    }
+
+    fn register(&mut self, now: Instant, request: &Request, prefixes: Box<[Prefix]>) {
         let lifetime = request.update.lifetime.min(self.settings.longest_lifetime);
         let known = self.bindings.remove(&request.home.to_bits());
         let stayed = known.as_ref().map(|known| known.care_of) == Some(request.care_of);
@@ -237,7 +264,16 @@ impl HomeAgent {
         match (stage, self.settings.strategy) {
             (None | Some(Stage::Gone), _) => match self.settings.detection.transmits() {
                 0 => Stage::Bound,
-                left => Stage::Detecting { left, at: now },
+                left => Stage::Detecting {
+                    left,
+                    at: now,
+                    ipv4_home_addresses: request.ipv4_home_addresses(),
+                },
+            },
+            (Some(Stage::Detecting { left, at, .. }), _) => Stage::Detecting {
+                left,
+                at,
+                ipv4_home_addresses: request.ipv4_home_addresses(),
             },
             (Some(Stage::Bound), Strategy::Buffer(policy)) if asks => {
                 Stage::Buffering(Box::new(PacketBuffer::new(policy)))
@@ -259,7 +295,7 @@ impl HomeAgent {
             return;
         };
         let (lifetime, care_of) = (binding.lifetime, binding.care_of);
-        self.bound.extend(Ipv6Prefix::new(home, 128));
+        self.bound.push_back(Prefix::single(home.into()));
         for &prefix in &binding.prefixes {
             self.prefixes.insert(prefix.address(), (prefix, home));
             self.bound.push_back(prefix);
@@ -278,6 +314,7 @@ impl HomeAgent {
         let mut answer = self.answer(&request, BindingStatus::ACCEPTED);
         answer.lifetime = lifetime;
         answer.packet_buffering = holds;
+        answer.ipv4_acknowledgements = self.acknowledge_ipv4(home, update);
         self.send_answer(now, &request, answer);
         self.release(now, home);
         self.schedule(home);
@@ -288,10 +325,18 @@ impl HomeAgent {
         let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
         };
+        let asked = match &mut binding.stage {
+            Stage::Detecting {
+                ipv4_home_addresses,
+                ..
+            } => core::mem::take(ipv4_home_addresses),
+            _ => Box::default(),
+        };
         let update = BindingUpdate {
             sequence: binding.sequence.0,
             mobile_router: binding.mobile_router,
             lifetime: binding.lifetime,
+            ipv4_home_addresses: asked.into(),
             ..BindingUpdate::default()
         };
         let care_of = binding.care_of;
@@ -389,5 +434,32 @@ impl HomeAgent {
         let towards = Towards::Interface(self.settings.home_interface);
         let packet = discovery(self.settings.address, to, message);
         self.outbox.push_back((towards, packet));
+    }
+}
+
+/// Returns true if one of the `known` prefixes includes a prefix.
+fn includes(known: &[Prefix], prefix: Prefix) -> bool {
+    known.iter().any(|known| known.includes(&prefix))
+}
+
+/// Returns the IPv4 prefix to bind for a mobile router.
+///
+/// # Errors
+/// The status with which it is refused (RFC 5555 section 3.2.1).
+fn ipv4_prefix(
+    subscriber: &Subscriber,
+    asked: &Ipv4HomeAddress,
+) -> Result<Ipv4Prefix, Ipv4AddressStatus> {
+    if asked.address.is_unspecified() {
+        return Err(Ipv4AddressStatus::DYNAMIC_ASSIGNMENT_NOT_AVAILABLE);
+    }
+    let prefix = Ipv4Prefix::new(asked.address, asked.prefix_length)
+        .filter(|prefix| prefix.length() > 0)
+        .ok_or(Ipv4AddressStatus::INVALID_ADDRESS)?;
+    let known = subscriber.prefixes.as_deref().unwrap_or_default();
+    match includes(known, prefix.into()) {
+        true => Ok(prefix),
+        false if asked.asks_for_prefix => Err(Ipv4AddressStatus::PREFIX_ALLOCATION_UNAUTHORIZED),
+        false => Err(Ipv4AddressStatus::INCORRECT_HOME_ADDRESS),
     }
 }

@@ -192,7 +192,7 @@ impl MobileNode {
         let home = self.settings.home_address;
         let all = self.routers.iter().flat_map(|routers| &routers.told);
         all.into_iter().any(|told| {
-            let of_network = told.left.address == home && self.is_behind(inside);
+            let of_network = told.left.address == home && self.is_behind(inside.into());
             (told.left.router, told.here) == (source, destination)
                 && (inside == told.left.address || of_network)
         })

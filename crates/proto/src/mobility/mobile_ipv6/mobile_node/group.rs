@@ -159,7 +159,7 @@ impl MobileNode {
     pub(super) fn is_handed_out(&self, interface: InterfaceId, destination: Ipv6Addr) -> bool {
         let away = |attachment| matches!(attachment, Attachment::Away(_));
         self.group.is_some()
-            && self.is_own(destination)
+            && self.is_own(destination.into())
             && self
                 .interfaces
                 .get(interface)

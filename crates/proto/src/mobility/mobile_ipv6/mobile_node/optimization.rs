@@ -371,7 +371,7 @@ impl MobileNode {
             peer.registration.pending = None;
             return true;
         }
-        let message = MobilityMessage::BindingAcknowledgement(answer);
+        let message = MobilityMessage::BindingAcknowledgement(answer.clone());
         if !is_from_correspondent(&peer.key, (pending.care_of, source), &message) {
             return false;
         }

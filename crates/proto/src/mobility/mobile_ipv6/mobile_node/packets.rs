@@ -24,7 +24,7 @@ impl MobileNode {
         packet: Packet,
     ) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
-            return Some(packet);
+            return self.deliver(packet);
         };
         if let Some(settings) = &self.settings.access
             && let Some(bytes) = message_bytes(&packet, settings.server, radius::PORT)
@@ -70,7 +70,7 @@ impl MobileNode {
                 quoted,
             }) if quoted.destination == IpAddr::V6(self.settings.fleet.home_agent) => {
                 let (error, inner) = self.tunnels.handle_too_big(now, quoted, mtu)?;
-                self.deliver(error_about(destination.into(), error, inner))
+                self.deliver(error_about(destination, error, inner))
             }
             _ => self.deliver(packet),
         }
@@ -93,27 +93,21 @@ impl MobileNode {
 
     /// Takes in a packet that the home agent has forwarded.
     fn handle_inner(&mut self, now: Instant, inner: Packet) -> Option<Packet> {
-        let Some((from, to)) = addresses_v6(&inner) else {
+        // Rule 3 of `tunnel`: a packet that is not for this mobile does not go back.
+        if !self.is_own(inner.ip.destination) {
             self.counts_mut().misdirected += 1;
             return None;
-        };
-        match inner.body {
-            Body::Mobility(message) if to == self.settings.home_address => {
-                self.handle_message(now, (from, to), *message);
-                None
-            }
-            // Rule 3 of `tunnel`: a packet that is not for this mobile does not go back.
-            _ if !self.is_own(to) => {
-                self.counts_mut().misdirected += 1;
-                None
-            }
-            _ => {
-                if to == self.settings.home_address {
-                    self.notice_peer(now, from);
-                }
-                self.deliver(inner)
-            }
         }
+        if let Some((from, to)) = addresses_v6(&inner)
+            && to == self.settings.home_address
+        {
+            if let Body::Mobility(message) = inner.body {
+                self.handle_message(now, (from, to), *message);
+                return None;
+            }
+            self.notice_peer(now, from);
+        }
+        self.deliver(inner)
     }
 
     /// Takes in a packet with a routing header, from a correspondent or the home agent (RFC 6275 section 6.4.4).
@@ -167,11 +161,7 @@ impl MobileNode {
 
     /// Returns a packet for the transports; queues one for the network behind.
     fn deliver(&mut self, mut packet: Packet) -> Option<Packet> {
-        let behind = match packet.ip.destination {
-            IpAddr::V6(destination) => self.is_behind(destination),
-            IpAddr::V4(_) => false,
-        };
-        if !behind {
+        if !self.is_behind(packet.ip.destination) {
             return Some(packet);
         }
         if packet.ip.hop_limit > 1 {
@@ -192,15 +182,12 @@ impl MobileNode {
 
     /// Addresses a packet like [`handle_outgoing`](Self::handle_outgoing), but returns it instead of queueing it.
     pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
-        let Some((source, destination)) = addresses_v6(&packet) else {
-            self.counts_mut().misdirected += 1;
-            return None;
-        };
+        let (source, destination) = (packet.ip.source, packet.ip.destination);
         if self.is_own(destination) {
             self.counts_mut().turned_back += 1;
             return None;
         }
-        let under_care_of = self.care_of() == Some(source);
+        let under_care_of = self.care_of().is_some_and(|care_of| source == care_of);
         if !self.is_own(source) && !under_care_of {
             self.counts_mut().misdirected += 1;
             return None;
@@ -214,11 +201,14 @@ impl MobileNode {
             Attachment::Away(_) if under_care_of => self.over_place(packet),
             Attachment::Away(care_of) => {
                 let own = source == self.settings.home_address;
-                if own && self.is_optimized(now, destination) && packet.is_typed() {
-                    self.note_use(destination);
-                    self.directly(care_of, packet)
-                } else {
-                    self.by_binding(now, packet)
+                match destination {
+                    IpAddr::V6(peer)
+                        if own && self.is_optimized(now, peer) && packet.is_typed() =>
+                    {
+                        self.note_use(peer);
+                        self.directly(care_of, packet)
+                    }
+                    _ => self.by_binding(now, packet),
                 }
             }
         }
@@ -283,7 +273,7 @@ impl MobileNode {
                 quoted: Some(quoted),
             }) => {
                 let kind = IcmpError::PacketTooBig { mtu };
-                let error = self.deliver(error_about(care_of.into(), kind, quoted));
+                let error = self.deliver(error_about(care_of, kind, quoted));
                 self.received.extend(error.map(Received::Local));
                 None
             }

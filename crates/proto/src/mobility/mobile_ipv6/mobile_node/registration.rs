@@ -1,15 +1,16 @@
 //! The mobile's binding at the home agent (RFC 6275 sections 11.7.1, 11.7.3 and 11.8): the pending update and the
 //! latest accepted one. Bindings at correspondents use the same state.
 
-use super::{MobileEvent, MobileNode};
+use super::{MobileEvent, MobileNode, MobileSettings};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::binding::{BindingSequence, Retransmission, duration, refresh_after};
 use crate::mobility::mobile_ipv6::{is_from_home, mobility_packet, sign_for_home};
 use crate::time::{Duration, Instant};
 use crate::wire::mobility_header::{
-    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
-    PacketBuffering,
+    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, Ipv4AddressStatus,
+    Ipv4HomeAddress, MobilityMessage, PacketBuffering,
 };
+use crate::wire::prefix::Prefix;
 use core::net::Ipv6Addr;
 
 /// Purpose of an update.
@@ -216,6 +217,24 @@ impl Registration {
     }
 }
 
+impl MobileSettings {
+    /// Lists the prefixes of the network behind the mobile in an update, in explicit mode (RFC 3963 section 5.2, RFC 5555
+    /// section 3.1.1).
+    fn list_prefixes(&self, update: &mut BindingUpdate) {
+        let explicit = self.router.as_ref().filter(|router| router.explicit);
+        for prefix in explicit.iter().flat_map(|router| &router.prefixes) {
+            match *prefix {
+                Prefix::V6(prefix) => update.mobile_network_prefixes.push(prefix),
+                Prefix::V4(prefix) => update.ipv4_home_addresses.push(Ipv4HomeAddress {
+                    address: prefix.address(),
+                    prefix_length: prefix.length(),
+                    asks_for_prefix: true,
+                }),
+            }
+        }
+    }
+}
+
 impl MobileNode {
     /// Updates the registration after a change of attachment.
     pub(super) fn move_registration(&mut self, now: Instant) {
@@ -288,22 +307,20 @@ impl MobileNode {
             Purpose::Deregister => BindingLifetime::ZERO,
             _ => self.settings.fleet.lifetime,
         };
-        let explicit = self.settings.router.as_ref().filter(|one| one.explicit);
-        let update = BindingUpdate {
+        let mut update = BindingUpdate {
             sequence,
             acknowledge: true,
             home_registration: true,
             mobile_router: self.settings.router.is_some(),
             lifetime,
-            mobile_network_prefixes: match (purpose, explicit) {
-                (Purpose::Deregister, _) | (_, None) => Vec::new(),
-                (_, Some(router)) => router.prefixes.to_vec(),
-            },
             alternate_care_of_address: (purpose == Purpose::Announce).then_some(care_of),
             packet_buffering: (purpose == Purpose::Buffer).then_some(PacketBuffering::Buffer),
             path_report: self.path_report(now),
             ..BindingUpdate::default()
         };
+        if purpose != Purpose::Deregister {
+            self.settings.list_prefixes(&mut update);
+        }
         let mut message = MobilityMessage::BindingUpdate(update);
         if let Some(key) = &self.settings.key {
             sign_for_home(key, (care_of, home), &mut message);
@@ -323,7 +340,7 @@ impl MobileNode {
         if let Some(key) = &self.settings.key {
             let care_of = self.home.pending().map(|pending| pending.care_of);
             let care_of = care_of.unwrap_or(self.settings.home_address);
-            let message = MobilityMessage::BindingAcknowledgement(answer);
+            let message = MobilityMessage::BindingAcknowledgement(answer.clone());
             if !is_from_home(key, (care_of, self.settings.home_address), &message) {
                 self.counts_mut().unexpected += 1;
                 return;
@@ -383,9 +400,27 @@ impl MobileNode {
         }
         self.home.accept(pending, answer);
         if pending.purpose == Purpose::Register {
+            self.note_refused_networks(answer);
             self.events
                 .push_back(MobileEvent::Registered(pending.care_of));
             self.complete_handover(now);
+        }
+    }
+
+    /// Reports the IPv4 networks that the home agent does not bind.
+    fn note_refused_networks(&mut self, answer: &BindingAcknowledgement) {
+        let explicit = self.settings.router.as_ref().filter(|one| one.explicit);
+        for prefix in explicit.iter().flat_map(|router| &router.prefixes) {
+            let &Prefix::V4(network) = prefix else {
+                continue;
+            };
+            let mut answers = answer.ipv4_acknowledgements.iter();
+            let found = answers.find(|one| one.address == network.address());
+            let status = found.map(|one| one.status);
+            if !status.is_some_and(Ipv4AddressStatus::is_accepted) {
+                let event = MobileEvent::NetworkRefused { network, status };
+                self.events.push_back(event);
+            }
         }
     }
 

@@ -161,7 +161,7 @@ fn forged(world: &World, code: Code, secret: &[u8], source: &str, to: Ipv6Addr) 
         destination_port: radius::PORT,
     };
     packet.body = Body::Udp(ports, Payload::Bytes(answer.into()));
-    assert!(world.mobile.takes(to));
+    assert!(world.mobile.takes(to.into()));
     packet
 }
 

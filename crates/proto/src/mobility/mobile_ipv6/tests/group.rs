@@ -171,13 +171,13 @@ fn the_network_behind_loses_nothing() {
     let behind = prefix("2001:db8:aaaa::", 48);
     let mobile = MobileSettings {
         router: Some(RouterRegistration {
-            prefixes: Box::from([behind]),
+            prefixes: Box::from([behind.into()]),
             explicit: true,
         }),
         ..mobile_with(|fleet| fleet.has_group = true)
     };
     let subscriber = Subscriber {
-        prefixes: Some(Box::new([behind])),
+        prefixes: Some(Box::new([behind.into()])),
         ..subscriber()
     };
     let mut world = World::new(mobile, agent_settings(), subscriber).with_group(POLICY);

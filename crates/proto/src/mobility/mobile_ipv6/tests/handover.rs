@@ -18,7 +18,7 @@ fn behind() -> Ipv6Prefix {
 /// A mobile router on link 1.
 fn router_world(explicit: bool) -> World {
     let router = RouterRegistration {
-        prefixes: Box::from([behind()]),
+        prefixes: Box::from([behind().into()]),
         explicit,
     };
     let mut world = World::new(
@@ -28,7 +28,7 @@ fn router_world(explicit: bool) -> World {
         },
         agent_settings(),
         Subscriber {
-            prefixes: Some(Box::new([behind()])),
+            prefixes: Some(Box::new([behind().into()])),
             ..subscriber()
         },
     );
@@ -187,7 +187,7 @@ fn two_networks_that_are_inside_each_other_end_a_packet() {
     for number in [0, 1] {
         agent.subscribe(Subscriber {
             home_address: homes[number],
-            prefixes: Some(Box::new([behind[number]])),
+            prefixes: Some(Box::new([behind[number].into()])),
             ..subscriber()
         });
         let message = MobilityMessage::BindingUpdate(crate::wire::mobility_header::BindingUpdate {
@@ -482,7 +482,7 @@ fn a_mobile_in_a_moving_network_is_reached_through_both_tunnels() {
     let inside = behind().address_of(ip("::9"));
     agent.subscribe(Subscriber {
         home_address: carrier,
-        prefixes: Some(Box::new([behind()])),
+        prefixes: Some(Box::new([behind().into()])),
         ..subscriber()
     });
     agent.subscribe(subscriber());

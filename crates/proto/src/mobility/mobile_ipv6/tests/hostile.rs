@@ -100,6 +100,7 @@ fn answer() -> impl Strategy_<Value = BindingAcknowledgement> {
                     lifetime,
                     refresh_advice: flag.then_some(advice),
                     packet_buffering: flag.then_some(PacketBuffering::Buffer),
+                    ipv4_acknowledgements: Vec::new(),
                     authenticator,
                 }
             },
@@ -255,7 +256,7 @@ proptest! {
             ..agent_settings()
         });
         let behind = prefix("2001:db8:aaaa::", 48);
-        agent.subscribe(Subscriber { prefixes: Some(Box::new([behind])), ..subscriber() });
+        agent.subscribe(Subscriber { prefixes: Some(Box::new([behind.into()])), ..subscriber() });
         let mut correspondent = Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]);
         let mut now = at(0);
         mobile.link_up(now, InterfaceId(0));

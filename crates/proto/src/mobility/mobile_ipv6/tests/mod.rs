@@ -5,6 +5,7 @@ mod group;
 mod handover;
 mod handover_service;
 mod hostile;
+mod ipv4_networks;
 mod losses;
 mod optimization;
 mod properties;
@@ -49,6 +50,8 @@ pub(super) fn at(milliseconds: u64) -> Instant {
 pub(super) const HOME: &str = "2001:db8:100::abc";
 pub(super) const HOME_AGENT: &str = "2001:db8:100::1";
 pub(super) const CORRESPONDENT: &str = "2001:db8:200::5";
+/// The correspondent's IPv4 address.
+pub(super) const CORRESPONDENT_V4: &str = "198.51.100.5";
 pub(super) const ACCESS_SERVER: &str = "2001:db8:400::3";
 /// A point of service, and the gateway of another network.
 pub(super) const SERVICES: [&str; 2] = ["2001:db8:500::7", "2001:db8:600::8"];
@@ -129,8 +132,17 @@ pub(super) fn subscriber() -> Subscriber {
     }
 }
 
+/// The correspondent's address of the same IP version as another.
+fn correspondent_for(address: IpAddr) -> IpAddr {
+    let correspondent = match address {
+        IpAddr::V4(_) => CORRESPONDENT_V4,
+        IpAddr::V6(_) => CORRESPONDENT,
+    };
+    correspondent.parse().expect("an address")
+}
+
 /// The `number`th datagram of a sequence.
-pub(super) fn datagram(from: Ipv6Addr, to: Ipv6Addr, number: u64) -> Packet {
+pub(super) fn datagram(from: impl Into<IpAddr>, to: impl Into<IpAddr>, number: u64) -> Packet {
     let header = UdpHeader {
         source_port: 1,
         destination_port: 2,
@@ -362,16 +374,18 @@ impl World {
     }
 
     /// Sends a datagram from the correspondent to the mobile, or behind it.
-    pub fn send_down(&mut self, to: Ipv6Addr, number: u64) {
-        let packet = datagram(ip(CORRESPONDENT), to, number);
+    pub fn send_down(&mut self, to: impl Into<IpAddr>, number: u64) {
+        let to = to.into();
+        let packet = datagram(correspondent_for(to), to, number);
         let packet = self.correspondent.handle_outgoing(self.now, packet);
         self.route(packet);
         self.drain();
     }
 
     /// Sends a datagram from the mobile, or a node behind it, to the correspondent.
-    pub fn send_up(&mut self, from: Ipv6Addr, number: u64) {
-        let packet = datagram(from, ip(CORRESPONDENT), number);
+    pub fn send_up(&mut self, from: impl Into<IpAddr>, number: u64) {
+        let from = from.into();
+        let packet = datagram(from, correspondent_for(from), number);
         self.mobile.handle_outgoing(self.now, packet);
         self.drain();
     }
@@ -449,10 +463,7 @@ impl World {
                 link,
                 packet,
             } => {
-                let takes = match packet.ip.destination {
-                    IpAddr::V6(destination) => self.mobile.takes(destination),
-                    IpAddr::V4(_) => false,
-                };
+                let takes = self.mobile.takes(packet.ip.destination);
                 if self.links[interface] == Some(link) && takes {
                     let received = self
                         .mobile
@@ -595,7 +606,8 @@ impl World {
 
     fn route_past_agent(&mut self, packet: Packet) {
         let IpAddr::V6(destination) = packet.ip.destination else {
-            panic!("not of IPv6");
+            assert_eq!(packet.ip.destination.to_string(), CORRESPONDENT_V4);
+            return self.post(Arrival::Correspondent(packet));
         };
         if destination == ip(HOME_AGENT) {
             return self.post(Arrival::HomeAgent(packet));

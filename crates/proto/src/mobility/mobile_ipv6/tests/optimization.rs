@@ -336,16 +336,9 @@ fn expired_tests_are_repeated() {
                 }
                 _ => None,
             });
-        let answer = MobilityMessage::BindingAcknowledgement(BindingAcknowledgement {
-            status,
-            key_management_mobility: false,
-            mobile_router: false,
-            sequence: sent.expect("an update"),
-            lifetime: BindingLifetime::ZERO,
-            refresh_advice: None,
-            packet_buffering: None,
-            authenticator: None,
-        });
+        let sequence = sent.expect("an update");
+        let answer = BindingAcknowledgement::new(status, sequence, BindingLifetime::ZERO);
+        let answer = MobilityMessage::BindingAcknowledgement(answer);
         let ends = (ip(CORRESPONDENT), care_of(1));
         let answer = mobility_packet(ends, (None, Some(ip(HOME))), answer);
         world

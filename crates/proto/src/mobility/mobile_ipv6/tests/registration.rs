@@ -370,7 +370,7 @@ fn a_mobile_router_registers_the_prefixes_that_it_may() {
     let answer = ask(&mut agent, at(0), care_of(1), router(1, &[]));
     assert_eq!(status(answer), BindingStatus::FORWARDING_SETUP_FAILED);
     agent.subscribe(Subscriber {
-        prefixes: Some(Box::new([behind])),
+        prefixes: Some(Box::new([behind.into()])),
         ..subscriber()
     });
     let other = prefix("2001:db8:bbbb::", 48);
