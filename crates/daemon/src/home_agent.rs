@@ -9,6 +9,7 @@ use crate::keys::{self, Public};
 use crate::mobile_router::TunnelDevice;
 use crate::node::Plan;
 use crate::port::Port;
+use crate::routing::Routing;
 use crate::tunnel::addresses::CareOfPrefix;
 use crate::tunnel::datagrams::Sockets;
 use crate::tunnel::paths::Paths;
@@ -146,7 +147,19 @@ impl HomeAgentRole {
         Ok(Plan {
             ports,
             node: self.node(&private, care_of),
+            routing: Routing {
+                device: self.device.0.clone(),
+                to: self.prefixes(),
+                from: Vec::new(),
+            },
         })
+    }
+
+    /// Returns the prefixes of all addresses that routers and their networks have.
+    fn prefixes(&self) -> Vec<Prefix> {
+        let networks = self.routers.iter().flat_map(|router| &router.networks);
+        let networks = networks.map(|network| network.0);
+        networks.chain([self.home_prefix.0.into()]).collect()
     }
 
     /// Returns the configuration of the node.

@@ -12,4 +12,5 @@ pub mod mobile_router;
 pub mod node;
 pub mod port;
 pub mod role;
+pub mod routing;
 pub mod tunnel;

@@ -120,7 +120,12 @@ fn run(role: &Role) -> Result<(), String> {
     let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let signals = Signals::take().map_err(|error| format!("signals: {error}"))?;
     let mut kernel = RouteSocket::open().map_err(failed("route netlink"))?;
-    let Plan { ports, node } = role.open(&mut kernel)?;
+    let Plan {
+        ports,
+        node,
+        routing,
+    } = role.open(&mut kernel)?;
+    let _installed = routing.install()?;
     let links = LinkMonitor::open().map_err(failed("route netlink"))?;
     let host = File::open(RANDOM).and_then(|mut random| {
         let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();

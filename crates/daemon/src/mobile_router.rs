@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::keys::{self, Public};
 use crate::node::Plan;
 use crate::port::Port;
+use crate::routing::Routing;
 use crate::tunnel::addresses::NETWORKS;
 use crate::tunnel::uplink::{Ends, Uplink};
 use crate::tunnel::{self, REGISTRATION, registration_key};
@@ -147,6 +148,11 @@ impl MobileRouterConfig {
         Ok(Plan {
             ports,
             node: self.node(secret),
+            routing: Routing {
+                device: self.device.0.clone(),
+                to: Vec::new(),
+                from: self.networks.iter().map(|network| network.0).collect(),
+            },
         })
     }
 

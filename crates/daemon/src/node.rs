@@ -6,6 +6,7 @@ use crate::config::{
 };
 use crate::device::{Device, DeviceError};
 use crate::port::Port;
+use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::host::Host;
 use baton_proto::host::layer::Rank;
@@ -36,6 +37,8 @@ pub struct Plan {
     pub ports: Vec<Port>,
     /// The configuration, in which interfaces have the names of the ports.
     pub node: Config,
+    /// Routes and rules of the kernel.
+    pub routing: Routing,
 }
 
 /// Opens the devices of a node, in the order of its interfaces.

@@ -4,6 +4,7 @@ use crate::config::{self, Config};
 use crate::home_agent::HomeAgentRole;
 use crate::mobile_router::MobileRouterConfig;
 use crate::node::{self, Plan};
+use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
 use std::fs;
 use std::path::Path;
@@ -76,6 +77,7 @@ impl Role {
                 Ok(Plan {
                     ports,
                     node: config.clone(),
+                    routing: Routing::default(),
                 })
             }
         }

@@ -20,7 +20,7 @@ fn said(output: &Output) -> &str {
 fn help_tells_how_it_is_called_and_wrong_calls_say_what_was_expected() {
     let help = batond(&["--help"]);
     assert!(help.status.success());
-    assert!(String::from_utf8_lossy(&help.stdout).contains("batond node CONFIG"));
+    assert!(String::from_utf8_lossy(&help.stdout).contains("batond mobile-router CONFIG"));
     for (arguments, wrong) in [
         (&["fly"][..], "\"fly\""),
         (&["node"], "`node` without a file"),
@@ -32,7 +32,7 @@ fn help_tells_how_it_is_called_and_wrong_calls_say_what_was_expected() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let said = said(&output);
         assert!(
-            said.contains(wrong) && said.contains("batond node CONFIG"),
+            said.contains(wrong) && said.contains("batond --help"),
             "{said}"
         );
     }

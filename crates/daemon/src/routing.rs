@@ -1,0 +1,130 @@
+//! Routes and rules of the machine's kernel that lead a router's networks through the tunnel.
+
+use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Rule, Way};
+use baton_proto::wire::prefix;
+use std::io;
+
+/// The table of a router's networks, and the place of the rules that lead there (chosen: the port of RFC 5555).
+const TABLE: u32 = 4191;
+const PRIORITY: u32 = 4191;
+/// The metric of the route that is taken while the tunnel's device is off.
+const LAST: u32 = u32::MAX;
+
+/// Routes and rules that are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routing {
+    /// The tunnel's device.
+    pub device: String,
+    /// Networks to which the device leads.
+    pub to: Vec<prefix::Prefix>,
+    /// Networks whose packets leave by the device, and by no other: without the tunnel they are told that nothing can be reached.
+    /// Routes to other networks of this machine come before it.
+    pub from: Vec<prefix::Prefix>,
+}
+
+/// Rules that are in the kernel. They are removed with this value; routes go with the device. A daemon that is killed leaves the rules,
+/// by which nothing leaks.
+pub struct Installed {
+    kernel: RouteSocket,
+    routing: Routing,
+}
+
+impl Routing {
+    /// Sets the routes and rules.
+    ///
+    /// # Errors
+    /// The network, and the words of the kernel.
+    pub fn install(self) -> Result<Installed, String> {
+        let mut kernel = RouteSocket::open().map_err(|error| format!("route netlink: {error}"))?;
+        for network in self.to.iter().chain(&self.from) {
+            let wrong = |error: io::Error| format!("the route of {network}: {error}");
+            let index = kernel.link(&self.device).map_err(wrong)?.index;
+            let is_from = self.from.contains(network);
+            let set = match is_from {
+                true => set_from(&mut kernel, network, index),
+                false => kernel.set_route(&route(of(network), MAIN_TABLE, index)),
+            };
+            set.map_err(wrong)?;
+        }
+        Ok(Installed {
+            kernel,
+            routing: self,
+        })
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        for network in &self.routing.from {
+            // A rule that is gone is what is wanted.
+            for rule in rules(network) {
+                let _ = self.kernel.delete_rule(&rule);
+            }
+            let _ = self.kernel.delete_route(&nowhere(network));
+        }
+    }
+}
+
+/// Leads what comes from a network into the table of the tunnel, where its route, or none, is.
+fn set_from(
+    kernel: &mut RouteSocket,
+    network: &prefix::Prefix,
+    device: InterfaceIndex,
+) -> io::Result<()> {
+    kernel.set_route(&nowhere(network))?;
+    kernel.set_route(&route(all(network), TABLE, device))?;
+    for rule in rules(network) {
+        kernel.add_rule(&rule)?;
+    }
+    Ok(())
+}
+
+/// Returns the rules for packets from a network: routes of the main table first, except for its default route.
+fn rules(network: &prefix::Prefix) -> [Rule<'static>; 2] {
+    let rule = Rule {
+        priority: PRIORITY,
+        from: of(network),
+        incoming: None,
+        table: TABLE,
+        suppressed_length: None,
+    };
+    let local = Rule {
+        priority: PRIORITY - 1,
+        table: MAIN_TABLE,
+        suppressed_length: Some(0),
+        ..rule
+    };
+    [local, rule]
+}
+
+fn route(destination: Prefix, table: u32, interface: InterfaceIndex) -> Route<'static> {
+    Route {
+        destination,
+        table,
+        metric: 1,
+        way: Way::Device {
+            interface,
+            source: None,
+            metrics: &[],
+        },
+    }
+}
+
+fn nowhere(network: &prefix::Prefix) -> Route<'static> {
+    Route {
+        destination: all(network),
+        table: TABLE,
+        metric: LAST,
+        way: Way::Unreachable,
+    }
+}
+
+/// Returns all addresses of a network's IP version.
+fn all(network: &prefix::Prefix) -> Prefix {
+    Prefix::all(network.address())
+}
+
+fn of(network: &prefix::Prefix) -> Prefix {
+    // Lengths of both types are within the address.
+    Prefix::of(network.address(), network.length()).unwrap_or(all(network))
+}
