@@ -55,6 +55,8 @@ impl Initiator {
 
     /// Writes an initiation. Each has a timestamp and an ephemeral key of its own.
     pub(super) fn initiate(&mut self, now: Instant, out: &mut Vec<u8>) -> Result<(), snow::Error> {
+        self.next_attempt = Some(now + self.retry);
+        self.retry = self.retry.saturating_mul(2).min(LARGEST_RETRY);
         let clock = self.config.unix_nanoseconds;
         let timestamp = clock.saturating_add(now.saturating_since(self.made).as_nanos());
         let timestamp = timestamp.max(self.last_timestamp.saturating_add(1));
@@ -90,8 +92,6 @@ impl Initiator {
             mac1,
             sent: now,
         }));
-        self.next_attempt = Some(now + self.retry);
-        self.retry = self.retry.saturating_mul(2).min(LARGEST_RETRY);
         Ok(())
     }
 
