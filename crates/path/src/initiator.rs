@@ -1,27 +1,18 @@
 //! The router's end of one path.
 
-use crate::cookie::{Doorkeeper, write_mac2};
+mod handshake;
+
+use crate::cookie::Doorkeeper;
 use crate::counters::{Counters, Rejected};
-use crate::frame::{
-    INITIATION_MAC1, Kind, MOST_ASSIGNED, RESPONSE_NOISE, Reply, Request, Start, array_at, u32_at,
-};
-use crate::hash::MAC_BYTES;
+use crate::frame::Kind;
 use crate::measure::Measured;
-use crate::noise::{Asked, PresharedKey, PrivateKey, PublicKey};
+use crate::noise::{PresharedKey, PrivateKey, PublicKey};
 use crate::path::{Content, Event, NotSent, Path, Sent};
 use crate::random::Random;
-use crate::session::{Agreed, REKEY_AFTER, REKEY_AFTER_MESSAGES, Session};
+use crate::session::REKEY_AFTER;
 use baton_proto::time::{Duration, Instant};
 use core::net::SocketAddr;
-
-/// First distance of two initiations where no round trip is known (chosen, as RFC 6298 has it for an unknown round trip).
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// Least distance of two initiations (chosen).
-const LEAST_RETRY: Duration = Duration::from_millis(250);
-/// Largest distance of two initiations (WireGuard, section 6.4).
-const LARGEST_RETRY: Duration = Duration::from_secs(5);
-/// Time for which a cookie is used (WireGuard, section 6.6).
-const COOKIE_LIFE: Duration = Duration::from_secs(120);
+use handshake::{Attempt, FIRST_RETRY};
 
 /// What an [`Initiator`] is made of.
 #[derive(Clone, Debug)]
@@ -42,16 +33,6 @@ pub struct InitiatorConfig {
     pub unix_nanoseconds: u64,
     /// 32 bytes of the system's random source, used for nothing else.
     pub seed: [u8; 32],
-}
-
-/// An initiation that waits for its response.
-struct Attempt {
-    asked: Asked,
-    index: u32,
-    start: Start,
-    timestamp: u64,
-    mac1: [u8; MAC_BYTES],
-    sent: Instant,
 }
 
 /// One uplink's path to the home agent.
@@ -211,140 +192,5 @@ impl Initiator {
     /// Datagrams that were not taken, and sessions.
     pub fn counters(&self) -> &Counters {
         &self.counters
-    }
-
-    fn rekeys(&self, now: Instant) -> bool {
-        self.path
-            .session()
-            .is_some_and(|session| now >= session.established + REKEY_AFTER)
-            || self.path.messages() >= REKEY_AFTER_MESSAGES
-    }
-
-    /// Sees to it that initiations go on while new keys are due, or the path is down: a home agent that was started anew has
-    /// none of its keys, and is silent as if the path were dead.
-    fn keep_trying(&mut self, now: Instant) {
-        if self.next_attempt.is_none() && (!self.path.is_up() || self.rekeys(now)) {
-            self.begin_handshake(now);
-        }
-    }
-
-    fn begin_handshake(&mut self, now: Instant) {
-        let known = self.path.known_round_trip();
-        self.retry = known.map_or(FIRST_RETRY, |trip| trip.saturating_mul(2).max(LEAST_RETRY));
-        self.next_attempt = Some(now);
-    }
-
-    /// Writes an initiation. Each has a timestamp and an ephemeral key of its own.
-    fn initiate(&mut self, now: Instant, out: &mut Vec<u8>) -> Result<(), snow::Error> {
-        let clock = self.config.unix_nanoseconds;
-        let timestamp = clock.saturating_add(now.saturating_since(self.made).as_nanos());
-        let timestamp = timestamp.max(self.last_timestamp.saturating_add(1));
-        let start = self.path.start();
-        let request = Request {
-            timestamp,
-            path: self.config.path,
-            start,
-        };
-        let index = self.random.number();
-        let begin = out.len();
-        Kind::Initiation.write(out);
-        out.extend_from_slice(&index.to_le_bytes());
-        let InitiatorConfig {
-            local,
-            home_agent,
-            preshared,
-            ..
-        } = &self.config;
-        let seed = self.random.bytes();
-        let asked = Asked::write(local, home_agent, preshared, seed, &request.encode(), out)?;
-        self.to_home.write_mac1(begin, out);
-        let mac1 = array_at(out, begin + INITIATION_MAC1);
-        self.cookie
-            .take_if(|(_, received)| now.saturating_since(*received) >= COOKIE_LIFE);
-        write_mac2(self.cookie.as_ref().map(|(cookie, _)| cookie), begin, out);
-        self.last_timestamp = timestamp;
-        self.attempt = Some(Box::new(Attempt {
-            asked,
-            index,
-            start,
-            timestamp,
-            mac1,
-            sent: now,
-        }));
-        self.next_attempt = Some(now + self.retry);
-        self.retry = self.retry.saturating_mul(2).min(LARGEST_RETRY);
-        Ok(())
-    }
-
-    fn take_response(&mut self, now: Instant, frame: &[u8]) -> Result<(), Rejected> {
-        let attempt = self
-            .attempt
-            .take_if(|attempt| attempt.index == u32_at(frame, 8));
-        let mut attempt = attempt.ok_or(Rejected::Unexpected)?;
-        let mut payload = [0; Reply::LEAST_BYTES + MOST_ASSIGNED];
-        let read = self.read_response(&mut attempt, frame, &mut payload);
-        let (split, reply) = match read {
-            Ok(read) => read,
-            Err(rejected) => {
-                self.attempt = Some(attempt);
-                return Err(rejected);
-            }
-        };
-        match reply {
-            Reply::Accepted(peer, assigned) => {
-                self.assigned = assigned.to_vec();
-                if self.path.known_round_trip().is_none() {
-                    self.path.round_trip(now.saturating_since(attempt.sent));
-                }
-                let agreed = Agreed {
-                    local_index: attempt.index,
-                    remote_index: u32_at(frame, 4),
-                    own: attempt.start,
-                    peer,
-                };
-                self.path
-                    .adopt(now, Session::of_initiator(now, split, agreed));
-                self.counters.sessions += 1;
-            }
-            Reply::Stale(largest) => {
-                self.last_timestamp = largest.max(attempt.timestamp);
-                self.next_attempt = Some(now);
-            }
-            Reply::TooManyPaths => self.path.events.push_back(Event::Refused),
-        }
-        Ok(())
-    }
-
-    fn read_response<'a>(
-        &self,
-        attempt: &mut Attempt,
-        frame: &[u8],
-        payload: &'a mut [u8],
-    ) -> Result<(crate::noise::Split, Reply<'a>), Rejected> {
-        let end = frame.len().saturating_sub(MAC_BYTES);
-        if !self.to_self.is_known(frame, end) {
-            return Err(Rejected::Stranger);
-        }
-        let message = frame.get(RESPONSE_NOISE..end).unwrap_or_default();
-        let length = message.len().saturating_sub(crate::noise::SECOND_OVERHEAD);
-        let split = attempt
-            .asked
-            .read(message, payload)
-            .map_err(|_| Rejected::Handshake)?;
-        let reply = Reply::decode(payload.get(..length).unwrap_or_default());
-        Ok((split, reply.ok_or(Rejected::Content)?))
-    }
-
-    fn take_cookie(&mut self, now: Instant, frame: &[u8]) -> Result<(), Rejected> {
-        let index = u32_at(frame, 4);
-        let attempt = self.attempt.take_if(|attempt| attempt.index == index);
-        let attempt = attempt.ok_or(Rejected::Unexpected)?;
-        let Some(cookie) = self.to_home.read_cookie(&attempt.mac1, frame) else {
-            self.attempt = Some(attempt);
-            return Err(Rejected::Forged);
-        };
-        self.cookie = Some((cookie, now));
-        self.next_attempt = Some(now);
-        Ok(())
     }
 }

@@ -17,6 +17,44 @@
 //! datagrams can delay, drop and count them, and can have a path moved to another address by being faster than its
 //! owner; he reads and alters nothing. Lengths of packets are not hidden. Two
 //! routers with one key take the path from each other for as long as both run, and each time is an [`Event::Restarted`].
+//!
+//! ```
+//! use baton_path::*;
+//! use baton_proto::time::Instant;
+//!
+//! let (router_key, home_key) = (PrivateKey::from_bytes([1; 32]), PrivateKey::from_bytes([2; 32]));
+//! let (now, router_address) = (Instant::from_secs(1), "192.0.2.1:1000".parse()?);
+//! let config = ListenerConfig { local: home_key.clone(), uplink_mtu: 1500, seed: [3; 32] };
+//! let mut home = Listener::new(now, config);
+//! home.add_peer(router_key.public(), PresharedKey::default(), b"2001:db8:1::/48")?;
+//! let config = InitiatorConfig {
+//!     local: router_key,
+//!     home_agent: home_key.public(),
+//!     preshared: PresharedKey::default(),
+//!     remote: "198.51.100.1:4191".parse()?,
+//!     path: 0,
+//!     uplink_mtu: 1500,
+//!     unix_nanoseconds: 1_700_000_000_000_000_000,
+//!     seed: [4; 32],
+//! };
+//! let mut router = Initiator::new(now, config);
+//!
+//! // Initiation, response; then the router has a session and may send.
+//! let (mut up, mut down) = (Vec::new(), Vec::new());
+//! router.poll_transmit(now, &mut up).ok_or("an initiation")?;
+//! home.handle_datagram(now, router_address, &mut up)?;
+//! let to = home.poll_transmit(now, &mut down).ok_or("a response")?;
+//! assert_eq!(to, router_address);
+//! router.handle_datagram(now, "198.51.100.1:4191".parse()?, &mut down)?;
+//! assert_eq!(router.poll_event(), Some(Event::Up));
+//!
+//! up.clear();
+//! router.send(now, PACKET, b"an IP packet", &mut up)?;
+//! let (key, content) = home.handle_datagram(now, router_address, &mut up)?.ok_or("a packet")?;
+//! assert_eq!(content.packet, b"an IP packet");
+//! assert_eq!(home.poll_event(), Some((key, Event::Up)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod cookie;

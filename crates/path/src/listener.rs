@@ -1,12 +1,14 @@
 //! The home agent's end of all paths of all routers.
 
+mod facts;
 mod handshake;
 mod timers;
+
+pub use facts::PathInfo;
 
 use crate::cookie::{CookieSecret, Doorkeeper};
 use crate::counters::{Counters, Rejected};
 use crate::frame::{Kind, MOST_ASSIGNED, u32_at};
-use crate::measure::Measured;
 use crate::noise::{PresharedKey, PrivateKey, PublicKey};
 use crate::path::{Content, Event, NotSent, Path, Sent};
 use crate::random::Random;
@@ -26,23 +28,6 @@ const PLACE_BITS: u32 = 20;
 pub struct PathKey {
     place: u32,
     generation: u32,
-}
-
-/// Facts about a path at a [`Listener`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PathInfo {
-    /// The router's key.
-    pub peer: PublicKey,
-    /// The path's number at its router.
-    pub path: u8,
-    /// The address to which its datagrams go.
-    pub remote: SocketAddr,
-    /// Whether it carries packets.
-    pub is_up: bool,
-    /// Length of the longest packet that it carries, in bytes.
-    pub packet_mtu: u16,
-    /// The counter after the largest that the router has reported as arrived.
-    pub receipted: u64,
 }
 
 /// More bytes were to be assigned than a response has room for.
@@ -255,44 +240,6 @@ impl Listener {
         self.events.pop_front()
     }
 
-    /// Finds the path that a router calls by this number.
-    pub fn find(&self, peer: &PublicKey, path: u8) -> Option<PathKey> {
-        let paths = &self.peers.get(peer)?.paths;
-        let (_, place) = paths.iter().find(|(id, _)| *id == path)?;
-        let generation = self.places.get(*place as usize)?.generation;
-        Some(PathKey {
-            place: *place,
-            generation,
-        })
-    }
-
-    /// Facts about a path; nothing, if it was removed.
-    pub fn path(&self, key: PathKey) -> Option<PathInfo> {
-        let at = self.places.get(key.place as usize)?;
-        let member = at
-            .member
-            .as_ref()
-            .filter(|_| at.generation == key.generation)?;
-        Some(PathInfo {
-            peer: member.peer,
-            path: member.id,
-            remote: member.path.remote,
-            is_up: member.path.is_up(),
-            packet_mtu: member.path.packet_mtu(),
-            receipted: member.path.reported(),
-        })
-    }
-
-    /// What is known of a path.
-    pub fn measured(&mut self, now: Instant, key: PathKey) -> Option<Measured> {
-        self.member_mut(key).map(|member| member.path.measured(now))
-    }
-
-    /// Datagrams that were not taken, and sessions.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
     fn member_mut(&mut self, key: PathKey) -> Option<&mut Member> {
         let at = self.places.get_mut(key.place as usize)?;
         let generation = at.generation;
@@ -307,73 +254,6 @@ impl Listener {
             at.member = None;
             at.generation = at.generation.wrapping_add(1);
             self.free.push(place);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Initiator, InitiatorConfig};
-
-    fn resident_bytes() -> Option<u64> {
-        let status = std::fs::read_to_string("/proc/self/statm").ok()?;
-        let pages: u64 = status.split(' ').nth(1)?.parse().ok()?;
-        Some(pages * 4096)
-    }
-
-    /// The issue allows a home agent 8 kB for each bound router; a path may take half of that.
-    #[test]
-    fn a_thousand_routers_take_less_than_four_kilobytes_each() {
-        let now = Instant::from_secs(1);
-        let address = SocketAddr::from(([192, 0, 2, 1], 1000));
-        let local = PrivateKey::from_bytes([200; 32]);
-        let home_agent = local.public();
-        let config = ListenerConfig {
-            local,
-            uplink_mtu: 1500,
-            seed: [1; 32],
-        };
-        let mut home = Listener::new(now, config);
-        let before = resident_bytes();
-        let count = 1_000;
-        for number in 0..count {
-            let mut bytes = [0x55; 32];
-            bytes[..4].copy_from_slice(&u32::to_be_bytes(number));
-            let local = PrivateKey::from_bytes(bytes);
-            home.add_peer(local.public(), PresharedKey::default(), &[0; 32])
-                .unwrap();
-            let config = InitiatorConfig {
-                local,
-                home_agent,
-                preshared: PresharedKey::default(),
-                remote: address,
-                path: 0,
-                uplink_mtu: 1500,
-                unix_nanoseconds: 1,
-                seed: bytes,
-            };
-            let mut router = Initiator::new(now, config);
-            let mut datagram = Vec::new();
-            loop {
-                datagram.clear();
-                if router.poll_transmit(now, &mut datagram).is_some() {
-                    home.handle_datagram(now, address, &mut datagram).unwrap();
-                } else if home.poll_transmit(now, &mut datagram).is_some() {
-                    router.handle_datagram(now, address, &mut datagram).unwrap();
-                } else {
-                    break;
-                }
-            }
-            assert!(router.is_up());
-            while home.poll_event().is_some() {}
-        }
-        assert_eq!(home.counters().sessions, u64::from(count));
-        println!("a path: {} B", size_of::<Member>() + size_of::<Place>());
-        if let (Some(before), Some(after)) = (before, resident_bytes()) {
-            let each = (after - before) / u64::from(count);
-            println!("a router: {each} B");
-            assert!(each < 4_000, "{each} B a router");
         }
     }
 }

@@ -1,0 +1,65 @@
+//! What a home agent's paths are, and what is known of them.
+
+use super::{Listener, PathKey};
+use crate::counters::Counters;
+use crate::measure::Measured;
+use crate::noise::PublicKey;
+use baton_proto::time::Instant;
+use core::net::SocketAddr;
+
+/// Facts about a path at a [`Listener`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathInfo {
+    /// The router's key.
+    pub peer: PublicKey,
+    /// The path's number at its router.
+    pub path: u8,
+    /// The address to which its datagrams go.
+    pub remote: SocketAddr,
+    /// Whether it carries packets.
+    pub is_up: bool,
+    /// Length of the longest packet that it carries, in bytes.
+    pub packet_mtu: u16,
+    /// The counter after the largest that the router has reported as arrived.
+    pub receipted: u64,
+}
+
+impl Listener {
+    /// Finds the path that a router calls by this number.
+    pub fn find(&self, peer: &PublicKey, path: u8) -> Option<PathKey> {
+        let paths = &self.peers.get(peer)?.paths;
+        let (_, place) = paths.iter().find(|(id, _)| *id == path)?;
+        let generation = self.places.get(*place as usize)?.generation;
+        Some(PathKey {
+            place: *place,
+            generation,
+        })
+    }
+
+    /// Facts about a path; nothing, if it was removed.
+    pub fn path(&self, key: PathKey) -> Option<PathInfo> {
+        let at = self.places.get(key.place as usize)?;
+        let member = at
+            .member
+            .as_ref()
+            .filter(|_| at.generation == key.generation)?;
+        Some(PathInfo {
+            peer: member.peer,
+            path: member.id,
+            remote: member.path.remote,
+            is_up: member.path.is_up(),
+            packet_mtu: member.path.packet_mtu(),
+            receipted: member.path.reported(),
+        })
+    }
+
+    /// What is known of a path.
+    pub fn measured(&mut self, now: Instant, key: PathKey) -> Option<Measured> {
+        self.member_mut(key).map(|member| member.path.measured(now))
+    }
+
+    /// Datagrams that were not taken, and sessions.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
