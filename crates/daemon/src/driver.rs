@@ -225,9 +225,9 @@ impl Driver {
                     port.mtu = mtu;
                     self.engine.host_mut().set_mtu(interface, mtu);
                 }
-                MediumEvent::Up | MediumEvent::Down => {
-                    self.set_up(owner, (interface, event == MediumEvent::Up));
-                }
+                MediumEvent::Up => self.set_up(owner, (interface, true)),
+                MediumEvent::Down => self.set_up(owner, (interface, false)),
+                MediumEvent::News(words) => owner.handle_news(self.ports.now, interface, &words),
             }
         }
     }

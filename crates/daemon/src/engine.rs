@@ -18,6 +18,8 @@ pub trait Owner {
     fn handle_attachment(&mut self, now: Instant, signal: Signal);
     /// Hears that the link at an interface is up or down, before the node does.
     fn handle_link(&mut self, now: Instant, link: (InterfaceId, bool));
+    /// Hears what the medium behind an interface has to say to an operator.
+    fn handle_news(&mut self, _now: Instant, _interface: InterfaceId, _words: &str) {}
 }
 
 /// The way out of a node.

@@ -208,4 +208,8 @@ impl Owner for Attendant {
         let state = if is_up { "up" } else { "down" };
         self.say(now, &format!("{} is {state}", self.names[place]));
     }
+
+    fn handle_news(&mut self, now: Instant, InterfaceId(place): InterfaceId, words: &str) {
+        self.say(now, &format!("{}: {words}", self.names[place]));
+    }
 }

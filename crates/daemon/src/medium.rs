@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 /// News of a medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediumEvent {
     /// Packets pass.
     Up,
@@ -15,6 +15,8 @@ pub enum MediumEvent {
     Down,
     /// The longest packet is another, in bytes.
     Mtu(u32),
+    /// Something that concerns the node's operator only.
+    News(String),
 }
 
 /// The medium behind an interface of the node: a device of the kernel, or paths to other nodes.

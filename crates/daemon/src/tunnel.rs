@@ -13,6 +13,7 @@ pub mod held;
 pub mod outer;
 pub mod paths;
 pub mod uplink;
+mod words;
 
 /// Names the key of registrations, which both ends of a path compute (RFC 4285 section 5: from 256).
 pub const REGISTRATION: SecurityParameterIndex = SecurityParameterIndex(256);

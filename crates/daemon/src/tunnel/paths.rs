@@ -8,6 +8,7 @@ use super::addresses::CareOfPrefix;
 use super::datagrams::{Outgoing, Packets, Sockets};
 use super::held::{Held, UnderWay};
 use super::outer::{self, Outer};
+use super::words;
 use crate::medium::{Medium, MediumEvent};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
@@ -134,12 +135,23 @@ impl Paths {
                         state.under_way.receipted(up_to);
                     }
                 }
-                Event::Restarted
-                | Event::Moved { .. }
-                | Event::PacketMtu(_)
-                | Event::Refused
-                | Event::Suspect => {}
+                _ => {}
             }
+            if let Some(words) = words::of(&event) {
+                let name = self.name(key);
+                self.events
+                    .push_back(MediumEvent::News(format!("{name} {words}")));
+            }
+        }
+    }
+
+    /// Names a path by its router's home address and its number there.
+    fn name(&self, key: PathKey) -> String {
+        let info = self.listener.path(key);
+        let router = info.and_then(|info| self.identifiers.get(&info.peer).zip(Some(info.path)));
+        match router {
+            Some((router, path)) => format!("path {path} of the router with …:{router:x}"),
+            None => "a path".to_owned(),
         }
     }
 
@@ -312,8 +324,15 @@ impl Medium for Paths {
                 (false, _) => return false,
             }
         }
-        self.replay(now, key);
+        let has_moved = kind != ELIDED;
+        if !has_moved {
+            self.replay(now, key);
+        }
         let sent = self.seal(now, key, (kind, content), outer::traffic_class(packet));
+        // A router takes packets of the tunnel at a new address once it has the acknowledgement of its binding.
+        if has_moved {
+            self.replay(now, key);
+        }
         if let Err(NotSent::TooLong(most)) = sent {
             outer::answer_too_long(packet, most, &mut self.incoming);
         }

@@ -3,6 +3,7 @@
 use super::addresses::CareOfPrefix;
 use super::datagrams::{Outgoing, Packets, Sockets};
 use super::outer::{self, Outer};
+use super::words;
 use crate::medium::{Medium, MediumEvent};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
@@ -106,12 +107,11 @@ impl Uplink {
                     self.advertise(now);
                 }
                 Event::Down => self.events.push_back(MediumEvent::Down),
-                Event::PacketMtu(_)
-                | Event::Moved { .. }
-                | Event::Restarted
-                | Event::Receipted { .. }
-                | Event::Suspect
-                | Event::Refused => {}
+                // The node says itself what comes of the others.
+                _ => {
+                    let words = words::of(&event).map(MediumEvent::News);
+                    self.events.extend(words);
+                }
             }
         }
     }
