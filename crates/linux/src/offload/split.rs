@@ -199,3 +199,6 @@ fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> Option<(
         .copy_from_slice(&checksum.to_be_bytes());
     Some(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,3 +122,29 @@ fn number(bytes: &[u8], place: usize, length: usize) -> u32 {
         .iter()
         .fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::{any, proptest};
+
+    proptest! {
+        #[test]
+        fn anything_is_a_segment_or_not(
+            first in any::<u8>(),
+            mut packet in vec(any::<u8>(), 0..100),
+            other in vec(any::<u8>(), 0..100),
+        ) {
+            if let Some(byte) = packet.first_mut() {
+                *byte = first;
+            }
+            let transport = if first >> 4 == 6 { IPV6_HEADER } else { IPV4_HEADER };
+            let _ = Segment::read(&packet);
+            // As if it were one: nothing depends on its having been looked at.
+            let segment = Segment { packet: &packet, transport, headers: transport + 20 };
+            let _ = (segment.payload(), segment.is_pushed(), segment.follows(&other, 1, 10));
+            assert!(packet.len() < 60 || segment.same_connection(&packet) == matches!(first >> 4, 4 | 6));
+        }
+    }
+}
