@@ -5,6 +5,7 @@ pub mod addresses;
 pub mod links;
 pub mod monitor;
 pub mod netlink;
+pub mod offload;
 pub mod packet_socket;
 pub mod readiness;
 pub mod tun;

@@ -1,5 +1,5 @@
 //! A TUN device: what the kernel routes to it is read here as IP packets, and what is written here the kernel
-//! takes in. No offloads: a packet is what would stand on the wire.
+//! takes in. No offloads: a packet is what would stand on the wire. With them, it is [`crate::offload`].
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
@@ -35,21 +35,7 @@ impl Tun {
     /// # Errors
     /// No TUN driver (`NotFound`), no right (`PermissionDenied`), or a name that is taken or too long.
     pub fn create(name: &str) -> io::Result<Tun> {
-        if name.is_empty() || name.len() > LONGEST_NAME {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let device = open("/dev/net/tun", flags, Mode::empty())?;
-        // SAFETY: all-zero is a valid `ifreq`, a plain structure of integers.
-        let mut wanted: libc::ifreq = unsafe { core::mem::zeroed() };
-        for (place, byte) in wanted.ifr_name.iter_mut().zip(name.bytes()) {
-            *place = byte as libc::c_char;
-        }
-        wanted.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        // SAFETY: TUNSETIFF reads and writes an `ifreq` at this address, which outlives the call.
-        unsafe {
-            request::attach_to_interface(device.as_raw_fd(), &raw mut wanted as libc::c_ulong)
-        }?;
+        let device = make_interface(name, libc::IFF_TUN | libc::IFF_NO_PI)?;
         Ok(Tun { device })
     }
 
@@ -83,6 +69,24 @@ impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
+}
+
+/// Makes an interface, of the kind that the flags name (linux/if_tun.h), and returns the device behind it.
+pub(crate) fn make_interface(name: &str, flags: libc::c_int) -> io::Result<OwnedFd> {
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mode = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let device = open("/dev/net/tun", mode, Mode::empty())?;
+    // SAFETY: all-zero is a valid `ifreq`, a plain structure of integers.
+    let mut wanted: libc::ifreq = unsafe { core::mem::zeroed() };
+    for (place, byte) in wanted.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    wanted.ifr_ifru.ifru_flags = flags as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes an `ifreq` at this address, which outlives the call.
+    unsafe { request::attach_to_interface(device.as_raw_fd(), &raw mut wanted as libc::c_ulong) }?;
+    Ok(device)
 }
 
 /// Makes an interface's name of a link's: at most 15 bytes, none of which the kernel forbids, and other than `taken`.

@@ -535,7 +535,7 @@ impl World {
             return;
         };
         let node = &mut self.mobiles[number as usize].node;
-        if node.takes(destination) {
+        if node.takes(destination.into()) {
             let received = node.handle_packet(self.now, InterfaceId(0), packet);
             self.delivered += u64::from(received.is_some());
             self.drain_mobile(number);

@@ -12,12 +12,13 @@ use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
     AccessRouter, AccessRouters, AdvertisingSettings, Correspondent, FleetSettings, GroupMobile,
-    HomeAgent, HomeAgentSettings, MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
+    HomeAgent, HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey,
+    Strategy, Subscriber,
 };
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
-use baton_proto::wire::prefix::Ipv6Prefix;
+use baton_proto::wire::prefix::{Ipv6Prefix, Prefix};
 use core::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -69,11 +70,23 @@ fn host(address: Ipv6Addr, interfaces: usize) -> Host {
     host
 }
 
+/// The networks behind the mobile.
+fn networks() -> Box<[Prefix]> {
+    let ipv4 = IpAddr::from([10, 1, 0, 0]);
+    let ipv6 = Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 0);
+    [(ipv4, 16), (ipv6.into(), 48)]
+        .map(|(address, length)| Prefix::new(address, length).expect("a length"))
+        .into()
+}
+
 fn mobile() -> Host {
     let settings = MobileSettings {
         home_address: HOME,
         key: Some(KEY),
-        router: None,
+        router: Some(RouterRegistration {
+            prefixes: networks(),
+            explicit: true,
+        }),
         interface_identifier: IDENTIFIER,
         access: None,
         handover_service: None,
@@ -145,7 +158,7 @@ fn home() -> Host {
     agent.subscribe(Subscriber {
         home_address: HOME,
         key: Some(KEY),
-        prefixes: None,
+        prefixes: Some(networks()),
     });
     agent.form_group(HOME, &[1, 2].map(member));
     let mut host = host(HOME_AGENT, 3);

@@ -162,10 +162,15 @@ impl Tunnels {
         let QuotedWithin::Tunnel(inner) = *quoted.within? else {
             return None;
         };
-        // ICMPv6 error types are below 128 (RFC 4443 section 2.1). The type is the upper byte of the "source port"; it
-        // is zero if the quotation does not show it.
+        // ICMPv6 error types are below 128 (RFC 4443 section 2.1); those of ICMPv4 in RFC 1122 section 3.2.2. The type is
+        // the upper byte of the "source port"; it is zero if the quotation does not show it.
         let kind = inner.source_port >> 8;
-        if inner.protocol == protocol::ICMPV6 && (1..128).contains(&kind) {
+        let is_error = match inner.protocol {
+            protocol::ICMPV6 => (1..128).contains(&kind),
+            protocol::ICMP => matches!(kind, 3 | 4 | 5 | 11 | 12),
+            _ => false,
+        };
+        if is_error {
             return None;
         }
         let mtu = self.mtu(now, exit).max(smallest_mtu(inner.source));
@@ -250,6 +255,9 @@ const fn smallest_mtu(address: IpAddr) -> u32 {
         SMALLEST_IPV6_MTU
     }
 }
+
+mod fragments;
+pub use fragments::fragments;
 
 #[cfg(test)]
 mod tests;

@@ -62,8 +62,16 @@ fn a_tunnelled_packet_is_forty_bytes_longer_and_comes_out_unchanged() {
 #[test]
 fn the_outer_header_has_the_traffic_class_of_the_inner_one() {
     let version_4 = (ip("192.0.2.1"), ip("192.0.2.2"));
-    for (entry, exit) in [ends(1), version_4] {
+    let of_version_4 = {
         let mut inner = segment(1000, TcpFlags::ACK);
+        (inner.ip.source, inner.ip.destination) = (ip("10.1.0.7"), ip("192.0.2.9"));
+        inner
+    };
+    for ((entry, exit), mut inner) in [
+        (ends(1), segment(1000, TcpFlags::ACK)),
+        (ends(1), of_version_4),
+        (version_4, segment(1000, TcpFlags::ACK)),
+    ] {
         inner.ip.traffic_class = 0xb8;
         let outer = tunnels().encapsulate(NOW, inner, (entry, exit), true);
         let mut bytes = Vec::new();

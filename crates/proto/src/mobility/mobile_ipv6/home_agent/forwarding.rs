@@ -3,7 +3,7 @@
 
 use super::{HomeAgent, Stage};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
-use crate::mobility::tunnel::{DUMMY_ADDRESS, Refusal, decapsulate, error_about};
+use crate::mobility::tunnel::{DUMMY_ADDRESS, Refusal, decapsulate, error_about, fragments};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -198,7 +198,17 @@ impl HomeAgent {
         }
     }
 
+    /// Puts a packet, or its fragments, into the tunnel to a care-of address.
     fn tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
+        match fragments(&packet, self.tunnels.mtu(now, care_of.into())) {
+            None => self.tunnel_whole(now, care_of, packet),
+            Some(fragments) => fragments
+                .into_iter()
+                .for_each(|fragment| self.tunnel_whole(now, care_of, fragment)),
+        }
+    }
+
+    fn tunnel_whole(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
         let address = self.settings.address;
         let own = packet.ip.source == address || packet.ip.source == DUMMY_ADDRESS;
         let ends = (address.into(), care_of.into());

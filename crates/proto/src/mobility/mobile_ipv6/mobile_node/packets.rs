@@ -5,7 +5,7 @@ use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::message_bytes;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
-use crate::mobility::tunnel::{Refusal, decapsulate, error_about};
+use crate::mobility::tunnel::{Refusal, decapsulate, error_about, fragments};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -258,7 +258,27 @@ impl MobileNode {
         self.over_place(packet)
     }
 
+    /// Puts a packet into the tunnel to the home agent. Of fragments, returns the first and queues the others.
     fn through_tunnel(
+        &mut self,
+        now: Instant,
+        place: (InterfaceId, Ipv6Addr),
+        packet: Packet,
+    ) -> Option<(Towards, Packet)> {
+        let home_agent = self.settings.fleet.home_agent;
+        let Some(fragments) = fragments(&packet, self.tunnels.mtu(now, home_agent.into())) else {
+            return self.whole_through_tunnel(now, place, packet);
+        };
+        let mut fragments = fragments.into_iter();
+        let first = self.whole_through_tunnel(now, place, fragments.next()?);
+        for fragment in fragments {
+            let sent = self.whole_through_tunnel(now, place, fragment);
+            self.outbox.extend(sent);
+        }
+        first
+    }
+
+    fn whole_through_tunnel(
         &mut self,
         now: Instant,
         (interface, care_of): (InterfaceId, Ipv6Addr),

@@ -3,12 +3,14 @@
 use super::*;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingUpdate,
-    NonceIndices, PacketBuffering, RoutabilityTest,
+    Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress, NonceIndices, PacketBuffering,
+    RoutabilityTest,
 };
 use crate::wire::neighbor_discovery::{
     NeighborAdvertisement, NeighborDiscovery, NeighborSolicitation, PrefixInformation,
     RouterAdvertisement,
 };
+use crate::wire::prefix::Prefix;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Strategy_;
 
@@ -30,6 +32,33 @@ fn address() -> impl Strategy_<Value = Ipv6Addr> {
         9 => prop::sample::select(known.map(ip).to_vec()),
         1 => any::<u128>().prop_map(Ipv6Addr::from_bits),
     ]
+}
+
+/// An address of either version, mostly of IPv6.
+fn any_address() -> impl Strategy_<Value = IpAddr> {
+    let known = [
+        "10.1.0.7",
+        "10.2.0.7",
+        CORRESPONDENT_V4,
+        "0.0.0.0",
+        "224.0.0.1",
+    ];
+    let known = known.map(|text| text.parse().expect("an address"));
+    prop_oneof![
+        3 => address().prop_map(IpAddr::V6),
+        1 => prop::sample::select(known.to_vec()),
+    ]
+}
+
+fn ipv4_home_address() -> impl Strategy_<Value = Ipv4HomeAddress> {
+    let address = prop::sample::select(vec![[10, 1, 0, 0], [10, 2, 0, 0], [0; 4]]);
+    (address, 0..64u8, any::<bool>()).prop_map(|(address, prefix_length, asks_for_prefix)| {
+        Ipv4HomeAddress {
+            address: address.into(),
+            prefix_length,
+            asks_for_prefix,
+        }
+    })
 }
 
 fn some_prefix() -> impl Strategy_<Value = Ipv6Prefix> {
@@ -64,6 +93,7 @@ fn update() -> impl Strategy_<Value = BindingUpdate> {
             prop::collection::vec(some_prefix(), 0..3),
             any::<bool>(),
             authenticator(),
+            prop::collection::vec(ipv4_home_address(), 0..3),
         ),
     )
         .prop_map(
@@ -76,6 +106,7 @@ fn update() -> impl Strategy_<Value = BindingUpdate> {
                 alternate_care_of_address: alternate,
                 nonce_indices: nonces.map(|(home, care_of)| NonceIndices { home, care_of }),
                 mobile_network_prefixes: rest.0,
+                ipv4_home_addresses: rest.3,
                 packet_buffering: rest.1.then_some(PacketBuffering::Buffer),
                 last_received: rest.1.then_some(u64::from(sequence)),
                 path_report: None,
@@ -86,12 +117,18 @@ fn update() -> impl Strategy_<Value = BindingUpdate> {
 }
 
 fn answer() -> impl Strategy_<Value = BindingAcknowledgement> {
+    let acknowledgement = ipv4_home_address().prop_map(|one| Ipv4AddressAcknowledgement {
+        status: Ipv4AddressStatus(one.prefix_length * 4),
+        prefix_length: one.prefix_length,
+        address: one.address,
+    });
     (
         (any::<u8>(), 0..20u16, any::<bool>()),
         (lifetime(), lifetime(), authenticator()),
+        prop::collection::vec(acknowledgement, 0..3),
     )
         .prop_map(
-            |((status, sequence, flag), (lifetime, advice, authenticator))| {
+            |((status, sequence, flag), (lifetime, advice, authenticator), ipv4)| {
                 BindingAcknowledgement {
                     status: BindingStatus(status),
                     key_management_mobility: false,
@@ -100,7 +137,7 @@ fn answer() -> impl Strategy_<Value = BindingAcknowledgement> {
                     lifetime,
                     refresh_advice: flag.then_some(advice),
                     packet_buffering: flag.then_some(PacketBuffering::Buffer),
-                    ipv4_acknowledgements: Vec::new(),
+                    ipv4_acknowledgements: ipv4,
                     authenticator,
                 }
             },
@@ -190,17 +227,20 @@ fn body() -> impl Strategy_<Value = Body> {
     )
         .prop_map(|(body, home, routing)| extend((home, routing), body));
     extended.prop_recursive(3, 8, 1, |inner| {
-        (inner, address(), address(), any::<u8>()).prop_map(|(body, source, destination, hops)| {
-            let mut packet = crate::mobility::packet(source.into(), destination.into(), body);
+        let ends = (any_address(), any_address());
+        (inner, ends, any::<u8>()).prop_map(|(body, (source, destination), hops)| {
+            let mut packet = crate::mobility::packet(source, destination, body);
             packet.ip.hop_limit = hops;
+            packet.ip.dont_fragment = hops % 2 == 0;
             Body::Tunnel(Box::new(packet))
         })
     })
 }
 
 fn some_packet() -> impl Strategy_<Value = Packet> {
-    (body(), address(), address(), any::<bool>()).prop_map(|(body, source, destination, far)| {
-        let mut packet = crate::mobility::packet(source.into(), destination.into(), body);
+    let ends = (any_address(), any_address());
+    (body(), ends, any::<bool>()).prop_map(|(body, (source, destination), far)| {
+        let mut packet = crate::mobility::packet(source, destination, body);
         packet.ip.hop_limit = if far { 64 } else { 255 };
         packet
     })
@@ -241,22 +281,28 @@ proptest! {
     #[test]
     fn no_message_breaks_an_agent(
         packets in prop::collection::vec((some_packet(), 0..5000u64), 1..60),
+        is_router: bool,
     ) {
-        let mut mobile = MobileNode::new(
-            mobile_with(|fleet| {
-                fleet.optimizes_routes = true;
-                fleet.configuration = configuration(DuplicateAddressDetection::STANDARD);
-                fleet.buffering = Some(BufferingRequest::STUDY_D);
-            }),
-            2,
-            [1; 16],
-        );
+        let behind = prefix("2001:db8:aaaa::", 48).into();
+        let ipv4 = Prefix::new("10.1.0.0".parse().expect("an address"), 16).expect("a length");
+        let settings = mobile_with(|fleet| {
+            fleet.optimizes_routes = true;
+            fleet.configuration = configuration(DuplicateAddressDetection::STANDARD);
+            fleet.buffering = Some(BufferingRequest::STUDY_D);
+        });
+        let router = is_router.then(|| RouterRegistration {
+            prefixes: Box::new([behind, ipv4]),
+            explicit: true,
+        });
+        let mut mobile = MobileNode::new(MobileSettings { router, ..settings }, 2, [1; 16]);
         let mut agent = HomeAgent::new(HomeAgentSettings {
             detection: DuplicateAddressDetection::STANDARD,
             ..agent_settings()
         });
-        let behind = prefix("2001:db8:aaaa::", 48);
-        agent.subscribe(Subscriber { prefixes: Some(Box::new([behind.into()])), ..subscriber() });
+        agent.subscribe(Subscriber {
+            prefixes: Some(Box::new([behind, ipv4])),
+            ..subscriber()
+        });
         let mut correspondent = Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]);
         let mut now = at(0);
         mobile.link_up(now, InterfaceId(0));

@@ -400,3 +400,50 @@ fn check_error(error: &Packet, to: IpAddr, mtu: u16) {
     assert_eq!((bytes[9], &bytes[20..22]), (1, &[3, 4][..]));
     assert_eq!(bytes[26..28], mtu.to_be_bytes());
 }
+
+/// RFC 791 section 3.2; the destination reassembles.
+#[test]
+fn a_packet_that_may_be_fragmented_is_and_each_fragment_fits() {
+    let mut world = world_with(true, Strategy::Forward, networks());
+    let now = world.now;
+    let far = correspondent_for(HOST.into());
+    let may_be_cut = |from: IpAddr, to: IpAddr| {
+        let mut packet = with_length(datagram(from, to, 1), 4000);
+        packet.ip.dont_fragment = false;
+        packet
+    };
+    world
+        .home_agent
+        .handle_packet(now, may_be_cut(far, HOST.into()));
+    let down = core::iter::from_fn(|| world.home_agent.poll_transmit());
+    let down: Vec<Packet> = down.map(|(_, packet)| packet).collect();
+    let first = world
+        .mobile
+        .address_outgoing(now, may_be_cut(HOST.into(), far));
+    let up = core::iter::from_fn(|| world.mobile.poll_transmit());
+    let up: Vec<Packet> = first
+        .into_iter()
+        .chain(up)
+        .map(|(_, packet)| packet)
+        .collect();
+    for (outer, ends) in [
+        (down, [ip(HOME_AGENT), care_of(1)]),
+        (up, [care_of(1), ip(HOME_AGENT)]),
+    ] {
+        // 3980 bytes of payload in pieces of 1440.
+        let lengths: Vec<u32> = outer.iter().map(Packet::wire_length).collect();
+        assert_eq!(lengths, [1500, 1500, 40 + 20 + 1100]);
+        for packet in &outer {
+            assert_eq!(
+                [packet.ip.source, packet.ip.destination],
+                ends.map(IpAddr::V6)
+            );
+            let Body::Tunnel(inner) = &packet.body else {
+                panic!("no tunnel packet");
+            };
+            assert_eq!(inner.ip.hop_limit, 63);
+        }
+    }
+    assert_eq!(world.home_agent.counts(), HomeAgentCounts::default());
+    assert_eq!(world.mobile.counts(), MobileCounts::default());
+}

@@ -1,0 +1,137 @@
+//! A TUN device with offloads: the kernel leaves it to this process to cut what TCP and UDP send into packets and to compute
+//! their checksums, and takes many packets of a TCP connection as one. Each passes the kernel's network layer once, whatever
+//! its length.
+#![allow(unsafe_code)]
+
+mod checksum;
+mod coalesce;
+mod headers;
+mod split;
+mod virtio;
+
+pub use coalesce::Coalescer;
+pub use split::Packets;
+
+use crate::tun::make_interface;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::uio::writev;
+use nix::unistd::{read, write};
+use split::Plan;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+mod request {
+    // TUNSETOFFLOAD (linux/if_tun.h).
+    nix::ioctl_write_int!(
+        /// Says what the process behind the device does itself.
+        set_offload,
+        b'T',
+        208
+    );
+}
+
+/// Longest frame of a device: a header, and the longest IP packet.
+pub const LONGEST_FRAME: usize = virtio::LENGTH + 65_535;
+
+/// Checksums, and segmentation of TCP, also where it marks congestion (RFC 3168).
+const TCP: libc::c_uint =
+    libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+/// Segmentation of UDP, from Linux 6.2 on.
+const UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+
+/// A TUN device with offloads. It goes with its last descriptor. Several threads may use it at once.
+#[derive(Debug)]
+pub struct OffloadTun {
+    device: OwnedFd,
+    malformed: AtomicU64,
+}
+
+impl OffloadTun {
+    /// Makes the device `name` in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// No TUN driver (`NotFound`), no right (`PermissionDenied`), or a name that is taken or too long.
+    pub fn create(name: &str) -> io::Result<OffloadTun> {
+        let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+        let device = make_interface(name, flags)?;
+        let set = |offloads: libc::c_uint| {
+            // SAFETY: TUNSETOFFLOAD takes a number.
+            unsafe { request::set_offload(device.as_raw_fd(), offloads.into()) }
+        };
+        match set(TCP | UDP) {
+            Err(Errno::EINVAL) => set(TCP)?,
+            done => done?,
+        };
+        Ok(OffloadTun {
+            device,
+            malformed: AtomicU64::new(0),
+        })
+    }
+
+    /// Reads the next packets that the kernel has sent, all with the same headers; `None` if none waits. The buffer has at least
+    /// [`LONGEST_FRAME`] bytes.
+    ///
+    /// # Errors
+    /// A shorter buffer (`InvalidInput`), errors of the kernel.
+    pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<Packets<'a>>> {
+        if buffer.len() < LONGEST_FRAME {
+            let what = format!(
+                "a buffer of {} bytes: at least {LONGEST_FRAME}",
+                buffer.len()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let (length, plan) = loop {
+            let length = match read(&self.device, &mut *buffer) {
+                Ok(length) => length,
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            match Plan::read(&mut buffer[..length]) {
+                Some(plan) => break (length, plan),
+                None => self.malformed.fetch_add(1, Ordering::Relaxed),
+            };
+        };
+        Ok(Some(Packets::new(&buffer[virtio::LENGTH..length], plan)))
+    }
+
+    /// Hands a packet to the kernel, its checksums in place; returns true if it was taken: an interface that is switched off
+    /// takes none, nor one that has no room.
+    ///
+    /// # Errors
+    /// Errors of the kernel, apart from these.
+    pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
+        let header = [0; virtio::LENGTH];
+        taken(writev(
+            &self.device,
+            &[IoSlice::new(&header), IoSlice::new(packet)],
+        ))
+    }
+
+    /// Hands a frame to the kernel; returns true if it was taken.
+    fn send_frame(&self, frame: &[u8]) -> io::Result<bool> {
+        taken(write(&self.device, frame))
+    }
+
+    /// Returns how many of the kernel's frames were dropped because their headers did not say how to cut them: programs can
+    /// hand such ones to a device, past the kernel's IP.
+    pub fn malformed(&self) -> u64 {
+        self.malformed.load(Ordering::Relaxed)
+    }
+}
+
+fn taken(written: nix::Result<usize>) -> io::Result<bool> {
+    match written {
+        Ok(_) => Ok(true),
+        Err(Errno::EIO | Errno::ENETDOWN | Errno::EINVAL | Errno::EAGAIN) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl AsFd for OffloadTun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}

@@ -1,0 +1,204 @@
+//! The packets of which a device with offloads tells at once: each is written with headers of its own.
+
+use super::checksum::{fold, sum};
+use super::headers::{
+    CWR, FIN, IPV4_HEADER, IPV6_HEADER, PSH, TCP_CHECKSUM, TCP_FLAGS, TCP_HEADER, UDP_CHECKSUM,
+    UDP_HEADER, put, u16_at,
+};
+use super::virtio::{Cut, Header, LENGTH};
+use std::io;
+
+/// Packets that the kernel has sent at once: one, or several of one TCP connection or UDP flow.
+#[derive(Debug)]
+pub struct Packets<'a> {
+    plan: Plan,
+    headers: &'a [u8],
+    /// The payload of the packets that are left.
+    payload: &'a [u8],
+    /// Number of the next packet.
+    number: u16,
+    is_finished: bool,
+}
+
+/// A way to make packets of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// Length of what stands before the payload, in bytes: all of a packet that stays whole.
+    headers: usize,
+    /// Longest payload of a packet, in bytes.
+    segment: usize,
+    /// Places in the headers of packets that are cut.
+    shape: Option<Shape>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    is_ipv4: bool,
+    is_tcp: bool,
+    /// Place of the transport protocol's header.
+    transport: usize,
+    /// Sum of the pseudo-header but for its length.
+    pseudo_header: u32,
+}
+
+impl Plan {
+    /// Reads a frame, and completes the checksum of a packet that stays whole; `None` if its headers do not say how to cut it.
+    pub(super) fn read(frame: &mut [u8]) -> Option<Plan> {
+        let (header, packet) = frame.split_first_chunk_mut::<LENGTH>()?;
+        let header = Header::read(header)?;
+        let (transport, offset) = (header.checksum_start.into(), header.checksum_offset.into());
+        let (is_tcp, is_ipv4) = match header.cut {
+            Cut::TcpOverIpv4 => (true, true),
+            Cut::TcpOverIpv6 => (true, false),
+            Cut::Udp => (false, packet.first()? >> 4 == 4),
+            Cut::None => {
+                if header.needs_checksum {
+                    complete_checksum(packet, transport, offset)?;
+                }
+                return Some(Plan {
+                    headers: packet.len(),
+                    segment: 0,
+                    shape: None,
+                });
+            }
+        };
+        let (length, checksum_at) = if is_tcp {
+            (
+                usize::from(packet.get(transport + 12)? >> 4) * 4,
+                TCP_CHECKSUM,
+            )
+        } else {
+            (UDP_HEADER, UDP_CHECKSUM)
+        };
+        let is_sound = header.needs_checksum
+            && header.segment > 0
+            && offset == checksum_at
+            && length >= if is_tcp { TCP_HEADER } else { UDP_HEADER }
+            && transport >= if is_ipv4 { IPV4_HEADER } else { IPV6_HEADER };
+        let whole = u16::try_from(packet.len().checked_sub(transport)?).ok()?;
+        let partial = u16_at(packet, transport + checksum_at)?;
+        (is_sound && transport + length <= packet.len()).then_some(Plan {
+            headers: transport + length,
+            segment: header.segment.into(),
+            shape: Some(Shape {
+                is_ipv4,
+                is_tcp,
+                transport,
+                pseudo_header: u32::from(partial) + u32::from(!whole),
+            }),
+        })
+    }
+}
+
+impl<'a> Packets<'a> {
+    /// Begins with the first packet of a frame.
+    pub(super) fn new(packet: &'a [u8], plan: Plan) -> Packets<'a> {
+        let (headers, payload) = packet.split_at(plan.headers.min(packet.len()));
+        Packets {
+            plan,
+            headers,
+            payload,
+            number: 0,
+            is_finished: false,
+        }
+    }
+
+    /// Returns the length of the longest packet that is left, in bytes.
+    pub fn longest(&self) -> usize {
+        self.headers.len() + self.plan.segment.min(self.payload.len())
+    }
+
+    /// Returns the headers: those of the IP packet as a whole, whose lengths and checksums are not those of the packets.
+    pub const fn headers(&self) -> &[u8] {
+        self.headers
+    }
+
+    /// Writes the next packet into `place` and returns its length in bytes; `None` after the last one.
+    ///
+    /// # Errors
+    /// A place that is too short for it (`InvalidInput`): the packet is still the next one.
+    pub fn write_next(&mut self, place: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.is_finished {
+            return Ok(None);
+        }
+        let segment = self.plan.segment.min(self.payload.len());
+        let length = self.headers.len() + segment;
+        let Some(packet) = place.get_mut(..length) else {
+            let what = format!("{} bytes of room for a packet of {length}", place.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        };
+        let (payload, rest) = self.payload.split_at(segment);
+        let (headers, body) = packet.split_at_mut(self.headers.len());
+        headers.copy_from_slice(self.headers);
+        body.copy_from_slice(payload);
+        if let Some(shape) = self.plan.shape {
+            shape.finish(packet, self, rest.is_empty());
+        }
+        self.payload = rest;
+        self.number = self.number.wrapping_add(1);
+        self.is_finished = rest.is_empty();
+        Ok(Some(length))
+    }
+}
+
+impl Shape {
+    /// Sets what differs from packet to packet.
+    fn finish(self, packet: &mut [u8], packets: &Packets<'_>, is_last: bool) {
+        let length = packet.len();
+        let (ip, transport) = packet.split_at_mut(self.transport);
+        if self.is_ipv4 {
+            let identification = u16_at(ip, 4).unwrap_or(0).wrapping_add(packets.number);
+            put(ip, 2, length as u16);
+            put(ip, 4, identification);
+            put(ip, 10, 0);
+            put(ip, 10, !fold(sum(ip)));
+        } else {
+            put(ip, 4, (length - IPV6_HEADER) as u16);
+        }
+        let checksum_at = if self.is_tcp {
+            let (number, segment) = (u32::from(packets.number), packets.plan.segment as u32);
+            if let Some(sequence) = transport
+                .get_mut(4..)
+                .and_then(|rest| rest.first_chunk_mut())
+            {
+                let first = u32::from_be_bytes(*sequence);
+                *sequence = first.wrapping_add(number * segment).to_be_bytes();
+            }
+            if let Some(flags) = transport.get_mut(TCP_FLAGS) {
+                // The kernel does likewise: the end of the data, and what the sender did, are told once.
+                *flags &= if is_last { u8::MAX } else { !(FIN | PSH) };
+                *flags &= if number == 0 { u8::MAX } else { !CWR };
+            }
+            TCP_CHECKSUM
+        } else {
+            put(transport, 4, transport.len() as u16);
+            UDP_CHECKSUM
+        };
+        put(transport, checksum_at, 0);
+        let sum = fold(self.pseudo_header + transport.len() as u32 + sum(transport));
+        // For UDP a sum of 0 stands for none (RFC 768).
+        let checksum = if sum == u16::MAX && !self.is_tcp {
+            sum
+        } else {
+            !sum
+        };
+        put(transport, checksum_at, checksum);
+    }
+}
+
+/// Completes a checksum, whose place holds the sum of the pseudo-header.
+fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
+    let covered = packet.get_mut(start..)?;
+    let place = offset..offset + 2;
+    covered.get(place.clone())?;
+    let sum = fold(sum(covered));
+    // As the kernel writes it: of UDP a sum of 0 would stand for none, and to all others both are the same (RFC 1624).
+    let checksum = if sum == u16::MAX { sum } else { !sum };
+    covered
+        .get_mut(place)?
+        .copy_from_slice(&checksum.to_be_bytes());
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;

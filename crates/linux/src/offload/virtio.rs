@@ -1,0 +1,77 @@
+//! The header before each packet of a device with offloads: struct virtio_net_hdr (linux/virtio_net.h), in the machine's byte
+//! order.
+
+/// Its length in bytes.
+pub(super) const LENGTH: usize = 10;
+
+/// VIRTIO_NET_HDR_F_NEEDS_CSUM: the checksum's place holds the sum of the pseudo-header only.
+const NEEDS_CHECKSUM: u8 = 1;
+/// VIRTIO_NET_HDR_GSO_ECN, beside a kind: the TCP segment says that its sender has slowed down (CWR).
+const WITH_CWR: u8 = 0x80;
+
+/// What is to be done to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// True if the checksum is to be completed.
+    pub needs_checksum: bool,
+    /// Protocol of the packets into which it is to be cut.
+    pub cut: Cut,
+    /// Length of all headers, in bytes.
+    pub headers: u16,
+    /// Payload of each packet into which it is to be cut, in bytes.
+    pub segment: u16,
+    /// Place of the transport protocol's header, from which the checksum is computed.
+    pub checksum_start: u16,
+    /// Place of the checksum in that header.
+    pub checksum_offset: u16,
+}
+
+/// Kinds of segmentation (VIRTIO_NET_HDR_GSO_*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Not at all.
+    None,
+    /// TCP over IPv4.
+    TcpOverIpv4,
+    /// TCP over IPv6.
+    TcpOverIpv6,
+    /// UDP datagrams.
+    Udp,
+}
+
+impl Header {
+    /// Reads a frame's header; `None` if it is none.
+    pub(super) fn read(bytes: &[u8; LENGTH]) -> Option<Header> {
+        let [flags, kind, a, b, c, d, e, f, g, h] = *bytes;
+        Some(Header {
+            needs_checksum: flags & NEEDS_CHECKSUM != 0,
+            cut: match kind & !WITH_CWR {
+                0 => Cut::None,
+                1 => Cut::TcpOverIpv4,
+                4 => Cut::TcpOverIpv6,
+                5 => Cut::Udp,
+                _ => return None,
+            },
+            headers: u16::from_ne_bytes([a, b]),
+            segment: u16::from_ne_bytes([c, d]),
+            checksum_start: u16::from_ne_bytes([e, f]),
+            checksum_offset: u16::from_ne_bytes([g, h]),
+        })
+    }
+
+    /// Writes a frame's header.
+    pub(super) fn write(self) -> [u8; LENGTH] {
+        let [a, b] = self.headers.to_ne_bytes();
+        let [c, d] = self.segment.to_ne_bytes();
+        let [e, f] = self.checksum_start.to_ne_bytes();
+        let [g, h] = self.checksum_offset.to_ne_bytes();
+        let kind = match self.cut {
+            Cut::None => 0,
+            Cut::TcpOverIpv4 => 1,
+            Cut::TcpOverIpv6 => 4,
+            Cut::Udp => 5,
+        };
+        let flags = u8::from(self.needs_checksum) * NEEDS_CHECKSUM;
+        [flags, kind, a, b, c, d, e, f, g, h]
+    }
+}
