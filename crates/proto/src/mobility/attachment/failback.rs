@@ -5,6 +5,7 @@
 //!   `hysteresis` after its last return, so that it does not follow an unstable link.
 //! - A link that announces that it is going down is left at once, while it still works, for the best link that stays
 //!   up. It counts as up again once it withdraws the announcement or comes up anew.
+//! - A link to which an operator holds the mobile is the best of all while it stays up, and is returned to at once.
 //! - With no link up, the mobile stays on its link until one comes up, and then takes the best of them at once.
 
 use crate::time::{Duration, Instant};
@@ -50,6 +51,8 @@ pub struct Failback {
     links: Vec<LinkState>,
     used: usize,
     last_return: Option<Instant>,
+    /// The link to which an operator holds the mobile, and since when.
+    held: Option<(usize, Instant)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +84,20 @@ impl Failback {
             ],
             used: 0,
             last_return: None,
+            held: None,
         }
+    }
+
+    /// Holds the mobile to a link, or to none, from now on.
+    pub fn hold_to(&mut self, now: Instant, rank: Option<usize>) {
+        self.held = rank
+            .filter(|&rank| rank < self.links.len())
+            .map(|rank| (rank, now));
+    }
+
+    /// Replaces the delays.
+    pub fn set_times(&mut self, times: FailbackTimes) {
+        self.times = times;
     }
 
     /// Chooses the first link and returns its rank: the best link that is up, or the best of all if none is. Call it
@@ -137,8 +153,10 @@ impl Failback {
 
     fn next_switch(&self) -> Option<(Instant, Switch)> {
         let used = self.links.get(self.used)?;
+        let held = self.held.filter(|&(rank, _)| self.links[rank].stays_up());
         if !used.up {
-            let to = self.links.iter().position(LinkState::stays_up);
+            let held = held.map(|(rank, _)| rank);
+            let to = held.or_else(|| self.links.iter().position(LinkState::stays_up));
             let to = to.or_else(|| self.links.iter().position(|link| link.up))?;
             let leave = used.since + self.times.longest_switch_time;
             let at = leave.max(self.links[to].since);
@@ -149,6 +167,10 @@ impl Failback {
                     lost_at: Some(used.since),
                 },
             ));
+        }
+        if let Some((to, since)) = held {
+            let at = since.max(self.links[to].since);
+            return (to != self.used).then_some((at, Switch { to, lost_at: None }));
         }
         if used.going_down
             && let Some(to) = self.links.iter().position(LinkState::stays_up)
@@ -282,6 +304,24 @@ mod tests {
         };
         assert_eq!(mobile.poll_timeout(), Some(at(10_000)));
         assert_eq!(mobile.poll(at(10_000)), Some(back));
+    }
+
+    #[test]
+    fn an_operator_s_link_is_kept_while_it_is_up_and_returned_to_at_once() {
+        let mut mobile = Failback::new(TIMES, 3, at(0));
+        mobile.hold_to(at(1000), Some(2));
+        let to = |to| Some(Switch { to, lost_at: None });
+        assert_eq!(mobile.poll(at(1000)), to(2));
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(2000), 2, false);
+        assert_eq!(mobile.poll(at(2100)), lost(0, 2000));
+        mobile.handle_link(at(3000), 2, true);
+        assert_eq!(mobile.poll(at(3000)), to(2));
+        mobile.hold_to(at(6000), None);
+        // The better links have been up for the hold time.
+        assert_eq!(mobile.poll(at(6000)), to(0));
+        mobile.hold_to(at(7000), Some(7));
+        assert_eq!(mobile.poll_timeout(), None);
     }
 
     #[test]

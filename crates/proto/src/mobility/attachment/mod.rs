@@ -40,6 +40,7 @@ pub use timetable::{Entry, Timetable};
 
 use crate::host::burst::Burst;
 use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
+use crate::mobility::attachment::failback::FailbackTimes;
 use crate::time::Instant;
 use access::Access;
 use plan::{Plan, Step};
@@ -215,6 +216,22 @@ impl Attachment {
         }
         if self.attached == Some(interface) && self.under_way == Some(Some(interface)) {
             self.complete();
+        }
+    }
+
+    /// Holds a mobile with a preference to an interface, as long as its link is up, or to none; then drain the polls. Returns false
+    /// for an interface that it does not prefer, or a mobile without a preference.
+    pub fn hold_to(&mut self, now: Instant, interface: Option<InterfaceId>) -> bool {
+        match &mut self.policy {
+            Policy::Preference(preference) => preference.hold_to(now, interface),
+            Policy::Timetable(_) | Policy::Decision(_) => false,
+        }
+    }
+
+    /// Replaces the delays of a mobile with a preference.
+    pub fn set_failback_times(&mut self, times: FailbackTimes) {
+        if let Policy::Preference(preference) = &mut self.policy {
+            preference.set_times(times);
         }
     }
 

@@ -34,6 +34,23 @@ impl Preference {
     }
 }
 
+impl Preference {
+    /// Holds the mobile to an interface, as long as its link is up, or to none; returns false for one that is not among those preferred.
+    pub(super) fn hold_to(&mut self, now: Instant, interface: Option<InterfaceId>) -> bool {
+        let rank_of = |interface| self.interfaces.iter().position(|known| *known == interface);
+        let rank = interface.map(rank_of);
+        if rank == Some(None) {
+            return false;
+        }
+        self.failback.hold_to(now, rank.flatten());
+        true
+    }
+
+    pub(super) fn set_times(&mut self, times: FailbackTimes) {
+        self.failback.set_times(times);
+    }
+}
+
 /// A handover that a policy wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
