@@ -381,9 +381,11 @@ fn mixed_segments() -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     for number in 0..60_u32 {
         for (hosts, port) in [(ipv4, 5001), (ipv4, 5002), (ipv6, 5001)] {
+            // The sender's numbers of IPv4 packets leap once.
+            let identification = number as u16 + if number < 43 { 0 } else { 100 };
             let of = |sequence: u32, flags, time, data: &[u8]| {
                 let tcp = segment(port, sequence.wrapping_sub(20_000), flags, time, data);
-                packet(hosts, (number as u16, 6), &tcp, 16, true)
+                packet(hosts, (identification, 6), &tcp, 16, true)
             };
             let sequence = number * 1000;
             let usual = of(sequence, ACK, 5, &data);
@@ -391,6 +393,8 @@ fn mixed_segments() -> Vec<Vec<u8>> {
                 0 => of(sequence, SYN, 5, &[]),
                 10 => of(sequence, ACK | PSH, 5, &data),
                 15 => of(sequence, ACK, 5, &data[..300]),
+                // What follows on a short one.
+                16 => of(sequence - 700, ACK, 5, &data),
                 20 => of(sequence - 1000, ACK, 5, &data),
                 23 => of(sequence, ACK | ECE, 5, &data),
                 26 => of(sequence, ACK, 6, &data),
@@ -404,8 +408,8 @@ fn mixed_segments() -> Vec<Vec<u8>> {
                 40 => of(sequence, ACK | CWR, 5, &data),
                 45 => packet(hosts, (45, 17), &[0x13, 0x89, 0, 7, 0, 9, 0, 0, 1], 6, true),
                 50 => of(sequence, ACK, 5, &numbered(1200)),
-                52 if hosts == ipv4 => {
-                    // Another one's fragment, to be put together only at its destination.
+                52..55 if hosts == ipv4 => {
+                    // Fragments, to be put together only at their destination.
                     let mut fragment = usual;
                     fragment[6] = 0x20;
                     fragment[10..12].copy_from_slice(&[0, 0]);
