@@ -300,10 +300,17 @@ fn all_packets(tun: &Tun) -> Vec<Vec<u8>> {
     packets
 }
 
-#[test]
-#[ignore = "needs root: it makes a network namespace"]
-fn packets_are_cut_as_the_kernel_cuts_them() {
-    in_new_namespace(|| {
+/// A kernel that forwards from one device to one without offloads or to one with them.
+struct Crossing {
+    kernel: RouteSocket,
+    inside: OffloadTun,
+    plain: Tun,
+    offloaded: OffloadTun,
+    ways: [u32; 2],
+}
+
+impl Crossing {
+    fn new() -> Crossing {
         forward();
         let mut kernel = RouteSocket::open().unwrap();
         let inside = OffloadTun::create("inside").unwrap();
@@ -311,65 +318,103 @@ fn packets_are_cut_as_the_kernel_cuts_them() {
         let offloaded = OffloadTun::create("offloaded").unwrap();
         raise(&mut kernel, "inside", &[]);
         let ways = ["plain", "offloaded"].map(|name| raise(&mut kernel, name, &[]));
+        Crossing {
+            kernel,
+            inside,
+            plain,
+            offloaded,
+            ways,
+        }
+    }
+
+    /// Sends a frame by either way, and compares what the kernel cuts with what is cut here.
+    fn compare(&mut self, to: Prefix, frame: &[u8], headers: usize, packets: usize) {
+        lead(&mut self.kernel, to, self.ways[0]);
+        nix::unistd::write(&self.inside, frame).unwrap();
+        let expected = all_packets(&self.plain);
+        assert_eq!(expected.len(), packets);
+        lead(&mut self.kernel, to, self.ways[1]);
+        nix::unistd::write(&self.inside, frame).unwrap();
+        let mut buffer = vec![0; LONGEST_FRAME];
+        let mut packets = loop {
+            wait(&self.offloaded);
+            let packets = self.offloaded.receive(&mut buffer).unwrap().unwrap();
+            if !is_report(packets.headers()) {
+                break packets;
+            }
+        };
+        assert_eq!(
+            (packets.headers().len(), packets.longest()),
+            (headers, headers + DATA)
+        );
+        let short = packets.write_next(&mut [0; 1000]).unwrap_err();
+        assert_eq!(short.kind(), std::io::ErrorKind::InvalidInput);
+        let mut place = [0xff; 2000];
+        for expected in &expected {
+            let length = packets.write_next(&mut place).unwrap().unwrap();
+            assert_eq!(&place[..length], expected);
+        }
+        assert_eq!(packets.write_next(&mut place).unwrap(), None);
+        while let Some(other) = self.offloaded.receive(&mut buffer).unwrap() {
+            assert!(is_report(other.headers()), "{other:?}");
+        }
+        assert_eq!(self.offloaded.malformed(), 0);
+    }
+}
+
+/// Writes a frame's header, which has the packet cut: its kind, and the places of the transport's header and checksum.
+fn frame(kind: u8, (start, headers): (usize, usize), checksum_at: usize, packet: &[u8]) -> Vec<u8> {
+    let mut frame = vec![1, kind];
+    for number in [start + headers, DATA, start, checksum_at] {
+        frame.extend((number as u16).to_ne_bytes());
+    }
+    frame.extend(packet);
+    frame
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn packets_are_cut_as_the_kernel_cuts_them() {
+    in_new_namespace(|| {
+        let mut crossing = Crossing::new();
         let ipv4 = ["10.0.0.1", "198.51.100.1"].map(ip);
         let ipv6 = ["2001:db8:1::1", "2001:db8:9::1"].map(ip);
         let everything = FIN | PSH | ACK | ECE | CWR;
-        for hosts in [ipv4, ipv6] {
-            for (flags, length) in [
-                (ACK, 60_000),
-                (ACK | PSH, DATA * 3),
-                (everything, DATA * 4 + 1),
-                (ACK | CWR, DATA + 1),
-            ] {
-                let data = numbered(length);
-                let tcp = segment(5001, u32::MAX - 2000, flags, 5, &data);
-                let mut udp = vec![0x13, 0x89, 0x13, 0x8a];
-                udp.extend((length as u16 + 8).to_be_bytes());
-                udp.extend([0, 0]);
-                udp.extend(&data);
-                let tcp_kind = if hosts[0].is_ipv4() { 1 } else { 4 };
-                let with_cwr = if flags & CWR != 0 { 0x80 } else { 0 };
-                for (kind, protocol, transport, headers, checksum_at) in
-                    [(tcp_kind | with_cwr, 6, &tcp, 32, 16), (5, 17, &udp, 8, 6)]
-                {
-                    let packet = packet(hosts, (0xfffe, protocol), transport, checksum_at, false);
-                    let start = packet.len() - transport.len();
-                    let mut frame = vec![1, kind];
-                    for number in [start + headers, DATA, start, checksum_at] {
-                        frame.extend((number as u16).to_ne_bytes());
-                    }
-                    frame.extend(&packet);
-                    lead(&mut kernel, Prefix::all(hosts[0]), ways[0]);
-                    nix::unistd::write(&inside, &frame).unwrap();
-                    let expected = all_packets(&plain);
-                    lead(&mut kernel, Prefix::all(hosts[0]), ways[1]);
-                    nix::unistd::write(&inside, &frame).unwrap();
-                    let mut buffer = vec![0; LONGEST_FRAME];
-                    let mut packets = loop {
-                        wait(&offloaded);
-                        let packets = offloaded.receive(&mut buffer).unwrap().unwrap();
-                        if !is_report(packets.headers()) {
-                            break packets;
-                        }
-                    };
-                    assert_eq!(packets.longest(), start + headers + DATA);
-                    let short = packets.write_next(&mut [0; 1000]).unwrap_err();
-                    assert_eq!(short.kind(), std::io::ErrorKind::InvalidInput);
-                    let mut place = [0xff; 2000];
-                    for expected in &expected {
-                        let length = packets.write_next(&mut place).unwrap().unwrap();
-                        assert_eq!(&place[..length], expected, "{hosts:?} {protocol} {flags:x}");
-                    }
-                    assert_eq!(packets.write_next(&mut place).unwrap(), None);
-                    while let Some(other) = offloaded.receive(&mut buffer).unwrap() {
-                        assert!(is_report(other.headers()), "{other:?}");
-                    }
-                    // None was lost, nor one too many.
-                    assert_eq!(expected.len(), (transport.len() - headers).div_ceil(DATA));
-                }
+        for (flags, length) in [
+            (ACK, 60_000),
+            (ACK | PSH, DATA * 3),
+            (everything, DATA * 4 + 1),
+            (ACK | CWR, DATA + 1),
+        ] {
+            let packets = length.div_ceil(DATA);
+            let data = numbered(length);
+            let tcp = segment(5001, u32::MAX - 2000, flags, 5, &data);
+            let mut udp = vec![0x13, 0x89, 0x13, 0x8a];
+            udp.extend((length as u16 + 8).to_be_bytes());
+            udp.extend([0, 0]);
+            udp.extend(&data);
+            let with_cwr = if flags & CWR != 0 { 0x80 } else { 0 };
+            for (hosts, kind, start) in [(ipv4, 1, 20), (ipv6, 4, 40)] {
+                let to = Prefix::all(hosts[0]);
+                let whole = packet(hosts, (0xfffe, 6), &tcp, 16, false);
+                let whole = frame(kind | with_cwr, (start, 32), 16, &whole);
+                crossing.compare(to, &whole, start + 32, packets);
+                let whole = packet(hosts, (0xfffe, 17), &udp, 6, false);
+                let whole = frame(5, (start, 8), 6, &whole);
+                crossing.compare(to, &whole, start + 8, packets);
             }
         }
-        assert_eq!(offloaded.malformed(), 0);
+        // With destination options (RFC 8200 section 4.6), without those of TCP.
+        let mut tcp = segment(5001, 7, ACK | PSH, 5, &numbered(4 * DATA));
+        tcp.drain(20..32);
+        tcp[12] = 5 << 4;
+        let mut whole = packet(ipv6, (0, 6), &tcp, 16, false);
+        let length = tcp.len() as u16 + 8;
+        whole[4..6].copy_from_slice(&length.to_be_bytes());
+        whole[6] = 60;
+        whole.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
+        let whole = frame(4, (48, 20), 16, &whole);
+        crossing.compare(Prefix::ALL_IPV6, &whole, 68, 4);
     });
 }
 
