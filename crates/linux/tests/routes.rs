@@ -5,7 +5,7 @@ mod namespace;
 use baton_linux::addresses::{AddressChange, AddressMonitor, InterfaceAddress};
 use baton_linux::netlink::{MAIN_TABLE, Prefix, Route, RouteSocket, Rule, Way};
 use baton_linux::tun::Tun;
-use namespace::{in_new_namespace, next_packet, raise, wait};
+use namespace::{forward, in_new_namespace, next_packet, raise, wait};
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 
@@ -78,14 +78,7 @@ fn a_prefix_holds_no_bits_of_a_host() {
 #[ignore = "needs root: it makes a network namespace"]
 fn what_comes_from_the_mobile_network_leaves_by_the_tunnel_or_not_at_all() {
     in_new_namespace(|| {
-        for (key, value) in [
-            ("ipv4/ip_forward", "1"),
-            ("ipv6/conf/all/forwarding", "1"),
-            ("ipv4/conf/all/rp_filter", "0"),
-            ("ipv4/conf/default/rp_filter", "0"),
-        ] {
-            std::fs::write(format!("/proc/sys/net/{key}"), value).unwrap();
-        }
+        forward();
         let mut kernel = RouteSocket::open().unwrap();
         let mut device = |name: &str, addresses: &[&str]| {
             let tun = Tun::create(name).unwrap();
