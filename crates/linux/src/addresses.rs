@@ -4,7 +4,7 @@
 use crate::monitor::{Change, Monitor};
 use crate::netlink::InterfaceIndex;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use std::net::IpAddr;
 
 /// A watch over the usable addresses of one namespace. It first tells of all that there are.
@@ -92,12 +92,8 @@ fn own_address(message: &AddressMessage) -> Option<InterfaceAddress> {
 
 /// Tells whether packets may be sent from an address: no other node has it, and it is not about to go.
 fn is_usable(message: &AddressMessage) -> bool {
-    let mut flags = AddressFlags::from_bits_retain(message.header.flags.bits().into());
-    for attribute in &message.attributes {
-        if let AddressAttribute::Flags(all) = attribute {
-            flags = *all;
-        }
-    }
-    let unusable = AddressFlags::Tentative | AddressFlags::Dadfailed | AddressFlags::Deprecated;
-    !flags.intersects(unusable)
+    let unusable = AddressHeaderFlags::Tentative
+        | AddressHeaderFlags::Dadfailed
+        | AddressHeaderFlags::Deprecated;
+    !message.header.flags.intersects(unusable)
 }

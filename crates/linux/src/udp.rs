@@ -4,12 +4,16 @@
 //! No datagram is fragmented, here or on its way: each goes with DF set, whatever the kernel believes about the path, so that
 //! the path's MTU can be probed (RFC 8899).
 
+mod batch;
 mod options;
 
+pub use batch::{Batch, ReceiveBuffer};
+
+use batch::described;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, RecvMsg, SockFlag, SockType,
-    SockaddrStorage, bind, cmsg_space, getsockname, getsockopt, recvmsg, sendmsg, socket,
+    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, SockaddrStorage, bind,
+    getsockname, getsockopt, recvmsg, sendmsg, socket,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -20,10 +24,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub const MOST_DATAGRAMS: usize = 64;
 /// Most bytes that one call sends: an IP packet holds them beside its headers.
 pub const MOST_BYTES: usize = 65_000;
-/// More than one call receives: what an IP packet may hold.
-const RECEIVED_AT_ONCE: usize = 65_536;
-/// Control messages of one call: the traffic class and the segments' length, each an int.
-const CONTROL_SPACE: usize = 2 * cmsg_space::<i32>();
 
 /// A non-blocking UDP socket. Several threads may use it at once.
 #[derive(Debug)]
@@ -33,47 +33,6 @@ pub struct UdpSocket {
     /// False once the kernel has refused to cut what is sent into datagrams.
     segments: AtomicBool,
     unreachable: AtomicU64,
-}
-
-/// A place for what one call receives. It serves any number of calls.
-#[derive(Debug)]
-pub struct ReceiveBuffer {
-    bytes: Vec<u8>,
-    control: Control,
-}
-
-/// A place for control messages, which are aligned (cmsg(3)).
-#[derive(Debug)]
-#[repr(align(8))]
-struct Control([u8; CONTROL_SPACE]);
-
-/// Datagrams of one sender that were received by one call.
-#[derive(Debug)]
-pub struct Batch<'a> {
-    /// The sender.
-    pub sender: SocketAddr,
-    /// The byte of DSCP (RFC 2474) and ECN (RFC 3168) that all of them have.
-    pub traffic_class: u8,
-    /// The length of each datagram in bytes; the last one may be shorter.
-    pub segment: usize,
-    /// The datagrams' bytes, one datagram after the other.
-    pub bytes: &'a mut [u8],
-}
-
-impl Default for ReceiveBuffer {
-    fn default() -> ReceiveBuffer {
-        ReceiveBuffer {
-            bytes: vec![0; RECEIVED_AT_ONCE],
-            control: Control([0; CONTROL_SPACE]),
-        }
-    }
-}
-
-impl Batch<'_> {
-    /// Returns the datagrams one by one, for instance to decrypt each where it stands. An empty one is left out.
-    pub fn datagrams(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        self.bytes.chunks_mut(self.segment.max(1))
-    }
 }
 
 impl UdpSocket {
@@ -243,20 +202,6 @@ impl AsFd for UdpSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// Reads the length of the datagrams in a message, if it has several, and their traffic class.
-fn described(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<(Option<usize>, u8)> {
-    let (mut segment, mut traffic_class) = (None, 0);
-    for control in message.cmsgs()? {
-        match control {
-            ControlMessageOwned::UdpGroSegments(length) => segment = usize::try_from(length).ok(),
-            ControlMessageOwned::Ipv4Tos(byte) => traffic_class = byte,
-            ControlMessageOwned::Ipv6TClass(class) => traffic_class = class as u8,
-            _ => {}
-        }
-    }
-    Ok((segment, traffic_class))
 }
 
 fn address_of(address: Option<&SockaddrStorage>) -> io::Result<SocketAddr> {

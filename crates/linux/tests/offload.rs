@@ -2,22 +2,13 @@
 
 mod namespace;
 
-use baton_linux::netlink::{MAIN_TABLE, Prefix, Route, RouteSocket, Way};
+use baton_linux::netlink::{Prefix, RouteSocket};
 use baton_linux::offload::{Coalescer, LONGEST_FRAME, OffloadTun};
-use baton_linux::readiness::wait_readable;
 use baton_linux::tun::Tun;
-use baton_linux::udp::UdpSocket;
-use namespace::{PATIENCE, in_new_namespace, raise, wait};
+use namespace::{forward, frames_received, in_new_namespace, lead, numbered, raise, wait};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::net::IpAddr;
 
-/// Bytes of a transfer.
-const LENGTH: usize = 16 << 20;
 /// Data of each packet of what is cut: with IPv6's header and TCP's with timestamps, 1500 bytes.
 const DATA: usize = 1428;
 /// Flags of TCP (RFC 9293 section 3.1).
@@ -28,176 +19,8 @@ const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
-/// Bytes of which no two pieces are alike.
-fn numbered(length: usize) -> Vec<u8> {
-    (0..length).map(|place| (place / 7 % 251) as u8).collect()
-}
-
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
-}
-
-/// Sends everything of an IP version out of a device.
-fn lead(kernel: &mut RouteSocket, destination: Prefix, interface: u32) {
-    let way = Way::Device {
-        interface,
-        source: None,
-        metrics: &[],
-    };
-    let route = Route {
-        destination,
-        table: MAIN_TABLE,
-        metric: 1,
-        way,
-    };
-    kernel.set_route(&route).unwrap();
-}
-
-/// Reads a number of this thread's namespace: in a file with names in one line and numbers in the next one.
-fn tcp_counter(name: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
-    let mut lines = text.lines().filter(|line| line.starts_with("Tcp:"));
-    let (names, numbers) = (lines.next().unwrap(), lines.next().unwrap());
-    let place = names.split(' ').position(|other| other == name).unwrap();
-    numbers.split(' ').nth(place).unwrap().parse().unwrap()
-}
-
-/// Reads how many frames a device has handed to the kernel of this thread's namespace.
-fn frames_received(device: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
-    let prefix = format!("{device}:");
-    let line = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(&prefix));
-    let packets = line.unwrap().split_whitespace().nth(1).unwrap();
-    packets.parse().unwrap()
-}
-
-/// Makes a host with a device, which it passes on, does `work` there, and returns how many frames the device has taken in.
-fn host(
-    addresses: [&'static str; 2],
-    pass: Sender<OffloadTun>,
-    work: impl FnOnce() + Send + 'static,
-) -> std::thread::JoinHandle<u64> {
-    std::thread::spawn(move || {
-        let (tell, told) = channel();
-        in_new_namespace(move || {
-            let mut kernel = RouteSocket::open().unwrap();
-            let tun = OffloadTun::create("host").unwrap();
-            let index = raise(&mut kernel, "host", &addresses);
-            lead(&mut kernel, Prefix::ALL_IPV4, index);
-            lead(&mut kernel, Prefix::ALL_IPV6, index);
-            pass.send(tun).unwrap();
-            work();
-            assert_eq!(tcp_counter("InCsumErrors"), 0);
-            tell.send(frames_received("host")).unwrap();
-        });
-        told.recv().unwrap()
-    })
-}
-
-/// A way from one device to another, and what went along.
-struct Carrier {
-    from: Arc<OffloadTun>,
-    to: Arc<OffloadTun>,
-    coalescer: Coalescer,
-    buffer: Vec<u8>,
-    frames: u64,
-    packets: u64,
-}
-
-impl Carrier {
-    fn new(from: &Arc<OffloadTun>, to: &Arc<OffloadTun>) -> Carrier {
-        Carrier {
-            from: from.clone(),
-            to: to.clone(),
-            coalescer: Coalescer::default(),
-            buffer: vec![0; LONGEST_FRAME],
-            frames: 0,
-            packets: 0,
-        }
-    }
-
-    /// Carries what waits, each packet on its own.
-    fn carry(&mut self) {
-        // The device's MTU.
-        let mut place = [0; 1500];
-        while let Some(mut packets) = self.from.receive(&mut self.buffer).unwrap() {
-            self.frames += 1;
-            while let Some(length) = packets.write_next(&mut place).unwrap() {
-                self.packets += 1;
-                self.coalescer.send(&self.to, &place[..length]).unwrap();
-            }
-        }
-        self.coalescer.flush(&self.to).unwrap();
-    }
-}
-
-#[test]
-#[ignore = "needs root: it makes network namespaces"]
-fn a_transfer_through_devices_with_offloads_arrives_whole() {
-    let (pass_client, client) = channel();
-    let (pass_server, server) = channel();
-    let (tell_ready, ready) = channel();
-    let serving = host(["10.0.0.2", "2001:db8::2"], pass_server, move || {
-        let listeners = ["0.0.0.0:5001", "[::]:5002"].map(|at| TcpListener::bind(at).unwrap());
-        let datagrams = std::net::UdpSocket::bind("10.0.0.2:5003").unwrap();
-        tell_ready.send(()).unwrap();
-        for listener in listeners {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut received = Vec::new();
-            stream.read_to_end(&mut received).unwrap();
-            assert!(received == numbered(LENGTH), "{} bytes", received.len());
-            stream.write_all(&received).unwrap();
-        }
-        datagrams.set_read_timeout(Some(PATIENCE)).unwrap();
-        for expected in numbered(30_500).chunks(1000) {
-            let mut datagram = [0; 2000];
-            let length = datagrams.recv(&mut datagram).unwrap();
-            assert_eq!(&datagram[..length], expected);
-        }
-    });
-    let asking = host(["10.0.0.1", "2001:db8::1"], pass_client, move || {
-        ready.recv().unwrap();
-        for at in ["10.0.0.2:5001", "[2001:db8::2]:5002"] {
-            let mut stream = TcpStream::connect(at).unwrap();
-            stream.write_all(&numbered(LENGTH)).unwrap();
-            stream.shutdown(Shutdown::Write).unwrap();
-            let mut received = Vec::new();
-            stream.read_to_end(&mut received).unwrap();
-            assert!(received == numbered(LENGTH), "{} bytes", received.len());
-        }
-        let socket = UdpSocket::open(SocketAddr::new(ip("10.0.0.1"), 0), None).unwrap();
-        let to = SocketAddr::new(ip("10.0.0.2"), 5003);
-        assert!(socket.send(to, 0, &numbered(30_500), 1000).unwrap());
-    });
-    let client = Arc::new(client.recv_timeout(PATIENCE).unwrap());
-    let server = Arc::new(server.recv_timeout(PATIENCE).unwrap());
-    let mut there = Carrier::new(&client, &server);
-    let mut back = Carrier::new(&server, &client);
-    while !(serving.is_finished() && asking.is_finished()) {
-        let some = Duration::from_millis(20);
-        wait_readable(&[client.as_fd(), server.as_fd()], some).unwrap();
-        there.carry();
-        back.carry();
-    }
-    let frames = [serving.join().unwrap(), asking.join().unwrap()];
-    for (carrier, frames_out) in [there, back].iter().zip(frames) {
-        let (packets, frames_in) = (carrier.packets, carrier.frames);
-        assert!(packets > 2 * LENGTH as u64 / 1500);
-        assert!(
-            frames_in * 2 < packets,
-            "{frames_in} frames of {packets} packets"
-        );
-        assert!(
-            frames_out * 2 < packets,
-            "{packets} packets in {frames_out} frames"
-        );
-        assert_eq!(
-            (carrier.coalescer.refused(), carrier.from.malformed()),
-            (0, 0)
-        );
-    }
 }
 
 /// Adds up 16-bit words (RFC 1071).
@@ -272,18 +95,6 @@ fn segment(port: u16, sequence: u32, flags: u8, time: u32, data: &[u8]) -> Vec<u
     bytes
 }
 
-/// Lets this namespace's kernel forward, silently.
-fn forward() {
-    for (key, value) in [
-        ("ipv4/ip_forward", "1"),
-        ("ipv6/conf/all/forwarding", "1"),
-        ("ipv4/conf/all/rp_filter", "0"),
-        ("ipv4/conf/default/rp_filter", "0"),
-    ] {
-        std::fs::write(format!("/proc/sys/net/{key}"), value).unwrap();
-    }
-}
-
 /// Tells whether a packet is the kernel's own report of a multicast listener (RFC 3810): they begin with options.
 fn is_report(packet: &[u8]) -> bool {
     packet[0] >> 4 == 6 && packet[6] == 0
@@ -300,10 +111,17 @@ fn all_packets(tun: &Tun) -> Vec<Vec<u8>> {
     packets
 }
 
-#[test]
-#[ignore = "needs root: it makes a network namespace"]
-fn packets_are_cut_as_the_kernel_cuts_them() {
-    in_new_namespace(|| {
+/// A kernel that forwards from one device to one without offloads or to one with them.
+struct Crossing {
+    kernel: RouteSocket,
+    inside: OffloadTun,
+    plain: Tun,
+    offloaded: OffloadTun,
+    ways: [u32; 2],
+}
+
+impl Crossing {
+    fn new() -> Crossing {
         forward();
         let mut kernel = RouteSocket::open().unwrap();
         let inside = OffloadTun::create("inside").unwrap();
@@ -311,65 +129,103 @@ fn packets_are_cut_as_the_kernel_cuts_them() {
         let offloaded = OffloadTun::create("offloaded").unwrap();
         raise(&mut kernel, "inside", &[]);
         let ways = ["plain", "offloaded"].map(|name| raise(&mut kernel, name, &[]));
+        Crossing {
+            kernel,
+            inside,
+            plain,
+            offloaded,
+            ways,
+        }
+    }
+
+    /// Sends a frame by either way, and compares what the kernel cuts with what is cut here.
+    fn compare(&mut self, to: Prefix, frame: &[u8], headers: usize, packets: usize) {
+        lead(&mut self.kernel, to, self.ways[0]);
+        nix::unistd::write(&self.inside, frame).unwrap();
+        let expected = all_packets(&self.plain);
+        assert_eq!(expected.len(), packets);
+        lead(&mut self.kernel, to, self.ways[1]);
+        nix::unistd::write(&self.inside, frame).unwrap();
+        let mut buffer = vec![0; LONGEST_FRAME];
+        let mut packets = loop {
+            wait(&self.offloaded);
+            let packets = self.offloaded.receive(&mut buffer).unwrap().unwrap();
+            if !is_report(packets.headers()) {
+                break packets;
+            }
+        };
+        assert_eq!(
+            (packets.headers().len(), packets.longest()),
+            (headers, headers + DATA)
+        );
+        let short = packets.write_next(&mut [0; 1000]).unwrap_err();
+        assert_eq!(short.kind(), std::io::ErrorKind::InvalidInput);
+        let mut place = [0xff; 2000];
+        for expected in &expected {
+            let length = packets.write_next(&mut place).unwrap().unwrap();
+            assert_eq!(&place[..length], expected);
+        }
+        assert_eq!(packets.write_next(&mut place).unwrap(), None);
+        while let Some(other) = self.offloaded.receive(&mut buffer).unwrap() {
+            assert!(is_report(other.headers()), "{other:?}");
+        }
+        assert_eq!(self.offloaded.malformed(), 0);
+    }
+}
+
+/// Writes a frame's header, which has the packet cut: its kind, and the places of the transport's header and checksum.
+fn frame(kind: u8, (start, headers): (usize, usize), checksum_at: usize, packet: &[u8]) -> Vec<u8> {
+    let mut frame = vec![1, kind];
+    for number in [start + headers, DATA, start, checksum_at] {
+        frame.extend((number as u16).to_ne_bytes());
+    }
+    frame.extend(packet);
+    frame
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn packets_are_cut_as_the_kernel_cuts_them() {
+    in_new_namespace(|| {
+        let mut crossing = Crossing::new();
         let ipv4 = ["10.0.0.1", "198.51.100.1"].map(ip);
         let ipv6 = ["2001:db8:1::1", "2001:db8:9::1"].map(ip);
         let everything = FIN | PSH | ACK | ECE | CWR;
-        for hosts in [ipv4, ipv6] {
-            for (flags, length) in [
-                (ACK, 60_000),
-                (ACK | PSH, DATA * 3),
-                (everything, DATA * 4 + 1),
-                (ACK | CWR, DATA + 1),
-            ] {
-                let data = numbered(length);
-                let tcp = segment(5001, u32::MAX - 2000, flags, 5, &data);
-                let mut udp = vec![0x13, 0x89, 0x13, 0x8a];
-                udp.extend((length as u16 + 8).to_be_bytes());
-                udp.extend([0, 0]);
-                udp.extend(&data);
-                let tcp_kind = if hosts[0].is_ipv4() { 1 } else { 4 };
-                let with_cwr = if flags & CWR != 0 { 0x80 } else { 0 };
-                for (kind, protocol, transport, headers, checksum_at) in
-                    [(tcp_kind | with_cwr, 6, &tcp, 32, 16), (5, 17, &udp, 8, 6)]
-                {
-                    let packet = packet(hosts, (0xfffe, protocol), transport, checksum_at, false);
-                    let start = packet.len() - transport.len();
-                    let mut frame = vec![1, kind];
-                    for number in [start + headers, DATA, start, checksum_at] {
-                        frame.extend((number as u16).to_ne_bytes());
-                    }
-                    frame.extend(&packet);
-                    lead(&mut kernel, Prefix::all(hosts[0]), ways[0]);
-                    nix::unistd::write(&inside, &frame).unwrap();
-                    let expected = all_packets(&plain);
-                    lead(&mut kernel, Prefix::all(hosts[0]), ways[1]);
-                    nix::unistd::write(&inside, &frame).unwrap();
-                    let mut buffer = vec![0; LONGEST_FRAME];
-                    let mut packets = loop {
-                        wait(&offloaded);
-                        let packets = offloaded.receive(&mut buffer).unwrap().unwrap();
-                        if !is_report(packets.headers()) {
-                            break packets;
-                        }
-                    };
-                    assert_eq!(packets.longest(), start + headers + DATA);
-                    let short = packets.write_next(&mut [0; 1000]).unwrap_err();
-                    assert_eq!(short.kind(), std::io::ErrorKind::InvalidInput);
-                    let mut place = [0xff; 2000];
-                    for expected in &expected {
-                        let length = packets.write_next(&mut place).unwrap().unwrap();
-                        assert_eq!(&place[..length], expected, "{hosts:?} {protocol} {flags:x}");
-                    }
-                    assert_eq!(packets.write_next(&mut place).unwrap(), None);
-                    while let Some(other) = offloaded.receive(&mut buffer).unwrap() {
-                        assert!(is_report(other.headers()), "{other:?}");
-                    }
-                    // None was lost, nor one too many.
-                    assert_eq!(expected.len(), (transport.len() - headers).div_ceil(DATA));
-                }
+        for (flags, length) in [
+            (ACK, 60_000),
+            (ACK | PSH, DATA * 3),
+            (everything, DATA * 4 + 1),
+            (ACK | CWR, DATA + 1),
+        ] {
+            let packets = length.div_ceil(DATA);
+            let data = numbered(length);
+            let tcp = segment(5001, u32::MAX - 2000, flags, 5, &data);
+            let mut udp = vec![0x13, 0x89, 0x13, 0x8a];
+            udp.extend((length as u16 + 8).to_be_bytes());
+            udp.extend([0, 0]);
+            udp.extend(&data);
+            let with_cwr = if flags & CWR != 0 { 0x80 } else { 0 };
+            for (hosts, kind, start) in [(ipv4, 1, 20), (ipv6, 4, 40)] {
+                let to = Prefix::all(hosts[0]);
+                let whole = packet(hosts, (0xfffe, 6), &tcp, 16, false);
+                let whole = frame(kind | with_cwr, (start, 32), 16, &whole);
+                crossing.compare(to, &whole, start + 32, packets);
+                let whole = packet(hosts, (0xfffe, 17), &udp, 6, false);
+                let whole = frame(5, (start, 8), 6, &whole);
+                crossing.compare(to, &whole, start + 8, packets);
             }
         }
-        assert_eq!(offloaded.malformed(), 0);
+        // With destination options (RFC 8200 section 4.6), without those of TCP.
+        let mut tcp = segment(5001, 7, ACK | PSH, 5, &numbered(4 * DATA));
+        tcp.drain(20..32);
+        tcp[12] = 5 << 4;
+        let mut whole = packet(ipv6, (0, 6), &tcp, 16, false);
+        let length = tcp.len() as u16 + 8;
+        whole[4..6].copy_from_slice(&length.to_be_bytes());
+        whole[6] = 60;
+        whole.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
+        let whole = frame(4, (48, 20), 16, &whole);
+        crossing.compare(Prefix::ALL_IPV6, &whole, 68, 4);
     });
 }
 
@@ -381,9 +237,11 @@ fn mixed_segments() -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     for number in 0..60_u32 {
         for (hosts, port) in [(ipv4, 5001), (ipv4, 5002), (ipv6, 5001)] {
+            // The sender's numbers of IPv4 packets leap once.
+            let identification = number as u16 + if number < 43 { 0 } else { 100 };
             let of = |sequence: u32, flags, time, data: &[u8]| {
                 let tcp = segment(port, sequence.wrapping_sub(20_000), flags, time, data);
-                packet(hosts, (number as u16, 6), &tcp, 16, true)
+                packet(hosts, (identification, 6), &tcp, 16, true)
             };
             let sequence = number * 1000;
             let usual = of(sequence, ACK, 5, &data);
@@ -391,6 +249,8 @@ fn mixed_segments() -> Vec<Vec<u8>> {
                 0 => of(sequence, SYN, 5, &[]),
                 10 => of(sequence, ACK | PSH, 5, &data),
                 15 => of(sequence, ACK, 5, &data[..300]),
+                // What follows on a short one.
+                16 => of(sequence - 700, ACK, 5, &data),
                 20 => of(sequence - 1000, ACK, 5, &data),
                 23 => of(sequence, ACK | ECE, 5, &data),
                 26 => of(sequence, ACK, 6, &data),
@@ -404,8 +264,8 @@ fn mixed_segments() -> Vec<Vec<u8>> {
                 40 => of(sequence, ACK | CWR, 5, &data),
                 45 => packet(hosts, (45, 17), &[0x13, 0x89, 0, 7, 0, 9, 0, 0, 1], 6, true),
                 50 => of(sequence, ACK, 5, &numbered(1200)),
-                52 if hosts == ipv4 => {
-                    // Another one's fragment, to be put together only at its destination.
+                52..55 if hosts == ipv4 => {
+                    // Fragments, to be put together only at their destination.
                     let mut fragment = usual;
                     fragment[6] = 0x20;
                     fragment[10..12].copy_from_slice(&[0, 0]);

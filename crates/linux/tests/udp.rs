@@ -5,7 +5,7 @@ mod namespace;
 use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::tun::Tun;
 use baton_linux::udp::{Batch, ReceiveBuffer, UdpSocket};
-use namespace::{in_new_namespace, next_packet, raise, wait};
+use namespace::{in_new_namespace, next_packet, numbered, raise, wait};
 use netlink_packet_route::route::RouteMetric;
 use nix::errno::Errno;
 use nix::libc;
@@ -16,11 +16,6 @@ use std::os::fd::{AsFd, AsRawFd};
 const CLASS: u8 = 0xb8 | 0b10;
 /// Number of UDP in IP headers.
 const UDP: u8 = 17;
-
-/// Bytes of which no two pieces are alike.
-fn numbered(length: usize) -> Vec<u8> {
-    (0..length).map(|place| (place / 7 % 251) as u8).collect()
-}
 
 fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()

@@ -1,7 +1,7 @@
 //! A network namespace of a test's own, and devices in it.
 #![allow(dead_code, reason = "no file of tests needs all of it")]
 
-use baton_linux::netlink::{InterfaceIndex, RouteSocket};
+use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::readiness::wait_readable;
 use baton_linux::tun::Tun;
 use nix::sched::{CloneFlags, unshare};
@@ -58,4 +58,48 @@ pub fn next_packet(tun: &Tun, protocol: u8) -> Vec<u8> {
             return buffer[..length].to_vec();
         }
     }
+}
+
+/// Sends everything of an IP version out of a device.
+pub fn lead(kernel: &mut RouteSocket, destination: Prefix, interface: u32) {
+    let way = Way::Device {
+        interface,
+        source: None,
+        metrics: &[],
+    };
+    let route = Route {
+        destination,
+        table: MAIN_TABLE,
+        metric: 1,
+        way,
+    };
+    kernel.set_route(&route).unwrap();
+}
+
+/// Lets this namespace's kernel forward, silently.
+pub fn forward() {
+    for (key, value) in [
+        ("ipv4/ip_forward", "1"),
+        ("ipv6/conf/all/forwarding", "1"),
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+    ] {
+        std::fs::write(format!("/proc/sys/net/{key}"), value).unwrap();
+    }
+}
+
+/// Reads how many frames a device has handed to the kernel of this thread's namespace.
+pub fn frames_received(device: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let prefix = format!("{device}:");
+    let line = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(&prefix));
+    let packets = line.unwrap().split_whitespace().nth(1).unwrap();
+    packets.parse().unwrap()
+}
+
+/// Makes bytes of which no two pieces are alike.
+pub fn numbered(length: usize) -> Vec<u8> {
+    (0..length).map(|place| (place / 7 % 251) as u8).collect()
 }

@@ -139,17 +139,23 @@ struct Former {
 #[derive(Clone, Debug)]
 enum Stage {
     /// Duplicate address detection of the home address; the answer to the mobile waits.
-    Detecting {
-        left: u8,
-        at: Instant,
-        /// IPv4 addresses in the update, for the answer.
-        ipv4_home_addresses: Box<[Ipv4HomeAddress]>,
-    },
+    Detecting(Box<Detection>),
     Bound,
     /// As bound, with packets held or being released.
     Buffering(Box<PacketBuffer>),
     /// Deregistered: kept for a moment so that an older update that arrives late does not restore the binding.
     Gone,
+}
+
+/// Duplicate address detection of a home address.
+#[derive(Clone, Debug)]
+struct Detection {
+    /// Number of solicitations left to send.
+    left: u8,
+    /// Time of the next one, or of the end.
+    at: Instant,
+    /// IPv4 addresses in the update, for the answer.
+    ipv4_home_addresses: Vec<Ipv4HomeAddress>,
 }
 
 /// Time for which a deregistered binding's sequence number is kept, and packets from a previous location are accepted:
@@ -327,10 +333,10 @@ impl HomeAgent {
             return;
         }
         match &mut binding.stage {
-            Stage::Detecting { left, at, .. } if *at <= now => {
-                if *left > 0 {
-                    *left -= 1;
-                    *at = now + self.settings.retransmission_time;
+            Stage::Detecting(detection) if detection.at <= now => {
+                if detection.left > 0 {
+                    detection.left -= 1;
+                    detection.at = now + self.settings.retransmission_time;
                     self.send_probe(home);
                 } else {
                     self.finish_detection(now, home, BindingStatus::ACCEPTED);
@@ -348,7 +354,7 @@ impl HomeAgent {
             return;
         };
         let stage = match &mut binding.stage {
-            Stage::Detecting { at, .. } => Some(*at),
+            Stage::Detecting(detection) => Some(detection.at),
             Stage::Buffering(buffer) => {
                 self.held.extend(buffer.take_told());
                 buffer.poll_timeout()

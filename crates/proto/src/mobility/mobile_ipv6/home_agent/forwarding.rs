@@ -103,7 +103,7 @@ impl HomeAgent {
             self.bindings.get(&home.to_bits()).is_some_and(|binding| {
                 let former = binding.former.filter(|former| former.taken_until > now);
                 let former = former.map(|former| former.care_of);
-                !matches!(binding.stage, Stage::Detecting { .. })
+                !matches!(binding.stage, Stage::Detecting(_))
                     && (binding.care_of == outer || former == Some(outer))
             })
         };
@@ -238,7 +238,7 @@ impl HomeAgent {
         };
         match binding.stage {
             // RFC 4862 section 5.4.3: a solicitation with a source address is address resolution, not detection.
-            Stage::Detecting { .. } if !asks || source.is_unspecified() => {
+            Stage::Detecting(_) if !asks || source.is_unspecified() => {
                 let status = BindingStatus::DUPLICATE_ADDRESS_DETECTION_FAILED;
                 self.finish_detection(now, target, status);
             }

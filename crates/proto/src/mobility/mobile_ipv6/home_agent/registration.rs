@@ -1,7 +1,8 @@
 //! Binding updates at the home agent (RFC 6275 sections 9.5.1 and 10.3, RFC 3963 section 6.2).
 
 use super::{
-    Binding, Former, HomeAgent, HomeAgentEvent, MEMORY_OF_DELETED, Stage, Strategy, Subscriber,
+    Binding, Detection, Former, HomeAgent, HomeAgentEvent, MEMORY_OF_DELETED, Stage, Strategy,
+    Subscriber,
 };
 use crate::mobility::address_configuration::probe;
 use crate::mobility::binding::{BindingSequence, duration};
@@ -38,10 +39,6 @@ impl Request {
 
     fn sequence(&self) -> BindingSequence {
         BindingSequence(self.update.sequence)
-    }
-
-    fn ipv4_home_addresses(&self) -> Box<[Ipv4HomeAddress]> {
-        self.update.ipv4_home_addresses.clone().into()
     }
 }
 
@@ -225,7 +222,7 @@ impl HomeAgent {
             mobile_router: request.update.mobile_router,
             prefixes,
         };
-        let detecting = matches!(binding.stage, Stage::Detecting { .. });
+        let detecting = matches!(binding.stage, Stage::Detecting(_));
         self.bindings.insert(request.home.to_bits(), binding);
         if detecting {
             // The answer waits (section 10.3.1), and until then no packets are intercepted.
@@ -264,17 +261,16 @@ impl HomeAgent {
         match (stage, self.settings.strategy) {
             (None | Some(Stage::Gone), _) => match self.settings.detection.transmits() {
                 0 => Stage::Bound,
-                left => Stage::Detecting {
+                left => Stage::Detecting(Box::new(Detection {
                     left,
                     at: now,
-                    ipv4_home_addresses: request.ipv4_home_addresses(),
-                },
+                    ipv4_home_addresses: request.update.ipv4_home_addresses.clone(),
+                })),
             },
-            (Some(Stage::Detecting { left, at, .. }), _) => Stage::Detecting {
-                left,
-                at,
-                ipv4_home_addresses: request.ipv4_home_addresses(),
-            },
+            (Some(Stage::Detecting(mut detection)), _) => {
+                detection.ipv4_home_addresses = request.update.ipv4_home_addresses.clone();
+                Stage::Detecting(detection)
+            }
             (Some(Stage::Bound), Strategy::Buffer(policy)) if asks => {
                 Stage::Buffering(Box::new(PacketBuffer::new(policy)))
             }
@@ -325,18 +321,15 @@ impl HomeAgent {
         let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
         };
-        let asked = match &mut binding.stage {
-            Stage::Detecting {
-                ipv4_home_addresses,
-                ..
-            } => core::mem::take(ipv4_home_addresses),
-            _ => Box::default(),
+        let ipv4_home_addresses = match &mut binding.stage {
+            Stage::Detecting(detection) => core::mem::take(&mut detection.ipv4_home_addresses),
+            _ => Vec::new(),
         };
         let update = BindingUpdate {
             sequence: binding.sequence.0,
             mobile_router: binding.mobile_router,
             lifetime: binding.lifetime,
-            ipv4_home_addresses: asked.into(),
+            ipv4_home_addresses,
             ..BindingUpdate::default()
         };
         let care_of = binding.care_of;
