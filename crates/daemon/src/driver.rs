@@ -99,6 +99,11 @@ impl Driver {
         &self.ports.all
     }
 
+    /// Returns the ports, to change what is behind them.
+    pub fn ports_mut(&mut self) -> &mut [Port] {
+        &mut self.ports.all
+    }
+
     /// Returns the node's time.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))

@@ -6,6 +6,7 @@ use crate::config::{
 };
 use crate::device::Device;
 use crate::keys::{self, Public};
+use crate::medium::Medium;
 use crate::mobile_router::TunnelDevice;
 use crate::node::Plan;
 use crate::port::Port;
@@ -15,7 +16,7 @@ use crate::tunnel::datagrams::Sockets;
 use crate::tunnel::paths::Paths;
 use crate::tunnel::{self, REGISTRATION, registration_key};
 use baton_linux::netlink::RouteSocket;
-use baton_path::{Listener, ListenerConfig, PresharedKey, PrivateKey};
+use baton_path::{Listener, ListenerConfig, PresharedKey};
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -32,6 +33,10 @@ const UPLINK_MTU: u16 = 1500;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HomeAgentRole {
+    /// The path of the socket for commands.
+    pub control: Option<PathBuf>,
+    /// The address of metrics over HTTP.
+    pub metrics: Option<SocketAddr>,
     /// The file with its private key.
     pub private_key: PathBuf,
     /// The addresses and ports at which routers reach it, at most one of each IP version.
@@ -109,7 +114,11 @@ impl RouterConfig {
         self.home_address.0.to_bits() as u64
     }
 
-    fn preshared(&self) -> Result<PresharedKey, String> {
+    /// Reads the preshared key.
+    ///
+    /// # Errors
+    /// The file, and what is wrong with it.
+    pub fn preshared(&self) -> Result<PresharedKey, String> {
         match &self.preshared_key {
             Some(file) => keys::read_preshared(file),
             None => Ok(PresharedKey::default()),
@@ -123,9 +132,8 @@ impl HomeAgentRole {
     /// # Errors
     /// The thing that could not be done, and what helps.
     pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
-        let private = keys::read_private(&self.private_key)?;
         let listener = ListenerConfig {
-            local: private.clone(),
+            local: keys::read_private(&self.private_key)?,
             uplink_mtu: UPLINK_MTU,
             seed: keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?,
         };
@@ -134,11 +142,7 @@ impl HomeAgentRole {
             Sockets::open(&self.listen, None).map_err(|error| format!("listen: {error}"))?;
         let care_of = CareOfPrefix::default();
         let mut paths = Paths::new(listener, (self.address.0, care_of), sockets);
-        for router in &self.routers {
-            let keys = (router.public_key.0, router.preshared()?);
-            let added = paths.add_router(keys, router.identifier());
-            added.map_err(|error| error.to_string())?;
-        }
+        paths.set_routers(&self.routers)?;
         let longest = tunnel::longest_packet(UPLINK_MTU.into(), true);
         let ports = vec![
             Port::new(PATHS, longest, Box::new(paths)),
@@ -146,7 +150,7 @@ impl HomeAgentRole {
         ];
         Ok(Plan {
             ports,
-            node: self.node(&private, care_of),
+            node: self.node(self.mobiles()?, care_of),
             routing: Routing {
                 device: self.device.0.clone(),
                 to: self.prefixes(),
@@ -156,25 +160,34 @@ impl HomeAgentRole {
     }
 
     /// Returns the prefixes of all addresses that routers and their networks have.
-    fn prefixes(&self) -> Vec<Prefix> {
+    pub fn prefixes(&self) -> Vec<Prefix> {
         let networks = self.routers.iter().flat_map(|router| &router.networks);
         let networks = networks.map(|network| network.0);
         networks.chain([self.home_prefix.0.into()]).collect()
     }
 
-    /// Returns the configuration of the node.
-    fn node(&self, private: &PrivateKey, care_of: CareOfPrefix) -> Config {
-        let mobiles = self.routers.iter().map(|router| SubscriberConfig {
+    /// Returns the routers as the mobiles of the node.
+    ///
+    /// # Errors
+    /// The file of the private key, and what is wrong with it.
+    pub fn mobiles(&self) -> Result<Vec<SubscriberConfig>, String> {
+        let private = keys::read_private(&self.private_key)?;
+        let mobile = |router: &RouterConfig| SubscriberConfig {
             home_address: router.home_address,
             security_parameter_index: REGISTRATION,
-            key: registration_key(private, &router.public_key.0),
+            key: registration_key(&private, &router.public_key.0),
             networks: router.networks.clone(),
-        });
+        };
+        Ok(self.routers.iter().map(mobile).collect())
+    }
+
+    /// Returns the configuration of the node.
+    fn node(&self, mobiles: Vec<SubscriberConfig>, care_of: CareOfPrefix) -> Config {
         let agent = HomeAgentConfig {
             address: self.address,
             home_prefix: self.home_prefix,
             longest_lifetime: self.longest_lifetime,
-            mobiles: mobiles.collect(),
+            mobiles,
         };
         let to_paths = (Network(care_of.prefix().into()), PATHS.to_owned());
         let everything = [

@@ -1,7 +1,9 @@
 //! One node of Baton behind this machine's clock and devices: what `batond` runs.
 #![forbid(unsafe_code)]
 
+pub mod attendant;
 pub mod config;
+pub mod daemon;
 pub mod device;
 pub mod driver;
 pub mod engine;
@@ -10,6 +12,7 @@ pub mod keys;
 pub mod medium;
 pub mod mobile_router;
 pub mod node;
+pub mod operation;
 pub mod port;
 pub mod role;
 pub mod routing;

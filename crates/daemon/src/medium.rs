@@ -1,5 +1,7 @@
 //! Media: what a node's interfaces lead to. A medium carries packets, and says when it is up and how long they may be.
 
+use crate::home_agent::RouterConfig;
+use crate::operation::status::Status;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::time::Instant;
@@ -49,6 +51,17 @@ pub trait Medium: std::fmt::Debug + Send {
 
     /// Does what is due.
     fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Adds what is known of the medium to a state.
+    fn report(&mut self, _now: Instant, _status: &mut Status) {}
+
+    /// Replaces the routers that may have paths; returns false for a medium without routers.
+    ///
+    /// # Errors
+    /// A key that cannot be read.
+    fn set_routers(&mut self, _routers: &[RouterConfig]) -> Result<bool, String> {
+        Ok(false)
+    }
 
     /// Returns the number of packets that the kernel could not keep until they were read, since this was asked last or since the
     /// device was made.

@@ -25,6 +25,10 @@ use std::time::SystemTime;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MobileRouterConfig {
+    /// The path of the socket for commands.
+    pub control: Option<PathBuf>,
+    /// The address of metrics over HTTP.
+    pub metrics: Option<SocketAddr>,
     /// The file with its private key.
     pub private_key: PathBuf,
     /// Its address wherever it is.

@@ -2,7 +2,7 @@
 
 use crate::config::{
     AccessRouterConfig, Advertisements, Config, FailbackConfig, HomeAgentConfig, MobileNodeConfig,
-    Network, Secret, SecurityParameterIndex,
+    Network, Secret, SecurityParameterIndex, SubscriberConfig,
 };
 use crate::device::{Device, DeviceError};
 use crate::port::Port;
@@ -178,6 +178,21 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     }
 }
 
+/// Lets a home agent know the mobiles of a configuration, and no others.
+pub fn subscribe(agent: &mut HomeAgent, mobiles: &[SubscriberConfig]) {
+    let wanted = |home: &Ipv6Addr| mobiles.iter().any(|mobile| mobile.home_address.0 == *home);
+    let gone: Vec<Ipv6Addr> = agent.subscribed().filter(|home| !wanted(home)).collect();
+    gone.into_iter().for_each(|home| agent.unsubscribe(home));
+    for mobile in mobiles {
+        let prefixes = prefixes(&mobile.networks);
+        agent.subscribe(Subscriber {
+            home_address: mobile.home_address.0,
+            key: Some(shared_key(mobile.security_parameter_index, mobile.key)),
+            prefixes: (!prefixes.is_empty()).then_some(prefixes.into()),
+        });
+    }
+}
+
 fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
     let mut agent = HomeAgent::new(HomeAgentSettings {
         address: config.address.0,
@@ -191,14 +206,7 @@ fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
         path_mtu,
         clamp_segment_size: true,
     });
-    for mobile in &config.mobiles {
-        let prefixes = prefixes(&mobile.networks);
-        agent.subscribe(Subscriber {
-            home_address: mobile.home_address.0,
-            key: Some(shared_key(mobile.security_parameter_index, mobile.key)),
-            prefixes: (!prefixes.is_empty()).then_some(prefixes.into()),
-        });
-    }
+    subscribe(&mut agent, &config.mobiles);
     agent
 }
 

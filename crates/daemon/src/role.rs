@@ -4,10 +4,12 @@ use crate::config::{self, Config};
 use crate::home_agent::HomeAgentRole;
 use crate::mobile_router::MobileRouterConfig;
 use crate::node::{self, Plan};
+use crate::operation::control::FOLDER;
 use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
+use core::net::SocketAddr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The names of all roles, as on the command line.
 pub const ROLES: [&str; 3] = ["mobile-router", "home-agent", "node"];
@@ -62,6 +64,18 @@ impl Role {
             Role::HomeAgent(_) => "home agent",
             Role::Node(_) => "node",
         }
+    }
+
+    /// Returns the path of the socket for commands, and the address of metrics, if there are to be any.
+    pub fn access(&self) -> (Option<PathBuf>, Option<SocketAddr>) {
+        let (control, metrics) = match self {
+            Role::MobileRouter(config) => (&config.control, config.metrics),
+            Role::HomeAgent(config) => (&config.control, config.metrics),
+            Role::Node(_) => return (None, None),
+        };
+        let name = self.name().replace(' ', "-");
+        let usual = || Path::new(FOLDER).join(name).with_extension("sock");
+        (Some(control.clone().unwrap_or_else(usual)), metrics)
     }
 
     /// Opens the ports of the role's node.

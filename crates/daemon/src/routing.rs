@@ -53,6 +53,33 @@ impl Routing {
     }
 }
 
+impl Installed {
+    /// Replaces the networks to which the device leads.
+    ///
+    /// # Errors
+    /// The network, and the words of the kernel.
+    pub fn lead_to(&mut self, networks: Vec<prefix::Prefix>) -> Result<(), String> {
+        let device = self.kernel.link(&self.routing.device);
+        let index = device
+            .map_err(|error| format!("{}: {error}", self.routing.device))?
+            .index;
+        for network in &self.routing.to {
+            let wrong = |error: io::Error| format!("the route of {network}: {error}");
+            if !networks.contains(network) {
+                let route = route(of(network), MAIN_TABLE, index);
+                self.kernel.delete_route(&route).map_err(wrong)?;
+            }
+        }
+        for network in &networks {
+            let wrong = |error: io::Error| format!("the route of {network}: {error}");
+            let route = route(of(network), MAIN_TABLE, index);
+            self.kernel.set_route(&route).map_err(wrong)?;
+        }
+        self.routing.to = networks;
+        Ok(())
+    }
+}
+
 impl Drop for Installed {
     fn drop(&mut self) {
         for network in &self.routing.from {

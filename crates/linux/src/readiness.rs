@@ -11,20 +11,32 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// SIGINT and SIGTERM as something to wait for.
+/// Signals of the system as something to wait for.
 pub struct Signals {
     descriptor: SignalFd,
 }
 
 impl Signals {
-    /// Lets these signals only wait here from now on. Call it before other threads are started, which inherit it.
+    /// Lets SIGINT and SIGTERM only wait here from now on. Call it before other threads are started, which inherit it.
     ///
     /// # Errors
     /// Errors of the kernel.
     pub fn take() -> nix::Result<Signals> {
+        Signals::of(&[Signal::SIGINT, Signal::SIGTERM])
+    }
+
+    /// Lets SIGHUP only wait here from now on, by which a daemon is asked to read its configuration anew. Call it before other threads
+    /// are started.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn hangups() -> nix::Result<Signals> {
+        Signals::of(&[Signal::SIGHUP])
+    }
+
+    fn of(signals: &[Signal]) -> nix::Result<Signals> {
         let mut wanted = SigSet::empty();
-        wanted.add(Signal::SIGINT);
-        wanted.add(Signal::SIGTERM);
+        signals.iter().for_each(|&signal| wanted.add(signal));
         wanted.thread_block()?;
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         Ok(Signals {

@@ -4,18 +4,18 @@
 //! that were under way when it died; they go by the router's next path as soon as the node speaks there, which it does when it
 //! knows of the move, or by the same one when it is up again.
 
-use super::addresses::CareOfPrefix;
+use super::addresses::{CareOfPrefix, NETWORKS};
 use super::datagrams::{Outgoing, Packets, Sockets};
 use super::held::{Held, UnderWay};
 use super::outer::{self, Outer};
 use super::words;
+use crate::home_agent::RouterConfig;
 use crate::medium::{Medium, MediumEvent};
+use crate::operation::status::{PathStatus, RouterStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{
-    AssignedTooLong, Counters, ELIDED, Event, Listener, NotSent, PathKey, PresharedKey, PublicKey,
-};
+use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
 use baton_proto::time::Instant;
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -39,6 +39,7 @@ struct PathState {
 /// A router that may have paths.
 #[derive(Debug, Default)]
 struct Router {
+    home_address: Option<Ipv6Addr>,
     held: Held,
     /// The path by which the node has spoken to it last: its binding leads there.
     current: Option<PathKey>,
@@ -100,29 +101,76 @@ impl Paths {
         }
     }
 
-    /// Lets a router have paths.
-    ///
-    /// # Errors
-    /// Never: what is assigned is short.
-    pub fn add_router(
+    /// Replaces the routers that may have paths. Paths of others end; of a router that stays they go on.
+    fn replace_routers(&mut self, routers: &[RouterConfig]) -> Result<(), String> {
+        let mut wanted = BTreeMap::new();
+        for router in routers {
+            wanted.insert(
+                router.public_key.0,
+                (router.preshared()?, router.home_address.0),
+            );
+        }
+        let gone: Vec<PublicKey> = self
+            .identifiers
+            .keys()
+            .copied()
+            .filter(|key| !wanted.contains_key(key))
+            .collect();
+        for key in gone {
+            self.listener.remove_peer(&key);
+            let router = self.identifiers.remove(&key);
+            self.paths.retain(|_, state| Some(state.router) != router);
+            self.by_address
+                .retain(|_, path| self.paths.contains_key(path));
+            self.routers
+                .retain(|identifier, _| Some(*identifier) != router);
+        }
+        for (key, (preshared, home_address)) in wanted {
+            let identifier = home_address.to_bits() as u64;
+            self.identifiers.insert(key, identifier);
+            self.routers.entry(identifier).or_default().home_address = Some(home_address);
+            let added = self
+                .listener
+                .add_peer(key, preshared, &self.care_of.bytes());
+            added.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn report_router(
         &mut self,
-        (key, preshared): (PublicKey, PresharedKey),
-        interface_identifier: u64,
-    ) -> Result<(), AssignedTooLong> {
-        self.identifiers.insert(key, interface_identifier);
-        self.routers.entry(interface_identifier).or_default();
-        self.listener
-            .add_peer(key, preshared, &self.care_of.bytes())
-    }
-
-    /// Returns the paths' counters.
-    pub fn counters(&self) -> &Counters {
-        self.listener.counters()
-    }
-
-    /// Returns the numbers of packets that did not go by a path at once.
-    pub fn counts(&self) -> PathCounts {
-        self.counts
+        now: Instant,
+        key: PublicKey,
+        identifier: u64,
+    ) -> Option<RouterStatus> {
+        let router = self.routers.get(&identifier)?;
+        let mut status = RouterStatus {
+            home_address: router.home_address?.to_string(),
+            bound_to: None,
+            paths: Vec::new(),
+            held_packets: router.held.len() as u64,
+        };
+        let current = router.current;
+        for number in 0..NETWORKS {
+            let Some(path) = self.listener.find(&key, number) else {
+                continue;
+            };
+            let (info, measured) = self
+                .listener
+                .path(path)
+                .zip(self.listener.measured(now, path))?;
+            let name = (number.to_string(), info.is_up);
+            status.paths.push(PathStatus::new(
+                name,
+                info.remote.to_string(),
+                info.packet_mtu,
+                measured,
+            ));
+            if current == Some(path) {
+                status.bound_to = Some(number.to_string());
+            }
+        }
+        Some(status)
     }
 
     fn take_events(&mut self, now: Instant) {
@@ -369,6 +417,25 @@ impl Medium for Paths {
     fn handle_timeout(&mut self, now: Instant) {
         self.listener.handle_timeout(now);
         self.take_events(now);
+    }
+
+    fn report(&mut self, now: Instant, status: &mut Status) {
+        let routers: Vec<(PublicKey, u64)> = self
+            .identifiers
+            .iter()
+            .map(|(key, router)| (*key, *router))
+            .collect();
+        for (key, router) in routers {
+            status.routers.extend(self.report_router(now, key, router));
+        }
+        status.reject(self.listener.counters());
+        status.lose("not for this end of a path", self.counts.misdirected);
+        status.lose("held too long", self.counts.given_up);
+        status.lose("not taken by a socket", self.outgoing.lost());
+    }
+
+    fn set_routers(&mut self, routers: &[RouterConfig]) -> Result<bool, String> {
+        self.replace_routers(routers).map(|()| true)
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {

@@ -5,10 +5,11 @@ use super::datagrams::{Outgoing, Packets, Sockets};
 use super::outer::{self, Outer};
 use super::words;
 use crate::medium::{Medium, MediumEvent};
+use crate::operation::status::{PathStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{Counters, Event, Initiator, Measured, NotSent};
+use baton_path::{Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::neighbor_discovery::{
@@ -85,16 +86,6 @@ impl Uplink {
             events: VecDeque::new(),
             misdirected: 0,
         }
-    }
-
-    /// Returns the path's measurements.
-    pub fn measured(&mut self, now: Instant) -> Measured {
-        self.path.measured(now)
-    }
-
-    /// Returns the path's counters.
-    pub fn counters(&self) -> &Counters {
-        self.path.counters()
     }
 
     /// Takes the news of the path.
@@ -300,6 +291,18 @@ impl Medium for Uplink {
             self.advertise(now);
         }
         self.take_events(now);
+    }
+
+    fn report(&mut self, now: Instant, status: &mut Status) {
+        let name = (self.device.clone(), self.path.is_up());
+        let (remote, mtu) = (self.remote.to_string(), self.path.packet_mtu());
+        let measured = self.path.measured(now);
+        status
+            .uplinks
+            .push(PathStatus::new(name, remote, mtu, measured));
+        status.reject(self.path.counters());
+        status.lose("not for this end of a path", self.misdirected);
+        status.lose("not taken by a socket", self.outgoing.lost());
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {

@@ -222,6 +222,16 @@ impl HomeAgent {
         self.subscribers.insert(subscriber.home_address, subscriber);
     }
 
+    /// Removes a mobile: its binding holds to the end of its lifetime, and is not renewed.
+    pub fn unsubscribe(&mut self, home_address: Ipv6Addr) {
+        self.subscribers.remove(&home_address);
+    }
+
+    /// Returns the home addresses of the mobiles that may register.
+    pub fn subscribed(&self) -> impl Iterator<Item = Ipv6Addr> {
+        self.subscribers.keys().copied()
+    }
+
     /// Gives back the room that is kept for more mobiles: a tree that grows in order is half empty.
     pub fn shrink(&mut self) {
         self.subscribers = core::mem::take(&mut self.subscribers).into_iter().collect();

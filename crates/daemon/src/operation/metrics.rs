@@ -1,0 +1,229 @@
+//! Metrics in the text format of Prometheus, over HTTP.
+
+use super::control::{Answer, Asker, Command};
+use super::status::{PathStatus, Status};
+use core::fmt::Write as _;
+use core::net::SocketAddr;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+/// Longest time that a caller may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Serves metrics at an address, to any path.
+///
+/// # Errors
+/// The address, and the words of the kernel.
+pub fn serve(address: SocketAddr, asker: Asker) -> Result<(), String> {
+    let listener =
+        TcpListener::bind(address).map_err(|error| format!("metrics at {address}: {error}"))?;
+    thread::spawn(move || {
+        for caller in listener.incoming().flatten() {
+            // A caller that fails has nobody to be told.
+            let _ = answer(caller, &asker);
+        }
+    });
+    Ok(())
+}
+
+fn answer(mut caller: TcpStream, asker: &Asker) -> io::Result<()> {
+    caller.set_read_timeout(Some(PATIENCE))?;
+    caller.set_write_timeout(Some(PATIENCE))?;
+    let mut request = String::new();
+    BufReader::new(&caller).read_line(&mut request)?;
+    let body = match asker.ask(Command::Status) {
+        Answer::Status(status) => text(&status),
+        _ => String::new(),
+    };
+    let length = body.len();
+    write!(
+        caller,
+        "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// The metrics of a state.
+pub fn text(status: &Status) -> String {
+    let mut out = Lines::default();
+    out.one(
+        "running_seconds",
+        "gauge",
+        "Time since the start.",
+        &[("", status.running_s)],
+    );
+    let packets = [
+        ("direction=\"in\"", status.packets.received as f64),
+        ("direction=\"out\"", status.packets.sent as f64),
+    ];
+    out.one("packets_total", "counter", "Packets of the node.", &packets);
+    let lost: Vec<(String, f64)> = status
+        .packets
+        .lost
+        .iter()
+        .map(|(cause, number)| (format!("cause=\"{cause}\""), *number as f64))
+        .collect();
+    out.one(
+        "packets_lost_total",
+        "counter",
+        "Packets lost, by cause.",
+        &lost,
+    );
+    let rejected: Vec<(String, f64)> = status
+        .rejected
+        .iter()
+        .map(|(reason, number)| (format!("reason=\"{reason}\""), *number as f64))
+        .collect();
+    out.one(
+        "datagrams_rejected_total",
+        "counter",
+        "Datagrams not taken, by reason.",
+        &rejected,
+    );
+    let handovers = &status.handovers;
+    out.one(
+        "handovers_total",
+        "counter",
+        "Handovers that are complete.",
+        &[("", handovers.completed as f64)],
+    );
+    out.one(
+        "handover_seconds_total",
+        "counter",
+        "Time that they took together.",
+        &[("", handovers.total_s)],
+    );
+    out.one(
+        "handover_seconds_longest",
+        "gauge",
+        "Time that the longest took.",
+        &[("", handovers.longest_s)],
+    );
+    let bound = status
+        .routers
+        .iter()
+        .filter(|router| router.bound_to.is_some())
+        .count();
+    out.one(
+        "bindings",
+        "gauge",
+        "Routers that are bound.",
+        &[("", bound as f64)],
+    );
+    let held: Vec<(String, f64)> = status
+        .routers
+        .iter()
+        .map(|router| {
+            (
+                format!("router=\"{}\"", router.home_address),
+                router.held_packets as f64,
+            )
+        })
+        .collect();
+    out.one("held_packets", "gauge", "Packets held for a router.", &held);
+    out.paths(&paths(status));
+    out.0
+}
+
+/// All paths, each with its labels.
+fn paths(status: &Status) -> Vec<(String, &PathStatus)> {
+    let uplinks = status
+        .uplinks
+        .iter()
+        .map(|path| (format!("uplink=\"{}\"", path.name), path));
+    let of_routers = status.routers.iter().flat_map(|router| {
+        let label = |path: &PathStatus| {
+            format!("router=\"{}\",path=\"{}\"", router.home_address, path.name)
+        };
+        router.paths.iter().map(move |path| (label(path), path))
+    });
+    uplinks.chain(of_routers).collect()
+}
+
+/// Lines of the format.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    /// Writes a metric with its samples, each with labels and a value; a metric without samples is left out.
+    fn one(&mut self, name: &str, kind: &str, help: &str, samples: &[(impl AsRef<str>, f64)]) {
+        if samples.is_empty() {
+            return;
+        }
+        // Writing to a text does not fail.
+        let _ = write!(
+            self.0,
+            "# HELP baton_{name} {help}\n# TYPE baton_{name} {kind}\n"
+        );
+        for (labels, value) in samples {
+            let _ = match labels.as_ref() {
+                "" => writeln!(self.0, "baton_{name} {value}"),
+                labels => writeln!(self.0, "baton_{name}{{{labels}}} {value}"),
+            };
+        }
+    }
+
+    fn paths(&mut self, paths: &[(String, &PathStatus)]) {
+        let mut each = |name: &str, help: &str, value: &dyn Fn(&PathStatus) -> f64| {
+            let samples: Vec<(&str, f64)> = paths
+                .iter()
+                .map(|(labels, path)| (labels.as_str(), value(path)))
+                .collect();
+            self.one(name, "gauge", help, &samples);
+        };
+        each("path_up", "1 if the path carries packets.", &|path| {
+            f64::from(u8::from(path.up))
+        });
+        each("path_round_trip_seconds", "Smoothed round trip.", &|path| {
+            path.round_trip_s.unwrap_or(f64::NAN)
+        });
+        each(
+            "path_loss_out_ratio",
+            "Share lost on the way out, of ten seconds.",
+            &|path| path.loss[0],
+        );
+        each(
+            "path_loss_in_ratio",
+            "Share lost on the way in, of ten seconds.",
+            &|path| path.loss[1],
+        );
+        each(
+            "path_sent_bytes_per_second",
+            "Bytes of datagrams sent.",
+            &|path| path.bytes_per_s[0] as f64,
+        );
+        each(
+            "path_received_bytes_per_second",
+            "Bytes of datagrams received.",
+            &|path| path.bytes_per_s[1] as f64,
+        );
+        each("path_packet_mtu_bytes", "Longest packet.", &|path| {
+            path.packet_mtu.into()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_written_in_the_format() {
+        let status = Status {
+            uplinks: vec![PathStatus {
+                name: "wlan0".to_owned(),
+                up: true,
+                ..PathStatus::default()
+            }],
+            ..Status::default()
+        };
+        let text = text(&status);
+        assert!(
+            text.contains("# TYPE baton_path_up gauge\nbaton_path_up{uplink=\"wlan0\"} 1\n"),
+            "{text}"
+        );
+        assert!(text.contains("\nbaton_handovers_total 0\n"), "{text}");
+        assert!(!text.contains("held_packets"), "{text}");
+    }
+}

@@ -1,0 +1,212 @@
+//! The state of a daemon, as `batond status` prints it.
+
+use baton_path::{Counters, Measured, Rejected};
+use baton_proto::time::Duration;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The state of a daemon.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The role.
+    pub role: String,
+    /// The version of the program.
+    pub version: String,
+    /// Time since it was started, in seconds.
+    pub running_s: f64,
+    /// The node's first address.
+    pub address: String,
+    /// The uplink in use, of a mobile router that has one.
+    pub in_use: Option<String>,
+    /// The uplink to which an operator holds the router.
+    pub held_to: Option<String>,
+    /// Packets of the node.
+    pub packets: PacketStatus,
+    /// Handovers.
+    pub handovers: HandoverStatus,
+    /// Uplinks of a mobile router.
+    pub uplinks: Vec<PathStatus>,
+    /// Routers of a home agent.
+    pub routers: Vec<RouterStatus>,
+    /// Datagrams that were not taken, by the reason.
+    pub rejected: BTreeMap<String, u64>,
+}
+
+/// Packets of a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PacketStatus {
+    /// Packets received.
+    pub received: u64,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets lost, by the cause.
+    pub lost: BTreeMap<String, u64>,
+}
+
+/// Handovers since the daemon was started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HandoverStatus {
+    /// Handovers that are complete: of a home agent the moves of all bindings.
+    pub completed: u64,
+    /// The time that the last one took from its beginning to the home agent's answer, in seconds; of a home agent zero.
+    pub last_s: f64,
+    /// The longest of these times, in seconds.
+    pub longest_s: f64,
+    /// The sum of these times, in seconds.
+    pub total_s: f64,
+}
+
+/// A path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathStatus {
+    /// The device of the uplink, or the path's number at its router.
+    pub name: String,
+    /// True if it carries packets.
+    pub up: bool,
+    /// The address to which its datagrams go.
+    pub remote: String,
+    /// The longest packet that it carries, in bytes.
+    pub packet_mtu: u16,
+    /// The smoothed round trip in seconds, once one was measured.
+    pub round_trip_s: Option<f64>,
+    /// The mean deviation of the round trip, in seconds.
+    pub round_trip_variation_s: f64,
+    /// The variation of the delay of what arrives, in seconds.
+    pub delay_variation_s: f64,
+    /// The share of datagrams lost in the last ten seconds, on the way out and on the way in.
+    pub loss: [f64; 2],
+    /// Bytes of datagrams in the last whole second, sent and received.
+    pub bytes_per_s: [u64; 2],
+}
+
+/// A router that a home agent knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RouterStatus {
+    /// Its home address.
+    pub home_address: String,
+    /// The path to which its binding leads.
+    pub bound_to: Option<String>,
+    /// Its paths.
+    pub paths: Vec<PathStatus>,
+    /// Packets that are held for it.
+    pub held_packets: u64,
+}
+
+impl PathStatus {
+    /// Describes a path by its measurements.
+    pub fn new(
+        (name, up): (String, bool),
+        remote: String,
+        packet_mtu: u16,
+        measured: Measured,
+    ) -> PathStatus {
+        let seconds = |time: Duration| time.as_secs_f64();
+        PathStatus {
+            name,
+            up,
+            remote,
+            packet_mtu,
+            round_trip_s: measured.round_trip.map(seconds),
+            round_trip_variation_s: seconds(measured.round_trip_variation),
+            delay_variation_s: seconds(measured.delay_variation),
+            loss: [measured.outward.loss(), measured.inward.loss()],
+            bytes_per_s: [
+                measured.sent_bytes_per_second,
+                measured.received_bytes_per_second,
+            ],
+        }
+    }
+}
+
+impl Status {
+    /// Adds lost packets of a cause.
+    pub fn lose(&mut self, cause: &str, number: u64) {
+        if number > 0 {
+            *self.packets.lost.entry(cause.to_owned()).or_default() += number;
+        }
+    }
+
+    /// Adds the datagrams that a path, or all paths, did not take.
+    pub fn reject(&mut self, counters: &Counters) {
+        for reason in Rejected::ALL {
+            let number = counters.rejected(reason);
+            if number > 0 {
+                *self.rejected.entry(format!("{reason:?}")).or_default() += number;
+            }
+        }
+    }
+}
+
+impl fmt::Display for PathStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.up { "up" } else { "down" };
+        write!(f, "{:<12} {state:<5} {:<24}", self.name, self.remote)?;
+        if let Some(round_trip) = self.round_trip_s {
+            let milliseconds = |seconds: f64| seconds * 1e3;
+            write!(
+                f,
+                " {:.1} ± {:.1} ms",
+                milliseconds(round_trip),
+                milliseconds(self.round_trip_variation_s)
+            )?;
+        }
+        let [out, back] = self.loss.map(|share| share * 100.0);
+        let [sent, received] = self.bytes_per_s.map(|bytes| bytes as f64 * 8e-6);
+        write!(
+            f,
+            ", loss {out:.1} % out, {back:.1} % in, {sent:.3} Mbit/s out, {received:.3} Mbit/s in, packets of {} B",
+            self.packet_mtu
+        )
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} at {}, version {}, running for {:.0} s",
+            self.role, self.address, self.version, self.running_s
+        )?;
+        if let Some(in_use) = &self.in_use {
+            let held = if self.held_to.is_some() {
+                ", held there by an operator"
+            } else {
+                ""
+            };
+            writeln!(f, "uses {in_use}{held}")?;
+        }
+        for uplink in &self.uplinks {
+            writeln!(f, "  {uplink}")?;
+        }
+        for router in &self.routers {
+            let bound = router.bound_to.as_deref().unwrap_or("none");
+            writeln!(
+                f,
+                "router {}: bound to path {bound}, {} packets held",
+                router.home_address, router.held_packets
+            )?;
+            for path in &router.paths {
+                writeln!(f, "  path {path}")?;
+            }
+        }
+        let handovers = &self.handovers;
+        writeln!(
+            f,
+            "handovers: {}, the last in {:.3} s, the longest in {:.3} s",
+            handovers.completed, handovers.last_s, handovers.longest_s
+        )?;
+        write!(
+            f,
+            "packets: {} received, {} sent",
+            self.packets.received, self.packets.sent
+        )?;
+        for (cause, number) in &self.packets.lost {
+            write!(f, ", {number} {cause}")?;
+        }
+        for (reason, number) in &self.rejected {
+            write!(f, "\n{number} datagrams not taken: {reason}")?;
+        }
+        Ok(())
+    }
+}
