@@ -5,10 +5,11 @@ use base64::prelude::BASE64_STANDARD;
 use baton_path::{PresharedKey, PrivateKey, PublicKey};
 use core::fmt;
 use serde::Deserialize;
+use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The kernel's randomness; it does not give any before it has some.
 pub const RANDOM: &str = "/dev/random";
@@ -82,12 +83,22 @@ pub fn random() -> io::Result<[u8; 32]> {
 }
 
 fn read(path: &Path) -> Result<[u8; 32], String> {
+    let path = &credential(path);
     let file = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
         format!("{file}: the key cannot be read: {error}; `batond key {file}` makes one")
     })?;
     // The text is not repeated: what is nearly a key is one, too.
     decode(text.trim()).ok_or_else(|| format!("{file}: expected a key, 44 characters of base64"))
+}
+
+/// Returns the place of a key: of a bare name, the folder of a service's credentials, if there is one (systemd.exec(5)).
+fn credential(path: &Path) -> PathBuf {
+    let folder = env::var_os("CREDENTIALS_DIRECTORY").filter(|_| path.is_relative());
+    match folder {
+        Some(folder) => Path::new(&folder).join(path),
+        None => path.to_owned(),
+    }
 }
 
 fn decode(text: &str) -> Option<[u8; 32]> {
