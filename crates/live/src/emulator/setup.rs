@@ -116,12 +116,15 @@ fn leave_flows_to_the_program(scenario: &mut Scenario) {
     flows.retain(|flow| !(live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to)));
 }
 
-/// The mobile, and its correspondent: the other end of its first flow, or the next real host.
+/// The mobile, or a host in the network behind one, and its correspondent: the other end of its first flow, or the next real host.
 fn roles(scenario: &Scenario) -> [NodeIndex; 2] {
     let real = &scenario.live.hosts;
     let is_mobile = |node: &&NodeIndex| scenario.mobiles.iter().any(|mobile| mobile.node == **node);
     let by_flow = scenario.flows.first().map(|flow| flow.to);
-    let mobile = real.iter().find(is_mobile).copied();
+    let mobile = real.iter().find(is_mobile);
+    let behind = scenario.nodes_behind_mobiles();
+    let mobile = mobile.or_else(|| real.iter().find(|node| behind.contains(node)));
+    let mobile = mobile.copied();
     let mobile = mobile
         .or(by_flow.filter(|node| real.contains(node)))
         .unwrap_or(*real.last().unwrap_or(&NodeIndex(0)));

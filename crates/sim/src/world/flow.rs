@@ -357,7 +357,8 @@ impl FlowRun {
             }
             HostEvent::Undelivered { .. }
             | HostEvent::AddressAcquired { .. }
-            | HostEvent::Layer(_) => None,
+            | HostEvent::Layer(_)
+            | HostEvent::ForKernel(_) => None,
         }
     }
 
