@@ -105,6 +105,8 @@ pub(super) struct RealHosts {
     not_forwarded: NotForwarded,
     /// True if layers of the world read more of packets than the IP header.
     are_read: bool,
+    /// True if gateways of the world end connections.
+    pub(super) meet_gateways: bool,
 }
 
 /// State of an interface as last reported to the kernel.

@@ -119,6 +119,9 @@ impl World {
         let mut observed = ObservedFlow::new(self.now, node, view);
         observed.nodes[1] = self.net.node_at(view.destination).filter(|&to| to != node);
         observed.towards_mobile = self.net.leads_to_mobile(&observed);
+        if self.net.real.meet_gateways {
+            observed.conversation.pass_gateway();
+        }
         observed
     }
 

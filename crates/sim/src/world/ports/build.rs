@@ -81,10 +81,10 @@ impl World {
     /// Lets layers read what kernels write, if there are any that do.
     pub(in super::super) fn read_kernels(&mut self) {
         let mut hosts = self.net.nodes.iter().map(|node| &node.host);
-        self.net.real.are_read = self.scenario.has_protocols()
-            || hosts.any(|host| {
-                host.layer::<PathAgents>().is_some() || host.layer::<AerotpGateway>().is_some()
-            });
+        self.net.real.meet_gateways = hosts.any(|host| {
+            host.layer::<PathAgents>().is_some() || host.layer::<AerotpGateway>().is_some()
+        });
+        self.net.real.are_read = self.scenario.has_protocols() || self.net.real.meet_gateways;
     }
 
     /// Adds a port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
