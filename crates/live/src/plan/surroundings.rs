@@ -2,7 +2,6 @@
 
 use super::{Plan, Refusal};
 use baton_proto::mobility::attachment::{Handover, OldQueue};
-use baton_proto::remedies::{Kind, Scheme};
 use baton_sim::scenario::model::{
     AddressPolicy, AttachmentPolicy, Flow, Mobile, Scenario, Transport,
 };
@@ -67,16 +66,10 @@ impl Plan {
                 "\"{}\" works inside the TCP of an end, which is the kernel's",
                 scheme.name()
             );
-            self.refuse(&key, message, Some(nearest_at_gateway(scheme)));
+            let nearest =
+                "\"ready-gateway\", which shapes the connection at the gateway by the link in use";
+            self.refuse(&key, message, Some(nearest));
         }
-    }
-}
-
-/// Returns the remedy at the gateway that does most of what a remedy at an end does.
-fn nearest_at_gateway(scheme: &Scheme) -> &'static str {
-    match scheme.published() {
-        Some(Kind::Ebsn) => "\"snoop\", which repairs the link's losses at the gateway",
-        _ => "\"ready-gateway\", which shapes the connection at the gateway by the link in use",
     }
 }
 

@@ -32,6 +32,7 @@ impl World {
                 let agents = layers.get_or_add(|| PathAgents::new(secret));
                 agents.add_access(served.mobile, interface);
                 agents.serve(served, service);
+                self.net.real.meet_gateways = true;
             }
             let remedies = self.load.flows[flow].spec.remedies.iter();
             let mut kinds = remedies.filter_map(Scheme::published);

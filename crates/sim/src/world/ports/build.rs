@@ -5,9 +5,7 @@ use crate::addresses::numbered;
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use crate::world::wires::LeadsTo;
 use crate::world::{Net, World};
-use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::gateways::nat::{Nat, Translator};
-use baton_proto::gateways::path::PathAgents;
 use baton_proto::interface::InterfaceId;
 use core::net::IpAddr;
 
@@ -80,10 +78,6 @@ impl World {
 
     /// Lets layers read what kernels write, if there are any that do.
     pub(in super::super) fn read_kernels(&mut self) {
-        let mut hosts = self.net.nodes.iter().map(|node| &node.host);
-        self.net.real.meet_gateways = hosts.any(|host| {
-            host.layer::<PathAgents>().is_some() || host.layer::<AerotpGateway>().is_some()
-        });
         self.net.real.are_read = self.scenario.has_protocols() || self.net.real.meet_gateways;
     }
 
