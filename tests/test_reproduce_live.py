@@ -14,8 +14,8 @@ import baton
 from baton.live.trials import MOST_TOGETHER, Trial
 from baton.report.tables import read_run
 from baton.reproduce import STUDIES
-from baton.reproduce.live import checks
 from baton.reproduce.study_run import figures
+from baton.reproduce.study_t_live import checks
 from fake_emulator import BATON, LIVE, Fake
 
 MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}

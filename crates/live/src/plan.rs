@@ -6,14 +6,14 @@
 
 mod kernel;
 mod keys;
+mod surroundings;
 
 pub use kernel::KernelFacts;
 
 use crate::traffic::SocketOptions;
-use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_sim::scenario::Loaded;
-use baton_sim::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Transport};
+use baton_sim::scenario::model::{Flow, NodeIndex, Transport};
 use keys::{End, KEYS};
 use netlink_packet_route::route::RouteMetric;
 use serde::Serialize;
@@ -152,17 +152,6 @@ impl Plan {
     }
 }
 
-/// Returns true if a handover of a mobile sends waiting packets by another way.
-fn reroutes(mobile: &Mobile) -> bool {
-    let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
-        return false;
-    };
-    entries.iter().any(|entry| {
-        let (Handover::Soft { old_queue, .. } | Handover::Hard { old_queue, .. }) = entry.handover;
-        old_queue == OldQueue::Rerouted
-    })
-}
-
 /// Finds out what the kernel is to do of a scenario.
 pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
     let mut plan = Plan::default();
@@ -180,50 +169,12 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         plan.wrong.push(Refusal::new("live.hosts", message, None));
         return plan;
     }
-    // Its agents speak through simulated hosts only.
-    if let Some(mobile) = scenario
-        .mobiles
-        .iter()
-        .find(|mobile| mobile.mobility.is_some())
-    {
-        let key = format!("mobiles.{}.mobility", scenario.nodes[mobile.node.0]);
-        let message = "only a simulated run (baton run) speaks mobility protocols";
-        plan.refuse(
-            &key,
-            message,
-            Some("a mobile without one, whose routes follow at once"),
-        );
-    }
-    let rerouting = |mobile: &&Mobile| scenario.live.nat && reroutes(mobile);
-    if let Some(mobile) = scenario.mobiles.iter().find(rerouting) {
-        let key = format!("mobiles.{}.timetable", scenario.nodes[mobile.node.0]);
-        let message =
-            "what waits has an address that is translated on the old link, and cannot take another";
-        plan.refuse(&key, message, Some("live.nat = false"));
-    }
-    if let Some(radio) = scenario.radios.first() {
-        let key = format!("links.{}.kind", radio.config.name);
-        let message = "only a simulated run (baton run) has radio networks";
-        let nearest =
-            "kind = \"wired\" between two nodes, with a rate and a delay, and a timetable";
-        plan.wrong.push(Refusal::new(&key, message, Some(nearest)));
-    }
-    let over_aerotp = |flow: &&Flow| matches!(flow.transport, Transport::Aerotp(_));
-    if let Some(flow) = scenario.flows.iter().find(over_aerotp) {
-        let key = format!("flows.{}.transport", flow.name);
-        let message = "only a simulated run (baton run) speaks AeroTP: kernels do not";
-        plan.wrong
-            .push(Refusal::new(&key, message, Some("\"tcp\" or \"udp\"")));
-    }
-    if !scenario.aerotp_gateways.is_empty() {
-        let message = "only a simulated run (baton run) has AeroTP gateways";
-        plan.wrong
-            .push(Refusal::new("aerotp_gateways", message, None));
-    }
+    plan.refuse_for_mobiles(scenario);
     for (number, flow) in scenario.flows.iter().enumerate() {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {
             [false, false] => {}
             [true, true] => {
+                plan.refuse_at_ends(flow);
                 let ends = plan.flow(flow, loaded.flow_as_written(number), kernel);
                 plan.flows.push(FlowPlan { flow: number, ends });
             }

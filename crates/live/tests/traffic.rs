@@ -44,7 +44,7 @@ fn specs<'a>(loaded: &Loaded, namespaces: &'a [Namespace; 2]) -> Vec<FlowSpec<'a
     let scenario = &loaded.scenario;
     let end = |role: usize| EndSpec {
         namespace: namespaces[role].as_fd(),
-        address: ADDRESSES[role],
+        address: ADDRESSES[role].into(),
         options: SocketOptions::default(),
     };
     let spec = |(number, flow): (usize, &baton_sim::scenario::model::Flow)| FlowSpec {

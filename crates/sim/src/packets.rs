@@ -84,17 +84,13 @@ impl Packets {
         travelling.access = 0;
         // A free slot holds nothing that would have to be dropped.
         core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
-        let mut identity = travelling.packet.identity_within();
-        if !identity.is_some() {
-            let sent = identity.sent_before().unwrap_or(now);
-            identity = Identity::new(self.numbered, sent);
-            if way == Way::ToSource {
-                identity = identity.going_back();
-            }
-            self.numbered += 1;
-        }
-        travelling.packet.identify(identity);
+        number(&mut self.numbered, now, &mut travelling.packet, way);
         PacketId(slot)
+    }
+
+    /// Gives a packet that is on no link yet the next number, unless it was sent before; it is known to go this way.
+    pub fn number(&mut self, now: Instant, packet: &mut Packet, way: Way) {
+        number(&mut self.numbered, now, packet, way);
     }
 
     /// Makes room for a quarter more: twice as many would be half a slab of nothing.
@@ -216,6 +212,20 @@ impl Packets {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+#[inline(always)]
+fn number(numbered: &mut u64, now: Instant, packet: &mut Packet, way: Way) {
+    let mut identity = packet.identity_within();
+    if !identity.is_some() {
+        let sent = identity.sent_before().unwrap_or(now);
+        identity = Identity::new(*numbered, sent);
+        if way == Way::ToSource {
+            identity = identity.going_back();
+        }
+        *numbered += 1;
+    }
+    packet.identify(identity);
 }
 
 impl core::ops::Index<PacketId> for Packets {

@@ -67,7 +67,9 @@ class Trial:
         access: list[int] = []
         others: list[int] = []
         for link in resolved["links"].values():
-            (others if mobiles.isdisjoint(link["between"]) else access).append(int(_bps(link)))
+            # A radio network has cells, all for mobiles.
+            fixed = "between" in link and mobiles.isdisjoint(link["between"])
+            (others if fixed else access).append(int(_bps(link)))
         carried = min([max(access), *others] if access else others)
         return min(max(carried, MOST_TOGETHER // MOST_AT_ONCE), MOST_TOGETHER)
 
@@ -250,7 +252,8 @@ def not_compared(trial: Trial, kept: Sequence[Kept]) -> list[str]:
 
 def _bps(link: dict[str, Any]) -> float:
     """The largest rate that a link is given; without one that of its kind, or of a cable."""
-    given = [each["rate"] for each in (link, link.get("down", {}), link.get("up", {})) if "rate" in each]
+    sides = (link, link.get("down", {}), link.get("up", {}))
+    given = [each[key] for each in sides for key in ("rate", "user_rate") if key in each]
     own = _RATES_OF_KINDS.get(link["kind"], "100 Mbit/s")
     rates = (str(rate).partition(" ") for rate in given or [own])
     return max(float(number) * _BITS[unit.strip()] for number, _, unit in rates)

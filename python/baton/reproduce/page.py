@@ -46,10 +46,6 @@ _HEADINGS = (
     '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval'
     '<th class="n">Seeds<th>Rule<th>Verdict'
 )
-_LIVE_HEADINGS = (
-    '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated<br>linux-2.0.36'
-    '<th class="n">Simulated<br>linux-6<th class="n">Kernel<th class="n">Least to greatest'
-)
 
 
 def write_page(file: Path, title: str, found: Reproduced, runs: Sequence[str]) -> Path:
@@ -66,7 +62,12 @@ def write_page(file: Path, title: str, found: Reproduced, runs: Sequence[str]) -
 def write_live_page(file: Path, title: str, found: Found) -> Path:
     """Writes the page of a live reproduction."""
     lead = " ".join([live_lead(found), *map(escape, remarks(found))])
-    return report.write_page(file, _page(title, lead, found.whole, (_LIVE_HEADINGS, map(_live_row, found.rows))))
+    stacks = found.rows[0].simulated if found.rows else ()
+    simulated = "".join(f'<th class="n">Simulated<br>{escape(stack)}' for stack in stacks)
+    headings = (
+        f'<th>Check<th>Quantity<th class="n">Published{simulated}<th class="n">Kernel<th class="n">Least to greatest'
+    )
+    return report.write_page(file, _page(title, lead, found.whole, (headings, map(_live_row, found.rows))))
 
 
 def live_lead(found: Found) -> str:

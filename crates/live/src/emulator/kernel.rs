@@ -63,9 +63,10 @@ impl Stage {
         let mut flows = Vec::new();
         for planned in &self.plan.flows {
             let flow = &world.flows()[planned.flow];
+            let is_ipv4 = flow.addresses[0].is_ipv4();
             let end = |node: NodeIndex, place: usize| EndSpec {
                 namespace: self.host(hosts, node).namespace.as_fd(),
-                address: first_ipv4(run, node),
+                address: first_address(run, node, is_ipv4),
                 options: planned.ends[place].clone(),
             };
             let ends = [end(flow.spec.from, 0), end(flow.spec.to, 1)];
@@ -81,13 +82,10 @@ impl Stage {
     }
 }
 
-/// A real host's IPv4 address at the start.
-fn first_ipv4(run: &Run, node: NodeIndex) -> Ipv4Addr {
+/// A real host's address at the start, of a version.
+fn first_address(run: &Run, node: NodeIndex, is_ipv4: bool) -> IpAddr {
     let own = run.world().ports().iter().find(|port| port.node == node);
-    let addresses = own.into_iter().flat_map(|port| &port.addresses);
-    let first = addresses.filter_map(|address| match address {
-        IpAddr::V4(address) => Some(*address),
-        IpAddr::V6(_) => None,
-    });
-    first.into_iter().next().unwrap_or(Ipv4Addr::UNSPECIFIED)
+    let mut addresses = own.into_iter().flat_map(|port| &port.addresses);
+    let first = addresses.find(|address| address.is_ipv4() == is_ipv4);
+    first.copied().unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }

@@ -14,8 +14,9 @@ use baton_linux::readiness::{Waker, wait_readable};
 use baton_linux::tun::interface_name;
 use baton_sim::record::RecordError;
 use baton_sim::run::{Run, RunError, RunOptions};
-use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, NodeIndex, Scenario};
+use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, Mobile, NodeIndex, Scenario};
 use baton_sim::scenario::{self, Loaded};
+use baton_sim::world::ports::Port;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::net::IpAddr;
@@ -116,12 +117,15 @@ fn leave_flows_to_the_program(scenario: &mut Scenario) {
     flows.retain(|flow| !(live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to)));
 }
 
-/// The mobile, and its correspondent: the other end of its first flow, or the next real host.
+/// The mobile, or a host in the network behind one, and its correspondent: the other end of its first flow, or the next real host.
 fn roles(scenario: &Scenario) -> [NodeIndex; 2] {
     let real = &scenario.live.hosts;
     let is_mobile = |node: &&NodeIndex| scenario.mobiles.iter().any(|mobile| mobile.node == **node);
     let by_flow = scenario.flows.first().map(|flow| flow.to);
-    let mobile = real.iter().find(is_mobile).copied();
+    let mobile = real.iter().find(is_mobile);
+    let behind = scenario.nodes_behind_mobiles();
+    let mobile = mobile.or_else(|| real.iter().find(|node| behind.contains(node)));
+    let mobile = mobile.copied();
     let mobile = mobile
         .or(by_flow.filter(|node| real.contains(node)))
         .unwrap_or(*real.last().unwrap_or(&NodeIndex(0)));
@@ -184,9 +188,7 @@ impl Stage {
             let mut names = Vec::new();
             let mut interfaces = Vec::new();
             for (number, port) in own.clone() {
-                let link = port.link.or_else(|| self.first_link(node));
-                let name = link.map_or("link", |link| &self.scenario.links[link.0].config.name);
-                let name = interface_name(name, &names);
+                let name = interface_name(self.interface_of(port), &names);
                 names.push(name.clone());
                 hosts.places[number] = (hosts.hosts.len(), interfaces.len());
                 interfaces.push(InterfaceSpec {
@@ -220,6 +222,16 @@ impl Stage {
     /// Returns true if a mobile has an address of its own on each link.
     fn has_new_addresses(&self) -> bool {
         self.scenario.live.address == AddressPolicy::New
+    }
+
+    /// The name of an interface: its link's, or that of a mobile whose links its kernel does not see.
+    fn interface_of(&self, port: &Port) -> &str {
+        let is_mobile = |mobile: &Mobile| mobile.node == port.node;
+        let link = match port.link {
+            None if self.scenario.mobiles.iter().any(is_mobile) => return "home",
+            link => link.or_else(|| self.first_link(port.node)),
+        };
+        link.map_or("link", |link| &self.scenario.links[link.0].config.name)
     }
 
     fn first_link(&self, node: NodeIndex) -> Option<LinkIndex> {
@@ -256,21 +268,27 @@ impl Names {
                     called.push(role);
                 }
             }
-            for address in addresses(run, node) {
-                names.add(&called, address);
+            let addresses = addresses(run, node);
+            for &address in &addresses {
+                let is_only = addresses.len() == 1;
+                names.add(&called, address, is_only);
             }
         }
         names
     }
 
-    fn add(&mut self, called: &[&str], address: IpAddr) {
-        let (family, suffix) = match address {
-            IpAddr::V4(_) => ("ipv4", ""),
-            IpAddr::V6(_) => ("ipv6", "6"),
-        };
+    fn add(&mut self, called: &[&str], address: IpAddr, is_only: bool) {
         // A name means one address: programs would try a server's IPv6 first, where it often does not listen.
+        let (family, suffixes) = match address {
+            IpAddr::V4(_) => ("ipv4", [""].as_slice()),
+            IpAddr::V6(_) if is_only => ("ipv6", ["", "6"].as_slice()),
+            IpAddr::V6(_) => ("ipv6", ["6"].as_slice()),
+        };
         let mut line = address.to_string();
-        for name in called {
+        for (name, suffix) in called
+            .iter()
+            .flat_map(|name| suffixes.iter().map(move |suffix| (name, suffix)))
+        {
             line.push_str(&format!(" {name}{suffix}"));
             if matches!(*name, "mobile" | "server") {
                 let variable = format!("BATON_{}{suffix}", name.to_uppercase());

@@ -49,32 +49,82 @@ fn what_is_not_written_is_the_kernels_choice() {
     }
 }
 
+const AGENT: &str = "home_agents.b = { prefix = \"2001:db8:1::/64\" }\n";
+
+fn mobile(mobility: &str) -> String {
+    format!(
+        "[mobiles.a]\ntimetable = [{{ at = \"0 s\", attach = \"one\" }}]\nmobility = {{ {mobility} }}\n"
+    )
+}
+
 #[test]
-fn mobility_protocols_are_not_spoken_for_a_kernel() {
-    let mobile = r#"
-        home_agents.b = { prefix = "2001:db8:1::/64" }
-        [mobiles.a]
-        timetable = [{ at = "0 s", attach = "one" }]
-        mobility = { protocol = "mobile-ipv6", home_agent = "b" }
-    "#;
-    let refused = refused(&format!("{mobile}{FLOW}"));
+fn a_kernel_has_one_address_under_a_mobility_protocol() {
+    let mobile = mobile("protocol = \"mobile-ipv6\", home_agent = \"b\"");
+    let planned = |live: &str| planned(&format!("{AGENT}{mobile}{FLOW}[live]\n{live}"));
+    let plain = planned("");
+    assert!(plain.wrong.is_empty() && plain.refused.is_empty());
+    let wrong = planned("address = \"new\"\nnat = true").wrong;
+    let keys: Vec<&str> = wrong.iter().map(|refusal| refusal.key.as_str()).collect();
+    assert_eq!(keys, ["live.address", "live.nat"]);
     assert!(
-        refused[0].contains("mobiles.a.mobility") && refused[0].contains("only a simulated run"),
-        "{refused:?}"
+        wrong[0].message.starts_with("a has a mobility protocol"),
+        "{wrong:?}"
     );
 }
 
 #[test]
-fn radio_networks_are_not_run_for_a_kernel() {
-    let radio = r#"
-        links.radio = { kind = "ldacs1", cells.one = { node = "b", position = { latitude = 0, longitude = 0 } } }
-        mobiles.a = { timetable = [{ at = "0 s", attach = "radio" }], track.position = { latitude = 0, longitude = 1 } }
-    "#;
-    let wrong = &planned(&format!("{radio}{FLOW}")).wrong;
-    let expected = "only a simulated run (baton run) has radio networks";
+fn a_kernel_does_not_send_from_a_care_of_address() {
+    let agent = AGENT.replace("2001:db8:1::/64", "192.0.2.0/24");
+    let own = "protocol = \"mobile-ipv4\", home_agent = \"b\"";
+    for keys in [
+        "delivery = \"care-of-address\"",
+        "policy = [{ port = 80, delivery = \"care-of-address\" }]",
+    ] {
+        let mobile = mobile(&format!("{own}, {keys}"));
+        let wrong = planned(&format!("{agent}{mobile}{FLOW}")).wrong;
+        assert_eq!(wrong[0].key, "mobiles.a.mobility.delivery");
+    }
+    let mobile = mobile(own);
+    assert!(planned(&format!("{agent}{mobile}{FLOW}")).wrong.is_empty());
+}
+
+const RADIO: &str = r#"
+    links.radio = { kind = "ldacs1", cells.one = { node = "b", position = { latitude = 0, longitude = 0 } } }
+    mobiles.a = { timetable = [{ at = "0 s", attach = "radio" }], track.position = { latitude = 0, longitude = 1 } }
+"#;
+
+#[test]
+fn a_radio_networks_cells_are_one_link_to_a_kernel() {
+    assert!(planned(&format!("{RADIO}{FLOW}")).wrong.is_empty());
+    let wrong = planned(&format!("{RADIO}{FLOW}[live]\naddress = \"new\"")).wrong;
+    assert!(wrong[0].message.contains("radio network"), "{wrong:?}");
+}
+
+#[test]
+fn a_remedy_works_at_a_gateway_but_not_in_a_kernels_tcp() {
+    let mobile = "mobiles.a.timetable = [{ at = \"0 s\", attach = \"one\" }]\n";
+    let at_gateway = refused(&format!("{mobile}{FLOW}remedies = [\"snoop\"]"));
+    assert!(at_gateway.is_empty(), "{at_gateway:?}");
+    let at_end = refused(&format!("{mobile}{FLOW}remedies = [\"ready-mobile\"]"));
+    assert_eq!(
+        at_end,
+        [
+            "flows.f.remedies: \"ready-mobile\" works inside the TCP of an end, which is the kernel's; nearest: \
+             \"ready-gateway\", which shapes the connection at the gateway by the link in use"
+        ]
+    );
+}
+
+#[test]
+fn kernels_do_not_speak_aerotp() {
+    let wrong = planned(&format!("{FLOW}transport = \"aerotp\"")).wrong;
+    assert_eq!(wrong[0].key, "flows.f.transport");
+    let apart = planned(&format!(
+        "{FLOW}transport = \"aerotp\"\n[live]\nhosts = [\"b\"]"
+    ));
     assert!(
-        wrong[0].key == "links.radio.kind" && wrong[0].message == expected,
-        "{wrong:?}"
+        apart.wrong.is_empty(),
+        "between simulated hosts they need not"
     );
 }
 

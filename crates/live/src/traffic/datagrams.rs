@@ -10,11 +10,12 @@ use baton_proto::time::{Duration, Instant};
 use baton_sim::rng::Seed;
 use baton_sim::scenario::model::{Flow, Traffic, Transport};
 use baton_sim::world::flow::Role;
+use nix::getsockopt_impl;
 use nix::libc;
 use nix::poll::PollFlags;
 use nix::sys::socket::{getsockopt, sockopt};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 /// Length of the longest datagram.
@@ -29,14 +30,25 @@ const ROOM_WAIT: Duration = Duration::from_millis(100);
 /// Length of the headers of ICMP echo and UDP.
 const HEADER: usize = 8;
 
-/// Length of the headers of IPv4 and UDP.
-const UDP_HEADERS: u32 = 28;
+/// Type of an echo request over IPv4 and IPv6 (RFC 792, RFC 4443).
+const ECHO_REQUEST: [u8; 2] = [8, 128];
+
+/// Largest packet that a connected socket's path takes (ipv6(7)).
+#[derive(Clone, Copy)]
+struct PathMtuV6;
+getsockopt_impl!(
+    PathMtuV6,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU,
+    i32,
+    sockopt::GetStruct<i32>
+);
 
 /// An end that has its socket.
 #[derive(Debug)]
 pub(super) struct DatagramEnd {
     sockets: Datagrams,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     start: Instant,
     is_icmp: bool,
     kind: Kind,
@@ -97,17 +109,18 @@ impl DatagramEnd {
         buffer: &mut [u8],
         outcome: &mut EndOutcome,
     ) -> io::Result<Option<Instant>> {
+        let echo_request = self.echo_request();
         for _ in 0..BATCH {
             let now = waiter.now();
             let length = match &mut self.kind {
                 Kind::Blocks(blocks) => blocks.take_due(now).map(|length| length as usize),
                 Kind::Pinger(requests) => requests
                     .take_due(now)
-                    .map(|number| request(number, requests.size, self.is_icmp, buffer)),
+                    .map(|number| request(number, requests.size, echo_request, buffer)),
                 Kind::Echo | Kind::Sink => None,
             };
             let Some(length) = length else { break };
-            self.send(waiter, &buffer[..length], self.remote.into(), outcome)?;
+            self.send(waiter, &buffer[..length], self.remote, outcome)?;
         }
         Ok(match &self.kind {
             Kind::Blocks(blocks) => blocks.deadline(),
@@ -155,10 +168,22 @@ impl DatagramEnd {
     fn shrink(&mut self) {
         if let (Kind::Blocks(blocks), Some(probe)) = (&mut self.kind, &self.sockets.probe)
             && probe.connect(self.remote).is_ok()
-            && let Ok(mtu) = getsockopt(probe, sockopt::IpMtu)
         {
-            blocks.shrink_to((mtu.max(0) as u32).saturating_sub(UDP_HEADERS));
+            let (mtu, ip) = match self.remote.is_ipv4() {
+                true => (getsockopt(probe, sockopt::IpMtu), 20),
+                false => (getsockopt(probe, PathMtuV6), 40),
+            };
+            if let Ok(mtu) = mtu {
+                let headers = ip + HEADER as u32;
+                blocks.shrink_to((mtu.max(0) as u32).saturating_sub(headers));
+            }
         }
+    }
+
+    /// The type of an echo request, over ICMP.
+    fn echo_request(&self) -> Option<u8> {
+        self.is_icmp
+            .then_some(ECHO_REQUEST[usize::from(self.remote.is_ipv6())])
     }
 
     fn receive(
@@ -215,12 +240,13 @@ fn kind(flow: &Flow, role: Role, seed: Seed) -> Kind {
     }
 }
 
-/// Writes a request that can be told from those near it; returns its length with ICMP's header, if it has one.
-fn request(number: u64, size: u32, is_icmp: bool, buffer: &mut [u8]) -> usize {
+/// Writes a request that can be told from those near it, over ICMP as a message of this type; returns its length with ICMP's header,
+/// if it has one.
+fn request(number: u64, size: u32, icmp: Option<u8>, buffer: &mut [u8]) -> usize {
     let size = (size as usize).min(LONGEST - HEADER);
-    if is_icmp {
+    if let Some(kind) = icmp {
         // The kernel fills in checksum and identifier (icmp(7), "datagram ICMP sockets").
-        buffer[..6].copy_from_slice(&[8, 0, 0, 0, 0, 0]);
+        buffer[..6].copy_from_slice(&[kind, 0, 0, 0, 0, 0]);
         buffer[6..HEADER].copy_from_slice(&(number as u16).to_be_bytes());
         return HEADER + size;
     }

@@ -1,7 +1,7 @@
 //! The scenario's flows between real hosts, carried by the kernel's own stack.
 //!
 //! The applications are the simulator's (`baton_sim::world`), end by end: they write, pause, ask and answer at
-//! the same times, drawn from the same streams, over the kernel's TCP, UDP and ICMP (IPv4). Each end is a
+//! the same times, drawn from the same streams, over the kernel's TCP, UDP and ICMP. Each end is a
 //! thread of its own with one socket, opened in the network namespace of its host.
 //!
 //! [`prepare`] opens and configures all sockets, so that whoever is asked for listens before anyone asks;
@@ -23,7 +23,7 @@ use baton_sim::scenario::model::{Flow, Traffic, Transport};
 use baton_sim::world::flow::Role;
 use socket::Socket;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 use std::thread::JoinHandle;
 
@@ -51,8 +51,8 @@ pub struct SocketOptions {
 pub struct EndSpec<'a> {
     /// The network namespace of its host.
     pub namespace: BorrowedFd<'a>,
-    /// Its host's address at the start, to which the other end sends.
-    pub address: Ipv4Addr,
+    /// Its host's address at the start, to which the other end sends; of the same version at both ends.
+    pub address: IpAddr,
     /// Options of its socket.
     pub options: SocketOptions,
 }
@@ -82,8 +82,13 @@ impl FlowSpec<'_> {
     }
 
     /// Returns the address at which the end across from `role` listens or answers.
-    fn remote(&self, role: Role) -> SocketAddrV4 {
-        SocketAddrV4::new(self.ends[role.other() as usize].address, self.port)
+    fn remote(&self, role: Role) -> SocketAddr {
+        SocketAddr::new(self.ends[role.other() as usize].address, self.port)
+    }
+
+    /// Returns true if the ends have addresses of IPv4.
+    fn is_ipv4(&self) -> bool {
+        self.ends[0].address.is_ipv4()
     }
 
     /// Returns true if there is anything to do at `role`: the kernel itself answers ICMP echo.

@@ -6,12 +6,12 @@ use baton_sim::world::flow::Role;
 use nix::libc;
 use nix::setsockopt_impl;
 use nix::sys::socket::{
-    AddressFamily, Backlog, GetSockOpt, SetSockOpt, SockFlag, SockProtocol, SockType, SockaddrIn,
-    bind, getsockopt, listen, setsockopt, socket, sockopt,
+    AddressFamily, Backlog, GetSockOpt, SetSockOpt, SockFlag, SockProtocol, SockType,
+    SockaddrStorage, bind, getsockopt, listen, setsockopt, socket, sockopt,
 };
 use std::ffi::OsString;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Largest window that is advertised, in bytes (tcp(7)).
@@ -32,6 +32,17 @@ setsockopt_impl!(
     MtuDiscovery,
     libc::IPPROTO_IP,
     libc::IP_MTU_DISCOVER,
+    i32,
+    sockopt::SetStruct<i32>
+);
+
+/// The same over IPv6 (ipv6(7)).
+#[derive(Clone, Copy)]
+struct MtuDiscoveryV6;
+setsockopt_impl!(
+    MtuDiscoveryV6,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU_DISCOVER,
     i32,
     sockopt::SetStruct<i32>
 );
@@ -71,8 +82,8 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
     match spec.flow.transport {
         Transport::Tcp { .. } => open_stream(spec, role, options).map(Socket::Stream),
         Transport::Udp => {
-            let socket = open_datagrams(SockProtocol::Udp, spec.port, options)?;
-            let probe = new_socket(SockType::Datagram, SockProtocol::Udp)?;
+            let socket = open_datagrams(spec, SockProtocol::Udp, options)?;
+            let probe = new_socket(spec, SockType::Datagram, SockProtocol::Udp)?;
             Ok(Socket::Datagrams(Datagrams {
                 socket,
                 probe: Some(UdpSocket::from(probe)),
@@ -81,7 +92,11 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
         // The plan refuses it before.
         Transport::Aerotp(_) => Err(io::ErrorKind::Unsupported.into()),
         Transport::Icmp => {
-            let socket = open_datagrams(SockProtocol::Icmp, spec.port, options)
+            let protocol = match spec.is_ipv4() {
+                true => SockProtocol::Icmp,
+                false => SockProtocol::IcmpV6,
+            };
+            let socket = open_datagrams(spec, protocol, options)
                 .map_err(|error| said(error, "an ICMP echo socket (net.ipv4.ping_group_range)"))?;
             Ok(Socket::Datagrams(Datagrams {
                 socket,
@@ -92,43 +107,59 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
 }
 
 fn open_stream(spec: &FlowSpec<'_>, role: Role, options: &SocketOptions) -> io::Result<Opening> {
-    let socket = new_socket(SockType::Stream, SockProtocol::Tcp)?;
+    let socket = new_socket(spec, SockType::Stream, SockProtocol::Tcp)?;
     // Accepted sockets have the options of their listener.
     set_stream_options(&socket, options)?;
     if role == spec.active() {
         return Ok(Opening::Connect(socket));
     }
-    bind_to(&socket, spec.port)?;
+    bind_to(&socket, spec)?;
     listen(&socket, Backlog::new(BACKLOG)?).map_err(|error| said(error, "listening"))?;
     Ok(Opening::Accept(TcpListener::from(socket)))
 }
 
 fn open_datagrams(
+    spec: &FlowSpec<'_>,
     protocol: SockProtocol,
-    port: u16,
     options: &SocketOptions,
 ) -> io::Result<UdpSocket> {
-    let socket = new_socket(SockType::Datagram, protocol)?;
+    let socket = new_socket(spec, SockType::Datagram, protocol)?;
     set_buffers(&socket, options)?;
     // As in the simulator, what is too long for the path is not sent.
-    set(
-        &socket,
-        MtuDiscovery,
-        &libc::IP_PMTUDISC_DO,
-        "IP_MTU_DISCOVER",
-    )?;
-    bind_to(&socket, port)?;
+    match spec.is_ipv4() {
+        true => set(
+            &socket,
+            MtuDiscovery,
+            &libc::IP_PMTUDISC_DO,
+            "IP_MTU_DISCOVER",
+        )?,
+        false => set(
+            &socket,
+            MtuDiscoveryV6,
+            &libc::IPV6_PMTUDISC_DO,
+            "IPV6_MTU_DISCOVER",
+        )?,
+    }
+    bind_to(&socket, spec)?;
     Ok(UdpSocket::from(socket))
 }
 
-fn new_socket(kind: SockType, protocol: SockProtocol) -> io::Result<OwnedFd> {
+fn new_socket(spec: &FlowSpec<'_>, kind: SockType, protocol: SockProtocol) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    Ok(socket(AddressFamily::Inet, kind, flags, protocol)?)
+    let family = match spec.is_ipv4() {
+        true => AddressFamily::Inet,
+        false => AddressFamily::Inet6,
+    };
+    Ok(socket(family, kind, flags, protocol)?)
 }
 
-fn bind_to(fd: &OwnedFd, port: u16) -> io::Result<()> {
-    let address = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
-    bind(fd.as_raw_fd(), &address).map_err(|error| said(error, &format!("port {port}")))
+fn bind_to(fd: &OwnedFd, spec: &FlowSpec<'_>) -> io::Result<()> {
+    let any: IpAddr = match spec.is_ipv4() {
+        true => Ipv4Addr::UNSPECIFIED.into(),
+        false => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let address = SockaddrStorage::from(SocketAddr::new(any, spec.port));
+    bind(fd.as_raw_fd(), &address).map_err(|error| said(error, &format!("port {}", spec.port)))
 }
 
 fn set_stream_options(socket: &OwnedFd, options: &SocketOptions) -> io::Result<()> {

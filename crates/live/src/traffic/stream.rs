@@ -11,9 +11,9 @@ use baton_sim::world::flow::Role;
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::PollFlags;
-use nix::sys::socket::{SockaddrIn, connect, setsockopt, sockopt};
+use nix::sys::socket::{SockaddrStorage, connect, setsockopt, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Bytes of one write or read.
@@ -26,7 +26,7 @@ static DATA: [u8; CHUNK] = [0; CHUNK];
 #[derive(Debug)]
 pub(super) struct StreamEnd {
     opening: Opening,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     start: Instant,
     options: SocketOptions,
     application: Application,
@@ -91,14 +91,14 @@ fn accept(listener: &TcpListener, waiter: &Waiter) -> io::Result<Option<TcpStrea
 /// Opens a connection at `start`; nothing if it does not stand before the end of the run.
 fn open(
     socket: OwnedFd,
-    remote: SocketAddrV4,
+    remote: SocketAddr,
     start: Instant,
     waiter: &Waiter,
 ) -> io::Result<Option<TcpStream>> {
     if !waiter.sleep_until(start)? {
         return Ok(None);
     }
-    match connect(socket.as_raw_fd(), &SockaddrIn::from(remote)) {
+    match connect(socket.as_raw_fd(), &SockaddrStorage::from(remote)) {
         Ok(()) | Err(Errno::EINPROGRESS) => {}
         Err(error) => return Err(error.into()),
     }

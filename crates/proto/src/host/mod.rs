@@ -143,6 +143,8 @@ pub enum HostEvent {
     },
     /// An event of a layer, in words for a record.
     Layer(Wording),
+    /// A packet for the kernel in the place of this host's transports ([`Host::leave_transports_to_kernel`]).
+    ForKernel(Box<Packet>),
 }
 
 /// Packets that a host gave up, by cause.
@@ -222,6 +224,8 @@ pub struct Host {
     accepted: bool,
     /// True once a layer has learnt something from a forwarded packet; cleared when asked.
     stirred: bool,
+    /// True if a kernel has the place of the transports.
+    has_kernel: bool,
     identification: u16,
     other_addresses: Addresses,
     interface_mtus: Few<u32>,
@@ -255,6 +259,7 @@ impl Host {
             given_up: None,
             accepted: false,
             stirred: false,
+            has_kernel: false,
             layers: None,
             identification: 0,
             code_points: None,
@@ -278,6 +283,23 @@ impl Host {
     /// (RFC 1122, section 3.3.4.2, the strong model).
     pub fn add_interface_address(&mut self, address: IpAddr, interface: InterfaceId) {
         self.other_addresses.push(address, Some(interface));
+    }
+
+    /// Lets a kernel take the place of this host's transports, above its layers: what is for them becomes a
+    /// [`HostEvent::ForKernel`], an error of the first hop a [`HostEvent::Undelivered`], and what the kernel writes comes in by
+    /// [`Host::handle_written`].
+    pub fn leave_transports_to_kernel(&mut self) {
+        self.has_kernel = true;
+    }
+
+    /// Returns true if a kernel has the place of this host's transports.
+    pub fn has_kernel(&self) -> bool {
+        self.has_kernel
+    }
+
+    /// Takes in a packet that the kernel in the place of the transports has written, for the layers to send; then drain the polls.
+    pub fn handle_written(&mut self, packet: Packet) {
+        self.outbox.push_back(packet);
     }
 
     /// Returns true for an address of this host.

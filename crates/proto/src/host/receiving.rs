@@ -11,7 +11,8 @@ use core::net::{IpAddr, Ipv4Addr};
 impl Host {
     /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
     pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        if packet.is_typed() && packet.bit_errors.is_empty() {
+        // A kernel decodes what a kernel wrote.
+        if (packet.is_typed() || self.has_kernel) && packet.bit_errors.is_empty() {
             return self.take_in(now, interface, packet);
         }
         let destination = packet.ip.destination;
@@ -76,6 +77,9 @@ impl Host {
 
     /// Hands a packet to this host's transports.
     pub(super) fn deliver(&mut self, now: Instant, packet: Packet) {
+        if self.has_kernel {
+            return self.deliver_to_kernel(now, packet);
+        }
         self.accepted = true;
         let ip = packet.ip;
         match packet.body {
@@ -142,6 +146,20 @@ impl Host {
             | Body::Opaque { .. }
             | Body::Verbatim(_) => self.count_unreceived(),
         }
+    }
+
+    /// Hands a packet to the kernel in the place of the transports, unless it is an error about a layer's packet.
+    #[cold]
+    fn deliver_to_kernel(&mut self, now: Instant, packet: Packet) {
+        if let Body::Icmp(IcmpMessage::Error { kind, quoted }) = &packet.body
+            && let Some(layers) = &mut self.layers
+            && layers.handle_icmp(now, *kind, quoted)
+        {
+            self.accepted = true;
+            return;
+        }
+        self.events
+            .push_back(HostEvent::ForKernel(Box::new(packet)));
     }
 
     /// Counts a packet handed in that has no receiver here.

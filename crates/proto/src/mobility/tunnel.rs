@@ -15,7 +15,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::protocol;
 use crate::wire::tcp::TcpFlags;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr};
 use std::collections::BTreeMap;
 
 /// Maximum number of tunnels around a packet (RFC 2473 section 6.6, IPV6_DEFAULT_TUNNEL_ENCAP_LIMIT).
@@ -221,12 +221,12 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
 }
 
 /// Builds the ICMP error from a tunnel's entry, `from`, to the source of the quoted packet. To an IPv4 source it comes from
-/// [`DUMMY_ADDRESS`], as the entry of an IPv6 tunnel may have no IPv4 address.
-pub fn error_about(from: Ipv6Addr, kind: IcmpError, quoted: QuotedPacket) -> Packet {
-    let to = quoted.source;
+/// [`DUMMY_ADDRESS`], if the entry has no IPv4 address.
+pub fn error_about(from: impl Into<IpAddr>, kind: IcmpError, quoted: QuotedPacket) -> Packet {
+    let (from, to) = (from.into(), quoted.source);
     let from = match to {
-        IpAddr::V4(_) => DUMMY_ADDRESS,
-        IpAddr::V6(_) => from.into(),
+        IpAddr::V4(_) if from.is_ipv6() => DUMMY_ADDRESS,
+        _ => from,
     };
     let body = Body::Icmp(IcmpMessage::Error { kind, quoted });
     super::packet(from, to, body)

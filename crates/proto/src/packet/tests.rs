@@ -279,6 +279,32 @@ fn a_verbatim_packet_leaves_as_it_came() {
     );
 }
 
+/// Linux's packets, as captured, lose nothing but the flow label, and keep what the world knows of them.
+#[test]
+fn a_kernels_packet_is_typed_if_nothing_is_lost_by_it() {
+    let kernels = [
+        SYN, SYN_ACK, DATA, SACK, FIN, UDP, PING, DATA_V6, SACK_V6, UDP_V6, PING_V6,
+    ];
+    for original in kernels.map(bytes) {
+        let mut verbatim = Packet::verbatim(&original).expect("a right header");
+        verbatim.flow = Some(FlowId(3));
+        let typed = verbatim.typed_if_same();
+        assert!(typed.is_typed() && typed.flow == Some(FlowId(3)));
+        let mut expected = original.clone();
+        if expected[0] >> 4 == 6 {
+            expected[1] &= 0xF0;
+            expected[2..4].fill(0);
+        }
+        assert_eq!(encode(&typed), expected);
+    }
+    let mut unknown = unusual();
+    unknown[2][40 + 20 + 4] = 99;
+    for original in unknown {
+        let packet = Packet::verbatim(&original).expect("a right header");
+        assert_eq!(packet.clone().typed_if_same(), packet);
+    }
+}
+
 #[test]
 fn a_hop_changes_the_hop_limit_and_its_checksum_only() {
     for original in unusual() {

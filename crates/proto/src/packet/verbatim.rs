@@ -31,6 +31,42 @@ impl Packet {
     }
 }
 
+impl Packet {
+    /// Decodes a verbatim packet of TCP, UDP or ICMP, for layers that read headers, if nothing but an IPv6 flow label is lost by
+    /// it: what it encodes to is what was written. Returns any other packet as it is.
+    pub fn typed_if_same(self) -> Packet {
+        let Body::Verbatim(verbatim) = &self.body else {
+            return self;
+        };
+        let written = verbatim.bytes();
+        let decoded = Packet::decode(written).ok().filter(|decoded| {
+            matches!(decoded.body, Body::Tcp(..) | Body::Udp(..) | Body::Icmp(_))
+        });
+        let Some(decoded) = decoded else { return self };
+        let mut encoded = Vec::with_capacity(written.len());
+        decoded.encode(&mut encoded);
+        match encoded.len() == written.len()
+            && without_flow_label(&encoded) == without_flow_label(written)
+        {
+            true => Packet {
+                body: decoded.body,
+                ..self
+            },
+            false => self,
+        }
+    }
+}
+
+/// Splits a packet into its first word, without an IPv6 flow label, and the rest.
+fn without_flow_label(packet: &[u8]) -> (u32, &[u8]) {
+    let (first, rest) = packet.split_at(4);
+    let first = u32::from_be_bytes([first[0], first[1], first[2], first[3]]);
+    match first >> 28 {
+        6 => (first & 0xFFF0_0000, rest),
+        _ => (first, rest),
+    }
+}
+
 impl Verbatim {
     /// Returns the packet's bytes, as received.
     pub fn bytes(&self) -> &[u8] {

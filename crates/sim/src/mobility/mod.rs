@@ -145,6 +145,11 @@ impl Agents {
         agents
     }
 
+    /// Returns true if there is an agent of Mobile IPv4.
+    pub fn speaks_ipv4(&self) -> bool {
+        !self.ipv4.is_empty()
+    }
+
     /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.ipv6.is_empty() && self.ipv4.is_empty()
@@ -201,6 +206,14 @@ impl Mobility {
         match self {
             Mobility::Ipv6(_) => None,
             Mobility::Ipv4(own) => Some(own.home_address(mobile, &agents.ipv4)),
+        }
+    }
+
+    /// Returns true if packets of the mobile leave from its care-of address.
+    pub fn sends_from_care_of_address(&self) -> bool {
+        match self {
+            Mobility::Ipv6(_) => false,
+            Mobility::Ipv4(own) => own.sends_from_care_of_address(),
         }
     }
 

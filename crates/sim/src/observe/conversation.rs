@@ -1,6 +1,7 @@
 //! One conversation: what its two ends send, and what of it comes.
 
 use super::PacketView;
+use super::numbering::{At, Numbering};
 use super::outcome::{Arrival, Arrived, Counters, End, Sending, Side};
 use super::stream::{Stream, Stretch};
 use super::view::TcpFields;
@@ -50,6 +51,8 @@ pub struct Conversation {
     last_sent_at: Instant,
     end: Option<End>,
     reset_by: Option<Side>,
+    /// Of a connection that a gateway may end and go on with.
+    numbering: Option<Box<Numbering>>,
 }
 
 impl Conversation {
@@ -61,6 +64,21 @@ impl Conversation {
             last_sent_at: now,
             end: None,
             reset_by: None,
+            numbering: None,
+        }
+    }
+
+    /// Lets a gateway end its connection and go on with one of its own. It may let the sender send more than the receiver has room for,
+    /// and hold what the sender knows to have come.
+    pub fn pass_gateway(&mut self) {
+        self.numbering = Some(Box::default());
+    }
+
+    /// Returns a segment's fields with numbers that are the same at both ends.
+    fn numbered(&mut self, from: Side, at: At, tcp: TcpFields) -> TcpFields {
+        match &mut self.numbering {
+            Some(numbering) => numbering.translate(from, at, tcp),
+            None => tcp,
         }
     }
 
@@ -93,7 +111,10 @@ impl Conversation {
                 self.give_up_unrepaired(now);
                 (Sending::New, None)
             }
-            Some(tcp) => self.sent_segment(now, from, tcp, view.payload_bytes()),
+            Some(tcp) => {
+                let tcp = self.numbered(from, At::Sender, tcp);
+                self.sent_segment(now, from, tcp, view.payload_bytes())
+            }
         };
         let counters = &mut self.directions[from as usize].counters;
         match sending {
@@ -131,10 +152,11 @@ impl Conversation {
         }
         let unseen = (unseen > 0).then(|| self.deliver(now, from.other(), unseen));
         self.allow(from, tcp);
+        let has_gateway = self.numbering.is_some();
         let direction = &mut self.directions[from as usize];
         let closed_window = direction.window == Some(0);
         let (stream, stretch) = direction.stretch(tcp, payload);
-        if !stream.may_reach(stretch) {
+        if !stream.may_reach(stretch) && !has_gateway {
             return (Sending::Impossible, unseen);
         }
         let sending = if is_keep_alive(stream, stretch, tcp) {
@@ -178,6 +200,7 @@ impl Conversation {
                 false,
             ),
             Some(tcp) => {
+                let tcp = self.numbered(from, At::Receiver, tcp);
                 let (bytes, spurious) = self.received_segment(now, from, tcp, payload);
                 (bytes.map(|bytes| self.deliver(now, from, bytes)), spurious)
             }
@@ -248,7 +271,8 @@ impl Conversation {
         let direction = &mut self.directions[from as usize];
         let fin = tcp.flags.contains(TcpFlags::FIN);
         let (stream, stretch) = direction.stretch(tcp, payload);
-        if !stream.may_reach(stretch) || is_keep_alive(stream, stretch, tcp) {
+        let may_reach = stream.may_reach(stretch) || self.numbering.is_some();
+        if !may_reach || is_keep_alive(stream, stretch, tcp) {
             return (None, false);
         }
         stream.send(stretch, fin);
@@ -336,7 +360,9 @@ impl Conversation {
         let direction = &self.directions[from as usize];
         match (&direction.stream, self.end) {
             (_, Some(End::Reset | End::Refused)) => false,
-            (Some(stream), _) => stream.has_unacknowledged(),
+            (Some(stream), _) => {
+                stream.has_unacknowledged() || self.numbering.is_some() && stream.has_undelivered()
+            }
             (None, _) => {
                 direction.last_received < direction.last_sent
                     || direction.last_data_received < direction.last_data_sent

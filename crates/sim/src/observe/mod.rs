@@ -26,6 +26,7 @@
 //! Nothing here knows a world: packets and times come in, numbers go out.
 
 mod conversation;
+mod numbering;
 mod outcome;
 mod program;
 mod quic;

@@ -612,3 +612,41 @@ mod bytes {
         assert_eq!(there.describe(), "udp 10.0.0.1:40000 10.0.0.2:443");
     }
 }
+
+/// A gateway that answers the opener before the responder does, acknowledges at once, and numbers both halves itself.
+#[test]
+fn a_connection_that_a_gateway_ends_is_one_stream_of_bytes() {
+    let (opener, responder) = (Side::Opener, Side::Responder);
+    let mut bench = Bench::new();
+    bench.conversation.pass_gateway();
+    let (syn, _) = bench.sent(0, opener, segment(SYN, 999, 0, 0));
+    // By the gateway, under the responder's address.
+    bench.received(10, responder, 100, segment(SYN_ACK, 7_000, 1000, 0));
+    bench.received(30, opener, syn, segment(SYN, 50_000, 0, 0));
+    bench.sent(30, responder, segment(SYN_ACK, 90_000, 50_001, 0));
+    bench.received(40, opener, 101, segment(ACK, 50_001, 90_001, 0));
+    // The gateway has room for more than the responder.
+    let (_, sending) = bench.sent(50, opener, segment(ACK, 1000, 7_001, 2000));
+    assert_eq!(sending, Sending::New);
+    bench.received(60, responder, 102, segment(ACK, 7_001, 3000, 0));
+    assert!(
+        bench.conversation.has_outstanding(opener),
+        "the gateway has it"
+    );
+    let arrival = bench.received(400, opener, 103, segment(ACK, 50_001, 90_001, 1000));
+    assert_eq!(arrival.arrived.map(|arrived| arrived.bytes), Some(1000));
+    bench.received(900, opener, 104, segment(ACK, 51_001, 90_001, 1000));
+    bench.sent(900, responder, segment(ACK, 90_001, 52_001, 0));
+    assert!(!bench.conversation.has_outstanding(opener));
+    assert_eq!(
+        (bench.bytes(opener), bench.longest(opener)),
+        (2000, ms(500))
+    );
+    // And back.
+    bench.pass(910, 0, responder, segment(ACK, 90_001, 52_001, 0));
+    let (number, _) = bench.sent(920, responder, segment(ACK, 90_001, 52_001, 300));
+    bench.received(950, responder, number, segment(ACK, 7_001, 3000, 300));
+    assert_eq!(bench.bytes(responder), 300);
+    let counters = bench.conversation.counters(opener);
+    assert_eq!((counters.impossible, counters.retransmitted), (0, 0));
+}

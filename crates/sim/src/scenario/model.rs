@@ -127,17 +127,20 @@ impl Scenario {
         }
     }
 
+    /// Returns the nodes in networks behind mobile routers.
+    pub fn nodes_behind_mobiles(&self) -> BTreeSet<NodeIndex> {
+        let at_nodes = LinksAtNodes::new(self.nodes.len(), &self.links);
+        let routers = self.mobiles.iter().filter(|mobile| mobile.is_router());
+        let behind = routers.flat_map(|mobile| {
+            let access = mobile.attachment.access_links(&self.radios);
+            nodes_behind((&self.links, &at_nodes), mobile.node, &access)
+        });
+        behind.collect()
+    }
+
     /// Returns true if any mobile speaks a mobility protocol.
     pub fn has_protocols(&self) -> bool {
         !self.agents.is_empty()
-    }
-
-    /// Leaves mobility protocols out: routes follow mobiles at once, also to the networks behind mobile routers.
-    pub fn leave_out_mobility(&mut self) {
-        for mobile in &mut self.mobiles {
-            mobile.mobility = None;
-        }
-        self.agents = Agents::default();
     }
 }
 

@@ -78,11 +78,11 @@ fn named_hosts(
     hosts
 }
 
-/// The first mobile, or else where the first flow goes, or else the last node; and all that flows join to it. A
-/// host without flows gets the node farthest from it as its peer.
+/// The first mobile, or of a router the first end of a flow in the network behind it, or else where the first flow goes, or
+/// else the last node; and all that flows join to it. A host without flows gets the node farthest from it as its peer.
 fn default_hosts(links: &Links, mobiles: &[Mobile], flows: &[Flow]) -> Vec<NodeIndex> {
     let first = match (mobiles, flows) {
-        ([mobile, ..], _) => mobile.node,
+        ([mobile, ..], _) => end_behind(links, mobile, flows).unwrap_or(mobile.node),
         ([], [flow, ..]) => flow.to,
         // Without a link there is no node; that is reported with the links.
         ([], []) => NodeIndex(links.nodes.len().saturating_sub(1)),
@@ -99,6 +99,17 @@ fn default_hosts(links: &Links, mobiles: &[Mobile], flows: &[Flow]) -> Vec<NodeI
     let peer = farthest.map(|(host, _)| *host).min().unwrap_or(first);
     let hosts: BTreeSet<NodeIndex> = [first, peer].into();
     hosts.into_iter().collect()
+}
+
+/// Returns the first end of a flow in the network behind a mobile router.
+fn end_behind(links: &Links, mobile: &Mobile, flows: &[Flow]) -> Option<NodeIndex> {
+    if !mobile.is_router() {
+        return None;
+    }
+    let access = mobile.attachment.access_links(&links.radios);
+    let behind = links.behind(mobile.node, &access);
+    let mut ends = flows.iter().flat_map(|flow| [flow.to, flow.from]);
+    ends.find(|end| behind.contains(end))
 }
 
 /// Returns the nodes that `edges` join to `start`, directly or through others, each with the number of edges on the way

@@ -119,6 +119,16 @@ impl World {
             .count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
     }
 
+    /// Begins the way of a packet that a kernel has given to the agents of its host, which send it on like one that has come to them.
+    pub(super) fn begin_way(&mut self, node: usize, packet: &mut Packet) {
+        let way = packet.flow.map_or(Way::ToSink, |flow| {
+            self.load
+                .count_sent((node, flow), &packet.ip, brings_data(packet))
+        });
+        self.net.packets.number(self.now, packet, way);
+        self.probes.put_in_hand(node, packet, false);
+    }
+
     /// Settles a host's packet after its polls are drained. The packet has come to its end there unless the host has sent it on or
     /// holds it.
     #[inline]
@@ -300,6 +310,13 @@ impl Load {
 }
 
 impl Probes {
+    /// Takes a packet from the host or the agent that has it: its way ends.
+    pub(super) fn leave_agents(&mut self, identity: Identity) {
+        if self.accounts.leave_hand(identity).is_none() {
+            self.accounts.held.remove(&key(identity));
+        }
+    }
+
     /// Notes the packet given to a host, which takes it in or gives it up; its fate shows when the host has been polled.
     #[inline]
     pub(super) fn put_in_hand(&mut self, node: usize, packet: &Packet, is_for_it: bool) {

@@ -11,6 +11,7 @@ impl World {
     /// Makes the ends of the links that the scenario names gateways.
     pub(super) fn add_aerotp_gateways(&mut self) {
         let seed = Seed(self.scenario.seed);
+        self.net.real.meet_gateways |= !self.scenario.aerotp_gateways.is_empty();
         for gateways in &self.scenario.aerotp_gateways {
             let wire = &self.net.wires[gateways.link.0];
             for end in [End::A, End::B] {

@@ -30,13 +30,8 @@ impl World {
     }
 
     /// Creates a world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
-    /// their kernels, and there are no mobility protocols: a kernel's packets pass no agent of its host.
-    pub fn new_live(
-        mut scenario: Scenario,
-        recorder: Recorder,
-        captures: Option<Captures>,
-    ) -> World {
-        scenario.leave_out_mobility();
+    /// their kernels.
+    pub fn new_live(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
         let hosts = scenario.live.hosts.clone();
         World::build(scenario, recorder, captures, &hosts)
     }
@@ -54,6 +49,7 @@ impl World {
             .collect();
         let wires = Wires::new(&scenario, &mut nodes, seed, &mut recorder);
         let is_real = |node| real.contains(&node);
+        real.iter().for_each(|host| nodes[host.0].real = true);
         let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
         let flows = flows(
@@ -113,6 +109,7 @@ impl World {
         world.add_path_agents();
         world.add_aerotp_gateways();
         world.add_aerotp_paths();
+        world.read_kernels();
         world.add_notifiers();
         world.net.subscribe_to_media();
         world.net.install_routes();

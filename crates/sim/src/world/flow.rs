@@ -213,7 +213,7 @@ impl FlowRun {
     /// their direction by their addresses, one of which may be that of a mobile abroad.
     pub(super) fn way(&self, node: usize, ip: &IpHeader) -> Way {
         let is_from_source = match &self.observed {
-            Some(observed) => observed.side_of(node) == Side::Opener,
+            Some(observed) => observed.opener_sends(node, ip),
             None if self.nodes.contains(&node) => node == self.nodes[0],
             None => ip.source == self.addresses[0] || ip.destination == self.addresses[1],
         };
@@ -357,7 +357,8 @@ impl FlowRun {
             }
             HostEvent::Undelivered { .. }
             | HostEvent::AddressAcquired { .. }
-            | HostEvent::Layer(_) => None,
+            | HostEvent::Layer(_)
+            | HostEvent::ForKernel(_) => None,
         }
     }
 

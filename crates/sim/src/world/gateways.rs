@@ -14,14 +14,10 @@ impl World {
     pub(super) fn add_path_agents(&mut self) {
         for flow in 0..self.load.flows.len() {
             let run = &self.load.flows[flow];
-            let ends = [run.spec.from.0, run.spec.to.0];
             let part = run.spec.remedies.iter().find_map(|kind| kind.at_gateway());
             let (Some(part), Some(number)) = (part, run.mobiles[0]) else {
                 continue;
             };
-            if ends.iter().any(|&node| self.net.nodes[node].real) {
-                continue;
-            }
             let sends = self.net.mobiles[number].node == run.spec.from;
             for (node, interface) in self.net.gateways(number) {
                 let Some((served, service)) = service(&self.load.flows[flow], sends, part) else {
@@ -36,6 +32,7 @@ impl World {
                 let agents = layers.get_or_add(|| PathAgents::new(secret));
                 agents.add_access(served.mobile, interface);
                 agents.serve(served, service);
+                self.net.real.meet_gateways = true;
             }
             let remedies = self.load.flows[flow].spec.remedies.iter();
             let mut kinds = remedies.filter_map(Scheme::published);

@@ -94,6 +94,9 @@ impl World {
             }
             return;
         }
+        if self.net.nodes[node].host.has_kernel() {
+            return self.handle_event_for_kernel(node, event);
+        }
         let Some((flow, role)) = self.owner(node, &event) else {
             return;
         };
@@ -114,6 +117,15 @@ impl World {
         self.arm_flow(flow);
     }
 
+    #[cold]
+    fn handle_event_for_kernel(&mut self, node: usize, event: HostEvent) {
+        match event {
+            HostEvent::ForKernel(packet) => self.deliver_above_agents(node, *packet),
+            HostEvent::Undelivered { error, quoted } => self.tell_kernel(node, error, quoted),
+            _ => {}
+        }
+    }
+
     /// Returns the flow that an event is about, and its end here.
     fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
         let state = &self.net.nodes[node];
@@ -131,7 +143,9 @@ impl World {
             | HostEvent::AerotpDatagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
-            HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) => return None,
+            HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) | HostEvent::ForKernel(_) => {
+                return None;
+            }
         };
         let flow = state.flow_at_port(port)?;
         Some((flow, self.load.flows[flow].role_at(node)))

@@ -5,6 +5,9 @@
 //! each of its access links, and its kernel chooses among them by [`World::poll_interface_event`];
 //! any other host has one, behind which the world's routes pick the link. The world forwards packets in place of real
 //! hosts.
+//!
+//! A real host with agents of a mobility protocol has one port, too, whose kernel knows its home address only: the agents stand
+//! between the port and the links, where a simulated host has them below its transports ([`Host::leave_transports_to_kernel`](baton_proto::host::Host::leave_transports_to_kernel)).
 
 mod announce;
 mod build;
@@ -15,15 +18,15 @@ pub(crate) use build::BehindLink;
 use super::World;
 use super::packet_counts::LossCause;
 use super::wires::LeadsTo;
-use crate::addresses::node_addresses;
 use crate::packets::PacketId;
 use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use baton_proto::gateways::nat::{Refused, Translator};
 use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::tunnel::error_about;
 use baton_proto::packet::{IpHeader, Packet};
 use baton_proto::time::Instant;
-use baton_proto::wire::icmp::IcmpError;
+use baton_proto::wire::icmp::{IcmpError, QuotedPacket};
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
@@ -100,6 +103,10 @@ pub(super) struct RealHosts {
     deliveries: VecDeque<Delivery>,
     events: VecDeque<InterfaceEvent>,
     not_forwarded: NotForwarded,
+    /// True if layers of the world read more of packets than the IP header.
+    are_read: bool,
+    /// True if gateways of the world end connections.
+    pub(super) meet_gateways: bool,
 }
 
 /// State of an interface as last reported to the kernel.
@@ -137,9 +144,10 @@ impl World {
         &self.net.real.ports
     }
 
-    /// Returns a node's address of either version. Without real hosts no node has one of IPv6.
+    /// Returns the address of either version by which others know a node. Without real hosts and mobility protocols no node has one
+    /// of IPv6.
     pub fn address(&self, node: NodeIndex, v6: bool) -> IpAddr {
-        node_addresses(node.0)[usize::from(v6)]
+        self.net.directory.address(&self.scenario, node.0, v6)
     }
 
     /// Takes in an IP packet that a real host wrote to an interface, now. A packet that cannot be carried is counted
@@ -158,6 +166,13 @@ impl World {
         };
         let node = self.net.real.ports[port.0].node.0;
         self.observe_sent(node, &mut packet);
+        if self.net.real.are_read {
+            packet = packet.typed_if_same();
+        }
+        if self.net.nodes[node].host.has_kernel() {
+            self.send_by_agents(node, packet);
+            return self.settle();
+        }
         match self.first_hop(port, &mut packet) {
             Ok(interface) => self.send(node, interface, packet),
             Err(error) => {
@@ -229,42 +244,80 @@ impl World {
         let Some(link) = link else { return };
         let neighbour = self.net.wires.far_from(link, node.0);
         if let Some(answer) = self.net.nodes[neighbour.0].host.error_about(packet, error) {
-            let at = self.now;
-            self.net.real.deliveries.push_back(Delivery {
-                at,
-                port,
-                packet: answer,
-            });
+            self.deliver(port, answer);
         }
     }
 
     /// Hands a packet that has arrived at a real host to its port.
     pub(super) fn deliver_to_port(&mut self, node: usize, id: PacketId) {
         let travelling = &self.net.packets[id];
-        let (number, link, access) = (travelling.number(), travelling.link, travelling.access());
+        let (link, access) = (travelling.link, travelling.access());
         let packet = self.net.packets.remove(id);
         self.probes.arrived_over = access;
-        self.observe_delivered(node, number, &packet);
+        self.account_delivered(node, &packet);
+        self.probes.arrived_over = None;
+        let at_link = self.net.wires[link as usize].port;
+        if let Some(port) = self.net.nodes[node].port().or(at_link) {
+            self.deliver(port, packet);
+        }
+    }
+
+    /// Observes a packet that a kernel gets, and ends its way.
+    fn account_delivered(&mut self, node: usize, packet: &Packet) {
+        let identity = packet.identity_within();
+        self.observe_delivered(node, identity.number(), packet);
         if let Some(flow) = packet.flow {
             // Its kernel's checksums find the damage.
             let lost = (!packet.bit_errors.is_empty()).then_some(LossCause::Channel);
-            let identity = packet.identity_within();
             if self.end_way(flow, identity, lost) && lost.is_none() {
                 let view = packet.view();
                 let has_data = view.payload_bytes > 0 && view.echo.is_none();
                 self.count_delay(flow, identity, has_data);
             }
         }
-        self.probes.arrived_over = None;
-        if let Some(port) = self.net.nodes[node]
-            .port()
-            .or(self.net.wires[link as usize].port)
-        {
-            let at = self.now;
-            self.net
-                .real
-                .deliveries
-                .push_back(Delivery { at, port, packet });
+    }
+
+    fn deliver(&mut self, port: PortId, packet: Packet) {
+        let at = self.now;
+        let delivery = Delivery { at, port, packet };
+        self.net.real.deliveries.push_back(delivery);
+    }
+
+    /// Lets the agents of a real host send what its kernel has written.
+    fn send_by_agents(&mut self, node: usize, mut packet: Packet) {
+        self.begin_way(node, &mut packet);
+        self.net.nodes[node].host.handle_written(packet);
+        self.pump(node);
+    }
+
+    /// Hands a packet to the kernel above the agents of its host.
+    pub(super) fn deliver_above_agents(&mut self, node: usize, packet: Packet) {
+        // An agent's own error has no way behind it.
+        if packet.identity_within().is_some() {
+            self.probes.leave_agents(packet.identity_within());
+            self.account_delivered(node, &packet);
+        }
+        if let Some(port) = self.net.nodes[node].port() {
+            self.deliver(port, packet);
+        }
+    }
+
+    /// Tells a kernel of an error about its packet at its agents' first hop, from a neighbour, as [`refuse`](Self::refuse) does. A
+    /// mobile that is registered nowhere loses its packets without a word: a kernel would give up a connection that it opens.
+    pub(super) fn tell_kernel(&mut self, node: usize, error: IcmpError, quoted: QuotedPacket) {
+        if error == IcmpError::Unreachable {
+            return;
+        }
+        let links = self.net.links_of(NodeIndex(node));
+        let neighbour = links
+            .first()
+            .map(|&link| self.net.wires.far_from(link, node));
+        let from = neighbour.and_then(|(neighbour, _)| {
+            let mut own = self.net.nodes[neighbour].host.addresses();
+            own.find(|own| own.is_ipv4() == quoted.source.is_ipv4())
+        });
+        if let (Some(from), Some(port)) = (from, self.net.nodes[node].port()) {
+            self.deliver(port, error_about(from, error, quoted));
         }
     }
 }

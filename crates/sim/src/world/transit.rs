@@ -153,7 +153,7 @@ impl World {
     /// Delivers a packet at its destination host.
     #[inline(never)]
     fn arrive_for_good(&mut self, (node, interface): (usize, InterfaceId), id: PacketId) {
-        if self.net.nodes[node].real {
+        if self.net.nodes[node].real && !self.net.nodes[node].host.has_kernel() {
             return self.deliver_to_port(node, id);
         }
         self.end_signal(id, (self.now, node), None);

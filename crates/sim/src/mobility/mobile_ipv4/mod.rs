@@ -46,6 +46,13 @@ impl MobileIpv4 {
         }
     }
 
+    /// Returns true if packets of the mobile leave from its care-of address.
+    pub(super) fn sends_from_care_of_address(&self) -> bool {
+        let mut rules = self.policy.iter().map(|rule| rule.delivery);
+        self.delivery == Delivery::CareOfAddress
+            || rules.any(|delivery| delivery == Delivery::CareOfAddress)
+    }
+
     /// Returns the home address of a mobile, by its number. The home agent has the first address of the home network, the mobiles the
     /// following ones.
     pub(super) fn home_address(&self, mobile: usize, agents: &Ipv4Agents) -> Ipv4Addr {

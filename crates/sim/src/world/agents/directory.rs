@@ -64,6 +64,35 @@ impl Directory {
         })
     }
 
+    /// Returns the address of either version by which a node is known.
+    pub fn address(&self, scenario: &Scenario, node: usize, v6: bool) -> IpAddr {
+        match (v6, self.ipv6.get(node)) {
+            (false, _) => self.ipv4(scenario, node).into(),
+            (true, Some(&known)) => known.into(),
+            (true, None) => node_addresses(node)[1],
+        }
+    }
+
+    /// Returns the addresses by which real hosts know a node: of both versions of IP without mobility protocols, otherwise of the
+    /// versions in which its mobile, or else any, is kept reachable.
+    pub fn live_addresses(&self, scenario: &Scenario, node: usize) -> Vec<IpAddr> {
+        let both = || [false, true].map(|v6| self.address(scenario, node, v6));
+        if !scenario.has_protocols() {
+            return both().to_vec();
+        }
+        let behind = |mobile: &usize| self.behind(*mobile).contains(&NodeIndex(node));
+        let mobile = self.mobile_at(node);
+        let mobile = mobile.or_else(|| (0..scenario.mobiles.len()).find(behind));
+        let own = mobile.and_then(|number| scenario.mobiles[number].mobility.as_deref());
+        let speaks_ipv4 = scenario.agents.speaks_ipv4();
+        let ipv4 = own.map_or(speaks_ipv4, |own| !own.is_ipv6());
+        let ipv6 = own.map_or(!self.ipv6.is_empty(), |own| own.is_ipv6());
+        let known = both().into_iter().zip([ipv4, ipv6]);
+        known
+            .filter_map(|(address, is_known)| is_known.then_some(address))
+            .collect()
+    }
+
     /// Returns the addresses by which a flow's hosts know each other: IPv6 ones if mobiles have such and neither host is a mobile with an
     /// IPv4 home address.
     pub fn flow_addresses(&self, scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr; 2] {

@@ -3,6 +3,7 @@
 use super::super::flow::FlowRun;
 use crate::observe::{ConnectionIds, Conversation, Counters, End, FiveTuple, PacketView, Side};
 use crate::scenario::model::{NodeIndex, Traffic};
+use baton_proto::packet::IpHeader;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::protocol;
 use core::net::IpAddr;
@@ -18,6 +19,8 @@ pub struct ObservedFlow {
     pub tuple: FiveTuple,
     /// Protocol, and both ends with their ports, the opener's first.
     pub five_tuple: String,
+    /// Address of the opener.
+    opener: IpAddr,
     /// Address and port that the opener speaks to.
     pub(super) server: (IpAddr, u16),
     /// QUIC connection IDs, if it began as QUIC does.
@@ -63,6 +66,7 @@ impl ObservedFlow {
             nodes: [Some(node), None],
             tuple: FiveTuple::of(view),
             five_tuple: view.describe(),
+            opener: view.source,
             server: (view.destination, view.ports.1),
             connection_ids: (view.protocol == protocol::UDP)
                 .then(|| ConnectionIds::begin(view.payload))
@@ -85,6 +89,15 @@ impl ObservedFlow {
             Side::Opener
         } else {
             Side::Responder
+        }
+    }
+
+    /// Returns true for a packet on its way from the opener that a node sends: the opener, or a gateway, whose packets show it by
+    /// their addresses.
+    pub(in super::super) fn opener_sends(&self, node: usize, ip: &IpHeader) -> bool {
+        match self.nodes.contains(&Some(node)) {
+            true => self.nodes[0] == Some(node),
+            false => ip.source == self.opener || ip.destination == self.server.0,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::flow::FlowRun;
 use super::super::traffic::Application;
-use super::super::{MobileRun, Net, Node, World};
+use super::super::{Net, Node, World};
 use super::moved::Moved;
 use super::{NoConversation, ObservedFlow};
 use crate::observe::{FiveTuple, PacketView};
@@ -119,6 +119,9 @@ impl World {
         let mut observed = ObservedFlow::new(self.now, node, view);
         observed.nodes[1] = self.net.node_at(view.destination).filter(|&to| to != node);
         observed.towards_mobile = self.net.leads_to_mobile(&observed);
+        if self.net.real.meet_gateways {
+            observed.conversation.pass_gateway();
+        }
         observed
     }
 
@@ -241,17 +244,18 @@ impl World {
         }
     }
 
-    /// Lets the mobile at a node, if there is one, know of a flow, and so its last handover.
+    /// Lets the mobile at a node, or the one whose network contains it, know of a flow, and so its last handover.
     fn add_to_mobile(&mut self, flow: usize, node: usize) {
-        let at = |mobile: &MobileRun| mobile.node.0 == node;
-        let Some(number) = self.net.mobiles.iter().position(at) else {
+        let Some(number) = self.net.moved_by(node) else {
             return;
         };
-        if self.load.flows[flow].mobiles.contains(&Some(number)) {
+        if self.load.flows[flow].movers.contains(&number) {
             return;
         }
-        let slot = usize::from(self.load.flows[flow].mobiles[0].is_some());
-        self.load.flows[flow].mobiles[slot] = Some(number);
+        if self.net.mobiles[number].node.0 == node {
+            let slot = usize::from(self.load.flows[flow].mobiles[0].is_some());
+            self.load.flows[flow].mobiles[slot] = Some(number);
+        }
         self.load.flows[flow].movers.push(number);
         let flows = &mut self.net.mobiles[number].flows;
         let place = flows.partition_point(|&other| other < flow);
@@ -281,10 +285,17 @@ fn transport(carried: u8) -> Transport {
 impl Net {
     /// Returns true if the responder is a mobile and the opener is not.
     fn leads_to_mobile(&self, observed: &ObservedFlow) -> bool {
-        let [opener, responder] = observed.nodes.map(|node| {
-            node.is_some_and(|node| self.mobiles.iter().any(|mobile| mobile.node.0 == node))
-        });
+        let [opener, responder] = observed
+            .nodes
+            .map(|node| node.is_some_and(|node| self.moved_by(node).is_some()));
         responder && !opener
+    }
+
+    /// Returns the mobile that moves a node: the one at the node, or the one whose network contains it.
+    fn moved_by(&self, node: usize) -> Option<usize> {
+        let contains = |mobile: &usize| self.directory.behind(*mobile).contains(&NodeIndex(node));
+        let at = self.mobile_at(node);
+        at.or_else(|| (0..self.mobiles.len()).find(contains))
     }
 
     /// Returns the node that has an address.

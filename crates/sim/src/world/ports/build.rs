@@ -1,8 +1,9 @@
 //! Ports and addresses of real hosts at time zero.
 
 use super::{AddressPolicy, Port, PortId, PortState};
-use crate::addresses::{node_addresses, numbered};
+use crate::addresses::numbered;
 use crate::scenario::model::{LinkIndex, NodeIndex};
+use crate::world::wires::LeadsTo;
 use crate::world::{Net, World};
 use baton_proto::gateways::nat::{Nat, Translator};
 use baton_proto::interface::InterfaceId;
@@ -37,18 +38,27 @@ pub(in super::super) struct BehindAgent {
 }
 
 impl World {
-    /// Makes hosts real: gives them ports, and everybody addresses of both versions.
+    /// Makes hosts real: gives them ports, and everybody the addresses by which real hosts know each other.
     pub(in super::super) fn add_ports(&mut self, hosts: &[NodeIndex]) {
         if hosts.is_empty() {
             return;
         }
-        for (number, node) in self.net.nodes.iter_mut().enumerate() {
-            node.host.add_address(node_addresses(number)[1]);
+        for number in 0..self.net.nodes.len() {
+            let host = &mut self.net.nodes[number].host;
+            for address in self.net.directory.live_addresses(&self.scenario, number) {
+                if !host.has_address(address) {
+                    host.add_address(address);
+                }
+            }
         }
         let access = self.net.access_addresses();
         for &host in hosts {
-            self.net.nodes[host.0].real = true;
-            if self.net.mobiles.iter().any(|mobile| mobile.node == host) {
+            let own = &mut self.net.nodes[host.0].host;
+            let has_agents = own.layers().is_some();
+            if has_agents {
+                own.leave_transports_to_kernel();
+            }
+            if !has_agents && self.net.is_mobile_between_links(host) {
                 for link in self.net.links_of(host) {
                     let own = access.iter().find(|entry| entry.0 == (host, link));
                     self.add_access_port(host, link, own.map(|entry| entry.1));
@@ -59,10 +69,16 @@ impl World {
                     .map(|link| self.net.wires[link].link.config().mtu)
                     .max();
                 self.net.nodes[host.0].apart().port = Some(PortId(self.net.real.ports.len()));
-                self.push_port(host, None, mtu.unwrap_or(0), node_addresses(host.0));
+                let addresses = self.net.directory.live_addresses(&self.scenario, host.0);
+                self.push_port(host, None, mtu.unwrap_or(0), addresses);
             }
         }
         (0..self.net.mobiles.len()).for_each(|mobile| self.announce(mobile));
+    }
+
+    /// Lets layers read what kernels write, if there are any that do.
+    pub(in super::super) fn read_kernels(&mut self) {
+        self.net.real.are_read = self.scenario.has_protocols() || self.net.real.meet_gateways;
     }
 
     /// Adds a port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
@@ -74,9 +90,9 @@ impl World {
                     self.net.nodes[host.0].host.add_address(address);
                 }
                 self.net.put_behind(host, link, own);
-                own
+                own.to_vec()
             }
-            None => node_addresses(host.0),
+            None => self.net.directory.live_addresses(&self.scenario, host.0),
         };
         let mobile = self.net.wires[link].mobile;
         // A mobile router also has links to the network behind it.
@@ -94,13 +110,13 @@ impl World {
         node: NodeIndex,
         link: Option<LinkIndex>,
         mtu: u32,
-        addresses: [IpAddr; 2],
+        addresses: Vec<IpAddr>,
     ) {
         self.net.real.ports.push(Port {
             node,
             link,
             mtu,
-            addresses: addresses.to_vec(),
+            addresses,
         });
         self.net.real.states.push(PortState {
             mtu,
@@ -111,6 +127,13 @@ impl World {
 }
 
 impl Net {
+    /// Returns true for a mobile whose kernel chooses among its access links: a radio network's cells are one link to it.
+    fn is_mobile_between_links(&self, host: NodeIndex) -> bool {
+        let mut interfaces = self.nodes[host.0].interfaces.iter();
+        self.mobile_at(host.0).is_some()
+            && !interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Radio(_)))
+    }
+
     /// Returns all addresses behind one interface only.
     pub(in super::super) fn behind_links(&self) -> Vec<BehindLink> {
         let agents = self.behind_agents.iter();

@@ -6,7 +6,7 @@
 use super::signals::{first, signals};
 use super::*;
 
-const LINKS: &str = r#"
+pub(super) const LINKS: &str = r#"
     [links.wavelan]
     between = ["near", "laptop"]
     kind = "wired"

@@ -17,6 +17,7 @@ mod network;
 mod observed;
 mod path_mtu;
 mod ports;
+mod ports_mobility;
 mod priority;
 mod radio;
 mod reception;

@@ -45,7 +45,7 @@ const AT_FAR: PortId = PortId(2);
 
 const LIVE: &str = "[live]\nhosts = [\"server\", \"laptop\"]\n";
 
-fn world(text: &str) -> World {
+pub(super) fn world(text: &str) -> World {
     let loaded = scenario::parse(text, "test", Path::new("."), &[])
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let settings = RecordSettings {
@@ -75,7 +75,7 @@ fn laptop_behind(entries: &str, address: AddressPolicy, nat: bool) -> World {
 }
 
 /// A datagram of `length` bytes in all, as a kernel would write it.
-fn datagram(source: IpAddr, destination: IpAddr, length: u32) -> Vec<u8> {
+pub(super) fn datagram(source: IpAddr, destination: IpAddr, length: u32) -> Vec<u8> {
     let ip = IpHeader {
         source,
         destination,
@@ -104,18 +104,18 @@ fn datagram(source: IpAddr, destination: IpAddr, length: u32) -> Vec<u8> {
     bytes_of(&packet)
 }
 
-fn bytes_of(packet: &Packet) -> Vec<u8> {
+pub(super) fn bytes_of(packet: &Packet) -> Vec<u8> {
     let mut bytes = Vec::new();
     packet.encode_damaged(&mut bytes);
     bytes
 }
 
-fn ms(milliseconds: u64) -> Instant {
+pub(super) fn ms(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
 /// Runs up to a moment; returns the packets delivered by then, with their times in milliseconds.
-fn deliveries(world: &mut World, until: Instant) -> Vec<(u64, PortId, Packet)> {
+pub(super) fn deliveries(world: &mut World, until: Instant) -> Vec<(u64, PortId, Packet)> {
     let mut found = Vec::new();
     let mut take = |world: &mut World| {
         while let Some(Delivery { port, packet, .. }) = world.poll_delivery() {
@@ -131,7 +131,7 @@ fn deliveries(world: &mut World, until: Instant) -> Vec<(u64, PortId, Packet)> {
     found
 }
 
-fn events(world: &mut World) -> Vec<InterfaceEvent> {
+pub(super) fn events(world: &mut World) -> Vec<InterfaceEvent> {
     std::iter::from_fn(|| world.poll_interface_event()).collect()
 }
 
@@ -473,83 +473,10 @@ fn a_hop_limit_that_runs_out_is_told_to_the_kernel() {
     }
 }
 
-/// The shipped moving network, with its router real besides its server.
-fn train_network(live: &str) -> World {
+/// The shipped moving network.
+pub(super) fn train_network(live: &str) -> World {
     let text = include_str!("../../../../../scenarios/train-network.toml");
     world(&format!("{text}\n{live}"))
-}
-
-/// Left out, a mobility protocol leaves a mobile whose routes follow at once, also to the network behind it.
-#[test]
-fn without_its_protocol_a_mobile_routers_kernel_is_reached_over_its_links() {
-    let mut world = train_network("[live]\nhosts = [\"server\", \"train\", \"passenger\"]\n");
-    let node = |name: &str| {
-        let nodes = &world.scenario().nodes;
-        NodeIndex(nodes.iter().position(|node| node == name).unwrap())
-    };
-    let port = |node: NodeIndex| {
-        let of_node = |port: &crate::world::ports::Port| port.node == node;
-        PortId(world.ports().iter().position(of_node).unwrap())
-    };
-    let [server, train, passenger] = ["server", "train", "passenger"].map(node);
-    let ports = [server, train, passenger].map(port);
-    for v6 in [false, true] {
-        let [server, train, passenger] =
-            [server, train, passenger].map(|node| world.address(node, v6));
-        for (from, to, at, until) in [
-            // 40 ms over the cellular network, 15 ms on the ground, 1 ms to the seat.
-            (train, server, ports[1], 56),
-            (server, train, ports[0], 56),
-            (passenger, server, ports[2], 58),
-            (server, passenger, ports[0], 58),
-        ] {
-            world.inject(at, &datagram(from, to, 100));
-            let until = world.now() + Duration::from_millis(until);
-            let found = deliveries(&mut world, until);
-            assert_eq!(found.len(), 1, "{from} {to}");
-            assert_eq!(found[0].2.ip.destination, to);
-        }
-    }
-}
-
-/// The network behind a mobile router is inside of the translators on the router's access links, and has none of its own.
-#[test]
-fn a_passengers_packets_are_translated_on_the_trains_access_link() {
-    let live = "[live]\nhosts = [\"server\", \"train\", \"passenger\"]\nnat = true\n";
-    let mut world = train_network(live);
-    let [server, passenger] = ["server", "passenger"].map(|name| {
-        let nodes = &world.scenario().nodes;
-        NodeIndex(nodes.iter().position(|node| node == name).unwrap())
-    });
-    let [at_server, at_passenger] = [server, passenger].map(|node| {
-        let of_node = |port: &crate::world::ports::Port| port.node == node;
-        PortId(world.ports().iter().position(of_node).unwrap())
-    });
-    for v6 in [false, true] {
-        let [server, passenger] = [server, passenger].map(|node| world.address(node, v6));
-        let network = if v6 {
-            "fd62:6174:6f6e:2::"
-        } else {
-            "198.18.0."
-        };
-        let mut sent = datagram(passenger, server, 100);
-        for (at, from) in [(at_server, at_passenger), (at_passenger, at_server)] {
-            world.inject(from, &sent);
-            let until = world.now() + Duration::from_millis(100);
-            let found = deliveries(&mut world, until);
-            let [(_, to, packet)] = &found[..] else {
-                panic!("one packet: {found:?}");
-            };
-            assert_eq!(*to, at);
-            if at == at_server {
-                assert!(source(packet).0.to_string().starts_with(network));
-                sent = answer(packet);
-            } else {
-                assert_eq!(packet.ip.destination, passenger);
-            }
-        }
-    }
-    assert_eq!(world.refused_by_nat().total(), 0);
 }
 
 proptest! {
