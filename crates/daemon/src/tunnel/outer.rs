@@ -57,18 +57,48 @@ pub fn elide(packet: &[u8], outer: Outer) -> (u8, &[u8]) {
     }
 }
 
-/// Writes the packet that a path has brought. `carried` is the byte of DSCP and ECN of the datagram: a mark of congestion, which
-/// only the tunnel's header can have had on the way, goes into that (RFC 6040 section 4.2).
-pub fn restore((kind, content): (u8, &[u8]), outer: Outer, carried: u8, packet: &mut Vec<u8>) {
+/// Writes the packet that a path has brought. `carried` is the byte of DSCP and ECN of the datagram, whose mark of congestion goes into the
+/// packet inside. Returns false for a marked packet whose ends do not understand marks: it is to be dropped (RFC 6040 section
+/// 4.2).
+pub fn restore(
+    (kind, content): (u8, &mut [u8]),
+    outer: Outer,
+    carried: u8,
+    packet: &mut Vec<u8>,
+) -> bool {
     packet.clear();
     if kind == ELIDED {
-        let mut header = header_for(content, outer);
-        if carried & ECN == ECN {
-            header[1] |= ECN << 4;
+        if carried & ECN == ECN && !mark(content) {
+            return false;
         }
-        packet.extend_from_slice(&header);
+        packet.extend_from_slice(&header_for(content, outer));
     }
     packet.extend_from_slice(content);
+    true
+}
+
+/// Marks an IP packet with congestion experienced; returns false if its sender has not said that it understands that.
+fn mark(packet: &mut [u8]) -> bool {
+    let class = traffic_class(packet);
+    if class & ECN == 0 {
+        return false;
+    }
+    match packet {
+        [first, second, ..] if *first >> 4 == 6 => *second |= ECN << 4,
+        [_, second, _, _, _, _, _, _, _, _, high, low, ..] => {
+            let before = u16::from(*second);
+            *second |= ECN;
+            // RFC 1624, equation 3: the checksum's 16-bit word has changed in its lower byte only.
+            let sum = u32::from(!u16::from_be_bytes([*high, *low]))
+                + u32::from(!before)
+                + u32::from(*second);
+            let folded = (sum & 0xFFFF) + (sum >> 16);
+            let folded = (folded & 0xFFFF) + (folded >> 16);
+            [*high, *low] = (!(folded as u16)).to_be_bytes();
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Tells the node, as a router on the link does (RFC 4443 section 3.2), that a packet of its own is longer than a path carries: `most`
@@ -128,6 +158,12 @@ mod tests {
         packet
     }
 
+    fn restored(carried: (u8, &[u8]), class: u8) -> Option<Vec<u8>> {
+        let mut packet = Vec::new();
+        let mut content = carried.1.to_vec();
+        restore((carried.0, &mut content), OUTER, class, &mut packet).then_some(packet)
+    }
+
     #[test]
     fn what_is_left_out_is_put_back() {
         for version in [4, 6] {
@@ -137,12 +173,36 @@ mod tests {
             assert!(Packet::verbatim(&whole).is_ok());
             let (kind, carried) = elide(&whole, OUTER);
             assert_eq!((kind, carried), (ELIDED, &inner[..]));
-            let mut restored = Vec::new();
-            restore((kind, carried), OUTER, 0xBA, &mut restored);
-            assert_eq!(restored, whole);
-            restore((kind, carried), OUTER, 0xBB, &mut restored);
-            assert_eq!(traffic_class(&restored), 0xBB);
+            assert_eq!(restored((kind, carried), 0xBA), Some(whole));
         }
+    }
+
+    /// The kernel's own arithmetic is the sum over the header, which is all ones where it is right (RFC 1071).
+    #[test]
+    fn a_mark_of_congestion_goes_inside_or_the_packet_is_dropped() {
+        for (version, class, marked) in [(4, 0xB9, 0xBB), (4, 0x02, 0x03), (6, 0xBA, 0xBB)] {
+            let mut inner = inner(version, class);
+            if version == 4 {
+                let sum = !sum_of(&inner[..20]);
+                inner[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+            let packet = restored((ELIDED, &inner), 0x03).unwrap();
+            assert_eq!(traffic_class(&packet[HEADER..]), marked);
+            if version == 4 {
+                assert_eq!(sum_of(&packet[HEADER..HEADER + 20]), 0xFFFF);
+            }
+        }
+        for version in [4, 6] {
+            assert_eq!(restored((ELIDED, &inner(version, 0xB8)), 0x03), None);
+        }
+    }
+
+    fn sum_of(header: &[u8]) -> u16 {
+        let words = header
+            .chunks(2)
+            .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+        let sum: u32 = words.sum();
+        ((sum & 0xFFFF) + (sum >> 16)) as u16
     }
 
     #[test]
@@ -155,8 +215,6 @@ mod tests {
             assert_eq!(elide(&other, OUTER), (PACKET, &other[..]), "{place}");
         }
         assert_eq!(elide(&[], OUTER), (PACKET, &[][..]));
-        let mut restored = Vec::new();
-        restore((PACKET, &whole), OUTER, 3, &mut restored);
-        assert_eq!(restored, whole);
+        assert_eq!(restored((PACKET, &whole), 3), Some(whole));
     }
 }

@@ -54,6 +54,8 @@ pub struct PathCounts {
     pub given_up: u64,
     /// Packets from a router with another's address, or for another node.
     pub misdirected: u64,
+    /// Marked packets whose ends do not understand marks of congestion.
+    pub congested: u64,
 }
 
 /// All paths of a home agent.
@@ -314,12 +316,12 @@ impl Paths {
                 self.counts.misdirected += 1;
                 continue;
             };
-            outer::restore(
-                (content.kind, content.packet),
-                outer,
-                carried,
-                &mut self.scratch,
-            );
+            let content = (content.kind, content.packet);
+            let understood = outer::restore(content, outer, carried, &mut self.scratch);
+            if !understood {
+                self.counts.congested += 1;
+                continue;
+            }
             match outer::addresses(&self.scratch) == Some(outer) {
                 true => self.incoming.push(&self.scratch),
                 false => self.counts.misdirected += 1,
@@ -431,6 +433,7 @@ impl Medium for Paths {
         status.reject(self.listener.counters());
         status.lose("not for this end of a path", self.counts.misdirected);
         status.lose("held too long", self.counts.given_up);
+        status.lose("dropped by a congested router", self.counts.congested);
         status.lose("not taken by a socket", self.outgoing.lost());
     }
 

@@ -59,6 +59,8 @@ pub struct Uplink {
     events: VecDeque<MediumEvent>,
     /// Packets of neither end.
     misdirected: u64,
+    /// Marked packets whose ends do not understand marks of congestion.
+    congested: u64,
 }
 
 impl Uplink {
@@ -85,6 +87,7 @@ impl Uplink {
             next_advertisement: None,
             events: VecDeque::new(),
             misdirected: 0,
+            congested: 0,
         }
     }
 
@@ -171,12 +174,12 @@ impl Uplink {
                 source: destination,
                 destination: source,
             };
-            outer::restore(
-                (content.kind, content.packet),
-                back,
-                carried,
-                &mut self.scratch,
-            );
+            let content = (content.kind, content.packet);
+            let understood = outer::restore(content, back, carried, &mut self.scratch);
+            if !understood {
+                self.congested += 1;
+                continue;
+            }
             match outer::addresses(&self.scratch) {
                 Some(ends) if ends.destination == source => self.incoming.push(&self.scratch),
                 _ => self.misdirected += 1,
@@ -302,6 +305,7 @@ impl Medium for Uplink {
             .push(PathStatus::new(name, remote, mtu, measured));
         status.reject(self.path.counters());
         status.lose("not for this end of a path", self.misdirected);
+        status.lose("dropped by a congested router", self.congested);
         status.lose("not taken by a socket", self.outgoing.lost());
     }
 

@@ -3,6 +3,7 @@ use crate::mobility::packet;
 use crate::packet::Payload;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpHeader, TcpOptions};
+use core::net::Ipv6Addr;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
