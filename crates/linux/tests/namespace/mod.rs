@@ -4,22 +4,45 @@
 use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::readiness::wait_readable;
 use baton_linux::tun::Tun;
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::panic::resume_unwind;
 use std::time::Duration;
 
 /// A wait that takes longer hangs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A network namespace. It lasts as long as this value, and what is in it: processes, devices, sockets.
+pub struct Namespace(File);
+
+impl Namespace {
+    /// Makes a namespace in which the kernel is silent.
+    pub fn new() -> Namespace {
+        let made = std::thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET).expect("root may make namespaces");
+            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
+            File::open("/proc/thread-self/ns/net").unwrap()
+        });
+        Namespace(made.join().unwrap())
+    }
+
+    /// Does `work` in the namespace.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                setns(&self.0, CloneFlags::CLONE_NEWNET).expect("root may enter namespaces");
+                work()
+            });
+            inside.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+}
+
 /// Does `work` in a new network namespace, in which the kernel is silent.
-pub fn in_new_namespace(work: impl FnOnce() + Send + 'static) {
-    let inside = std::thread::spawn(|| {
-        unshare(CloneFlags::CLONE_NEWNET).expect("root may make namespaces");
-        std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
-        work();
-    });
-    inside.join().unwrap();
+pub fn in_new_namespace(work: impl FnOnce() + Send) {
+    Namespace::new().run(work);
 }
 
 /// Waits until something can be read.
