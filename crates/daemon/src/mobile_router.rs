@@ -10,6 +10,7 @@ use crate::node::Plan;
 use crate::port::Port;
 use crate::routing::Routing;
 use crate::tunnel::addresses::NETWORKS;
+use crate::tunnel::held::Stranded;
 use crate::tunnel::uplink::{Ends, Uplink};
 use crate::tunnel::{self, REGISTRATION, registration_key};
 use baton_linux::netlink::RouteSocket;
@@ -128,7 +129,7 @@ impl MobileRouterConfig {
             interface_identifier: self.home_address.0.to_bits() as u64,
             home_agent: self.home_agent.address.0,
         };
-        let mut ports = Vec::new();
+        let (mut ports, stranded) = (Vec::new(), Stranded::default());
         for (number, device) in self.uplinks.prefer.iter().enumerate() {
             let uplink_mtu = kernel.link(device).map_or(1500, |link| link.mtu);
             let config = InitiatorConfig {
@@ -142,7 +143,12 @@ impl MobileRouterConfig {
                 seed: keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?,
             };
             let path = Initiator::new(Instant::ZERO, config);
-            let uplink = Uplink::new(device, (path, number as u8), self.home_agent.endpoint, ends);
+            let uplink = Uplink::new(
+                device,
+                (path, number as u8),
+                self.home_agent.endpoint,
+                (ends, stranded.clone()),
+            );
             let mtu = tunnel::longest_packet(uplink_mtu, self.home_agent.endpoint.is_ipv4());
             ports.push(Port::new(device, mtu, Box::new(uplink)));
         }

@@ -6,7 +6,7 @@
 
 use super::addresses::{CareOfPrefix, NETWORKS};
 use super::datagrams::{Outgoing, Packets, Sockets};
-use super::held::{Held, UnderWay};
+use super::held::{Held, MOST_UNDER_WAY, UnderWay};
 use super::outer::{self, Outer};
 use super::words;
 use crate::home_agent::RouterConfig;
@@ -22,8 +22,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Bytes of a path's packets that may be under way: 100 Mbit/s for 80 ms (chosen).
-const MOST_UNDER_WAY: usize = 1 << 20;
 /// Bytes that are held for a router without a path (chosen).
 const MOST_HELD: usize = 1 << 20;
 

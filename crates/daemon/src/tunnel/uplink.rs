@@ -2,6 +2,7 @@
 
 use super::addresses::CareOfPrefix;
 use super::datagrams::{Outgoing, Packets, Sockets};
+use super::held::{MOST_UNDER_WAY, Stranded, UnderWay};
 use super::outer::{self, Outer};
 use super::words;
 use crate::medium::{Medium, MediumEvent};
@@ -9,7 +10,7 @@ use crate::operation::status::{PathStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{Event, Initiator, NotSent};
+use baton_path::{ELIDED, Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::neighbor_discovery::{
@@ -57,6 +58,10 @@ pub struct Uplink {
     scratch: Vec<u8>,
     next_advertisement: Option<Instant>,
     events: VecDeque<MediumEvent>,
+    under_way: UnderWay,
+    stranded: Stranded,
+    /// Packets that were under way on an uplink that died, and that this one did not take.
+    lost_in_replay: u64,
     /// Packets of neither end.
     misdirected: u64,
     /// Marked packets whose ends do not understand marks of congestion.
@@ -64,12 +69,12 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// Makes the uplink by a device, which need not exist yet.
+    /// Makes the uplink by a device, which need not exist yet. All uplinks of a router share what is `stranded`.
     pub fn new(
         device: &str,
         (path, number): (Initiator, u8),
         remote: SocketAddr,
-        ends: Ends,
+        (ends, stranded): (Ends, Stranded),
     ) -> Uplink {
         Uplink {
             device: device.to_owned(),
@@ -86,6 +91,9 @@ impl Uplink {
             scratch: Vec::new(),
             next_advertisement: None,
             events: VecDeque::new(),
+            under_way: UnderWay::default(),
+            stranded,
+            lost_in_replay: 0,
             misdirected: 0,
             congested: 0,
         }
@@ -100,7 +108,11 @@ impl Uplink {
                     self.events.push_back(MediumEvent::Up);
                     self.advertise(now);
                 }
-                Event::Down => self.events.push_back(MediumEvent::Down),
+                Event::Down => {
+                    self.stranded.put(self.under_way.take());
+                    self.events.push_back(MediumEvent::Down);
+                }
+                Event::Receipted { up_to } => self.under_way.receipted(up_to),
                 // The node says itself what comes of the others.
                 _ => {
                     let words = words::of(&event).map(MediumEvent::News);
@@ -146,6 +158,34 @@ impl Uplink {
         packet.encode(&mut self.scratch);
         self.incoming.push(&self.scratch);
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
+    }
+
+    /// Gives a packet to the path. Of packets in the tunnel a copy is kept until they have arrived.
+    fn seal(
+        &mut self,
+        now: Instant,
+        (kind, content): (u8, &[u8]),
+        class: u8,
+    ) -> Result<(), NotSent> {
+        let path = &mut self.path;
+        let number = self.outgoing.add(&self.sockets, class, |out| {
+            let sent = path.send(now, kind, content, out)?;
+            Ok((sent.to, sent.counter))
+        })?;
+        if kind == ELIDED {
+            self.under_way.push(number, content, MOST_UNDER_WAY);
+        }
+        Ok(())
+    }
+
+    /// Sends what was under way on an uplink that has died.
+    fn replay(&mut self, now: Instant) {
+        let mut stranded = self.stranded.take();
+        while let Some(packet) = stranded.pop() {
+            let class = outer::traffic_class(&packet);
+            let sent = self.seal(now, (ELIDED, &packet), class);
+            self.lost_in_replay += u64::from(sent.is_err());
+        }
     }
 
     /// Reads datagrams of one call; returns false if none waits.
@@ -223,13 +263,12 @@ impl Medium for Uplink {
             return false;
         };
         let (kind, content) = outer::elide(packet, outer);
-        let (path, class) = (&mut self.path, outer::traffic_class(packet));
-        let sent = self.outgoing.add(&self.sockets, class, |out| {
-            let sent = path.send(now, kind, content, out)?;
-            Ok((sent.to, ()))
-        });
-        if let Err(NotSent::TooLong(most)) = sent {
-            outer::answer_too_long(packet, most, &mut self.incoming);
+        let sent = self.seal(now, (kind, content), outer::traffic_class(packet));
+        match sent {
+            // The home agent knows of the move before anything else comes by this path.
+            Ok(()) => self.replay(now),
+            Err(NotSent::TooLong(most)) => outer::answer_too_long(packet, most, &mut self.incoming),
+            Err(_) => {}
         }
         sent.is_ok()
     }
@@ -304,6 +343,7 @@ impl Medium for Uplink {
             .uplinks
             .push(PathStatus::new(name, remote, mtu, measured));
         status.reject(self.path.counters());
+        status.lose("lost with an uplink", self.lost_in_replay);
         status.lose("not for this end of a path", self.misdirected);
         status.lose("dropped by a congested router", self.congested);
         status.lose("not taken by a socket", self.outgoing.lost());
