@@ -15,7 +15,6 @@ use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::{Signals, Waker};
 use baton_proto::host::Host;
-use baton_proto::mobility::mobile_ipv6::HomeAgent;
 use baton_proto::time::Duration;
 use std::fs::File;
 use std::io::{self, Read};
@@ -189,9 +188,7 @@ impl<'a> Daemon<'a> {
                 for port in self.driver.ports_mut() {
                     port.medium.set_routers(&new.routers)?;
                 }
-                if let Some(agent) = self.driver.host_mut().layers_mut().get_mut::<HomeAgent>() {
-                    node::subscribe(agent, &mobiles);
-                }
+                node::subscribe(self.driver.host_mut(), &mobiles);
                 self.installed.lead_to(new.prefixes())?;
                 own.routers = new.routers.clone();
                 is_same(own, &new)

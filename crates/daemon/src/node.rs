@@ -88,6 +88,7 @@ pub fn host(
         // Of a narrower way it hears by ICMP.
         let path_mtu = mtus().max().unwrap_or(1500);
         host.add_layer(home_agent(agent, path_mtu));
+        subscribe(&mut host, &agent.mobiles);
         host.add_layer(HomeNetwork::default());
         let home_network = Rank::HomeNetwork.interface();
         host.routes_mut()
@@ -178,8 +179,11 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     }
 }
 
-/// Lets a home agent know the mobiles of a configuration, and no others.
-pub fn subscribe(agent: &mut HomeAgent, mobiles: &[SubscriberConfig]) {
+/// Lets a node's home agent know these mobiles, and no others.
+pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
+    let Some(agent) = host.layers_mut().get_mut::<HomeAgent>() else {
+        return;
+    };
     let wanted = |home: &Ipv6Addr| mobiles.iter().any(|mobile| mobile.home_address.0 == *home);
     let gone: Vec<Ipv6Addr> = agent.subscribed().filter(|home| !wanted(home)).collect();
     gone.into_iter().for_each(|home| agent.unsubscribe(home));
@@ -194,7 +198,7 @@ pub fn subscribe(agent: &mut HomeAgent, mobiles: &[SubscriberConfig]) {
 }
 
 fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
-    let mut agent = HomeAgent::new(HomeAgentSettings {
+    HomeAgent::new(HomeAgentSettings {
         address: config.address.0,
         home_prefix: config.home_prefix.0,
         home_interface: Rank::HomeNetwork.interface(),
@@ -205,9 +209,7 @@ fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
         strategy: Strategy::Forward,
         path_mtu,
         clamp_segment_size: true,
-    });
-    subscribe(&mut agent, &config.mobiles);
-    agent
+    })
 }
 
 fn advertising(config: &AccessRouterConfig, interface: InterfaceId) -> AdvertisingSettings {
