@@ -188,11 +188,12 @@ pub struct RawRecord {
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawLive {
     /// Nodes that are real hosts, with the kernel's network stack and programs; all others are simulated. Default:
-    /// the first mobile (without mobiles the `to` of the first flow), and all that flows join to it, directly or
-    /// through others; without a flow there, the node farthest from it.
+    /// the first mobile, or of a router a host in the network behind it to or from which a flow goes (without mobiles
+    /// the `to` of the first flow), and all that flows join to it, directly or through others; without a flow there,
+    /// the node farthest from it.
     #[schemars(length(min = 1))]
     pub hosts: Option<Vec<String>>,
-    /// What a handover does to a real mobile's addresses. Default "kept".
+    /// What a handover does to a real mobile's addresses; "kept" with a mobility protocol. Default "kept".
     pub address: Option<RawAddress>,
     /// Whether the address and ports of what a real mobile sends are translated to others on each access link, so
     /// that they change at a handover as at a change of NAT. Default false.
