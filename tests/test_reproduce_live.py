@@ -13,9 +13,11 @@ import pytest
 import baton
 from baton.live.trials import MOST_TOGETHER, Trial
 from baton.report.tables import read_run
-from baton.reproduce import STUDIES
+from baton.reproduce import STUDIES, study_d_live
+from baton.reproduce.study_d import SCENARIOS
 from baton.reproduce.study_run import figures
 from baton.reproduce.study_t_live import checks
+from baton.toml import loads
 from fake_emulator import BATON, LIVE, Fake
 
 MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
@@ -118,7 +120,14 @@ def test_without_the_rights_it_says_what_to_do_and_leaves_nothing(reproduce, tmp
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("T9", "T9: not run live (T9: an upload"), ("T2.z", "no such check"), ("Q", "no such study")]
+    ("name", "message"),
+    [
+        ("T9", "T9: not run live (T9: an upload"),
+        ("D16", "D16: not run live (D16: beyond the study"),
+        ("C", "`C`: not run live; expected one of `T`, `D`"),
+        ("T2.z", "no such check"),
+        ("Q", "no such study"),
+    ],
 )
 def test_what_cannot_be_run_live_is_refused_before_anything_runs(reproduce, name, message):
     process = reproduce(name)
@@ -147,3 +156,29 @@ def test_windows_are_compared_within_a_repetition():
     assert (found["T4.a"], found["T4.b"], found["T4.g"]) == (4, 800.0, 600.0)
     assert found["T4.c"] == pytest.approx(25)
     assert (found["T4.d"], found["T4.e"], found["T4.f"]) == (0.9, 0.95, None)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_study_d_is_slow_enough_to_run_together_and_asks_nothing_that_a_kernel_has_not(name):
+    trial = study_d_live.STUDY.trial(STUDIES / "D", name, study_d_live.STUDY.present)
+    assert trial.share * 10 <= MOST_TOGETHER
+    flow = loads(trial.scenario.resolved)["flows"][0]
+    assert flow["profile"] == "linux-6"
+    assert set(flow["tcp"]) == {"maximum_segment_size", "receive_buffer", "delayed_ack"}
+
+
+def test_the_scenarios_of_study_d_are_compared_within_a_repetition():
+    def of(completion, handover, begin, timeouts=0):
+        return {"completion": completion, "handover": handover, "begin": begin, "timeouts": timeouts}
+
+    of_trials = {
+        "baseline": of(44.0, 2.5, 60.0, 1),
+        "proposal-1": of(40.0, 0.75, 60.0, 1),
+        "proposal-2": of(36.0, 0.5, 62.0),
+    }
+    found = study_d_live.checks(of_trials)
+    assert (found["D7.a"], found["D7.b"], found["D7.c"]) == (0.75, 0.5, 1.75)
+    assert (found["D8.a"], found["D8.d"], found["D8.e"]) == (1.1, 4.0, 10.0)
+    assert (found["D9.a"], found["D9.b"]) == (2.0, 0)
+    late = study_d_live.checks({**of_trials, "proposal-1": {}})
+    assert (late["D8.d"], late["D9.a"], late["D8.h"]) == (None, None, 36.0)

@@ -63,13 +63,15 @@ class Trial:
     def share(self) -> int:
         """Share that it takes of `MOST_TOGETHER`: its slowest link, or the fastest of a mobile's if that is slower."""
         resolved = loads(self.scenario.resolved)
-        mobiles = set(resolved.get("mobiles", {}))
+        mobiles = resolved.get("mobiles", {})
+        routers = {name for name, mobile in mobiles.items() if "network_prefix" in mobile.get("mobility", {})}
         access: list[int] = []
         others: list[int] = []
-        for link in resolved["links"].values():
-            # A radio network has cells, all for mobiles.
-            fixed = "between" in link and mobiles.isdisjoint(link["between"])
-            (others if fixed else access).append(int(_bps(link)))
+        for name, link in resolved["links"].items():
+            # A radio network has cells, all for mobiles; what else a router is joined to is the network behind it.
+            ends = set(link.get("between", mobiles))
+            behind = bool(ends & routers) and "between" in link and name not in _attached(mobiles)
+            (access if ends & set(mobiles) and not behind else others).append(int(_bps(link)))
         carried = min([max(access), *others] if access else others)
         return min(max(carried, MOST_TOGETHER // MOST_AT_ONCE), MOST_TOGETHER)
 
@@ -248,6 +250,13 @@ def not_compared(trial: Trial, kept: Sequence[Kept]) -> list[str]:
         for found in kept
         if found.figures is None
     ]
+
+
+def _attached(mobiles: dict[str, Any]) -> set[str]:
+    """Links that mobiles attach to by their timetable or preference."""
+    timetables = (entry["attach"] for mobile in mobiles.values() for entry in mobile.get("timetable", []))
+    preferred = (name for mobile in mobiles.values() for name in mobile.get("failback", {}).get("prefer", []))
+    return {*timetables, *preferred}
 
 
 def _bps(link: dict[str, Any]) -> float:

@@ -189,11 +189,12 @@ pub struct RawRecord {
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawLive {
     /// Nodes that are real hosts, with the kernel's network stack and programs; all others are simulated. Default:
-    /// the first mobile (without mobiles the `to` of the first flow), and all that flows join to it, directly or
-    /// through others; without a flow there, the node farthest from it.
+    /// the first mobile, or of a router a host in the network behind it to or from which a flow goes (without mobiles
+    /// the `to` of the first flow), and all that flows join to it, directly or through others; without a flow there,
+    /// the node farthest from it.
     #[schemars(length(min = 1))]
     pub hosts: Option<Vec<String>>,
-    /// Effect of a handover on a real mobile's addresses. Default "kept".
+    /// Effect of a handover on a real mobile's addresses; "kept" with a mobility protocol. Default "kept".
     pub address: Option<RawAddress>,
     /// Network address translation on each access link: the address and ports of a real mobile's packets are translated
     /// to others there, and so change at a handover as at a change of NAT. Default false.
