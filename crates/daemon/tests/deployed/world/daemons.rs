@@ -93,9 +93,9 @@ impl Daemon {
         }
     }
 
-    /// Passes over what it has said.
-    pub fn pass(&mut self) {
-        self.passed = self.said().len();
+    /// Returns how often it has said something.
+    pub fn times(&self, words: &str) -> usize {
+        self.said().matches(words).count()
     }
 }
 

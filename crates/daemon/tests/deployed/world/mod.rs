@@ -22,23 +22,30 @@ use daemons::{Daemon, Folder, make_key};
 pub use namespace::Namespace;
 use namespace::raise;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Duration;
-use stream::Stream;
+use std::time::{Duration, Instant};
+use stream::{Record, Stream};
 
-/// The router's uplinks, the better one first.
+/// The router's uplinks, the better one first, and the one of another machine.
 pub const WLAN: usize = 0;
 pub const WWAN: usize = 1;
-const DEVICES: [&str; 2] = ["wlan0", "wwan0"];
+pub const ANOTHER: usize = 2;
+const DEVICES: [&str; 3] = ["wlan0", "wwan0", "wlan0"];
 /// The times of a datagram over the uplinks in one direction.
-pub const DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(25)];
-/// The router's addresses at its uplinks.
-pub const UPLINKS: [[&str; 2]; 2] = [
+pub const DELAYS: [Duration; 3] = [
+    Duration::from_millis(10),
+    Duration::from_millis(25),
+    Duration::from_millis(5),
+];
+/// The addresses at the uplinks.
+pub const UPLINKS: [[&str; 2]; 3] = [
     ["192.0.2.2", "2001:db8:a::2"],
     ["203.0.113.2", "2001:db8:b::2"],
+    ["192.0.2.3", "2001:db8:a::3"],
 ];
-/// The addresses and ports that the translators give it.
-pub const OUTSIDE: [&str; 2] = ["192.0.2.1:40001", "203.0.113.1:40002"];
+/// The addresses and ports that the translators give them.
+const OUTSIDE: [&str; 3] = ["192.0.2.1:40001", "203.0.113.1:40002", "192.0.2.1:40003"];
 pub const HOME_AGENT: [&str; 2] = ["198.51.100.1", "2001:db8:5::1"];
 pub const HOST: [&str; 2] = ["10.7.0.2", "2001:db8:7::2"];
 pub const CORRESPONDENT: [&str; 2] = ["10.9.0.2", "2001:db8:200::2"];
@@ -59,18 +66,21 @@ pub struct World {
     pub router: Namespace,
     pub host: Namespace,
     pub correspondent: Namespace,
+    /// Another machine with a copy of the router's files.
+    pub another: Namespace,
     home_agent_config: PathBuf,
-    pub router_config: PathBuf,
+    router_config: PathBuf,
     _folder: Folder,
 }
 
 impl World {
     /// Makes namespaces, devices and files. Over IPv4 there are translators on the way.
     pub fn new(over: Version) -> World {
-        let [home, router, host, correspondent] = [(); 4].map(|()| Namespace::new());
+        let [home, router, host, correspondent, another] = [(); 5].map(|()| Namespace::new());
+        let at = [&router, &router, &another];
         let home_agent = home.run(|| device("eth0", &HOME_AGENT, None));
-        let outer =
-            [WLAN, WWAN].map(|place| router.run(|| device(DEVICES[place], &UPLINKS[place], None)));
+        let outer = [WLAN, WWAN, ANOTHER]
+            .map(|place| at[place].run(|| device(DEVICES[place], &UPLINKS[place], None)));
         let behind = router.run(|| device("lan0", &["10.7.0.1", "2001:db8:7::1"], Some(&NETWORKS)));
         let beyond = home.run(|| device("lan0", &["10.9.0.1", "2001:db8:200::1"], Some(&BEYOND)));
         let of_host = host.run(|| device("eth0", &HOST, None));
@@ -78,10 +88,10 @@ impl World {
         for (namespace, name) in [(&host, "eth0"), (&correspondent, "eth0"), (&home, "eth0")] {
             namespace.run(|| lead_everything(name, 1));
         }
-        for place in [WLAN, WWAN] {
-            router.run(|| lead_everything(DEVICES[place], 10 + place as u32));
+        for place in [WLAN, WWAN, ANOTHER] {
+            at[place].run(|| lead_everything(DEVICES[place], 10 + place as u32));
         }
-        for namespace in [&home, &router] {
+        for namespace in [&home, &router, &another] {
             namespace.run(forward);
         }
         let devices = Devices {
@@ -89,7 +99,7 @@ impl World {
             home_agent,
             cables: vec![[behind, of_host], [beyond, of_correspondent]],
         };
-        let uplinks = [WLAN, WWAN].map(|place| Uplink {
+        let uplinks = [WLAN, WWAN, ANOTHER].map(|place| Uplink {
             delay: DELAYS[place],
             outside: (over == Version::V4).then(|| OUTSIDE[place].parse().unwrap()),
             ..Uplink::default()
@@ -102,6 +112,7 @@ impl World {
             router,
             host,
             correspondent,
+            another,
             home_agent_config,
             router_config,
             _folder: folder,
@@ -115,9 +126,9 @@ impl World {
         daemon
     }
 
-    /// Starts the router.
-    pub fn start_router(&self) -> Daemon {
-        let mut daemon = Daemon::start(&self.router, "mobile-router", &self.router_config);
+    /// Starts the router, on its machine or on another one.
+    pub fn start_router(&self, machine: &Namespace) -> Daemon {
+        let mut daemon = Daemon::start(machine, "mobile-router", &self.router_config);
         daemon.until("running");
         daemon
     }
@@ -125,7 +136,7 @@ impl World {
     /// Starts both, and waits until the router is bound by its better uplink, and the other one can be used.
     pub fn start(&self) -> (Daemon, Daemon) {
         let home_agent = self.start_home_agent();
-        let mut router = self.start_router();
+        let mut router = self.start_router(&self.router);
         until_bound(&mut router, WLAN);
         while !router.said().contains("wwan0 is up") {
             std::thread::sleep(Duration::from_millis(2));
@@ -142,6 +153,24 @@ impl World {
             Stream::begin(correspondent, host),
             Stream::begin(host, correspondent),
         ]
+    }
+
+    /// Returns how late this machine was, at most: the senders of streams, and the thread that carries packets.
+    pub fn lateness(&self, records: &[Record], when: &Range<Instant>) -> Duration {
+        let senders = records.iter().map(|record| record.lateness(when.clone()));
+        let air = self.air.lateness(when.start);
+        senders.chain([air]).max().unwrap_or_default()
+    }
+
+    /// Gives an uplink another address.
+    pub fn renumber(&self, uplink: usize, old: &str, new: &str) {
+        self.router.run(|| {
+            let mut kernel = RouteSocket::open().unwrap();
+            let index = kernel.link(DEVICES[uplink]).unwrap().index;
+            kernel.add_address(index, new.parse().unwrap()).unwrap();
+            kernel.delete_address(index, old.parse().unwrap()).unwrap();
+            lead_everything(DEVICES[uplink], 10 + uplink as u32);
+        });
     }
 
     /// Switches an uplink's device off.
@@ -167,7 +196,7 @@ impl World {
 }
 
 /// The router's care-of addresses at the uplinks.
-const CARE_OF: [&str; 2] = ["fd62:6174:6f6e::7", "fd62:6174:6f6e:1::7"];
+pub const CARE_OF: [&str; 2] = ["fd62:6174:6f6e::7", "fd62:6174:6f6e:1::7"];
 
 /// Waits until the home agent has acknowledged the router's binding at an uplink.
 pub fn until_bound(router: &mut Daemon, uplink: usize) {

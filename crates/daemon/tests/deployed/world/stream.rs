@@ -1,12 +1,13 @@
 //! A stream of 1,000 datagrams a second, and what its two ends have seen by the same clock.
 
 use super::Namespace;
+use super::daemons::PATIENCE;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,7 @@ pub struct Stream {
 struct Phase {
     is_sent: AtomicBool,
     is_over: AtomicBool,
+    arrivals: AtomicU64,
 }
 
 /// What both ends of a stream have seen.
@@ -57,6 +59,17 @@ impl Stream {
             phase,
             sender: std::thread::spawn(move || send(&sender, destination, &sending)),
             receiver: std::thread::spawn(move || receive(&receiver, &receiving)),
+        }
+    }
+
+    /// Waits until so many more datagrams have arrived.
+    pub fn until_more(&self, datagrams: u64) {
+        let begun = Instant::now();
+        let arrivals = || self.phase.arrivals.load(Ordering::Relaxed);
+        let wanted = arrivals() + datagrams;
+        while arrivals() < wanted {
+            assert!(begun.elapsed() < PATIENCE, "nothing arrives any more");
+            std::thread::sleep(INTERVAL);
         }
     }
 
@@ -96,7 +109,10 @@ fn receive(socket: &UdpSocket, phase: &Phase) -> Record {
         };
         let number = u64::from_be_bytes(buffer[length - 8..length].try_into().unwrap());
         match record.arrived.entry(number) {
-            Entry::Vacant(entry) => _ = entry.insert(Instant::now()),
+            Entry::Vacant(entry) => {
+                entry.insert(Instant::now());
+                phase.arrivals.fetch_add(1, Ordering::Relaxed);
+            }
             Entry::Occupied(_) => record.again += 1,
         }
     }
@@ -116,12 +132,6 @@ impl Record {
         let mut arrivals: Vec<Instant> = self.arrived.values().copied().collect();
         arrivals.sort();
         longest_gap(&arrivals, &when)
-    }
-
-    /// Returns the time of the first arrival after a moment.
-    pub fn first_after(&self, moment: Instant) -> Option<Instant> {
-        let arrivals = self.arrived.values().copied();
-        arrivals.filter(|arrival| *arrival > moment).min()
     }
 
     /// Returns how late the sender itself was, at most, in a time.

@@ -1,0 +1,163 @@
+//! Attacks from the Internet, and eyes on the way.
+
+use crate::world::datagram::{datagram, endpoints, payload};
+use crate::world::stream::PLAINTEXT;
+use crate::world::{HOME_AGENT, HOST, Version, WLAN, WWAN, World};
+use std::net::{SocketAddr, SocketAddrV4};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The attacker, who is everywhere.
+fn attacker(number: u32) -> SocketAddrV4 {
+    let [_, a, b, c] = number.to_be_bytes();
+    SocketAddrV4::new(
+        [100, 64 | a & 63, b, c].into(),
+        1024 + number as u16 % 60_000,
+    )
+}
+
+/// Numbers without an order, the same in each run (Numerical Recipes' generator).
+struct Numbers(u32);
+
+impl Numbers {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.0 >> 8
+    }
+
+    fn bytes(&mut self, length: usize) -> Vec<u8> {
+        core::iter::repeat_with(|| self.next() as u8)
+            .take(length)
+            .collect()
+    }
+}
+
+/// Returns what the router has sent by an uplink.
+fn recorded(world: &World, uplink: usize) -> Vec<Vec<u8>> {
+    let seen = &world.air.state().uplinks[uplink].seen;
+    let sent = seen.iter().filter(|packet| {
+        endpoints(packet).is_some_and(|(_, destination)| destination.port() == 4191)
+    });
+    sent.map(|packet| payload(packet).to_vec()).collect()
+}
+
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn forged_replayed_and_truncated_datagrams_and_floods_do_not_get_in_and_do_not_end_the_conversation()
+ {
+    let world = World::new(Version::V4);
+    let (mut home_agent, mut router) = world.start();
+    let streams = world.streams(Version::V6);
+    streams.iter().for_each(|stream| stream.until_more(1000));
+    let (bindings, ups) = (router.times("Registered"), home_agent.times("is up"));
+    let recorded = recorded(&world, WLAN);
+    let initiation = &recorded[0];
+    let to = SocketAddrV4::new(HOME_AGENT[0].parse().unwrap(), 4191);
+    let SocketAddr::V4(router_outside) = world.air.state().uplinks[WLAN].outside.unwrap() else {
+        panic!("over IPv4");
+    };
+    let mut numbers = Numbers(1);
+    let begun = Instant::now();
+    let mut sent_bytes = 0;
+    for round in 0..4000 {
+        let replayed = &recorded[numbers.next() as usize % recorded.len()];
+        let mut forged = replayed.clone();
+        let place = numbers.next() as usize % forged.len();
+        forged[place] ^= 1 << (numbers.next() % 8);
+        let cut = numbers.next() as usize % replayed.len();
+        let length = numbers.next() as usize % 1400;
+        let mut garbage = numbers.bytes(length + 1);
+        garbage[0] = replayed[0];
+        let kinds = [
+            (attacker(round), replayed.clone()),
+            (router_outside, replayed.clone()),
+            (router_outside, forged),
+            (router_outside, replayed[..cut].to_vec()),
+            (router_outside, garbage),
+            (attacker(round), initiation.clone()),
+        ];
+        for (from, content) in kinds {
+            sent_bytes += content.len();
+            world.air.inject(datagram(from, to, &content));
+        }
+        sleep(Duration::from_micros(500));
+    }
+    println!("24,000 datagrams in {:?}", begun.elapsed());
+    streams.iter().for_each(|stream| stream.until_more(1000));
+    // No path has moved to an attacker or begun anew, and nobody else is bound.
+    assert_eq!(home_agent.times("has moved"), 0, "{}", home_agent.said());
+    assert_eq!(home_agent.times("is up"), ups, "{}", home_agent.said());
+    assert_eq!(router.times("Registered"), bindings, "{}", router.said());
+    for record in streams.map(|stream| stream.end()) {
+        // A packet that arrives twice would be one that was replayed.
+        assert_eq!(record.again, 0);
+        let (lost, all) = (record.lost(record.whole()), record.sent.len());
+        println!(
+            "lost {lost} of {all}, the longest gap {:?}",
+            record.stall(record.whole())
+        );
+        assert!(lost * 50 < all, "{lost} of {all}");
+    }
+    // What the attackers got is less than what they sent: nobody can have a flood made larger.
+    let answers: usize = world
+        .air
+        .state()
+        .astray
+        .iter()
+        .map(|packet| packet.len() - 28)
+        .sum();
+    println!("{answers} bytes of answers to {sent_bytes}");
+    assert!(answers < sent_bytes / 5, "{answers}");
+    // Both go on as before.
+    world.air.cut(WLAN, true);
+    crate::world::until_bound(&mut router, WWAN);
+    home_agent.until("Binding Updated");
+}
+
+/// Returns true if somewhere in a packet are these bytes.
+fn holds(packet: &[u8], bytes: &[u8]) -> bool {
+    packet.windows(bytes.len()).any(|window| window == bytes)
+}
+
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn what_crosses_the_uplinks_is_not_to_be_read_and_without_a_tunnel_nothing_crosses_them() {
+    let world = World::new(Version::V4);
+    let mut router = world.start_router(&world.router);
+    // No home agent yet: the host's packets have no way.
+    let both = [Version::V4, Version::V6].map(|version| world.streams(version));
+    sleep(Duration::from_secs(1));
+    let home_agent = world.start_home_agent();
+    router.until("Registered");
+    for stream in both.iter().flatten() {
+        stream.until_more(500);
+    }
+    // The tunnel has no uplink; then it is gone itself.
+    for uplink in [WLAN, WWAN] {
+        world.air.cut(uplink, true);
+    }
+    sleep(Duration::from_secs(1));
+    router.kill();
+    sleep(Duration::from_secs(1));
+    drop(home_agent);
+    for stream in both.into_iter().flatten() {
+        let record = stream.end();
+        assert!(record.lost(record.whole()) > 1000);
+    }
+    let state = world.air.state();
+    let seen: Vec<&Vec<u8>> = state
+        .uplinks
+        .iter()
+        .flat_map(|uplink| &uplink.seen)
+        .collect();
+    let hosts = HOST.map(|address| match address.parse().unwrap() {
+        std::net::IpAddr::V4(address) => address.octets().to_vec(),
+        std::net::IpAddr::V6(address) => address.octets().to_vec(),
+    });
+    let long = seen.iter().filter(|packet| packet.len() > 200).count();
+    assert!(long > 1000, "{long}");
+    for packet in seen {
+        assert!(!holds(packet, PLAINTEXT), "{packet:?}");
+        assert!(hosts.iter().all(|host| !holds(packet, host)), "{packet:?}");
+    }
+}
