@@ -28,8 +28,10 @@ use std::collections::VecDeque;
 pub const OVERHEAD: usize = TRANSPORT_HEADER + HEADER + TAG_BYTES;
 /// Distance of the initiator's probes: with their answers and IPv6 and UDP headers 832 bit/s. They keep NATs open too.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
-/// The first distance, which doubles: both ends soon know how the round trip varies (chosen).
+/// Their distance when the path has just come up, and their number: both ends soon know how the round trip varies, and an uplink
+/// that flickers is down again before anybody trusts it (chosen: 2 s).
 const FIRST_PROBE_INTERVAL: Duration = Duration::from_millis(100);
+const FIRST_PROBES: u8 = 20;
 /// Silence after which a responder asks itself: two of the initiator's probes and some more (chosen).
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -58,7 +60,8 @@ pub(crate) struct Path {
     mtu: Mtu,
     /// The moment of the next probe at an initiator.
     next_probe: Option<Instant>,
-    probe_interval: Duration,
+    /// Probes that are still to be sent at the first distance.
+    first_probes: u8,
     is_initiator: bool,
     probe_due: bool,
     sequence: u16,
@@ -100,7 +103,7 @@ impl Path {
             receipts: Receipts::default(),
             mtu: Mtu::new(now, uplink_mtu),
             next_probe: None,
-            probe_interval: FIRST_PROBE_INTERVAL,
+            first_probes: 0,
             is_initiator,
             probe_due: false,
             sequence: 0,
@@ -129,7 +132,6 @@ impl Path {
                 self.events.push_back(Event::Restarted);
             }
             self.previous = None;
-            self.probe_interval = FIRST_PROBE_INTERVAL;
             self.window = ReplayWindow::new(session.peer.counter);
             self.mtu_seen = 0;
             self.received = 0;
@@ -148,8 +150,14 @@ impl Path {
     /// Has a probe sent, and plans the next.
     fn probe(&mut self, now: Instant) {
         self.probe_due = true;
-        self.next_probe = Some(now + self.probe_interval);
-        self.probe_interval = self.probe_interval.saturating_mul(2).min(PROBE_INTERVAL);
+        let interval = match self.first_probes.checked_sub(1) {
+            Some(left) => {
+                self.first_probes = left;
+                FIRST_PROBE_INTERVAL
+            }
+            None => PROBE_INTERVAL,
+        };
+        self.next_probe = Some(now + interval);
     }
 
     /// Keeps a session until its other end proves to have it.
@@ -231,6 +239,10 @@ impl Path {
         if self.liveness.arrived(now, self.reported >= self.asked) {
             self.mtu.resume(now);
             self.events.push_back(Event::Up);
+            if self.is_initiator {
+                self.first_probes = FIRST_PROBES;
+                self.probe(now);
+            }
         }
     }
 

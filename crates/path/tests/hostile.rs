@@ -355,8 +355,9 @@ fn two_routers_with_one_key_take_turns_and_nothing_hangs() {
         pair.run_for(Duration::from_millis(1));
     }
     let sessions = pair.home.counters().sessions;
+    // Each finds out by its probes, which come every 100 ms when it has just come up, three of them in vain.
     assert!(
-        (3..200).contains(&sessions),
+        (3..400).contains(&sessions),
         "{sessions} sessions in a minute"
     );
     let restarts = pair

@@ -45,6 +45,8 @@ pub struct Ends {
 pub struct Uplink {
     device: String,
     index: Option<InterfaceIndex>,
+    /// True if the kernel says that the device is up.
+    is_device_up: bool,
     path: Initiator,
     number: u8,
     remote: SocketAddr,
@@ -79,6 +81,7 @@ impl Uplink {
         Uplink {
             device: device.to_owned(),
             index: None,
+            is_device_up: false,
             path,
             number,
             remote,
@@ -103,6 +106,8 @@ impl Uplink {
     fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.path.poll_event() {
             match event {
+                // A datagram that came before the device went down is no proof that it is up.
+                Event::Up if !self.is_device_up => self.path.uplink_down(now),
                 Event::Up => {
                     self.take_assignment();
                     self.events.push_back(MediumEvent::Up);
@@ -276,6 +281,7 @@ impl Medium for Uplink {
     fn handle_link(&mut self, now: Instant, change: &LinkChange) {
         match change {
             LinkChange::Is(link) if link.name == self.device => {
+                self.is_device_up = link.is_up;
                 if link.is_up && self.index != Some(link.index) {
                     let local = match self.remote {
                         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -293,6 +299,7 @@ impl Medium for Uplink {
             }
             LinkChange::Gone(index) if self.index == Some(*index) => {
                 (self.index, self.sockets) = (None, Sockets::default());
+                self.is_device_up = false;
                 self.path.uplink_down(now);
             }
             _ => return,

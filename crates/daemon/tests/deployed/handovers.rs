@@ -1,6 +1,7 @@
 //! Handovers that nobody has announced.
 
 use crate::world::{CARE_OF, DELAYS, UPLINKS, Version, WLAN, WWAN, World, until_bound};
+use nix::sys::signal::Signal;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -106,7 +107,8 @@ fn a_router_without_any_uplink_for_long_is_bound_again_when_one_comes_back() {
     sleep(3 * SECOND);
     world.switch_on(WWAN, &UPLINKS[WWAN]);
     let on = Instant::now();
-    until_bound(&mut router, WWAN);
+    // Its binding there holds still.
+    router.until("wwan0 is up");
     streams.iter().for_each(|stream| stream.until_more(100));
     println!(
         "goes on {:?} after the device was switched on",
@@ -115,6 +117,27 @@ fn a_router_without_any_uplink_for_long_is_bound_again_when_one_comes_back() {
     for stream in streams {
         stream.end();
     }
+}
+
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn datagrams_that_came_before_a_device_went_down_do_not_bring_its_uplink_up() {
+    let world = World::new(Version::V4);
+    let (_home_agent, mut router) = world.start();
+    let streams = world.streams(Version::V6);
+    streams.iter().for_each(|stream| stream.until_more(100));
+    // They wait in the router's socket when it hears of the device.
+    router.signal(Signal::SIGSTOP);
+    sleep(SECOND / 20);
+    world.switch_off(WLAN);
+    router.signal(Signal::SIGCONT);
+    until_bound(&mut router, WWAN);
+    streams.iter().for_each(|stream| stream.until_more(500));
+    assert_eq!(router.times("wlan0 is up"), 1, "{}", router.said());
+    world.switch_on(WLAN, &UPLINKS[WLAN]);
+    until_bound(&mut router, WLAN);
+    let [to_host, _] = streams.map(|stream| stream.end());
+    assert_eq!(to_host.lost(to_host.whole()), 0);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The daemons as an operator runs them: processes of their own, with files.
 
 use super::Namespace;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -70,6 +72,11 @@ impl Daemon {
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
 
     /// Returns all that it has said.
