@@ -58,8 +58,13 @@ impl Daemon {
             .map(|n| config.with_extension(format!("{n}.log")));
         let log = log.into_iter().find(|log| !log.exists()).unwrap();
         let file = File::create(&log).unwrap();
+        // Several daemons share the file system, but not the socket for commands.
+        let own = log.with_extension("toml");
+        let text = fs::read_to_string(config).unwrap();
+        let socket = log.with_extension("sock");
+        fs::write(&own, format!("control = {socket:?}\n{text}")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_batond"));
-        command.arg(role).arg(config).stderr(file);
+        command.arg(role).arg(own).stderr(file);
         Daemon {
             child: inside.run(|| command.spawn().unwrap()),
             name: role,
