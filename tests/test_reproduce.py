@@ -199,10 +199,10 @@ def test_the_scenarios_of_study_d_differ_only_in_what_the_study_varies() -> None
 
 
 def test_a_study_that_is_not_run_live_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "baton", "reproduce", "D7", "--live"]
+    command = [sys.executable, "-m", "baton", "reproduce", "C", "--live"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "`D`: not run live" in done.stderr
+    assert "`C`: not run live" in done.stderr
 
 
 def test_an_unknown_check_is_refused(tmp_path: Path) -> None:

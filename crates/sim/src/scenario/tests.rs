@@ -445,6 +445,23 @@ fn real_hosts_without_mobiles() {
     assert_eq!(hosts(&format!("{links}\n{flow}")), ["a", "b"]);
 }
 
+/// A mobile router is simulated; real are those behind it to whom flows go, and their peers.
+#[test]
+fn real_hosts_behind_a_mobile_router() {
+    let text = include_str!("../../../../scenarios/train-network.toml");
+    let loaded = parse(text, "test.toml", Path::new(""), &[]).expect("valid");
+    let scenario = &loaded.scenario;
+    let mut names: Vec<&str> = (scenario.live.hosts.iter())
+        .map(|host| scenario.nodes[host.0].as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["crew", "passenger", "sensor", "server"]);
+    let behind = scenario.nodes_behind_mobiles().into_iter();
+    let mut behind: Vec<&str> = behind.map(|node| scenario.nodes[node.0].as_str()).collect();
+    behind.sort_unstable();
+    assert_eq!(behind, ["crew", "passenger", "sensor", "switch"]);
+}
+
 #[test]
 fn what_only_a_live_run_does_is_a_warning_in_a_simulated_one() {
     let text =
