@@ -12,6 +12,7 @@ pub mod datagrams;
 pub mod held;
 pub mod outer;
 pub mod paths;
+pub mod pieces;
 pub mod uplink;
 mod words;
 

@@ -5,17 +5,21 @@
 //! knows of the move, or by the same one when it is up again.
 
 use super::addresses::CareOfPrefix;
-use super::datagrams::{Outgoing, Packets, Sockets};
+use super::datagrams::{Outgoing, Sockets};
 use super::held::{Held, UnderWay};
 use super::outer::{self, Outer};
+use super::pieces::Cutter;
 use super::words;
-use crate::medium::{Medium, MediumEvent};
+use crate::medium::{Medium, MediumEvent, Received};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
+use baton_linux::offload::Coalescer;
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
 use baton_path::{
-    AssignedTooLong, Counters, ELIDED, Event, Listener, NotSent, PathKey, PresharedKey, PublicKey,
+    AssignedTooLong, Counters, ELIDED, Event, Listener, NotSent, PACKET, PathKey, PresharedKey,
+    PublicKey,
 };
+use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -69,8 +73,9 @@ pub struct Paths {
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
-    incoming: Packets,
-    scratch: Vec<u8>,
+    cutter: Cutter,
+    coalescer: Coalescer,
+    incoming: VecDeque<Received>,
     events: VecDeque<MediumEvent>,
     counts: PathCounts,
 }
@@ -93,8 +98,9 @@ impl Paths {
             sockets,
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
-            incoming: Packets::default(),
-            scratch: Vec::new(),
+            cutter: Cutter::default(),
+            coalescer: Coalescer::default(),
+            incoming: VecDeque::new(),
             events: VecDeque::from([MediumEvent::Up]),
             counts: PathCounts::default(),
         }
@@ -250,6 +256,9 @@ impl Paths {
             return Ok(false);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
+        let (incoming, coalescer) = (&mut self.incoming, &mut self.coalescer);
+        // The tunnel of the packets that are gathered.
+        let mut gathered: Option<Outer> = None;
         for datagram in batch.datagrams() {
             let Ok(Some((key, content))) = self.listener.handle_datagram(now, sender, datagram)
             else {
@@ -266,19 +275,36 @@ impl Paths {
                 self.counts.misdirected += 1;
                 continue;
             };
-            outer::restore(
-                (content.kind, content.packet),
-                outer,
-                carried,
-                &mut self.scratch,
-            );
-            match outer::addresses(&self.scratch) == Some(outer) {
-                true => self.incoming.push(&self.scratch),
-                false => self.counts.misdirected += 1,
+            if let Some(before) = gathered.replace(outer).filter(|before| *before != outer) {
+                coalescer.flush(&mut before.into_node(carried, incoming));
             }
+            if content.kind == ELIDED {
+                coalescer.add(content.packet, &mut outer.into_node(carried, incoming));
+                continue;
+            }
+            match Packet::verbatim(content.packet) {
+                Ok(packet) if Outer::of(&packet) != Some(outer) => self.counts.misdirected += 1,
+                received => incoming.push_back(received),
+            }
+        }
+        if let Some(outer) = gathered {
+            coalescer.flush(&mut outer.into_node(carried, incoming));
         }
         self.take_events(now);
         Ok(true)
+    }
+
+    /// Holds the packets for which one stands.
+    fn hold(&mut self, router: u64, packet: &Packet) -> bool {
+        let Some(router) = self.routers.get_mut(&router) else {
+            return false;
+        };
+        let counts = &mut self.counts;
+        let held: Result<(), NotSent> = self.cutter.cut(packet, |bytes| {
+            counts.given_up += router.held.push(bytes.into(), MOST_HELD);
+            Ok(())
+        });
+        held.is_ok()
     }
 }
 
@@ -287,54 +313,61 @@ impl Medium for Paths {
         self.sockets.descriptors()
     }
 
-    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
         loop {
-            if self.incoming.pop(packet) {
-                return Ok(true);
+            if let Some(received) = self.incoming.pop_front() {
+                return Ok(Some(received));
             }
             if !self.take_datagrams(now, 0)? && !self.take_datagrams(now, 1)? {
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
 
-    fn send(&mut self, now: Instant, packet: &[u8]) -> bool {
-        let Some(Outer { destination, .. }) = outer::addresses(packet) else {
+    fn send(&mut self, now: Instant, packet: &Packet) -> bool {
+        let Some(Outer { destination, .. }) = Outer::of(packet) else {
             return false;
         };
         let outer = Outer {
             source: self.home_agent,
             destination,
         };
-        let (kind, content) = outer::elide(packet, outer);
+        let (kind, content) = match outer.inside(packet) {
+            Some(inner) => (ELIDED, inner),
+            None => (PACKET, packet),
+        };
         let Some(&key) = self.by_address.get(&destination) else {
             return false;
         };
         let state = self.paths.get(&key);
-        let is_up = state.is_some_and(|state| state.is_up);
-        let router = state.and_then(|state| self.routers.get_mut(&state.router));
-        if let Some(router) = router {
-            match (is_up, kind) {
-                (true, _) => router.current = Some(key),
-                (false, ELIDED) => {
-                    self.counts.given_up += router.held.push(content.into(), MOST_HELD);
-                    return true;
+        let Some((router, is_up)) = state.map(|state| (state.router, state.is_up)) else {
+            return false;
+        };
+        match (is_up, kind) {
+            (true, _) => {
+                if let Some(router) = self.routers.get_mut(&router) {
+                    router.current = Some(key);
                 }
-                // Signalling is sent again by itself.
-                (false, _) => return false,
             }
+            (false, ELIDED) => return self.hold(router, content),
+            // Signalling is sent again by itself.
+            (false, _) => return false,
         }
         let has_moved = kind != ELIDED;
         if !has_moved {
             self.replay(now, key);
         }
-        let sent = self.seal(now, key, (kind, content), outer::traffic_class(packet));
+        let mut cutter = core::mem::take(&mut self.cutter);
+        let class = packet.ip.traffic_class;
+        let sent = cutter.cut(content, |bytes| self.seal(now, key, (kind, bytes), class));
+        self.cutter = cutter;
         // A router takes packets of the tunnel at a new address once it has the acknowledgement of its binding.
         if has_moved {
             self.replay(now, key);
         }
         if let Err(NotSent::TooLong(most)) = sent {
-            outer::answer_too_long(packet, most, &mut self.incoming);
+            let error = outer::too_long(packet, most);
+            self.incoming.extend(error.map(Ok));
         }
         sent.is_ok()
     }

@@ -1,16 +1,20 @@
 //! An uplink of a mobile router: one path to its home agent, as a link on which the home agent is the only router.
 
 use super::addresses::CareOfPrefix;
-use super::datagrams::{Outgoing, Packets, Sockets};
+use super::datagrams::{Outgoing, Sockets};
 use super::outer::{self, Outer};
+use super::pieces::Cutter;
 use super::words;
-use crate::medium::{Medium, MediumEvent};
+use crate::medium::{Medium, MediumEvent, Received};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
+use baton_linux::offload::Coalescer;
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{Counters, Event, Initiator, Measured, NotSent};
+use baton_path::{Counters, ELIDED, Event, Initiator, Measured, NotSent, PACKET};
 use baton_proto::mobility::discovery;
+use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
 };
@@ -25,11 +29,6 @@ const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
 /// a fifth).
 const LIFETIME_S: u16 = 9000;
 const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
-/// Neighbor Discovery's types of ICMPv6 messages (RFC 4861 section 4).
-const DISCOVERY_TYPES: core::ops::RangeInclusive<u8> = 133..=137;
-/// Next header of ICMPv6.
-const ICMPV6: u8 = 58;
-
 /// A path's ends inside: of the router the interface identifier, of the home agent the address.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
@@ -52,8 +51,9 @@ pub struct Uplink {
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
-    incoming: Packets,
-    scratch: Vec<u8>,
+    cutter: Cutter,
+    coalescer: Coalescer,
+    incoming: VecDeque<Received>,
     next_advertisement: Option<Instant>,
     events: VecDeque<MediumEvent>,
     /// Packets of neither end.
@@ -79,8 +79,9 @@ impl Uplink {
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
-            incoming: Packets::default(),
-            scratch: Vec::new(),
+            cutter: Cutter::default(),
+            coalescer: Coalescer::default(),
+            incoming: VecDeque::new(),
             next_advertisement: None,
             events: VecDeque::new(),
             misdirected: 0,
@@ -148,9 +149,7 @@ impl Uplink {
         };
         let message = NeighborDiscovery::RouterAdvertisement(advertisement);
         let packet = discovery(ROUTER, ALL_NODES, message);
-        self.scratch.clear();
-        packet.encode(&mut self.scratch);
-        self.incoming.push(&self.scratch);
+        self.incoming.push_back(Ok(packet));
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
@@ -163,33 +162,30 @@ impl Uplink {
             return Ok(false);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
+        let (incoming, misdirected) = (&mut self.incoming, &mut self.misdirected);
         for datagram in batch.datagrams() {
             // What is rejected has changed nothing, and the path has counted it.
             let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
                 continue;
             };
-            let Some(Outer {
-                source,
-                destination,
-            }) = self.outer
-            else {
-                self.misdirected += 1;
+            let Some(outer) = self.outer else {
+                *misdirected += 1;
                 continue;
             };
-            let back = Outer {
-                source: destination,
-                destination: source,
-            };
-            outer::restore(
-                (content.kind, content.packet),
-                back,
-                carried,
-                &mut self.scratch,
-            );
-            match outer::addresses(&self.scratch) {
-                Some(ends) if ends.destination == source => self.incoming.push(&self.scratch),
-                _ => self.misdirected += 1,
+            let back = outer.back();
+            if content.kind == ELIDED {
+                self.coalescer
+                    .add(content.packet, &mut back.into_node(carried, incoming));
+                continue;
             }
+            match Packet::verbatim(content.packet) {
+                Ok(packet) if packet.ip.destination != back.destination => *misdirected += 1,
+                received => incoming.push_back(received),
+            }
+        }
+        if let Some(outer) = self.outer {
+            let mut take = outer.back().into_node(carried, incoming);
+            self.coalescer.flush(&mut take);
         }
         self.take_events(now);
         Ok(true)
@@ -197,12 +193,9 @@ impl Uplink {
 }
 
 /// Returns true for a message of Neighbor Discovery, which nobody needs on a path.
-fn is_discovery(packet: &[u8]) -> bool {
-    packet.get(6) == Some(&ICMPV6)
-        && packet.get(7) == Some(&HOP_LIMIT)
-        && packet
-            .get(outer::HEADER)
-            .is_some_and(|kind| DISCOVERY_TYPES.contains(kind))
+fn is_discovery(packet: &Packet) -> bool {
+    let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
+    is_message && packet.ip.hop_limit == HOP_LIMIT
 }
 
 impl Medium for Uplink {
@@ -210,32 +203,38 @@ impl Medium for Uplink {
         self.sockets.descriptors()
     }
 
-    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
         loop {
-            if self.incoming.pop(packet) {
-                return Ok(true);
+            if let Some(received) = self.incoming.pop_front() {
+                return Ok(Some(received));
             }
             if !self.take_datagrams(now)? {
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
 
-    fn send(&mut self, now: Instant, packet: &[u8]) -> bool {
+    fn send(&mut self, now: Instant, packet: &Packet) -> bool {
         if is_discovery(packet) {
             return true;
         }
         let Some(outer) = self.outer else {
             return false;
         };
-        let (kind, content) = outer::elide(packet, outer);
-        let (path, class) = (&mut self.path, outer::traffic_class(packet));
-        let sent = self.outgoing.add(&self.sockets, class, |out| {
-            let sent = path.send(now, kind, content, out)?;
-            Ok((sent.to, ()))
+        let (kind, content) = match outer.inside(packet) {
+            Some(inner) => (ELIDED, inner),
+            None => (PACKET, packet),
+        };
+        let (path, class) = (&mut self.path, packet.ip.traffic_class);
+        let sent = self.cutter.cut(content, |bytes| {
+            self.outgoing.add(&self.sockets, class, |out| {
+                let sent = path.send(now, kind, bytes, out)?;
+                Ok((sent.to, ()))
+            })
         });
         if let Err(NotSent::TooLong(most)) = sent {
-            outer::answer_too_long(packet, most, &mut self.incoming);
+            let error = outer::too_long(packet, most);
+            self.incoming.extend(error.map(Ok));
         }
         sent.is_ok()
     }

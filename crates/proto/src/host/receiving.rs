@@ -11,7 +11,8 @@ use core::net::{IpAddr, Ipv4Addr};
 impl Host {
     /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
     pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        if packet.is_typed() && packet.bit_errors.is_empty() {
+        let is_final = packet.is_typed() || packet.segmentation().is_some();
+        if is_final && packet.bit_errors.is_empty() {
             return self.take_in(now, interface, packet);
         }
         let destination = packet.ip.destination;
