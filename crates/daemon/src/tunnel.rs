@@ -8,6 +8,7 @@ use crate::config::{Secret, SecurityParameterIndex};
 use baton_path::{OVERHEAD, PrivateKey, PublicKey};
 
 pub mod addresses;
+pub mod arrivals;
 pub mod datagrams;
 pub mod held;
 pub mod outer;

@@ -7,7 +7,6 @@ use baton_proto::mobility::tunnel::error_about;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::wire::icmp::IcmpError;
 use core::net::{IpAddr, Ipv6Addr};
-use std::collections::VecDeque;
 
 /// The length of an IPv6 header, in bytes.
 pub const HEADER: usize = 40;
@@ -88,17 +87,6 @@ impl Outer {
             bit_errors: BitErrors::NONE,
             body: Body::Tunnel(Box::new(inner)),
         })
-    }
-
-    /// Takes packets that a path has brought, as [`restore`](Self::restore) does, to where they wait for the node.
-    pub fn into_node(
-        self,
-        carried: u8,
-        incoming: &mut VecDeque<Received>,
-    ) -> impl FnMut(&[u8], Option<Segmentation>) {
-        move |bytes, segmentation| {
-            incoming.push_back(self.restore((bytes, segmentation), carried));
-        }
     }
 
     fn header(self, traffic_class: u8) -> IpHeader {

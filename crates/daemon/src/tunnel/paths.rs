@@ -5,7 +5,8 @@
 //! knows of the move, or by the same one when it is up again.
 
 use super::addresses::CareOfPrefix;
-use super::datagrams::{Outgoing, Sockets};
+use super::arrivals::Arrivals;
+use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::held::{Held, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
@@ -13,7 +14,6 @@ use super::words;
 use crate::medium::{Medium, MediumEvent, Received};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
-use baton_linux::offload::Coalescer;
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
 use baton_path::{
     AssignedTooLong, Counters, ELIDED, Event, Listener, NotSent, PACKET, PathKey, PresharedKey,
@@ -74,8 +74,7 @@ pub struct Paths {
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
     cutter: Cutter,
-    coalescer: Coalescer,
-    incoming: VecDeque<Received>,
+    incoming: Arrivals,
     events: VecDeque<MediumEvent>,
     counts: PathCounts,
 }
@@ -99,8 +98,7 @@ impl Paths {
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
             cutter: Cutter::default(),
-            coalescer: Coalescer::default(),
-            incoming: VecDeque::new(),
+            incoming: Arrivals::default(),
             events: VecDeque::from([MediumEvent::Up]),
             counts: PathCounts::default(),
         }
@@ -248,17 +246,26 @@ impl Paths {
         Ok(())
     }
 
-    fn take_datagrams(&mut self, now: Instant, v6: usize) -> io::Result<bool> {
-        let Some(socket) = self.sockets.all().nth(v6) else {
+    /// Reads datagrams that have come together; returns false if none waits.
+    fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
+        let mut calls = 0;
+        while calls < MOST_READ && (self.take_batch(now, 0)? || self.take_batch(now, 1)?) {
+            calls += 1;
+        }
+        self.incoming.flush();
+        self.take_events(now);
+        Ok(calls > 0)
+    }
+
+    /// Reads datagrams of one call on one of the sockets; returns false if none waits.
+    fn take_batch(&mut self, now: Instant, number: usize) -> io::Result<bool> {
+        let Some(socket) = self.sockets.all().nth(number) else {
             return Ok(false);
         };
         let Some(mut batch) = socket.receive(&mut self.buffer)? else {
             return Ok(false);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
-        let (incoming, coalescer) = (&mut self.incoming, &mut self.coalescer);
-        // The tunnel of the packets that are gathered.
-        let mut gathered: Option<Outer> = None;
         for datagram in batch.datagrams() {
             let Ok(Some((key, content))) = self.listener.handle_datagram(now, sender, datagram)
             else {
@@ -275,22 +282,15 @@ impl Paths {
                 self.counts.misdirected += 1;
                 continue;
             };
-            if let Some(before) = gathered.replace(outer).filter(|before| *before != outer) {
-                coalescer.flush(&mut before.into_node(carried, incoming));
-            }
             if content.kind == ELIDED {
-                coalescer.add(content.packet, &mut outer.into_node(carried, incoming));
+                self.incoming.take((outer, carried), content.packet);
                 continue;
             }
             match Packet::verbatim(content.packet) {
                 Ok(packet) if Outer::of(&packet) != Some(outer) => self.counts.misdirected += 1,
-                received => incoming.push_back(received),
+                received => self.incoming.push(received),
             }
         }
-        if let Some(outer) = gathered {
-            coalescer.flush(&mut outer.into_node(carried, incoming));
-        }
-        self.take_events(now);
         Ok(true)
     }
 
@@ -315,10 +315,10 @@ impl Medium for Paths {
 
     fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
         loop {
-            if let Some(received) = self.incoming.pop_front() {
+            if let Some(received) = self.incoming.pop() {
                 return Ok(Some(received));
             }
-            if !self.take_datagrams(now, 0)? && !self.take_datagrams(now, 1)? {
+            if !self.take_datagrams(now)? {
                 return Ok(None);
             }
         }
@@ -366,8 +366,9 @@ impl Medium for Paths {
             self.replay(now, key);
         }
         if let Err(NotSent::TooLong(most)) = sent {
-            let error = outer::too_long(packet, most);
-            self.incoming.extend(error.map(Ok));
+            if let Some(error) = outer::too_long(packet, most) {
+                self.incoming.push(Ok(error));
+            }
         }
         sent.is_ok()
     }

@@ -1,14 +1,14 @@
 //! An uplink of a mobile router: one path to its home agent, as a link on which the home agent is the only router.
 
 use super::addresses::CareOfPrefix;
-use super::datagrams::{Outgoing, Sockets};
+use super::arrivals::Arrivals;
+use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
 use super::words;
 use crate::medium::{Medium, MediumEvent, Received};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
-use baton_linux::offload::Coalescer;
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
 use baton_path::{Counters, ELIDED, Event, Initiator, Measured, NotSent, PACKET};
 use baton_proto::mobility::discovery;
@@ -52,8 +52,7 @@ pub struct Uplink {
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
     cutter: Cutter,
-    coalescer: Coalescer,
-    incoming: VecDeque<Received>,
+    incoming: Arrivals,
     next_advertisement: Option<Instant>,
     events: VecDeque<MediumEvent>,
     /// Packets of neither end.
@@ -80,8 +79,7 @@ impl Uplink {
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
             cutter: Cutter::default(),
-            coalescer: Coalescer::default(),
-            incoming: VecDeque::new(),
+            incoming: Arrivals::default(),
             next_advertisement: None,
             events: VecDeque::new(),
             misdirected: 0,
@@ -149,12 +147,23 @@ impl Uplink {
         };
         let message = NeighborDiscovery::RouterAdvertisement(advertisement);
         let packet = discovery(ROUTER, ALL_NODES, message);
-        self.incoming.push_back(Ok(packet));
+        self.incoming.push(Ok(packet));
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
-    /// Reads datagrams of one call; returns false if none waits.
+    /// Reads datagrams that have come together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
+        let mut calls = 0;
+        while calls < MOST_READ && self.take_batch(now)? {
+            calls += 1;
+        }
+        self.incoming.flush();
+        self.take_events(now);
+        Ok(calls > 0)
+    }
+
+    /// Reads datagrams of one call; returns false if none waits.
+    fn take_batch(&mut self, now: Instant) -> io::Result<bool> {
         let Some(socket) = self.sockets.all().next() else {
             return Ok(false);
         };
@@ -162,32 +171,24 @@ impl Uplink {
             return Ok(false);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
-        let (incoming, misdirected) = (&mut self.incoming, &mut self.misdirected);
         for datagram in batch.datagrams() {
             // What is rejected has changed nothing, and the path has counted it.
             let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
                 continue;
             };
-            let Some(outer) = self.outer else {
-                *misdirected += 1;
+            let Some(back) = self.outer.map(Outer::back) else {
+                self.misdirected += 1;
                 continue;
             };
-            let back = outer.back();
             if content.kind == ELIDED {
-                self.coalescer
-                    .add(content.packet, &mut back.into_node(carried, incoming));
+                self.incoming.take((back, carried), content.packet);
                 continue;
             }
             match Packet::verbatim(content.packet) {
-                Ok(packet) if packet.ip.destination != back.destination => *misdirected += 1,
-                received => incoming.push_back(received),
+                Ok(packet) if packet.ip.destination != back.destination => self.misdirected += 1,
+                received => self.incoming.push(received),
             }
         }
-        if let Some(outer) = self.outer {
-            let mut take = outer.back().into_node(carried, incoming);
-            self.coalescer.flush(&mut take);
-        }
-        self.take_events(now);
         Ok(true)
     }
 }
@@ -205,7 +206,7 @@ impl Medium for Uplink {
 
     fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
         loop {
-            if let Some(received) = self.incoming.pop_front() {
+            if let Some(received) = self.incoming.pop() {
                 return Ok(Some(received));
             }
             if !self.take_datagrams(now)? {
@@ -233,8 +234,9 @@ impl Medium for Uplink {
             })
         });
         if let Err(NotSent::TooLong(most)) = sent {
-            let error = outer::too_long(packet, most);
-            self.incoming.extend(error.map(Ok));
+            if let Some(error) = outer::too_long(packet, most) {
+                self.incoming.push(Ok(error));
+            }
         }
         sent.is_ok()
     }
