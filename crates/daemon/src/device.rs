@@ -1,20 +1,19 @@
 //! Devices of the kernel as media.
 
 use crate::config::{InterfaceConfig, Kind, Mtu};
-use crate::medium::{Medium, MediumEvent};
+use crate::medium::{Medium, MediumEvent, Received};
 use crate::port::Port;
-use crate::tunnel::outer;
+use crate::tunnel::{outer, pieces};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
+use baton_linux::offload::{LONGEST_FRAME, OffloadTun};
 use baton_linux::packet_socket::PacketSocket;
 use baton_linux::tun::Tun;
+use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-
-/// Longest packet that a kernel hands over, in bytes.
-const LONGEST_PACKET: usize = 65_536;
 
 /// Least MTU of IPv6 (RFC 8200 section 5), in bytes.
 const LEAST_MTU: u32 = 1280;
@@ -24,6 +23,8 @@ const LEAST_MTU: u32 = 1280;
 enum Way {
     /// The node is behind the device: what the kernel sends by it comes to the node.
     Tun(Tun),
+    /// So it is, and a packet of a TCP connection or UDP flow may stand for several.
+    OffloadTun(OffloadTun),
     /// The node is beside the kernel: what comes by the device comes to both.
     Packet(PacketSocket),
 }
@@ -35,6 +36,7 @@ pub struct Device {
     mtu: u32,
     way: Way,
     buffer: Box<[u8]>,
+    outgoing: Vec<u8>,
     events: VecDeque<MediumEvent>,
 }
 
@@ -62,7 +64,8 @@ impl Device {
             device: None,
             mtu: Some(Mtu(inside)),
         };
-        Device::open((name, &config), kernel).map_err(|error| error.to_string())
+        let make = |name: &str| OffloadTun::create(name).map(Way::OffloadTun);
+        Device::open_as((name, &config), kernel, make).map_err(|error| error.to_string())
     }
 
     /// Opens the device of an interface in the calling thread's network namespace. A TUN device is made and switched on.
@@ -72,6 +75,15 @@ impl Device {
     pub fn open(
         (name, config): (&str, &InterfaceConfig),
         kernel: &mut RouteSocket,
+    ) -> Result<Port, DeviceError> {
+        let make = |name: &str| Tun::create(name).map(Way::Tun);
+        Device::open_as((name, config), kernel, make)
+    }
+
+    fn open_as(
+        (name, config): (&str, &InterfaceConfig),
+        kernel: &mut RouteSocket,
+        make_tun: impl FnOnce(&str) -> io::Result<Way>,
     ) -> Result<Port, DeviceError> {
         let device_name = config.device(name);
         let failed = |what, source: io::Error| DeviceError {
@@ -83,8 +95,8 @@ impl Device {
         };
         let device = match config.kind {
             Kind::Tun => {
-                let tun = Tun::create(device_name).map_err(|error| failed("TUN device", error))?;
-                Some(Way::Tun(tun))
+                let tun = make_tun(device_name);
+                Some(tun.map_err(|error| failed("TUN device", error))?)
             }
             Kind::Packet => None,
         };
@@ -112,7 +124,8 @@ impl Device {
             index: link.index,
             mtu,
             way: device,
-            buffer: vec![0; LONGEST_PACKET].into(),
+            buffer: vec![0; LONGEST_FRAME].into(),
+            outgoing: Vec::new(),
             events: VecDeque::new(),
         };
         Ok(Port::new(name, mtu, Box::new(device)))
@@ -123,25 +136,33 @@ impl Medium for Device {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         vec![match &self.way {
             Way::Tun(tun) => tun.as_fd(),
+            Way::OffloadTun(tun) => tun.as_fd(),
             Way::Packet(socket) => socket.as_fd(),
         }]
     }
 
-    fn receive(&mut self, _now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&mut self, _now: Instant) -> io::Result<Option<Received>> {
+        let buffer = &mut self.buffer;
         let received = match &self.way {
-            Way::Tun(tun) => tun.receive(&mut self.buffer),
-            Way::Packet(socket) => socket.receive(&mut self.buffer),
+            Way::Tun(tun) => tun.receive(buffer)?,
+            Way::OffloadTun(tun) => {
+                let packets = tun.receive(buffer)?;
+                return Ok(packets.map(|packets| pieces::read(packets.whole())));
+            }
+            Way::Packet(socket) => socket.receive(buffer)?,
         };
-        let length = received?;
-        packet.clear();
-        packet.extend_from_slice(&self.buffer[..length.unwrap_or(0)]);
-        Ok(length.is_some())
+        Ok(received.map(|length| Packet::verbatim(&buffer[..length])))
     }
 
-    fn send(&mut self, _now: Instant, packet: &[u8]) -> bool {
-        let sent = match &self.way {
-            Way::Tun(tun) => tun.send(packet),
-            Way::Packet(socket) => socket.send(packet),
+    fn send(&mut self, _now: Instant, packet: &Packet) -> bool {
+        self.outgoing.clear();
+        packet.encode(&mut self.outgoing);
+        let sent = match (&self.way, pieces::segmentation(packet)) {
+            (Way::OffloadTun(tun), segmentation) => tun.send(&self.outgoing, segmentation),
+            (Way::Tun(tun), None) => tun.send(&self.outgoing),
+            (Way::Packet(socket), None) => socket.send(&self.outgoing),
+            // Only a device with offloads, and the paths beside it, bring such packets.
+            (_, Some(_)) => Ok(false),
         };
         sent.unwrap_or(false)
     }
@@ -173,6 +194,10 @@ impl Medium for Device {
     fn dropped_unread(&self, kernel: &mut RouteSocket) -> io::Result<u64> {
         match &self.way {
             Way::Tun(_) => Ok(kernel.counters(self.index)?.dropped_outgoing),
+            // Nor can a frame be read that does not say how to cut it.
+            Way::OffloadTun(tun) => {
+                Ok(kernel.counters(self.index)?.dropped_outgoing + tun.malformed())
+            }
             Way::Packet(socket) => socket.take_dropped(),
         }
     }

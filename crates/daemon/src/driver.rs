@@ -4,7 +4,7 @@
 //! as on any link.
 
 use crate::engine::{Engine, Outlet, Owner};
-use crate::medium::MediumEvent;
+use crate::medium::{MediumEvent, Received};
 use crate::port::Port;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Packets taken from one device before the others have their turn.
 const BATCH: usize = 16;
 
-/// Packets and events that the driver has carried, and those that it could not.
+/// Packets and events that the driver has carried, and those that it could not. A packet that stands for several counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets read from devices.
@@ -45,7 +45,6 @@ pub struct Driver {
     zero: std::time::Instant,
     received: u64,
     malformed: u64,
-    incoming: Vec<u8>,
 }
 
 /// The ports of a node as its way out.
@@ -55,14 +54,11 @@ struct Ports {
     now: Instant,
     sent: u64,
     not_taken: u64,
-    outgoing: Vec<u8>,
 }
 
 impl Outlet for Ports {
     fn send(&mut self, interface: InterfaceId, packet: &Packet) {
-        self.outgoing.clear();
-        packet.encode(&mut self.outgoing);
-        match self.all[interface.0].medium.send(self.now, &self.outgoing) {
+        match self.all[interface.0].medium.send(self.now, packet) {
             true => self.sent += 1,
             false => self.not_taken += 1,
         }
@@ -79,13 +75,11 @@ impl Driver {
                 now: Instant::ZERO,
                 sent: 0,
                 not_taken: 0,
-                outgoing: Vec::new(),
             },
             links,
             zero: std::time::Instant::now(),
             received: 0,
             malformed: 0,
-            incoming: Vec::new(),
         }
     }
 
@@ -249,11 +243,11 @@ impl Driver {
     fn take_packets(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
         for _ in 0..BATCH {
             let medium = &mut self.ports.all[interface.0].medium;
-            let received = medium.receive(self.ports.now, &mut self.incoming);
+            let received = medium.receive(self.ports.now);
             self.take_events(interface, owner);
             match received {
-                Ok(true) => self.take_packet(interface, owner),
-                Ok(false) => return,
+                Ok(Some(received)) => self.take_packet((interface, received), owner),
+                Ok(None) => return,
                 Err(_) => {
                     self.ports.all[interface.0].is_readable = false;
                     return self.set_up(owner, (interface, false));
@@ -263,12 +257,16 @@ impl Driver {
     }
 
     /// Takes in the packet that was read from a port.
-    fn take_packet(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
+    fn take_packet(
+        &mut self,
+        (interface, received): (InterfaceId, Received),
+        owner: &mut impl Owner,
+    ) {
         self.received += 1;
         self.read_clock();
         let now = self.ports.now;
         self.engine.advance(now, owner, &mut self.ports);
-        match Packet::verbatim(&self.incoming) {
+        match received {
             Ok(packet) => {
                 let arrived = (interface, packet);
                 self.engine

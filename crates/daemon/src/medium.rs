@@ -4,7 +4,9 @@ use crate::home_agent::RouterConfig;
 use crate::operation::status::Status;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
+use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
+use baton_proto::wire::DecodeError;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -21,19 +23,22 @@ pub enum MediumEvent {
     News(String),
 }
 
+/// A packet that has come, or what is wrong with its header.
+pub type Received = Result<Packet, DecodeError>;
+
 /// The medium behind an interface of the node: a device of the kernel, or paths to other nodes.
 pub trait Medium: std::fmt::Debug + Send {
     /// Returns the descriptors that become readable when something comes.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// Reads the next packet that has come into `packet`; returns false if none waits.
+    /// Reads what has come next: a packet, one that stands for several, or what is none; `None` if nothing waits.
     ///
     /// # Errors
     /// Errors of the kernel: the device is gone, and the medium down.
-    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool>;
+    fn receive(&mut self, now: Instant) -> io::Result<Option<Received>>;
 
-    /// Sends a packet; returns false if it could not be sent, which is its loss.
-    fn send(&mut self, now: Instant, packet: &[u8]) -> bool;
+    /// Sends a packet, or all for which it stands; returns false if one could not be sent, which is its loss.
+    fn send(&mut self, now: Instant, packet: &Packet) -> bool;
 
     /// Hears of a change of the kernel's interfaces.
     fn handle_link(&mut self, now: Instant, change: &LinkChange);

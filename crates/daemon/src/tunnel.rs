@@ -8,10 +8,12 @@ use crate::config::{Secret, SecurityParameterIndex};
 use baton_path::{OVERHEAD, PrivateKey, PublicKey};
 
 pub mod addresses;
+pub mod arrivals;
 pub mod datagrams;
 pub mod held;
 pub mod outer;
 pub mod paths;
+pub mod pieces;
 pub mod uplink;
 mod words;
 

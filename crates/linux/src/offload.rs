@@ -10,13 +10,13 @@ mod split;
 mod virtio;
 
 pub use coalesce::Coalescer;
-pub use split::Packets;
+pub use split::{Packets, Segmentation};
 
 use crate::tun::make_interface;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::uio::writev;
-use nix::unistd::{read, write};
+use nix::unistd::read;
 use split::Plan;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -97,36 +97,26 @@ impl OffloadTun {
         Ok(Some(Packets::new(&buffer[virtio::LENGTH..length], plan)))
     }
 
-    /// Hands a packet to the kernel, its checksums in place; returns true if it was taken: an interface that is switched off
-    /// takes none, nor one that has no room.
+    /// Hands a packet to the kernel, its checksums in place unless it stands for several; returns true if it was taken: an interface
+    /// that is switched off takes none, nor one that has no room.
     ///
     /// # Errors
     /// Errors of the kernel, apart from these.
-    pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
-        let header = [0; virtio::LENGTH];
-        taken(writev(
-            &self.device,
-            &[IoSlice::new(&header), IoSlice::new(packet)],
-        ))
-    }
-
-    /// Hands a frame to the kernel; returns true if it was taken.
-    fn send_frame(&self, frame: &[u8]) -> io::Result<bool> {
-        taken(write(&self.device, frame))
+    pub fn send(&self, packet: &[u8], segmentation: Option<Segmentation>) -> io::Result<bool> {
+        let header = segmentation.map(|segmentation| virtio::Header::of(packet, segmentation));
+        let header = header.map_or([0; virtio::LENGTH], virtio::Header::write);
+        let parts = [IoSlice::new(&header), IoSlice::new(packet)];
+        match writev(&self.device, &parts) {
+            Ok(_) => Ok(true),
+            Err(Errno::EIO | Errno::ENETDOWN | Errno::EINVAL | Errno::EAGAIN) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns how many of the kernel's frames were dropped because their headers did not say how to cut them: programs can
     /// hand such ones to a device, past the kernel's IP.
     pub fn malformed(&self) -> u64 {
         self.malformed.load(Ordering::Relaxed)
-    }
-}
-
-fn taken(written: nix::Result<usize>) -> io::Result<bool> {
-    match written {
-        Ok(_) => Ok(true),
-        Err(Errno::EIO | Errno::ENETDOWN | Errno::EINVAL | Errno::EAGAIN) => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -26,7 +26,7 @@ pub use extended::Extended;
 pub use identity::Identity;
 pub(crate) use send_buffer::SendBuffer;
 pub use transport::SegmentWithin;
-pub use verbatim::Verbatim;
+pub use verbatim::{Segmentation, Verbatim};
 pub use view::View;
 pub use words::Wording;
 
@@ -319,11 +319,12 @@ pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
 }
 
 impl Packet {
-    /// Returns the length of the packet in bytes, from the IP header to the end of the payload.
+    /// Returns the length of the packet in bytes, from the IP header to the end of the payload; of one that stands for several,
+    /// of the longest of them.
     #[inline]
     pub fn wire_length(&self) -> u32 {
         if let Body::Verbatim(verbatim) = &self.body {
-            return verbatim.bytes().len() as u32;
+            return verbatim.wire_length();
         }
         self.ip.wire_length() + self.body.wire_length()
     }

@@ -2,9 +2,12 @@
 
 use baton_linux::udp::{MOST_BYTES, MOST_DATAGRAMS, UdpSocket};
 use core::net::SocketAddr;
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+
+/// Calls that read from a socket before the node gets what has come (chosen: as many datagrams as one call sends, if each comes
+/// alone).
+pub const MOST_READ: usize = MOST_DATAGRAMS;
 
 /// Sockets of one end of paths, at most one of each IP version.
 #[derive(Debug, Default)]
@@ -116,41 +119,5 @@ impl Outgoing {
     /// Returns the number of datagrams that the kernel did not take.
     pub fn lost(&self) -> u64 {
         self.lost
-    }
-}
-
-/// Packets for the node, in one piece of memory.
-#[derive(Debug, Default)]
-pub struct Packets {
-    bytes: Vec<u8>,
-    lengths: VecDeque<usize>,
-    begin: usize,
-}
-
-impl Packets {
-    /// Adds a packet.
-    pub fn push(&mut self, packet: &[u8]) {
-        self.bytes.extend_from_slice(packet);
-        self.lengths.push_back(packet.len());
-    }
-
-    /// Returns true if there is no packet.
-    pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
-    }
-
-    /// Moves the first packet into `packet`; returns false if there is none.
-    pub fn pop(&mut self, packet: &mut Vec<u8>) -> bool {
-        let Some(length) = self.lengths.pop_front() else {
-            return false;
-        };
-        packet.clear();
-        packet.extend_from_slice(&self.bytes[self.begin..self.begin + length]);
-        self.begin += length;
-        if self.lengths.is_empty() {
-            self.bytes.clear();
-            self.begin = 0;
-        }
-        true
     }
 }

@@ -1,16 +1,15 @@
 //! The header of a tunnel between a router's care-of address and its home agent (RFC 2473), left out on a path, whose ends know it.
 
-use super::datagrams::Packets;
-use baton_path::{ELIDED, PACKET};
+use super::pieces;
+use crate::medium::Received;
+use baton_linux::offload::Segmentation;
 use baton_proto::mobility::tunnel::error_about;
-use baton_proto::packet::Packet;
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::wire::icmp::IcmpError;
-use core::net::Ipv6Addr;
+use core::net::{IpAddr, Ipv6Addr};
 
 /// The length of an IPv6 header, in bytes.
 pub const HEADER: usize = 40;
-/// Next headers of a tunnel: IPv4 and IPv6 (RFC 2473 section 3).
-const TUNNELLED: [u8; 2] = [4, 41];
 /// The hop limit of a packet that a node sends.
 const HOP_LIMIT: u8 = 64;
 /// The two bits of ECN, and their value for congestion experienced (RFC 3168 section 5).
@@ -34,51 +33,9 @@ pub fn traffic_class(packet: &[u8]) -> u8 {
     }
 }
 
-/// Returns the source and the destination of an IPv6 packet.
-pub fn addresses(packet: &[u8]) -> Option<Outer> {
-    let (header, _) = packet.split_first_chunk::<HEADER>()?;
-    let address = |from: usize| {
-        let octets: [u8; 16] = header[from..from + 16].try_into().ok()?;
-        Some(Ipv6Addr::from(octets))
-    };
-    let ends = Outer {
-        source: address(8)?,
-        destination: address(24)?,
-    };
-    (header[0] >> 4 == 6).then_some(ends)
-}
-
-/// Returns what a path carries of a packet, and its kind: the packet inside, if the tunnel's header is the one that
-/// [`restore`] makes.
-pub fn elide(packet: &[u8], outer: Outer) -> (u8, &[u8]) {
-    match packet.split_first_chunk::<HEADER>() {
-        Some((header, inner)) if *header == header_for(inner, outer) => (ELIDED, inner),
-        _ => (PACKET, packet),
-    }
-}
-
-/// Writes the packet that a path has brought. `carried` is the byte of DSCP and ECN of the datagram, whose mark of congestion goes into the
-/// packet inside. Returns false for a marked packet whose ends do not understand marks: it is to be dropped (RFC 6040 section
-/// 4.2).
-pub fn restore(
-    (kind, content): (u8, &mut [u8]),
-    outer: Outer,
-    carried: u8,
-    packet: &mut Vec<u8>,
-) -> bool {
-    packet.clear();
-    if kind == ELIDED {
-        if carried & ECN == ECN && !mark(content) {
-            return false;
-        }
-        packet.extend_from_slice(&header_for(content, outer));
-    }
-    packet.extend_from_slice(content);
-    true
-}
-
-/// Marks an IP packet with congestion experienced; returns false if its sender has not said that it understands that.
-fn mark(packet: &mut [u8]) -> bool {
+/// Marks an IP packet with congestion experienced, as a tunnel's end does for a mark on the way (RFC 6040 section 4.2). Returns false
+/// for one whose sender has not said that it understands marks: it is to be dropped.
+pub fn mark(packet: &mut [u8]) -> bool {
     let class = traffic_class(packet);
     if class & ECN == 0 {
         return false;
@@ -101,43 +58,80 @@ fn mark(packet: &mut [u8]) -> bool {
     true
 }
 
-/// Tells the node, as a router on the link does (RFC 4443 section 3.2), that a packet of its own is longer than a path carries: `most`
-/// bytes and the header that is left out.
-pub fn answer_too_long(packet: &[u8], most: u16, answers: &mut Packets) {
-    let quoted = Packet::verbatim(packet)
-        .ok()
-        .and_then(|packet| packet.quote());
-    let (Some(Outer { source, .. }), Some(quoted)) = (addresses(packet), quoted) else {
-        return;
-    };
-    let mtu = u32::from(most) + HEADER as u32;
-    let error = error_about(source, IcmpError::PacketTooBig { mtu }, quoted);
-    let mut bytes = Vec::new();
-    error.encode(&mut bytes);
-    answers.push(&bytes);
+/// Returns true for a byte of DSCP and ECN with the mark of congestion (RFC 3168 section 5).
+pub const fn is_marked(traffic_class: u8) -> bool {
+    traffic_class & ECN == ECN
 }
 
-/// Returns the header of a tunnel around a packet, whose DSCP and ECN it has (RFC 2983 section 3, RFC 6040 section 4.1).
-fn header_for(
-    inner: &[u8],
-    Outer {
-        source,
-        destination,
-    }: Outer,
-) -> [u8; HEADER] {
-    let class = traffic_class(inner);
-    let [ipv4, ipv6] = TUNNELLED;
-    let is_ipv4 = inner.first().is_some_and(|first| first >> 4 == 4);
-    let mut header = [0; HEADER];
-    header[0] = 6 << 4 | class >> 4;
-    header[1] = class << 4;
-    // A packet is at most 65,535 bytes long; of a longer one the length does not fit, and the header is not the packet's.
-    header[4..6].copy_from_slice(&(inner.len() as u16).to_be_bytes());
-    header[6] = if is_ipv4 { ipv4 } else { ipv6 };
-    header[7] = HOP_LIMIT;
-    header[8..24].copy_from_slice(&source.octets());
-    header[24..40].copy_from_slice(&destination.octets());
-    header
+impl Outer {
+    /// Returns the addresses of an IPv6 packet.
+    pub fn of(packet: &Packet) -> Option<Outer> {
+        match (packet.ip.source, packet.ip.destination) {
+            (IpAddr::V6(source), IpAddr::V6(destination)) => Some(Outer {
+                source,
+                destination,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the ends in the other direction.
+    pub const fn back(self) -> Outer {
+        Outer {
+            source: self.destination,
+            destination: self.source,
+        }
+    }
+
+    /// Returns the packet inside, if the tunnel's header is the one that [`restore`](Self::restore) makes: with the DSCP and ECN of
+    /// the packet inside (RFC 2983 section 3, RFC 6040 section 4.1).
+    pub fn inside(self, packet: &Packet) -> Option<&Packet> {
+        match &packet.body {
+            Body::Tunnel(inner) => {
+                (packet.ip == self.header(inner.ip.traffic_class)).then_some(inner)
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts the header around a packet that a path has brought.
+    ///
+    /// # Errors
+    /// The fault in the packet's header.
+    pub fn restore(self, (bytes, segmentation): (&[u8], Option<Segmentation>)) -> Received {
+        let inner = match segmentation {
+            None => Packet::decode(bytes).or_else(|_| Packet::verbatim(bytes))?,
+            Some(_) => pieces::read((bytes, segmentation))?,
+        };
+        Ok(Packet {
+            ip: self.header(inner.ip.traffic_class),
+            flow: None,
+            retransmission: false,
+            identity: Identity::NONE,
+            bit_errors: BitErrors::NONE,
+            body: Body::Tunnel(Box::new(inner)),
+        })
+    }
+
+    fn header(self, traffic_class: u8) -> IpHeader {
+        IpHeader {
+            destination: self.destination.into(),
+            hop_limit: HOP_LIMIT,
+            traffic_class,
+            source: self.source.into(),
+            identification: 0,
+            dont_fragment: true,
+        }
+    }
+}
+
+/// Tells the node, as a router on the link does (RFC 4443 section 3.2), that a packet of its own is longer than a path carries: `most`
+/// bytes and the header that is left out.
+pub fn too_long(packet: &Packet, most: u16) -> Option<Packet> {
+    let source = Outer::of(packet)?.source;
+    let mtu = u32::from(most) + HEADER as u32;
+    let error = IcmpError::PacketTooBig { mtu };
+    Some(error_about(source, error, packet.quote()?))
 }
 
 #[cfg(test)]
@@ -152,28 +146,34 @@ mod tests {
     fn inner(version: u8, class: u8) -> Vec<u8> {
         let mut packet = vec![0; 60];
         match version {
-            4 => packet[..2].copy_from_slice(&[0x45, class]),
-            _ => packet[..2].copy_from_slice(&[0x60 | class >> 4, class << 4]),
+            4 => {
+                packet[..4].copy_from_slice(&[0x45, class, 0, 60]);
+                packet[8] = 64;
+                let sum: u32 = packet
+                    .chunks(2)
+                    .map(|two| u32::from(two[0]) << 8 | u32::from(two[1]))
+                    .sum();
+                packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+            }
+            _ => packet[..6].copy_from_slice(&[0x60 | class >> 4, class << 4, 0, 0, 0, 20]),
         }
         packet
-    }
-
-    fn restored(carried: (u8, &[u8]), class: u8) -> Option<Vec<u8>> {
-        let mut packet = Vec::new();
-        let mut content = carried.1.to_vec();
-        restore((carried.0, &mut content), OUTER, class, &mut packet).then_some(packet)
     }
 
     #[test]
     fn what_is_left_out_is_put_back() {
         for version in [4, 6] {
             let inner = inner(version, 0xBA);
-            let mut whole = header_for(&inner, OUTER).to_vec();
-            whole.extend_from_slice(&inner);
-            assert!(Packet::verbatim(&whole).is_ok());
-            let (kind, carried) = elide(&whole, OUTER);
-            assert_eq!((kind, carried), (ELIDED, &inner[..]));
-            assert_eq!(restored((kind, carried), 0xBA), Some(whole));
+            let whole = OUTER.restore((&inner, None)).unwrap();
+            let mut bytes = Vec::new();
+            whole.encode(&mut bytes);
+            assert_eq!(bytes[HEADER..], inner);
+            // RFC 8200 section 3, RFC 2473 section 3.
+            assert_eq!(bytes[..4], [0x6B, 0xA0, 0, 0]);
+            assert_eq!(bytes[6..8], [if version == 4 { 4 } else { 41 }, 64]);
+            let mut carried = Vec::new();
+            OUTER.inside(&whole).unwrap().encode(&mut carried);
+            assert_eq!(carried, inner);
         }
     }
 
@@ -186,14 +186,14 @@ mod tests {
                 let sum = !sum_of(&inner[..20]);
                 inner[10..12].copy_from_slice(&sum.to_be_bytes());
             }
-            let packet = restored((ELIDED, &inner), 0x03).unwrap();
-            assert_eq!(traffic_class(&packet[HEADER..]), marked);
+            assert!(mark(&mut inner));
+            assert_eq!(traffic_class(&inner), marked);
             if version == 4 {
-                assert_eq!(sum_of(&packet[HEADER..HEADER + 20]), 0xFFFF);
+                assert_eq!(sum_of(&inner[..20]), 0xFFFF);
             }
         }
         for version in [4, 6] {
-            assert_eq!(restored((ELIDED, &inner(version, 0xB8)), 0x03), None);
+            assert!(!mark(&mut inner(version, 0xB8)));
         }
     }
 
@@ -207,14 +207,19 @@ mod tests {
 
     #[test]
     fn any_other_packet_goes_as_it_is() {
-        let mut whole = header_for(&inner(6, 0), OUTER).to_vec();
-        whole.extend_from_slice(&inner(6, 0));
-        for place in 0..HEADER {
+        let whole = OUTER.restore((&inner(6, 0), None)).unwrap();
+        let others: [fn(&mut IpHeader); 4] = [
+            |ip| ip.source = OUTER.destination.into(),
+            |ip| ip.destination = OUTER.source.into(),
+            |ip| ip.hop_limit = 63,
+            |ip| ip.traffic_class = 1,
+        ];
+        for change in others {
             let mut other = whole.clone();
-            other[place] ^= 1;
-            assert_eq!(elide(&other, OUTER), (PACKET, &other[..]), "{place}");
+            change(&mut other.ip);
+            assert_eq!(OUTER.inside(&other), None);
         }
-        assert_eq!(elide(&[], OUTER), (PACKET, &[][..]));
-        assert_eq!(restored((PACKET, &whole), 3), Some(whole));
+        let inside = OUTER.inside(&whole).unwrap();
+        assert_eq!(OUTER.inside(inside), None);
     }
 }

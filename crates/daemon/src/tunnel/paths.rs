@@ -5,17 +5,20 @@
 //! knows of the move, or by the same one when it is up again.
 
 use super::addresses::{CareOfPrefix, NETWORKS};
-use super::datagrams::{Outgoing, Packets, Sockets};
+use super::arrivals::Arrivals;
+use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::held::{Held, MOST_UNDER_WAY, UnderWay};
 use super::outer::{self, Outer};
+use super::pieces::Cutter;
 use super::words;
 use crate::home_agent::RouterConfig;
-use crate::medium::{Medium, MediumEvent};
+use crate::medium::{Medium, MediumEvent, Received};
 use crate::operation::status::{PathStatus, RouterStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
+use baton_path::{ELIDED, Event, Listener, NotSent, PACKET, PathKey, PublicKey};
+use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -70,8 +73,8 @@ pub struct Paths {
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
-    incoming: Packets,
-    scratch: Vec<u8>,
+    cutter: Cutter,
+    incoming: Arrivals,
     events: VecDeque<MediumEvent>,
     counts: PathCounts,
 }
@@ -94,8 +97,8 @@ impl Paths {
             sockets,
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
-            incoming: Packets::default(),
-            scratch: Vec::new(),
+            cutter: Cutter::default(),
+            incoming: Arrivals::default(),
             events: VecDeque::from([MediumEvent::Up]),
             counts: PathCounts::default(),
         }
@@ -290,8 +293,20 @@ impl Paths {
         Ok(())
     }
 
-    fn take_datagrams(&mut self, now: Instant, v6: usize) -> io::Result<bool> {
-        let Some(socket) = self.sockets.all().nth(v6) else {
+    /// Reads datagrams that have come together; returns false if none waits.
+    fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
+        let mut calls = 0;
+        while calls < MOST_READ && (self.take_batch(now, 0)? || self.take_batch(now, 1)?) {
+            calls += 1;
+        }
+        self.incoming.flush();
+        self.take_events(now);
+        Ok(calls > 0)
+    }
+
+    /// Reads datagrams of one call on one of the sockets; returns false if none waits.
+    fn take_batch(&mut self, now: Instant, number: usize) -> io::Result<bool> {
+        let Some(socket) = self.sockets.all().nth(number) else {
             return Ok(false);
         };
         let Some(mut batch) = socket.receive(&mut self.buffer)? else {
@@ -314,19 +329,32 @@ impl Paths {
                 self.counts.misdirected += 1;
                 continue;
             };
-            let content = (content.kind, content.packet);
-            let understood = outer::restore(content, outer, carried, &mut self.scratch);
-            if !understood {
-                self.counts.congested += 1;
+            if content.kind == ELIDED {
+                match !outer::is_marked(carried) || outer::mark(content.packet) {
+                    true => self.incoming.take(outer, content.packet),
+                    false => self.counts.congested += 1,
+                }
                 continue;
             }
-            match outer::addresses(&self.scratch) == Some(outer) {
-                true => self.incoming.push(&self.scratch),
-                false => self.counts.misdirected += 1,
+            match Packet::verbatim(content.packet) {
+                Ok(packet) if Outer::of(&packet) != Some(outer) => self.counts.misdirected += 1,
+                received => self.incoming.push(received),
             }
         }
-        self.take_events(now);
         Ok(true)
+    }
+
+    /// Holds the packets for which one stands.
+    fn hold(&mut self, router: u64, packet: &Packet) -> bool {
+        let Some(router) = self.routers.get_mut(&router) else {
+            return false;
+        };
+        let counts = &mut self.counts;
+        let held: Result<(), NotSent> = self.cutter.cut(packet, |bytes| {
+            counts.given_up += router.held.push(bytes.into(), MOST_HELD);
+            Ok(())
+        });
+        held.is_ok()
     }
 }
 
@@ -335,54 +363,62 @@ impl Medium for Paths {
         self.sockets.descriptors()
     }
 
-    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
         loop {
-            if self.incoming.pop(packet) {
-                return Ok(true);
+            if let Some(received) = self.incoming.pop() {
+                return Ok(Some(received));
             }
-            if !self.take_datagrams(now, 0)? && !self.take_datagrams(now, 1)? {
-                return Ok(false);
+            if !self.take_datagrams(now)? {
+                return Ok(None);
             }
         }
     }
 
-    fn send(&mut self, now: Instant, packet: &[u8]) -> bool {
-        let Some(Outer { destination, .. }) = outer::addresses(packet) else {
+    fn send(&mut self, now: Instant, packet: &Packet) -> bool {
+        let Some(Outer { destination, .. }) = Outer::of(packet) else {
             return false;
         };
         let outer = Outer {
             source: self.home_agent,
             destination,
         };
-        let (kind, content) = outer::elide(packet, outer);
+        let (kind, content) = match outer.inside(packet) {
+            Some(inner) => (ELIDED, inner),
+            None => (PACKET, packet),
+        };
         let Some(&key) = self.by_address.get(&destination) else {
             return false;
         };
         let state = self.paths.get(&key);
-        let is_up = state.is_some_and(|state| state.is_up);
-        let router = state.and_then(|state| self.routers.get_mut(&state.router));
-        if let Some(router) = router {
-            match (is_up, kind) {
-                (true, _) => router.current = Some(key),
-                (false, ELIDED) => {
-                    self.counts.given_up += router.held.push(content.into(), MOST_HELD);
-                    return true;
+        let Some((router, is_up)) = state.map(|state| (state.router, state.is_up)) else {
+            return false;
+        };
+        match (is_up, kind) {
+            (true, _) => {
+                if let Some(router) = self.routers.get_mut(&router) {
+                    router.current = Some(key);
                 }
-                // Signalling is sent again by itself.
-                (false, _) => return false,
             }
+            (false, ELIDED) => return self.hold(router, content),
+            // Signalling is sent again by itself.
+            (false, _) => return false,
         }
         let has_moved = kind != ELIDED;
         if !has_moved {
             self.replay(now, key);
         }
-        let sent = self.seal(now, key, (kind, content), outer::traffic_class(packet));
+        let mut cutter = core::mem::take(&mut self.cutter);
+        let class = packet.ip.traffic_class;
+        let sent = cutter.cut(content, |bytes| self.seal(now, key, (kind, bytes), class));
+        self.cutter = cutter;
         // A router takes packets of the tunnel at a new address once it has the acknowledgement of its binding.
         if has_moved {
             self.replay(now, key);
         }
-        if let Err(NotSent::TooLong(most)) = sent {
-            outer::answer_too_long(packet, most, &mut self.incoming);
+        if let Err(NotSent::TooLong(most)) = sent
+            && let Some(error) = outer::too_long(packet, most)
+        {
+            self.incoming.push(Ok(error));
         }
         sent.is_ok()
     }

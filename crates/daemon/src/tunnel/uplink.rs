@@ -1,18 +1,22 @@
 //! An uplink of a mobile router: one path to its home agent, as a link on which the home agent is the only router.
 
 use super::addresses::CareOfPrefix;
-use super::datagrams::{Outgoing, Packets, Sockets};
+use super::arrivals::Arrivals;
+use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::held::{MOST_UNDER_WAY, Stranded, UnderWay};
 use super::outer::{self, Outer};
+use super::pieces::Cutter;
 use super::words;
-use crate::medium::{Medium, MediumEvent};
+use crate::medium::{Medium, MediumEvent, Received};
 use crate::operation::status::{PathStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{ELIDED, Event, Initiator, NotSent};
+use baton_path::{ELIDED, Event, Initiator, NotSent, PACKET};
 use baton_proto::mobility::discovery;
+use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
 };
@@ -27,11 +31,6 @@ const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
 /// a fifth).
 const LIFETIME_S: u16 = 9000;
 const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
-/// Neighbor Discovery's types of ICMPv6 messages (RFC 4861 section 4).
-const DISCOVERY_TYPES: core::ops::RangeInclusive<u8> = 133..=137;
-/// Next header of ICMPv6.
-const ICMPV6: u8 = 58;
-
 /// A path's ends inside: of the router the interface identifier, of the home agent the address.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
@@ -56,8 +55,8 @@ pub struct Uplink {
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
-    incoming: Packets,
-    scratch: Vec<u8>,
+    cutter: Cutter,
+    incoming: Arrivals,
     next_advertisement: Option<Instant>,
     events: VecDeque<MediumEvent>,
     under_way: UnderWay,
@@ -90,8 +89,8 @@ impl Uplink {
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
-            incoming: Packets::default(),
-            scratch: Vec::new(),
+            cutter: Cutter::default(),
+            incoming: Arrivals::default(),
             next_advertisement: None,
             events: VecDeque::new(),
             under_way: UnderWay::default(),
@@ -159,9 +158,7 @@ impl Uplink {
         };
         let message = NeighborDiscovery::RouterAdvertisement(advertisement);
         let packet = discovery(ROUTER, ALL_NODES, message);
-        self.scratch.clear();
-        packet.encode(&mut self.scratch);
-        self.incoming.push(&self.scratch);
+        self.incoming.push(Ok(packet));
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
@@ -193,8 +190,19 @@ impl Uplink {
         }
     }
 
-    /// Reads datagrams of one call; returns false if none waits.
+    /// Reads datagrams that have come together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
+        let mut calls = 0;
+        while calls < MOST_READ && self.take_batch(now)? {
+            calls += 1;
+        }
+        self.incoming.flush();
+        self.take_events(now);
+        Ok(calls > 0)
+    }
+
+    /// Reads datagrams of one call; returns false if none waits.
+    fn take_batch(&mut self, now: Instant) -> io::Result<bool> {
         let Some(socket) = self.sockets.all().next() else {
             return Ok(false);
         };
@@ -207,41 +215,30 @@ impl Uplink {
             let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
                 continue;
             };
-            let Some(Outer {
-                source,
-                destination,
-            }) = self.outer
-            else {
+            let Some(back) = self.outer.map(Outer::back) else {
                 self.misdirected += 1;
                 continue;
             };
-            let back = Outer {
-                source: destination,
-                destination: source,
-            };
-            let content = (content.kind, content.packet);
-            let understood = outer::restore(content, back, carried, &mut self.scratch);
-            if !understood {
-                self.congested += 1;
+            if content.kind == ELIDED {
+                match !outer::is_marked(carried) || outer::mark(content.packet) {
+                    true => self.incoming.take(back, content.packet),
+                    false => self.congested += 1,
+                }
                 continue;
             }
-            match outer::addresses(&self.scratch) {
-                Some(ends) if ends.destination == source => self.incoming.push(&self.scratch),
-                _ => self.misdirected += 1,
+            match Packet::verbatim(content.packet) {
+                Ok(packet) if packet.ip.destination != back.destination => self.misdirected += 1,
+                received => self.incoming.push(received),
             }
         }
-        self.take_events(now);
         Ok(true)
     }
 }
 
 /// Returns true for a message of Neighbor Discovery, which nobody needs on a path.
-fn is_discovery(packet: &[u8]) -> bool {
-    packet.get(6) == Some(&ICMPV6)
-        && packet.get(7) == Some(&HOP_LIMIT)
-        && packet
-            .get(outer::HEADER)
-            .is_some_and(|kind| DISCOVERY_TYPES.contains(kind))
+fn is_discovery(packet: &Packet) -> bool {
+    let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
+    is_message && packet.ip.hop_limit == HOP_LIMIT
 }
 
 impl Medium for Uplink {
@@ -249,30 +246,41 @@ impl Medium for Uplink {
         self.sockets.descriptors()
     }
 
-    fn receive(&mut self, now: Instant, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
         loop {
-            if self.incoming.pop(packet) {
-                return Ok(true);
+            if let Some(received) = self.incoming.pop() {
+                return Ok(Some(received));
             }
             if !self.take_datagrams(now)? {
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
 
-    fn send(&mut self, now: Instant, packet: &[u8]) -> bool {
+    fn send(&mut self, now: Instant, packet: &Packet) -> bool {
         if is_discovery(packet) {
             return true;
         }
         let Some(outer) = self.outer else {
             return false;
         };
-        let (kind, content) = outer::elide(packet, outer);
-        let sent = self.seal(now, (kind, content), outer::traffic_class(packet));
+        let (kind, content) = match outer.inside(packet) {
+            Some(inner) => (ELIDED, inner),
+            None => (PACKET, packet),
+        };
+        let class = packet.ip.traffic_class;
+        let mut cutter = core::mem::take(&mut self.cutter);
+        let sent = cutter.cut(content, |bytes| self.seal(now, (kind, bytes), class));
+        self.cutter = cutter;
         match sent {
             // The home agent knows of the move before anything else comes by this path.
             Ok(()) => self.replay(now),
-            Err(NotSent::TooLong(most)) => outer::answer_too_long(packet, most, &mut self.incoming),
+            Err(NotSent::TooLong(most)) => {
+                let error = outer::too_long(packet, most);
+                error
+                    .into_iter()
+                    .for_each(|error| self.incoming.push(Ok(error)));
+            }
             Err(_) => {}
         }
         sent.is_ok()

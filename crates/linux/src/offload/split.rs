@@ -12,7 +12,7 @@ use std::io;
 #[derive(Debug)]
 pub struct Packets<'a> {
     plan: Plan,
-    headers: &'a [u8],
+    whole: &'a [u8],
     /// The payload of the packets that are left.
     payload: &'a [u8],
     /// Number of the next packet.
@@ -20,9 +20,23 @@ pub struct Packets<'a> {
     is_finished: bool,
 }
 
+/// The way in which one packet stands for several of a TCP connection or UDP flow. Their headers are its own but for lengths,
+/// numbers and checksums; the place of its checksum has the sum of the pseudo-header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segmentation {
+    /// Place of the transport protocol's header, in bytes.
+    pub transport: u16,
+    /// Length of all headers, in bytes.
+    pub headers: u16,
+    /// Payload of each packet, in bytes; the last one may have less.
+    pub segment: u16,
+}
+
 /// A way to make packets of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
+    /// The packets for which it stands; `None` of one that stays whole.
+    segmentation: Option<Segmentation>,
     /// Length of what stands before the payload, in bytes: all of a packet that stays whole.
     headers: usize,
     /// Longest payload of a packet, in bytes.
@@ -41,6 +55,22 @@ struct Shape {
     pseudo_header: u32,
 }
 
+impl Segmentation {
+    /// Returns true for TCP, false for UDP.
+    pub(super) const fn is_tcp(self) -> bool {
+        self.headers.saturating_sub(self.transport) as usize != UDP_HEADER
+    }
+
+    /// Returns the place of the checksum in the transport protocol's header.
+    pub(super) const fn checksum_offset(self) -> usize {
+        if self.is_tcp() {
+            TCP_CHECKSUM
+        } else {
+            UDP_CHECKSUM
+        }
+    }
+}
+
 impl Plan {
     /// Reads a frame, and completes the checksum of a packet that stays whole; `None` if its headers do not say how to cut it.
     pub(super) fn read(frame: &mut [u8]) -> Option<Plan> {
@@ -55,31 +85,52 @@ impl Plan {
                 if header.needs_checksum {
                     complete_checksum(packet, transport, offset)?;
                 }
-                return Some(Plan {
-                    headers: packet.len(),
-                    segment: 0,
-                    shape: None,
-                });
+                return Some(Plan::whole(packet));
             }
         };
-        let (length, checksum_at) = if is_tcp {
-            (
-                usize::from(packet.get(transport + 12)? >> 4) * 4,
-                TCP_CHECKSUM,
-            )
+        let length = if is_tcp {
+            usize::from(packet.get(transport + 12)? >> 4) * 4
         } else {
-            (UDP_HEADER, UDP_CHECKSUM)
+            UDP_HEADER
+        };
+        let segmentation = Segmentation {
+            transport: header.checksum_start,
+            headers: u16::try_from(transport + length).ok()?,
+            segment: header.segment,
         };
         let is_sound = header.needs_checksum
-            && header.segment > 0
-            && offset == checksum_at
-            && length >= if is_tcp { TCP_HEADER } else { UDP_HEADER }
-            && transport >= if is_ipv4 { IPV4_HEADER } else { IPV6_HEADER };
+            && offset == segmentation.checksum_offset()
+            && is_tcp == segmentation.is_tcp();
+        Plan::of(packet, segmentation, is_ipv4).filter(|_| is_sound)
+    }
+
+    /// Leaves a packet whole.
+    fn whole(packet: &[u8]) -> Plan {
+        Plan {
+            segmentation: None,
+            headers: packet.len(),
+            segment: 0,
+            shape: None,
+        }
+    }
+
+    /// Cuts a packet; `None` if it cannot be cut so.
+    fn of(packet: &[u8], segmentation: Segmentation, is_ipv4: bool) -> Option<Plan> {
+        let (transport, headers) = (
+            usize::from(segmentation.transport),
+            usize::from(segmentation.headers),
+        );
+        let is_tcp = segmentation.is_tcp();
+        let is_sound = segmentation.segment > 0
+            && headers >= transport + if is_tcp { TCP_HEADER } else { UDP_HEADER }
+            && transport >= if is_ipv4 { IPV4_HEADER } else { IPV6_HEADER }
+            && headers <= packet.len();
         let whole = u16::try_from(packet.len().checked_sub(transport)?).ok()?;
-        let partial = u16_at(packet, transport + checksum_at)?;
-        (is_sound && transport + length <= packet.len()).then_some(Plan {
-            headers: transport + length,
-            segment: header.segment.into(),
+        let partial = u16_at(packet, transport + segmentation.checksum_offset())?;
+        is_sound.then_some(Plan {
+            segmentation: Some(segmentation),
+            headers,
+            segment: segmentation.segment.into(),
             shape: Some(Shape {
                 is_ipv4,
                 is_tcp,
@@ -91,26 +142,37 @@ impl Plan {
 }
 
 impl<'a> Packets<'a> {
+    /// Begins with the first of the packets for which one stands; `None` if it cannot be cut so.
+    pub fn of(packet: &'a [u8], segmentation: Segmentation) -> Option<Packets<'a>> {
+        let is_ipv4 = packet.first()? >> 4 == 4;
+        let plan = Plan::of(packet, segmentation, is_ipv4)?;
+        Some(Packets::new(packet, plan))
+    }
+
     /// Begins with the first packet of a frame.
     pub(super) fn new(packet: &'a [u8], plan: Plan) -> Packets<'a> {
-        let (headers, payload) = packet.split_at(plan.headers.min(packet.len()));
         Packets {
             plan,
-            headers,
-            payload,
+            whole: packet,
+            payload: packet.get(plan.headers..).unwrap_or_default(),
             number: 0,
             is_finished: false,
         }
     }
 
+    /// Returns all of them as they came, and for which packets it stands, if for several.
+    pub const fn whole(&self) -> (&'a [u8], Option<Segmentation>) {
+        (self.whole, self.plan.segmentation)
+    }
+
     /// Returns the length of the longest packet that is left, in bytes.
     pub fn longest(&self) -> usize {
-        self.headers.len() + self.plan.segment.min(self.payload.len())
+        self.headers().len() + self.plan.segment.min(self.payload.len())
     }
 
     /// Returns the headers: those of the IP packet as a whole, whose lengths and checksums are not those of the packets.
-    pub const fn headers(&self) -> &[u8] {
-        self.headers
+    pub fn headers(&self) -> &'a [u8] {
+        self.whole.get(..self.plan.headers).unwrap_or_default()
     }
 
     /// Writes the next packet into `place` and returns its length in bytes; `None` after the last one.
@@ -121,15 +183,16 @@ impl<'a> Packets<'a> {
         if self.is_finished {
             return Ok(None);
         }
+        let first = self.headers();
         let segment = self.plan.segment.min(self.payload.len());
-        let length = self.headers.len() + segment;
+        let length = first.len() + segment;
         let Some(packet) = place.get_mut(..length) else {
             let what = format!("{} bytes of room for a packet of {length}", place.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
         let (payload, rest) = self.payload.split_at(segment);
-        let (headers, body) = packet.split_at_mut(self.headers.len());
-        headers.copy_from_slice(self.headers);
+        let (headers, body) = packet.split_at_mut(first.len());
+        headers.copy_from_slice(first);
         body.copy_from_slice(payload);
         if let Some(shape) = self.plan.shape {
             shape.finish(packet, self, rest.is_empty());

@@ -1,6 +1,8 @@
 //! The header before each packet of a device with offloads: struct virtio_net_hdr (linux/virtio_net.h), in the machine's byte
 //! order.
 
+use super::split::Segmentation;
+
 /// Its length in bytes.
 pub(super) const LENGTH: usize = 10;
 
@@ -40,6 +42,23 @@ pub(super) enum Cut {
 }
 
 impl Header {
+    /// Describes a packet that stands for several.
+    pub(super) fn of(packet: &[u8], segmentation: Segmentation) -> Header {
+        let is_ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
+        Header {
+            needs_checksum: true,
+            cut: match (segmentation.is_tcp(), is_ipv4) {
+                (true, true) => Cut::TcpOverIpv4,
+                (true, false) => Cut::TcpOverIpv6,
+                (false, _) => Cut::Udp,
+            },
+            headers: segmentation.headers,
+            segment: segmentation.segment,
+            checksum_start: segmentation.transport,
+            checksum_offset: segmentation.checksum_offset() as u16,
+        }
+    }
+
     /// Reads a frame's header; `None` if it is none.
     pub(super) fn read(bytes: &[u8; LENGTH]) -> Option<Header> {
         let [flags, kind, a, b, c, d, e, f, g, h] = *bytes;

@@ -12,7 +12,8 @@ impl Host {
     /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
     pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         // A kernel decodes what a kernel wrote.
-        if (packet.is_typed() || self.has_kernel) && packet.bit_errors.is_empty() {
+        let is_final = packet.is_typed() || self.has_kernel || packet.segmentation().is_some();
+        if is_final && packet.bit_errors.is_empty() {
             return self.take_in(now, interface, packet);
         }
         let destination = packet.ip.destination;

@@ -306,6 +306,45 @@ fn a_kernels_packet_is_typed_if_nothing_is_lost_by_it() {
 }
 
 #[test]
+fn a_packet_that_stands_for_several_is_forwarded_as_they_would_be() {
+    // A datagram over IPv4 (RFC 791, RFC 768) of 3,000 B of data, to be cut into datagrams of 1,200 B.
+    let mut original = vec![0x45, 0, 0x0B, 0xD4, 0, 0, 0, 0, 64, 17, 0, 0];
+    original.extend([198, 51, 100, 5, 10, 1, 0, 7]);
+    let words = original.chunks(2);
+    let sum: u32 = words
+        .map(|two| u32::from(two[0]) << 8 | u32::from(two[1]))
+        .sum();
+    let sum = (sum & 0xFFFF) + (sum >> 16);
+    original[10..12].copy_from_slice(&(!sum as u16).to_be_bytes());
+    original.extend([0, 1, 0, 2, 0x0B, 0xC0, 0, 0]);
+    original.resize(3_028, 0xAA);
+    let segmentation = Segmentation {
+        transport: 20,
+        headers: 28,
+        segment: 1_200,
+    };
+    let packet = Packet::segmented(&original, segmentation).expect("a right header");
+    assert_eq!(packet.wire_length(), 1_228);
+    assert_eq!(packet.segmentation(), Some(segmentation));
+    assert_eq!(encode(&packet), original);
+    // The kernel lets it be fragmented; but a fragment would stand for several.
+    assert!(crate::mobility::tunnel::fragments(&packet, 1_000).is_none());
+    let whole = Packet::verbatim(&original).expect("a right header");
+    assert!(crate::mobility::tunnel::fragments(&whole, 1_000).is_some());
+    let inside = Packet {
+        body: Body::Tunnel(Box::new(packet)),
+        ..whole
+    };
+    assert_eq!(inside.wire_length(), 20 + 1_228);
+    let short = Segmentation {
+        segment: 4_000,
+        ..segmentation
+    };
+    let short = Packet::segmented(&original, short).expect("a right header");
+    assert_eq!(short.wire_length(), 3_028);
+}
+
+#[test]
 fn a_hop_changes_the_hop_limit_and_its_checksum_only() {
     for original in unusual() {
         let mut packet = Packet::verbatim(&original).expect("a right header");

@@ -9,7 +9,22 @@ use std::sync::Arc;
 /// A whole IP packet as received. Its header was valid at creation ([`Packet::verbatim`]): version, lengths and IPv4's
 /// checksum. Its payload may be anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verbatim(Arc<[u8]>);
+pub struct Verbatim {
+    bytes: Arc<[u8]>,
+    segmentation: Option<Segmentation>,
+}
+
+/// The packets of one TCP connection or UDP flow for which a longer one stands until it leaves: its headers are theirs but for
+/// lengths, numbers and checksums. The transport protocol's checksum is that of its pseudo-header only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segmentation {
+    /// Place of the transport protocol's header, in bytes.
+    pub transport: u16,
+    /// Length of all headers, in bytes.
+    pub headers: u16,
+    /// Payload of each packet, in bytes; the last one may have less.
+    pub segment: u16,
+}
 
 impl Packet {
     /// Creates a packet that leaves as it came, with flow label, options and reserved bits; only the hop limit is
@@ -18,16 +33,45 @@ impl Packet {
     /// # Errors
     /// Too few bytes, a version other than 4 and 6, an impossible length field, or a wrong header checksum.
     pub fn verbatim(bytes: &[u8]) -> Result<Packet, DecodeError> {
+        Packet::verbatim_as(bytes, None)
+    }
+
+    /// Creates a packet that stands for several. It is forwarded as they would be: routers compare the longest of them with an MTU.
+    /// No fragments are made of it, and its payload is never decoded.
+    ///
+    /// # Errors
+    /// As of [`verbatim`](Self::verbatim).
+    pub fn segmented(bytes: &[u8], segmentation: Segmentation) -> Result<Packet, DecodeError> {
+        let mut packet = Packet::verbatim_as(bytes, Some(segmentation))?;
+        packet.ip.dont_fragment = true;
+        Ok(packet)
+    }
+
+    fn verbatim_as(
+        bytes: &[u8],
+        segmentation: Option<Segmentation>,
+    ) -> Result<Packet, DecodeError> {
         let (ip, carried) = IpHeader::decode(bytes)?;
         let end = header_length(bytes) + carried.bytes.len();
         Ok(Packet {
             ip,
-            body: Body::Verbatim(Verbatim(bytes[..end].into())),
+            body: Body::Verbatim(Verbatim {
+                bytes: bytes[..end].into(),
+                segmentation,
+            }),
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
             identity: Identity::NONE,
         })
+    }
+
+    /// Returns the packets for which this one stands; `None` for one that stands for itself.
+    pub const fn segmentation(&self) -> Option<Segmentation> {
+        match &self.body {
+            Body::Verbatim(verbatim) => verbatim.segmentation,
+            _ => None,
+        }
     }
 }
 
@@ -70,12 +114,23 @@ fn without_flow_label(packet: &[u8]) -> (u32, &[u8]) {
 impl Verbatim {
     /// Returns the packet's bytes, as received.
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
+    }
+
+    /// Returns the length of the packet in bytes, or of the longest for which it stands.
+    pub(super) fn wire_length(&self) -> u32 {
+        let whole = self.bytes.len() as u32;
+        match self.segmentation {
+            Some(Segmentation {
+                headers, segment, ..
+            }) => whole.min(u32::from(headers) + u32::from(segment)),
+            None => whole,
+        }
     }
 
     /// Returns the packet's bytes for writing; copies them first if they are shared.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        Arc::make_mut(&mut self.0)
+        Arc::make_mut(&mut self.bytes)
     }
 
     /// Returns the payload of the IP header.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::offload::Coalescer;
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 
@@ -82,4 +83,97 @@ fn a_frame_that_does_not_say_how_to_cut_it_is_refused() {
     }
     sound[4..6].copy_from_slice(&[0, 0]);
     assert_eq!(packets_of(&mut sound), None, "packets of no bytes");
+}
+
+/// Makes a TCP segment with the place of its data in the stream, its checksums in place.
+fn segment(is_ipv4: bool, number: u16, place: u32, data: &[u8]) -> Vec<u8> {
+    let length = (20 + data.len()) as u16;
+    let mut tcp = vec![0x12, 0x34, 0, 80];
+    tcp.extend(place.to_be_bytes());
+    tcp.extend([0, 0, 0, 9, 5 << 4, 0x10, 1, 0, 0, 0, 0, 0]);
+    tcp.extend(data);
+    let addresses: Vec<u8> = (1..=if is_ipv4 { 8 } else { 32 }).collect();
+    let sum_of = |parts: &[&[u8]]| {
+        let bytes = parts.concat();
+        let words = bytes.chunks(2);
+        let mut sum: u32 = words
+            .map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)))
+            .sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        (!sum as u16).to_be_bytes()
+    };
+    let pseudo = [&[0, 6][..], &length.to_be_bytes()].concat();
+    let checksum = sum_of(&[&addresses, &pseudo, &tcp]);
+    tcp[16..18].copy_from_slice(&checksum);
+    let mut packet = if is_ipv4 {
+        let mut header = vec![0x45, 0];
+        header.extend((length + 20).to_be_bytes());
+        header.extend(number.to_be_bytes());
+        header.extend([0x40, 0, 64, 6, 0, 0]);
+        header.extend(&addresses);
+        let checksum = sum_of(&[&header]);
+        header[10..12].copy_from_slice(&checksum);
+        header
+    } else {
+        let mut header = vec![0x60, 0, 0, 0];
+        header.extend(length.to_be_bytes());
+        header.extend([6, 64]);
+        header.extend(&addresses);
+        header
+    };
+    packet.extend(tcp);
+    packet
+}
+
+#[test]
+fn what_was_joined_is_cut_into_the_same() {
+    for is_ipv4 in [true, false] {
+        let data: Vec<u8> = (0..6_500_u32).map(|place| (place * 7 / 3) as u8).collect();
+        let pieces = data.chunks(1_300).zip(0_u16..);
+        let originals: Vec<Vec<u8>> = pieces
+            .map(|(data, number)| {
+                let place = (u32::MAX - 2_000).wrapping_add(u32::from(number) * 1_300);
+                segment(is_ipv4, number.wrapping_sub(2), place, data)
+            })
+            .collect();
+        let mut coalescer = Coalescer::default();
+        let mut joined = Vec::new();
+        let mut take = |bytes: &[u8], segmentation| joined.push((bytes.to_vec(), segmentation));
+        for packet in &originals {
+            coalescer.add(packet, &mut take);
+        }
+        coalescer.flush(&mut take);
+        let [(whole, Some(segmentation))] = &joined[..] else {
+            panic!("{} packets", joined.len());
+        };
+        let mut packets = Packets::of(whole, *segmentation).unwrap();
+        let mut place = vec![0; packets.longest()];
+        for original in originals {
+            let length = packets.write_next(&mut place).unwrap().unwrap();
+            assert_eq!(place[..length], original);
+        }
+        assert_eq!(packets.write_next(&mut place).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_packet_that_cannot_be_cut_so_is_refused() {
+    let sound = Segmentation {
+        transport: 20,
+        headers: 40,
+        segment: 100,
+    };
+    let packet = segment(true, 0, 0, &[7; 300]);
+    assert!(Packets::of(&packet, sound).is_some());
+    for (transport, headers, segment) in [(19, 40, 100), (20, 39, 100), (20, 400, 100), (20, 40, 0)]
+    {
+        let wrong = Segmentation {
+            transport,
+            headers,
+            segment,
+        };
+        assert!(Packets::of(&packet, wrong).is_none(), "{wrong:?}");
+    }
 }
