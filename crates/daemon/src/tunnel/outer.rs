@@ -182,10 +182,6 @@ mod tests {
     fn a_mark_of_congestion_goes_inside_or_the_packet_is_dropped() {
         for (version, class, marked) in [(4, 0xB9, 0xBB), (4, 0x02, 0x03), (6, 0xBA, 0xBB)] {
             let mut inner = inner(version, class);
-            if version == 4 {
-                let sum = !sum_of(&inner[..20]);
-                inner[10..12].copy_from_slice(&sum.to_be_bytes());
-            }
             assert!(mark(&mut inner));
             assert_eq!(traffic_class(&inner), marked);
             if version == 4 {
