@@ -64,6 +64,11 @@ impl UnderWay {
         first.is_some()
     }
 
+    /// Returns the bytes of all packets.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Drops the copies of packets with numbers below `up_to`, which have arrived or never will.
     pub fn receipted(&mut self, up_to: u64) {
         while self

@@ -28,12 +28,18 @@ use std::os::fd::BorrowedFd;
 /// Bytes that are held for a router without a path (chosen).
 const MOST_HELD: usize = 1 << 20;
 
+/// Bytes that a replay begins with (chosen: 100 ms of 5 Mbit/s, which queues of modems hold). As the router reports their arrival, it
+/// sends twice as many, and so on, as TCP begins (RFC 5681 section 3.1): all at once would overflow the queue of a narrow link.
+const FIRST_REPLAYED: usize = 64 << 10;
+
 /// A path that is up or was.
 #[derive(Debug)]
 struct PathState {
     /// The router, by its interface identifier.
     router: u64,
     under_way: UnderWay,
+    /// Bytes that may be under way as long as a replay lasts.
+    window: usize,
     is_up: bool,
 }
 
@@ -183,7 +189,10 @@ impl Paths {
                 Event::Down => self.take_down(now, key),
                 Event::Receipted { up_to } => {
                     if let Some(state) = self.paths.get_mut(&key) {
+                        let before = state.under_way.bytes();
                         state.under_way.receipted(up_to);
+                        state.window += before - state.under_way.bytes();
+                        self.go_on_with_replay(now, key);
                     }
                 }
                 _ => {}
@@ -206,7 +215,8 @@ impl Paths {
         }
     }
 
-    /// Takes in that a path carries packets: what is held for the path's own care-of address goes by it.
+    /// Takes in that a path carries packets: what is held goes by it if the router is bound there. At another path it would not take
+    /// packets of the tunnel before it has the acknowledgement of its binding.
     fn take_up(&mut self, now: Instant, key: PathKey) {
         let Some(info) = self.listener.path(key) else {
             return;
@@ -229,10 +239,14 @@ impl Paths {
         let state = self.paths.entry(key).or_insert_with(|| PathState {
             router,
             under_way: UnderWay::default(),
+            window: 0,
             is_up: true,
         });
         state.is_up = true;
-        self.replay(now, key);
+        let current = self.routers.get(&router).and_then(|router| router.current);
+        if current == Some(key) {
+            self.replay(now, key);
+        }
     }
 
     /// Takes in that a path carries nothing: packets that may not have arrived are held, or go by the path to which the router has
@@ -258,14 +272,25 @@ impl Paths {
         }
     }
 
-    /// Sends what is held for a path's router.
+    /// Begins to send what is held for a path's router.
     fn replay(&mut self, now: Instant, key: PathKey) {
-        let router = self.paths.get(&key).map(|state| state.router);
-        let Some(router) = router.and_then(|router| self.routers.get_mut(&router)) else {
-            return;
-        };
-        let mut held = core::mem::take(&mut router.held);
-        while let Some(packet) = held.pop() {
+        if let Some(state) = self.paths.get_mut(&key) {
+            state.window = FIRST_REPLAYED;
+            self.go_on_with_replay(now, key);
+        }
+    }
+
+    /// Sends of what is held for a path's router as much as may be under way.
+    fn go_on_with_replay(&mut self, now: Instant, key: PathKey) {
+        while let Some(state) = self.paths.get(&key) {
+            if !state.is_up || state.under_way.bytes() >= state.window {
+                return;
+            }
+            let router = self.routers.get_mut(&state.router);
+            let router = router.filter(|router| router.current == Some(key));
+            let Some(packet) = router.and_then(|router| router.held.pop()) else {
+                return;
+            };
             let class = outer::traffic_class(&packet);
             match self.seal(now, key, (ELIDED, &packet), class) {
                 Ok(()) => self.counts.replayed += 1,
@@ -344,6 +369,12 @@ impl Paths {
         Ok(true)
     }
 
+    /// Returns true if packets are held for a router that is bound to this path.
+    fn is_replaying(&self, router: u64, key: PathKey) -> bool {
+        let router = self.routers.get(&router);
+        router.is_some_and(|router| router.current == Some(key) && !router.held.is_empty())
+    }
+
     /// Holds the packets for which one stands.
     fn hold(&mut self, router: u64, packet: &Packet) -> bool {
         let Some(router) = self.routers.get_mut(&router) else {
@@ -394,19 +425,20 @@ impl Medium for Paths {
             return false;
         };
         match (is_up, kind) {
-            (true, _) => {
-                if let Some(router) = self.routers.get_mut(&router) {
-                    router.current = Some(key);
-                }
+            // It goes behind those that are held.
+            (true, ELIDED) if self.is_replaying(router, key) => {
+                let held = self.hold(router, content);
+                self.go_on_with_replay(now, key);
+                return held;
             }
+            (true, _) => {}
             (false, ELIDED) => return self.hold(router, content),
             // Signalling is sent again by itself.
             (false, _) => return false,
         }
-        let has_moved = kind != ELIDED;
-        if !has_moved {
-            self.replay(now, key);
-        }
+        let before = self.routers.get_mut(&router);
+        let before = before.and_then(|router| router.current.replace(key));
+        let has_moved = kind != ELIDED || before != Some(key);
         let mut cutter = core::mem::take(&mut self.cutter);
         let class = packet.ip.traffic_class;
         let sent = cutter.cut(content, |bytes| self.seal(now, key, (kind, bytes), class));
