@@ -59,6 +59,16 @@ impl Mtu {
         self.confirmed
     }
 
+    pub(crate) fn largest(&self) -> u16 {
+        self.largest
+    }
+
+    /// Says whether the first question, for the uplink's own size, may still be answered.
+    pub(crate) fn is_unknown(&self) -> bool {
+        let asked = |out: Out| out.size == self.largest && out.tries == 1;
+        self.confirmed <= BASE && self.out.is_some_and(asked)
+    }
+
     /// Asks whether the size still passes: datagrams as long as this were lost.
     pub(crate) fn doubt(&mut self, now: Instant) {
         if self.out.is_none() && self.confirmed > BASE && now >= self.doubt_again {

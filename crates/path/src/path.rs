@@ -217,6 +217,12 @@ impl Path {
         self.mtu.confirmed().saturating_sub(headers)
     }
 
+    /// Length of the longest packet that the uplink itself carries.
+    fn largest_packet(&self) -> u16 {
+        let headers = mtu::headers(self.remote) + OVERHEAD as u16;
+        self.mtu.largest().saturating_sub(headers)
+    }
+
     /// Notes that the path is down because the caller says so.
     pub(crate) fn set_down(&mut self, now: Instant) {
         if self.liveness.set_down(now) {

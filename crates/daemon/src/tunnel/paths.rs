@@ -28,9 +28,10 @@ use std::os::fd::BorrowedFd;
 /// Bytes that are held for a router without a path (chosen).
 const MOST_HELD: usize = 1 << 20;
 
-/// Bytes that a replay begins with (chosen: 100 ms of 5 Mbit/s, which queues of modems hold). As the router reports their arrival, it
-/// sends twice as many, and so on, as TCP begins (RFC 5681 section 3.1): all at once would overflow the queue of a narrow link.
+/// Bytes of a replay that are under way at first (chosen: 100 ms of 5 Mbit/s), and at most (20 Mbit/s for 80 ms). In between their
+/// number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would overflow a queue.
 const FIRST_REPLAYED: usize = 64 << 10;
+const MOST_REPLAYED: usize = 192 << 10;
 
 /// A path that is up or was.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ struct PathState {
     under_way: UnderWay,
     /// Bytes that may be under way as long as a replay lasts.
     window: usize,
+    /// Packets that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes (RFC 8201 section 4).
+    waiting: Held,
     is_up: bool,
 }
 
@@ -191,10 +194,12 @@ impl Paths {
                     if let Some(state) = self.paths.get_mut(&key) {
                         let before = state.under_way.bytes();
                         state.under_way.receipted(up_to);
-                        state.window += before - state.under_way.bytes();
+                        let arrived = before - state.under_way.bytes();
+                        state.window = (state.window + arrived).min(MOST_REPLAYED);
                         self.go_on_with_replay(now, key);
                     }
                 }
+                Event::PacketMtu(_) => self.send_waiting(now, key),
                 _ => {}
             }
             if let Some(words) = words::of(&event) {
@@ -240,6 +245,7 @@ impl Paths {
             router,
             under_way: UnderWay::default(),
             window: 0,
+            waiting: Held::default(),
             is_up: true,
         });
         state.is_up = true;
@@ -299,6 +305,17 @@ impl Paths {
         }
     }
 
+    /// Sends what has waited for a path's MTU.
+    fn send_waiting(&mut self, now: Instant, key: PathKey) {
+        let state = self.paths.get_mut(&key);
+        let mut waiting =
+            state.map_or_else(Held::default, |state| core::mem::take(&mut state.waiting));
+        while let Some(packet) = waiting.pop() {
+            let sent = self.seal(now, key, (ELIDED, &packet), outer::traffic_class(&packet));
+            self.counts.given_up += u64::from(sent.is_err());
+        }
+    }
+
     /// Gives a packet to a path that is up. Of packets in the tunnel a copy is kept until they have arrived.
     fn seal(
         &mut self,
@@ -311,9 +328,15 @@ impl Paths {
         let number = self.outgoing.add(&self.sockets, class, |out| {
             let sent = listener.send(now, key, kind, content, out)?;
             Ok((sent.to, sent.counter))
-        })?;
-        if let (Some(state), ELIDED) = (self.paths.get_mut(&key), kind) {
-            state.under_way.push(number, content, MOST_UNDER_WAY);
+        });
+        let Some(state) = self.paths.get_mut(&key).filter(|_| kind == ELIDED) else {
+            return number.map(|_| ());
+        };
+        match number {
+            Err(NotSent::MtuUnknown) => {
+                self.counts.given_up += state.waiting.push(content.into(), MOST_HELD);
+            }
+            number => state.under_way.push(number?, content, MOST_UNDER_WAY),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::addresses::CareOfPrefix;
 use super::arrivals::Arrivals;
 use super::datagrams::{MOST_READ, Outgoing, Sockets};
-use super::held::{MOST_UNDER_WAY, Stranded, UnderWay};
+use super::held::{Held, MOST_UNDER_WAY, Stranded, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
 use super::words;
@@ -57,11 +57,14 @@ pub struct Uplink {
     outgoing: Outgoing,
     cutter: Cutter,
     incoming: Arrivals,
+    /// Packets inside the tunnel that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes
+    /// (RFC 8201 section 4).
+    waiting: Held,
     next_advertisement: Option<Instant>,
     events: VecDeque<MediumEvent>,
     under_way: UnderWay,
     stranded: Stranded,
-    /// Packets that were under way on an uplink that died, and that this one did not take.
+    /// Packets that were under way on an uplink that died, or waited, and that this one did not take.
     lost_in_replay: u64,
     /// Packets of neither end.
     misdirected: u64,
@@ -91,6 +94,7 @@ impl Uplink {
             outgoing: Outgoing::default(),
             cutter: Cutter::default(),
             incoming: Arrivals::default(),
+            waiting: Held::default(),
             next_advertisement: None,
             events: VecDeque::new(),
             under_way: UnderWay::default(),
@@ -119,10 +123,22 @@ impl Uplink {
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
                 // The node says itself what comes of the others.
                 _ => {
+                    if let Event::PacketMtu(_) = event {
+                        self.send_waiting(now);
+                    }
                     let words = words::of(&event).map(MediumEvent::News);
                     self.events.extend(words);
                 }
             }
+        }
+    }
+
+    /// Sends what has waited for the path's MTU.
+    fn send_waiting(&mut self, now: Instant) {
+        while let Some(packet) = self.waiting.pop() {
+            let class = outer::traffic_class(&packet);
+            // What is still too long is lost; the next one is answered.
+            let _ = self.seal(now, (ELIDED, &packet), class);
         }
     }
 
@@ -173,9 +189,13 @@ impl Uplink {
         let number = self.outgoing.add(&self.sockets, class, |out| {
             let sent = path.send(now, kind, content, out)?;
             Ok((sent.to, sent.counter))
-        })?;
-        if kind == ELIDED {
-            self.under_way.push(number, content, MOST_UNDER_WAY);
+        });
+        match (number, kind) {
+            (Err(NotSent::MtuUnknown), ELIDED) => {
+                self.lost_in_replay += self.waiting.push(content.into(), MOST_UNDER_WAY);
+            }
+            (number, ELIDED) => self.under_way.push(number?, content, MOST_UNDER_WAY),
+            (number, _) => drop(number?),
         }
         Ok(())
     }

@@ -50,6 +50,11 @@ pub enum NotSent {
     /// The packet is longer than the path carries.
     #[error("the packet is too long for the path, which carries {0} bytes: tell its sender so")]
     TooLong(u16),
+    /// The packet may be longer than the path carries, which is not known yet.
+    #[error(
+        "the longest packet of the path is being sought: wait for the event PacketMtu, for a second at most"
+    )]
+    MtuUnknown,
     /// Its kind is not one of a packet.
     #[error("kind {0} is no packet: PACKET or ELIDED was expected")]
     Kind(u8),

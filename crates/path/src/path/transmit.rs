@@ -23,7 +23,11 @@ impl Path {
         }
         let longest = self.packet_mtu();
         if packet.len() > usize::from(longest) {
-            return Err(NotSent::TooLong(longest));
+            let is_short = packet.len() <= usize::from(self.largest_packet());
+            return Err(match self.mtu.is_unknown() && is_short {
+                true => NotSent::MtuUnknown,
+                false => NotSent::TooLong(longest),
+            });
         }
         let counter = self.counter;
         self.seal(now, counter, kind, out, |out| out.extend_from_slice(packet))
