@@ -1,13 +1,16 @@
 """A mobile router and its home agent, the real daemons, across the handovers of scenarios/deployed-train.toml.
 
-`train.py` alone runs all of it, as root: `baton live` makes the links and moves the train, and calls this file again at both ends. At
-each end is one daemon, and in a namespace of its own behind it a host: the correspondent on the ground, the passenger in the train.
-Between those two go 1,000 datagrams a second each way, and a download. Stalls and losses are those of the receivers' own clocks.
+`train.py` alone runs all of it, as root: `baton live` makes the links and moves the train, and calls this file again at
+both ends. At each end is one daemon, and in a namespace of its own behind it a host: the correspondent on the ground,
+the passenger in the train. Between those two go 1,000 datagrams a second each way, and a download. Stalls and losses
+are those of the receivers' own clocks.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -20,6 +23,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parent.parent.parent
@@ -34,14 +38,15 @@ NETWORKS = 'networks = ["10.7.0.0/24"]'
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("part", nargs="?", default="all", choices=["all", "ground", "train", "correspondent", "passenger"])
+    parts = {"all": everything, "ground": ground, "train": train}
+    parts |= {"correspondent": correspondent, "passenger": passenger}
+    parser.add_argument("part", nargs="?", default="all", choices=list(parts), help="this file calls the others itself")
     parser.add_argument("--folder", type=Path, help="what both ends share; made if it is not named")
     parser.add_argument("--batond", default=str(ROOT / "target/release/batond"), help="the daemon")
     parser.add_argument("--scenario", default=str(ROOT / "scenarios/deployed-train.toml"))
     parser.add_argument("--baton", default=shutil.which("baton") or str(ROOT / ".venv/bin/baton"))
     parser.add_argument("--duration", type=float, default=24.0, help="of the streams, in seconds")
     given = parser.parse_args()
-    parts = {"all": everything, "ground": ground, "train": train, "correspondent": correspondent, "passenger": passenger}
     return parts[given.part](given)
 
 
@@ -51,7 +56,8 @@ def everything(given: argparse.Namespace) -> int:
         for name in ("ground", "train"):
             key = run([given.batond, "key", f"{folder}/{name}.key"])
             Path(folder, f"{name}.public").write_text(key)
-        words = [sys.executable, str(HERE), "--folder", folder, "--batond", given.batond, "--duration", str(given.duration)]
+        words = [sys.executable, str(HERE), "--folder", folder, "--batond", given.batond]
+        words += ["--duration", str(given.duration)]
         command = [given.baton, "live", given.scenario, "--force"]
         command += ["--server", " ".join([*words, "ground"]), "--", *words, "train"]
         return subprocess.run(command, check=False).returncode
@@ -79,22 +85,28 @@ def train(given: argparse.Namespace) -> int:
     uplinks = '["wifi", "cellular"]'
     config.write_text(
         f'private_key = "{given.folder}/train.key"\nhome_address = "2001:db8:100::7"\n{HOME}\n{NETWORKS}\n'
-        f"uplinks = {{ prefer = {uplinks}, hold_time = \"1 s\" }}\n"
+        f"uplinks = {{ prefer = {uplinks}, hold_time = '1 s' }}\n"
         f'[home_agent]\naddress = "2001:db8:100::1"\nendpoint = "{os.environ["BATON_SERVER"]}:4191"\n'
         f'public_key = "{(given.folder / "ground.public").read_text()}"\n'
     )
     told: list[tuple[float, str]] = []
     with host(given, "passenger", "10.7.0.1") as behind:
         daemon = subprocess.Popen([given.batond, "mobile-router", str(config)], stderr=subprocess.PIPE, text=True)
-        assert daemon.stderr is not None
-        listener = threading.Thread(target=lambda: [told.append((time.monotonic(), line.strip())) for line in daemon.stderr])
+        listener = threading.Thread(target=listen, args=[daemon.stderr, told])
         listener.start()
         behind.wait()
         daemon.terminate()
         listener.join()
-    print("\n".join(f"router {line}" for _, line in told if "Registered" in line or "is down" in line or "is up" in line))
+    news = [line for _, line in told if any(words in line for words in ("Registered", "is down", "is up"))]
+    print("\n".join(news))
     report(given.folder, told)
     return behind.returncode
+
+
+def listen(daemon: IO[str], told: list[tuple[float, str]]) -> None:
+    """Takes down what a daemon says, and when."""
+    for line in daemon:
+        told.append((time.monotonic(), line.strip()))
 
 
 class host:
@@ -149,8 +161,9 @@ def passenger(given: argparse.Namespace) -> int:
 
 
 def stream(own: str, other: str, file: Path, duration: float | None) -> None:
-    """Sends a datagram each millisecond, and writes down what comes: number, sending time and arrival of each. Without a duration: until
-    the other one has sent its last.
+    """Sends a datagram each millisecond, and writes down what comes: number, sending time and arrival of each.
+
+    Without a duration it ends when the other one has sent its last.
     """
     endpoint = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
@@ -210,10 +223,9 @@ def fetch(file: Path, duration: float) -> None:
     pieces: list[tuple[float, int]] = []
     server.settimeout(0.2)
     while time.monotonic() < end:
-        try:
-            pieces.append((time.monotonic(), len(server.recv(1 << 16))))
-        except TimeoutError:
-            pass
+        with contextlib.suppress(TimeoutError):
+            length = len(server.recv(1 << 16))
+            pieces.append((time.monotonic(), length))
     file.write_text(json.dumps(pieces))
 
 
@@ -229,7 +241,8 @@ def report(folder: Path, told: list[tuple[float, str]]) -> None:
     print(f"{'handover':>12} {'at s':>6} {'to the train':>22} {'to the ground':>22} {'download':>10}")
     for number, (when, _) in enumerate(moves, 1):
         window = (when - WINDOW_S / 2, when + WINDOW_S)
-        cells = [f"{1000 * stall:5.0f} ms, {lost:5d} lost" for stall, lost in (cost(streams[way], window) for way in streams)]
+        costs = [cost(arrivals, window) for arrivals in streams.values()]
+        cells = [f"{1000 * stall:5.0f} ms, {lost:5d} lost" for stall, lost in costs]
         download = 1000 * longest_gap([at for at, _ in pieces], window)
         print(f"{number:>12} {when - told[0][0]:6.1f} {cells[0]:>22} {cells[1]:>22} {download:7.0f} ms")
     for way, arrivals in streams.items():
@@ -251,7 +264,7 @@ def cost(arrivals: list[list[float]], window: tuple[float, float]) -> tuple[floa
 
 
 def longest_gap(times: list[float], window: tuple[float, float]) -> float:
-    gaps = [after - before for before, after in zip(times, times[1:]) if window[0] <= after < window[1]]
+    gaps = [after - before for before, after in itertools.pairwise(times) if window[0] <= after < window[1]]
     return max(gaps, default=0.0)
 
 
