@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build batond lint docs validation bench bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
+.PHONY: run test build batond lint docs validation bench bench-daemon bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -62,6 +62,11 @@ bench: $(VENV)/built $(VENV)/installed-dev
 	cargo bench --profile dist --package baton-proto --bench fec --locked
 	cargo bench --profile dist --package baton-path --bench seal --locked
 	python scripts/bench.py
+
+# As root. A `wireguard-go` on the path, or named by WIREGUARD_GO, is measured beside it.
+bench-daemon:
+	cargo build --profile dist --package baton-daemon --locked
+	python scripts/bench_daemon.py target/dist/batond
 
 bench-live:
 	cargo bench --profile dist --package baton-live --bench live --locked

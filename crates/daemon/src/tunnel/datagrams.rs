@@ -5,8 +5,7 @@ use core::net::SocketAddr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Calls that read from a socket before the node gets what has come (chosen: as many datagrams as one call sends, if each comes
-/// alone).
+/// Datagrams after which the node gets what has come (chosen: as many as one call sends).
 pub const MOST_READ: usize = MOST_DATAGRAMS;
 
 /// Sockets of one end of paths, at most one of each IP version.

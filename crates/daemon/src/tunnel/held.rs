@@ -46,21 +46,23 @@ impl Held {
 /// Copies of packets that are under way on a path, each with its number there.
 #[derive(Debug, Default)]
 pub struct UnderWay {
-    copies: VecDeque<(u64, Box<[u8]>)>,
-    bytes: usize,
+    /// Number and length of each.
+    packets: VecDeque<(u64, usize)>,
+    /// The packets, one after the other: a copy takes no memory of its own.
+    bytes: VecDeque<u8>,
 }
 
 impl UnderWay {
     /// Keeps a copy of a packet; of too many bytes the oldest copies are dropped, which most likely have arrived.
     pub fn push(&mut self, number: u64, packet: &[u8], most_bytes: usize) {
-        self.bytes += packet.len();
-        self.copies.push_back((number, packet.into()));
-        while self.bytes > most_bytes && self.drop_first() {}
+        self.packets.push_back((number, packet.len()));
+        self.bytes.extend(packet);
+        while self.bytes.len() > most_bytes && self.drop_first() {}
     }
 
     fn drop_first(&mut self) -> bool {
-        let first = self.copies.pop_front();
-        self.bytes -= first.as_ref().map_or(0, |(_, packet)| packet.len());
+        let first = self.packets.pop_front();
+        self.bytes.drain(..first.map_or(0, |(_, length)| length));
         first.is_some()
     }
 
@@ -72,7 +74,7 @@ impl UnderWay {
     /// Drops the copies of packets with numbers below `up_to`, which have arrived or never will.
     pub fn receipted(&mut self, up_to: u64) {
         while self
-            .copies
+            .packets
             .front()
             .is_some_and(|(number, _)| *number < up_to)
         {
@@ -82,8 +84,10 @@ impl UnderWay {
 
     /// Takes out all packets, in their order.
     pub fn take(&mut self) -> impl Iterator<Item = Box<[u8]>> {
-        let copies = core::mem::take(self).copies;
-        copies.into_iter().map(|(_, packet)| packet)
+        let UnderWay { packets, mut bytes } = core::mem::take(self);
+        packets
+            .into_iter()
+            .map(move |(_, length)| bytes.drain(..length).collect())
     }
 }
 

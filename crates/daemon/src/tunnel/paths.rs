@@ -343,25 +343,32 @@ impl Paths {
 
     /// Reads datagrams that have come together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
-        let mut calls = 0;
-        while calls < MOST_READ && (self.take_batch(now, 0)? || self.take_batch(now, 1)?) {
-            calls += 1;
+        let mut read = 0;
+        for number in 0..self.sockets.all().count() {
+            let most = read + MOST_READ;
+            while read < most
+                && let Some(datagrams) = self.take_batch(now, number)?
+            {
+                read += datagrams;
+            }
         }
         self.incoming.flush();
         self.take_events(now);
-        Ok(calls > 0)
+        Ok(read > 0)
     }
 
-    /// Reads datagrams of one call on one of the sockets; returns false if none waits.
-    fn take_batch(&mut self, now: Instant, number: usize) -> io::Result<bool> {
+    /// Reads datagrams of one call on one of the sockets; returns how many, or `None` if none waits.
+    fn take_batch(&mut self, now: Instant, number: usize) -> io::Result<Option<usize>> {
         let Some(socket) = self.sockets.all().nth(number) else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(mut batch) = socket.receive(&mut self.buffer)? else {
-            return Ok(false);
+            return Ok(None);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
+        let mut read = 0;
         for datagram in batch.datagrams() {
+            read += 1;
             let Ok(Some((key, content))) = self.listener.handle_datagram(now, sender, datagram)
             else {
                 continue;
@@ -389,7 +396,7 @@ impl Paths {
                 received => self.incoming.push(received),
             }
         }
-        Ok(true)
+        Ok(Some(read))
     }
 
     /// Returns true if packets are held for a router that is bound to this path.

@@ -212,25 +212,29 @@ impl Uplink {
 
     /// Reads datagrams that have come together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
-        let mut calls = 0;
-        while calls < MOST_READ && self.take_batch(now)? {
-            calls += 1;
+        let mut read = 0;
+        while read < MOST_READ
+            && let Some(datagrams) = self.take_batch(now)?
+        {
+            read += datagrams;
         }
         self.incoming.flush();
         self.take_events(now);
-        Ok(calls > 0)
+        Ok(read > 0)
     }
 
-    /// Reads datagrams of one call; returns false if none waits.
-    fn take_batch(&mut self, now: Instant) -> io::Result<bool> {
+    /// Reads datagrams of one call; returns how many, or `None` if none waits.
+    fn take_batch(&mut self, now: Instant) -> io::Result<Option<usize>> {
         let Some(socket) = self.sockets.all().next() else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(mut batch) = socket.receive(&mut self.buffer)? else {
-            return Ok(false);
+            return Ok(None);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
+        let mut read = 0;
         for datagram in batch.datagrams() {
+            read += 1;
             // What is rejected has changed nothing, and the path has counted it.
             let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
                 continue;
@@ -251,7 +255,7 @@ impl Uplink {
                 received => self.incoming.push(received),
             }
         }
-        Ok(true)
+        Ok(Some(read))
     }
 }
 
