@@ -1,11 +1,12 @@
-"""Throughput of `batond`'s tunnel: a TCP connection from a home agent's host to one behind a mobile router, in packets of 1,400 B.
+"""Throughput of `batond`'s tunnel: a TCP connection from a home agent's host to one behind a mobile router.
 
-`make bench-daemon` runs it, as root. Beside it, in turns, the same between the same hosts through the kernel's VXLAN (a plain
-tunnel over UDP) and through userspace WireGuard, if there is a `wireguard-go` on the path or named by WIREGUARD_GO. All that
-belongs to one side has one core: the sender or the receiver, the tunnel's process, and the kernel.
+`make bench-daemon` runs it, as root. Packets have 1,400 B. Beside it, in turns, the same between the same hosts through
+the kernel's VXLAN (a plain tunnel over UDP) and through userspace WireGuard, if there is a `wireguard-go` on the path
+or named by WIREGUARD_GO. All that belongs to one side has one core: the sender or the receiver, the tunnel's process,
+and the kernel.
 
-The two sides are network namespaces joined by a pair of devices, which never cut what the kernel sends at once. Behind `cut`
-each packet crosses alone, as on a wire, and the far side's kernel joins what it can.
+The two sides are network namespaces joined by a pair of devices, which never cut what the kernel sends at once. Behind
+`cut` each packet crosses alone, as on a wire, and the far side's kernel joins what it can.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 ROUNDS = 5
-SECONDS = 3.0
+SECONDS = 2.0
 PORT = 5201
 # With the headers of IPv4 and TCP and 12 B of timestamps, packets have 1,400 B; the option counts the timestamps.
 SEGMENT = 1360
@@ -39,8 +40,8 @@ INSIDE = {
     VXLAN: ("10.11.0.1", "10.11.0.2"),
     WIREGUARD: ("10.12.0.1", "10.12.0.2"),
 }
-# Requests by which a device is left no segmentation, and joins what it receives (linux/ethtool.h). A device of a pair joins
-# nothing while the other one leaves packets uncut.
+# Requests by which a device is left no segmentation, and joins what it receives (linux/ethtool.h). A device of a pair
+# joins nothing while the other one leaves packets uncut.
 SIOCETHTOOL, ETHTOOL_STSO, ETHTOOL_SGRO = 0x8946, 0x1F, 0x2C
 
 
@@ -55,7 +56,7 @@ class Bench:
     def __init__(self, batond: Path, folder: Path, stack: ExitStack) -> None:
         self.batond, self.folder, self.stack = batond, folder, stack
         self.names = {side: f"baton-bench-{side}-{os.getpid()}" for side in CORES}
-        for side, name in self.names.items():
+        for name in self.names.values():
             ip("netns", "add", name)
             stack.callback(ip, "netns", "del", name)
             ip("-n", name, "link", "set", "lo", "up")
@@ -189,6 +190,8 @@ def send(sender: str, receiver: str) -> None:
     while True:
         connection = socket.socket()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT)
+        # BBR, some machines' default, paces by the rates that it has seen: it may stay slow after a pause.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
         connection.settimeout(2)
         try:
             connection.bind((sender, 0))
@@ -213,14 +216,14 @@ def receive(address: str) -> None:
         listener.bind((address, PORT))
         listener.listen()
         connection, _ = listener.accept()
-    place, received, begun = bytearray(1 << 20), 0, None
-    accepted = time.monotonic()
+    place, received = bytearray(1 << 20), 0
+    begun, is_fast = time.monotonic(), False
     while length := connection.recv_into(place):
         received += length
         now = time.monotonic()
-        if begun is None and now - accepted > SECONDS / 6:
-            received, begun = 0, now
-    print(received * 8e-9 / (now - begun) if begun else 0)
+        if not is_fast and now - begun > SECONDS / 6:
+            received, begun, is_fast = 0, now, True
+    print(received * 8e-9 / (time.monotonic() - begun))
 
 
 def main(batond: Path) -> None:
@@ -250,7 +253,7 @@ def main(batond: Path) -> None:
                 ratio = statistics.median(ours / theirs for ours, theirs in pairs)
                 all_of = rates[tunnel]
                 figures = f"{statistics.median(all_of):>7.2f} {min(all_of):>7.2f} {max(all_of):>7.2f}"
-                print(f"{f'{wire}, {tunnel}':<34} {figures} {f'{ratio:.2f} ×':>10}", flush=True)
+                print(f"{f'{wire}, {tunnel}':<34} {figures} {f'{ratio:.2f} x':>10}", flush=True)
 
 
 if __name__ == "__main__":

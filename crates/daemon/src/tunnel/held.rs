@@ -68,7 +68,7 @@ impl UnderWay {
 
     /// Returns the bytes of all packets.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes.len()
     }
 
     /// Drops the copies of packets with numbers below `up_to`, which have arrived or never will.
