@@ -16,6 +16,7 @@ import ctypes
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import statistics
 import struct
@@ -228,6 +229,8 @@ def receive(address: str) -> None:
 
 def main(batond: Path) -> None:
     """Prints the table."""
+    # Namespaces and processes go then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         bench = Bench(batond.resolve(), Path(folder), stack)
         bench.start_batond()
