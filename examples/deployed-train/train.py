@@ -58,7 +58,16 @@ def everything(given: argparse.Namespace) -> int:
             Path(folder, f"{name}.public").write_text(key)
         words = [sys.executable, str(HERE), "--folder", folder, "--batond", given.batond]
         words += ["--duration", str(given.duration)]
-        command = [given.baton, "live", given.scenario, "--force"]
+        command = [
+            given.baton,
+            "live",
+            given.scenario,
+            "--force",
+            "--set",
+            "live.address=new",
+            "--set",
+            "live.nat=true",
+        ]
         command += ["--server", " ".join([*words, "ground"]), "--", *words, "train"]
         return subprocess.run(command, check=False).returncode
 

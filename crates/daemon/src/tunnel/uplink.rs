@@ -259,7 +259,7 @@ impl Uplink {
     }
 }
 
-/// Returns true for a message of Neighbor Discovery, which nobody needs on a path.
+/// Returns true for a message of Neighbor Discovery, which nobody needs on a path, as no packet for all of a link.
 fn is_discovery(packet: &Packet) -> bool {
     let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
     is_message && packet.ip.hop_limit == HOP_LIMIT
@@ -282,7 +282,7 @@ impl Medium for Uplink {
     }
 
     fn send(&mut self, now: Instant, packet: &Packet) -> bool {
-        if is_discovery(packet) {
+        if packet.ip.destination.is_multicast() || is_discovery(packet) {
             return true;
         }
         let Some(outer) = self.outer else {
