@@ -119,8 +119,7 @@ impl Engine {
             }
             // These are for a laboratory, which keeps a record.
             while self.host.poll_changed().is_some() {}
-            while self.host.poll_held().is_some() {}
-            while self.host.poll_unsent().is_some() {}
+            while self.host.poll_staying().is_some() {}
             // A packet that found no route, or was too long for it, has become an event.
             if let Some(event) = self.host.poll_event() {
                 owner.handle_event(now, &mut self.host, event);

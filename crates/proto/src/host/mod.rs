@@ -182,6 +182,15 @@ impl Discarded {
     }
 }
 
+/// A packet that stays at a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staying {
+    /// A layer has begun to hold it, or has dropped it instead.
+    Held(Held),
+    /// It was the host's own, and given up before it was sent.
+    Unsent(Unsent),
+}
+
 /// A packet of a flow that its own host gave up before it was sent, as it had no path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent {
@@ -457,19 +466,17 @@ impl Host {
         core::mem::take(&mut self.accepted)
     }
 
-    /// Returns the next packet of this host's own that it gave up before sending it.
+    /// Returns the next packet that stays at this host, for an account of packets: those in its layers' buffers first.
     #[inline]
-    pub fn poll_unsent(&mut self) -> Option<Unsent> {
-        self.given_up.as_mut()?.unsent.pop()
+    pub fn poll_staying(&mut self) -> Option<Staying> {
+        if let Some(held) = self.layers.as_mut().and_then(|layers| layers.poll_held()) {
+            return Some(Staying::Held(held));
+        }
+        self.given_up.as_mut()?.unsent.pop().map(Staying::Unsent)
     }
 
     fn given_up(&mut self) -> &mut GivenUp {
         self.given_up.get_or_insert_default()
-    }
-
-    /// Returns the next packet that a layer has begun to hold, or has dropped instead of holding it.
-    pub fn poll_held(&mut self) -> Option<Held> {
-        self.layers.as_mut()?.poll_held()
     }
 
     /// Returns true, once, if a layer has learnt something from a forwarded packet: then drain the polls.

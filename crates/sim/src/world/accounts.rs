@@ -4,7 +4,8 @@
 use super::delays::brings_data;
 use super::packet_counts::{LossCause, Way};
 use super::{Load, Probes, World};
-use baton_proto::host::Unsent;
+use baton_proto::host::{Staying, Unsent};
+use baton_proto::mobility::buffering::Held;
 use baton_proto::packet::{Body, FlowId, Identity, IpHeader, Packet};
 use baton_proto::time::Duration;
 use baton_proto::wire::icmp::IcmpMessage;
@@ -111,7 +112,7 @@ impl World {
     pub(super) fn account_sent(&mut self, node: usize, flow: FlowId, packet: &mut Packet) -> Way {
         let identity = packet.identity_within();
         if identity.is_some() {
-            self.hear_held(node);
+            self.hear_staying(node);
             self.probes.accounts.send_on(packet);
             return way_of(identity);
         }
@@ -133,8 +134,7 @@ impl World {
     /// holds it.
     #[inline]
     pub(super) fn settle_accounts(&mut self, node: usize) {
-        self.hear_held(node);
-        self.hear_unsent(node);
+        self.hear_staying(node);
         let is_accepted = self.net.nodes[node].host.take_accepted();
         let Some(hand) = self
             .probes
@@ -170,35 +170,27 @@ impl World {
         flow.delays[way_of(identity) as usize].add(delay, has_data);
     }
 
-    /// Takes in the packets that a host's buffers have held or dropped.
+    /// Takes in the packets that stay at a host.
     #[inline]
-    fn hear_held(&mut self, node: usize) {
-        if self.net.nodes[node].host.layers().is_some() {
-            self.hear_agents(node);
-        }
-    }
-
-    #[inline(never)]
-    fn hear_agents(&mut self, node: usize) {
-        while let Some(held) = self.net.nodes[node].host.poll_held() {
-            let hand = self.probes.accounts.leave_hand(held.identity);
-            let key = key(held.identity);
-            if held.dropped {
-                self.probes.accounts.held.remove(&key);
-                self.end_way(held.flow, held.identity, Some(LossCause::Buffer));
-            } else {
-                let has_data = hand.is_some_and(|hand| hand.has_data);
-                let kept = (held.flow, held.identity, has_data);
-                self.probes.accounts.held.insert(key, kept);
+    fn hear_staying(&mut self, node: usize) {
+        while let Some(staying) = self.net.nodes[node].host.poll_staying() {
+            match staying {
+                Staying::Held(held) => self.count_held(held),
+                Staying::Unsent(unsent) => self.count_unsent(node, &unsent),
             }
         }
     }
 
-    /// Takes in a host's own packets that it could not send.
-    #[inline]
-    fn hear_unsent(&mut self, node: usize) {
-        while let Some(unsent) = self.net.nodes[node].host.poll_unsent() {
-            self.count_unsent(node, &unsent);
+    fn count_held(&mut self, held: Held) {
+        let hand = self.probes.accounts.leave_hand(held.identity);
+        let key = key(held.identity);
+        if held.dropped {
+            self.probes.accounts.held.remove(&key);
+            self.end_way(held.flow, held.identity, Some(LossCause::Buffer));
+        } else {
+            let has_data = hand.is_some_and(|hand| hand.has_data);
+            let kept = (held.flow, held.identity, has_data);
+            self.probes.accounts.held.insert(key, kept);
         }
     }
 

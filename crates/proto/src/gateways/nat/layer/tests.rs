@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::gateways::nat::tests::{NOW, addresses, datagram, nat, packet, read, written};
-use crate::host::{Host, Verdict};
+use crate::host::{Host, Staying, Verdict};
 use crate::packet::{Body, FlowId, Payload};
 use crate::tcp::Endpoint;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage};
@@ -151,7 +151,9 @@ fn a_routers_own_packets_pass_it() {
         };
         router.udp_send(7, nobody, Payload::EMPTY, Some(FlowId(3)));
         assert_eq!(router.poll_transmit(NOW), None);
-        let unsent = router.poll_unsent().expect("a packet of a flow");
+        let Some(Staying::Unsent(unsent)) = router.poll_staying() else {
+            panic!("no packet of a flow");
+        };
         assert_eq!(unsent.flow, FlowId(3));
         assert_eq!(refused(&router).unmapped, 1);
     }
