@@ -165,13 +165,19 @@ impl<'a> Daemon<'a> {
 
     /// Reads the configuration anew, and takes over what can be changed under way. A file that is wrong changes nothing.
     fn reload(&mut self) {
+        let file = self.file.display();
         match self.take_over() {
-            Ok(()) => eprintln!("batond: {} read anew", self.file.display()),
-            Err(message) => eprintln!("batond: {message}; all goes on as before"),
+            Ok(true) => eprintln!("batond: {file} read anew"),
+            Ok(false) => eprintln!(
+                "batond: {file} read anew; start the daemon again for other changes than those of a home agent's \
+                 `routers` or of a mobile router's times in `uplinks`"
+            ),
+            Err(message) => eprintln!("batond: {message}; the configuration was not taken over"),
         }
     }
 
-    fn take_over(&mut self) -> Result<(), String> {
+    /// Takes over a configuration; returns false if it has further changes, for which a start is needed.
+    fn take_over(&mut self) -> Result<bool, String> {
         let file = Role::of_file(self.file)?;
         match (&mut self.role, file) {
             (Role::MobileRouter(own), Role::MobileRouter(new)) => {
@@ -181,7 +187,7 @@ impl<'a> Daemon<'a> {
                 own.uplinks.hold_time = new.uplinks.hold_time;
                 own.uplinks.hysteresis = new.uplinks.hysteresis;
                 own.uplinks.longest_switch_time = new.uplinks.longest_switch_time;
-                is_same(own, &new)
+                Ok(format!("{own:?}") == format!("{new:?}"))
             }
             (Role::HomeAgent(own), Role::HomeAgent(new)) => {
                 let mobiles = new.mobiles()?;
@@ -191,7 +197,7 @@ impl<'a> Daemon<'a> {
                 node::subscribe(self.driver.host_mut(), &mobiles);
                 self.installed.lead_to(new.prefixes())?;
                 own.routers = new.routers.clone();
-                is_same(own, &new)
+                Ok(format!("{own:?}") == format!("{new:?}"))
             }
             _ => Err(format!(
                 "{}: it describes another role",
@@ -213,18 +219,6 @@ impl<'a> Daemon<'a> {
             words += &format!("; missed news of links {} times", counts.missed_link_events);
         }
         eprintln!("batond: ended by a signal; packets: {words}");
-    }
-}
-
-/// Says that keys were changed which a running daemon cannot take over.
-fn is_same<T: std::fmt::Debug>(own: &T, new: &T) -> Result<(), String> {
-    match format!("{own:?}") == format!("{new:?}") {
-        true => Ok(()),
-        false => Err(
-            "taken over, but for keys that need a start: of a home agent all but `routers`, of a mobile router all but the \
-             times of `uplinks`"
-                .to_owned(),
-        ),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packets that paths have brought, on their way to the node: segments of a TCP connection that came together are joined.
 
-use super::outer::Outer;
+use super::outer::{self, Outer};
 use crate::medium::Received;
 use baton_linux::offload::Coalescer;
 use std::collections::VecDeque;
@@ -15,8 +15,13 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Takes a packet that came through a tunnel: after the last of those that came together, call [`flush`](Self::flush).
-    pub fn take(&mut self, outer: Outer, packet: &[u8]) {
+    /// Takes a packet that came through a tunnel, in a datagram with this byte of DSCP and ECN: after the last of those that came
+    /// together, call [`flush`](Self::flush). Returns false for a packet that is dropped, as it would have to be marked and
+    /// cannot.
+    pub fn take(&mut self, outer: Outer, carried: u8, packet: &mut [u8]) -> bool {
+        if !outer::take_mark(carried, packet) {
+            return false;
+        }
         if self.gathered != Some(outer) {
             self.flush();
             self.gathered = Some(outer);
@@ -25,6 +30,7 @@ impl Arrivals {
         self.coalescer.add(packet, &mut |bytes, segmentation| {
             waiting.push_back(outer.restore((bytes, segmentation)));
         });
+        true
     }
 
     /// Lets the node have what was gathered.

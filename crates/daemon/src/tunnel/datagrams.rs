@@ -44,6 +44,15 @@ impl Sockets {
         self.all().map(UdpSocket::as_fd).collect()
     }
 
+    /// Returns how often the kernel dropped datagrams that had come.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn dropped_unread(&self) -> io::Result<u64> {
+        let dropped = self.all().map(UdpSocket::dropped_unread);
+        dropped.map(|dropped| dropped.map(u64::from)).sum()
+    }
+
     fn send(&self, to: SocketAddr, traffic_class: u8, bytes: &[u8], segment: usize) -> bool {
         let socket = match to {
             SocketAddr::V4(_) => &self.v4,
@@ -99,8 +108,15 @@ impl Outgoing {
         Ok(written)
     }
 
-    /// Sends what waits.
-    pub fn flush(&mut self, sockets: &Sockets) {
+    /// Sends what waits, and behind it each datagram that `poll` appends to its argument and whose destination it returns, until it
+    /// has no more.
+    pub fn flush(
+        &mut self,
+        sockets: &Sockets,
+        mut poll: impl FnMut(&mut Vec<u8>) -> Option<SocketAddr>,
+    ) {
+        let mut say = |out: &mut Vec<u8>| Ok((poll(out).ok_or(())?, ()));
+        while let Ok::<(), ()>(()) = self.add(sockets, 0, &mut say) {}
         self.send(sockets, self.bytes.len());
         self.bytes.clear();
         (self.to, self.count) = (None, 0);

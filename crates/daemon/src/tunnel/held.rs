@@ -43,6 +43,15 @@ impl Held {
     }
 }
 
+impl IntoIterator for Held {
+    type Item = Box<[u8]>;
+    type IntoIter = std::collections::vec_deque::IntoIter<Box<[u8]>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.packets.into_iter()
+    }
+}
+
 /// Copies of packets that are under way on a path, each with its number there.
 #[derive(Debug, Default)]
 pub struct UnderWay {
@@ -96,13 +105,12 @@ impl UnderWay {
 pub struct Stranded(Arc<Mutex<Held>>);
 
 impl Stranded {
-    /// Adds packets, in their order.
-    pub fn put(&self, packets: impl Iterator<Item = Box<[u8]>>) {
+    /// Adds packets, in their order; returns the number of older ones that are given up for them.
+    pub fn put(&self, packets: impl Iterator<Item = Box<[u8]>>) -> u64 {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // At most what may be under way on all uplinks, of which one is in use.
-        packets.for_each(|packet| {
-            held.push(packet, MOST_UNDER_WAY);
-        });
+        packets
+            .map(|packet| held.push(packet, MOST_UNDER_WAY))
+            .sum()
     }
 
     /// Takes out all packets.

@@ -3,6 +3,7 @@
 use super::pieces;
 use crate::medium::Received;
 use baton_linux::offload::Segmentation;
+use baton_path::{ELIDED, PACKET};
 use baton_proto::mobility::tunnel::error_about;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::wire::icmp::IcmpError;
@@ -33,9 +34,14 @@ pub fn traffic_class(packet: &[u8]) -> u8 {
     }
 }
 
-/// Marks an IP packet with congestion experienced, as a tunnel's end does for a mark on the way (RFC 6040 section 4.2). Returns false
-/// for one whose sender has not said that it understands marks: it is to be dropped.
-pub fn mark(packet: &mut [u8]) -> bool {
+/// Puts a mark of congestion that a datagram has, by its byte of DSCP and ECN, into the packet that it carries (RFC 6040 section 4.2).
+/// Returns false for a packet whose sender has not said that it understands marks: it is to be dropped.
+pub fn take_mark(carried: u8, packet: &mut [u8]) -> bool {
+    carried & ECN != ECN || mark(packet)
+}
+
+/// Marks an IP packet with congestion experienced (RFC 3168 section 5), if its sender understands marks.
+fn mark(packet: &mut [u8]) -> bool {
     let class = traffic_class(packet);
     if class & ECN == 0 {
         return false;
@@ -56,11 +62,6 @@ pub fn mark(packet: &mut [u8]) -> bool {
         _ => return false,
     }
     true
-}
-
-/// Returns true for a byte of DSCP and ECN with the mark of congestion (RFC 3168 section 5).
-pub const fn is_marked(traffic_class: u8) -> bool {
-    traffic_class & ECN == ECN
 }
 
 impl Outer {
@@ -85,12 +86,20 @@ impl Outer {
 
     /// Returns the packet inside, if the tunnel's header is the one that [`restore`](Self::restore) makes: with the DSCP and ECN of
     /// the packet inside (RFC 2983 section 3, RFC 6040 section 4.1).
-    pub fn inside(self, packet: &Packet) -> Option<&Packet> {
+    fn inside(self, packet: &Packet) -> Option<&Packet> {
         match &packet.body {
             Body::Tunnel(inner) => {
                 (packet.ip == self.header(inner.ip.traffic_class)).then_some(inner)
             }
             _ => None,
+        }
+    }
+
+    /// Returns the part of a packet that a path carries, and its kind: the packet inside, if both ends know the header.
+    pub fn carried(self, packet: &Packet) -> (u8, &Packet) {
+        match self.inside(packet) {
+            Some(inner) => (ELIDED, inner),
+            None => (PACKET, packet),
         }
     }
 

@@ -16,8 +16,8 @@ use crate::medium::{Medium, MediumEvent, Received};
 use crate::operation::status::{PathStatus, RouterStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
-use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{ELIDED, Event, Listener, NotSent, PACKET, PathKey, PublicKey};
+use baton_linux::udp::ReceiveBuffer;
+use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use core::net::Ipv6Addr;
@@ -55,17 +55,15 @@ struct Router {
     current: Option<PathKey>,
 }
 
-/// Numbers of packets that did not go by a path, and of others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathCounts {
-    /// Packets that were held and sent later.
-    pub replayed: u64,
-    /// Packets that were held and given up for newer ones.
-    pub given_up: u64,
+/// Numbers of packets that were lost here.
+#[derive(Debug, Default)]
+struct PathCounts {
+    /// Packets that were held and given up: for newer ones, or as the path did not take them.
+    given_up: u64,
     /// Packets from a router with another's address, or for another node.
-    pub misdirected: u64,
+    misdirected: u64,
     /// Marked packets whose ends do not understand marks of congestion.
-    pub congested: u64,
+    congested: u64,
 }
 
 /// All paths of a home agent.
@@ -265,11 +263,9 @@ impl Paths {
         let Some(router) = self.routers.get_mut(&state.router) else {
             return;
         };
-        let mut later = core::mem::take(&mut router.held);
-        for packet in state.under_way.take() {
-            self.counts.given_up += router.held.push(packet, MOST_HELD);
-        }
-        while let Some(packet) = later.pop() {
+        let later = core::mem::take(&mut router.held);
+        let waiting = core::mem::take(&mut state.waiting);
+        for packet in state.under_way.take().chain(waiting).chain(later) {
             self.counts.given_up += router.held.push(packet, MOST_HELD);
         }
         let is_up = |key: &PathKey| self.paths.get(key).is_some_and(|state| state.is_up);
@@ -298,10 +294,8 @@ impl Paths {
                 return;
             };
             let class = outer::traffic_class(&packet);
-            match self.seal(now, key, (ELIDED, &packet), class) {
-                Ok(()) => self.counts.replayed += 1,
-                Err(_) => self.counts.given_up += 1,
-            }
+            let sent = self.seal(now, key, (ELIDED, &packet), class);
+            self.counts.given_up += u64::from(sent.is_err());
         }
     }
 
@@ -385,10 +379,8 @@ impl Paths {
                 continue;
             };
             if content.kind == ELIDED {
-                match !outer::is_marked(carried) || outer::mark(content.packet) {
-                    true => self.incoming.take(outer, content.packet),
-                    false => self.counts.congested += 1,
-                }
+                let taken = self.incoming.take(outer, carried, content.packet);
+                self.counts.congested += u64::from(!taken);
                 continue;
             }
             match Packet::verbatim(content.packet) {
@@ -443,10 +435,7 @@ impl Medium for Paths {
             source: self.home_agent,
             destination,
         };
-        let (kind, content) = match outer.inside(packet) {
-            Some(inner) => (ELIDED, inner),
-            None => (PACKET, packet),
-        };
+        let (kind, content) = outer.carried(packet);
         let Some(&key) = self.by_address.get(&destination) else {
             return false;
         };
@@ -492,17 +481,9 @@ impl Medium for Paths {
     }
 
     fn flush(&mut self, now: Instant) {
-        loop {
-            let listener = &mut self.listener;
-            let said: Result<(), ()> = self.outgoing.add(&self.sockets, 0, |out| {
-                let to = listener.poll_transmit(now, out).ok_or(())?;
-                Ok((to, ()))
-            });
-            if said.is_err() {
-                break;
-            }
-        }
-        self.outgoing.flush(&self.sockets);
+        let listener = &mut self.listener;
+        self.outgoing
+            .flush(&self.sockets, |out| listener.poll_transmit(now, out));
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -538,8 +519,7 @@ impl Medium for Paths {
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {
-        let dropped = self.sockets.all().map(UdpSocket::dropped_unread);
-        dropped.map(|dropped| dropped.map(u64::from)).sum()
+        self.sockets.dropped_unread()
     }
 }
 

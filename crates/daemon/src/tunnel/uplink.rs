@@ -11,8 +11,8 @@ use crate::medium::{Medium, MediumEvent, Received};
 use crate::operation::status::{PathStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
-use baton_linux::udp::{ReceiveBuffer, UdpSocket};
-use baton_path::{ELIDED, Event, Initiator, NotSent, PACKET};
+use baton_linux::udp::ReceiveBuffer;
+use baton_path::{ELIDED, Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
@@ -31,6 +31,7 @@ const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
 /// a fifth).
 const LIFETIME_S: u16 = 9000;
 const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
+
 /// A path's ends inside: of the router the interface identifier, of the home agent the address.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
@@ -64,7 +65,7 @@ pub struct Uplink {
     events: VecDeque<MediumEvent>,
     under_way: UnderWay,
     stranded: Stranded,
-    /// Packets that were under way on an uplink that died, or waited, and that this one did not take.
+    /// Packets that were kept and could not be sent again.
     lost_in_replay: u64,
     /// Packets of neither end.
     misdirected: u64,
@@ -117,7 +118,9 @@ impl Uplink {
                     self.advertise(now);
                 }
                 Event::Down => {
-                    self.stranded.put(self.under_way.take());
+                    let waiting = core::mem::take(&mut self.waiting);
+                    let under_way = self.under_way.take();
+                    self.lost_in_replay += self.stranded.put(under_way.chain(waiting));
                     self.events.push_back(MediumEvent::Down);
                 }
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
@@ -136,10 +139,16 @@ impl Uplink {
     /// Sends what has waited for the path's MTU.
     fn send_waiting(&mut self, now: Instant) {
         while let Some(packet) = self.waiting.pop() {
-            let class = outer::traffic_class(&packet);
-            // What is still too long is lost; the next one is answered.
-            let _ = self.seal(now, (ELIDED, &packet), class);
+            // The sender of the next one that is too long is told.
+            self.send_again(now, &packet);
         }
+    }
+
+    /// Sends a packet that was kept.
+    fn send_again(&mut self, now: Instant, packet: &[u8]) {
+        let class = outer::traffic_class(packet);
+        let sent = self.seal(now, (ELIDED, packet), class);
+        self.lost_in_replay += u64::from(sent.is_err());
     }
 
     /// Reads the care-of prefix that the home agent has assigned.
@@ -204,9 +213,7 @@ impl Uplink {
     fn replay(&mut self, now: Instant) {
         let mut stranded = self.stranded.take();
         while let Some(packet) = stranded.pop() {
-            let class = outer::traffic_class(&packet);
-            let sent = self.seal(now, (ELIDED, &packet), class);
-            self.lost_in_replay += u64::from(sent.is_err());
+            self.send_again(now, &packet);
         }
     }
 
@@ -244,10 +251,8 @@ impl Uplink {
                 continue;
             };
             if content.kind == ELIDED {
-                match !outer::is_marked(carried) || outer::mark(content.packet) {
-                    true => self.incoming.take(back, content.packet),
-                    false => self.congested += 1,
-                }
+                let taken = self.incoming.take(back, carried, content.packet);
+                self.congested += u64::from(!taken);
                 continue;
             }
             match Packet::verbatim(content.packet) {
@@ -259,10 +264,10 @@ impl Uplink {
     }
 }
 
-/// Returns true for a message of Neighbor Discovery, which nobody needs on a path, as no packet for all of a link.
-fn is_discovery(packet: &Packet) -> bool {
+/// Returns true for a packet to all of a link or for Neighbor Discovery: a path has nobody but its two ends, which know each other.
+fn stays_on_link(packet: &Packet) -> bool {
     let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
-    is_message && packet.ip.hop_limit == HOP_LIMIT
+    packet.ip.destination.is_multicast() || is_message && packet.ip.hop_limit == HOP_LIMIT
 }
 
 impl Medium for Uplink {
@@ -282,16 +287,13 @@ impl Medium for Uplink {
     }
 
     fn send(&mut self, now: Instant, packet: &Packet) -> bool {
-        if packet.ip.destination.is_multicast() || is_discovery(packet) {
+        if stays_on_link(packet) {
             return true;
         }
         let Some(outer) = self.outer else {
             return false;
         };
-        let (kind, content) = match outer.inside(packet) {
-            Some(inner) => (ELIDED, inner),
-            None => (PACKET, packet),
-        };
+        let (kind, content) = outer.carried(packet);
         let class = packet.ip.traffic_class;
         let mut cutter = core::mem::take(&mut self.cutter);
         let sent = cutter.cut(content, |bytes| self.seal(now, (kind, bytes), class));
@@ -344,18 +346,10 @@ impl Medium for Uplink {
     }
 
     fn flush(&mut self, now: Instant) {
-        // Without a device nothing can be sent, and what the path has to say waits for its next deadline.
-        loop {
-            let path = &mut self.path;
-            let said: Result<(), ()> = self.outgoing.add(&self.sockets, 0, |out| {
-                let to = path.poll_transmit(now, out).ok_or(())?;
-                Ok((to, ()))
-            });
-            if said.is_err() {
-                break;
-            }
-        }
-        self.outgoing.flush(&self.sockets);
+        // Without a device what the path says is lost, and said again later.
+        let path = &mut self.path;
+        self.outgoing
+            .flush(&self.sockets, |out| path.poll_transmit(now, out));
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -389,8 +383,7 @@ impl Medium for Uplink {
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {
-        let dropped = self.sockets.all().map(UdpSocket::dropped_unread);
-        dropped.map(|dropped| dropped.map(u64::from)).sum()
+        self.sockets.dropped_unread()
     }
 }
 
