@@ -277,7 +277,7 @@ impl Driver {
     }
 }
 
-/// What has come: changes of links, and packets at ports.
+/// Arrivals of a wait: changes of links, and the places of ports with packets.
 struct Ready {
     links: bool,
     ports: Vec<usize>,

@@ -1,4 +1,4 @@
-//! How fast a path seals and opens packets on one core, beside the bare cipher in the same run. The best of many short rounds
+//! Speed at which a path seals and opens packets on one core, beside the bare cipher in the same run. The best of many short rounds
 //! counts, in which all take turns, so that they meet the same disturbances.
 
 use baton_path::{

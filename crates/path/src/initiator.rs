@@ -14,7 +14,7 @@ use baton_proto::time::{Duration, Instant};
 use core::net::SocketAddr;
 use handshake::{Attempt, FIRST_RETRY};
 
-/// What an [`Initiator`] is made of.
+/// Parts of an [`Initiator`].
 #[derive(Clone, Debug)]
 pub struct InitiatorConfig {
     /// The router's key.
@@ -163,28 +163,28 @@ impl Initiator {
         }
     }
 
-    /// Whether the path carries packets.
+    /// Returns true if the path carries packets.
     pub fn is_up(&self) -> bool {
         self.path.is_up()
     }
 
-    /// Length of the longest packet that [`Initiator::send`] takes, in bytes. Until the search has found more it is what fits
+    /// Returns the length of the longest packet that [`Initiator::send`] takes, in bytes. Until the search has found more it is what fits
     /// into 1,280 bytes with all headers: 1,216 over IPv4, 1,196 over IPv6.
     pub fn packet_mtu(&self) -> u16 {
         self.path.packet_mtu()
     }
 
-    /// The counter after the largest that the home agent has reported as arrived.
+    /// Returns the counter after the largest that the home agent has reported as arrived.
     pub fn receipted(&self) -> u64 {
         self.path.reported()
     }
 
-    /// Bytes that the home agent has assigned in the last handshake.
+    /// Returns the bytes that the home agent has assigned in the last handshake.
     pub fn assigned(&self) -> &[u8] {
         &self.assigned
     }
 
-    /// What is known of the path.
+    /// Returns the path's measurements.
     pub fn measured(&mut self, now: Instant) -> Measured {
         self.path.measured(now)
     }

@@ -35,7 +35,7 @@ pub struct PathKey {
 #[error("{0} bytes are to be assigned to a router, and a response has room for {MOST_ASSIGNED}")]
 pub struct AssignedTooLong(usize);
 
-/// What a [`Listener`] is made of.
+/// Parts of a [`Listener`].
 #[derive(Clone, Debug)]
 pub struct ListenerConfig {
     /// The home agent's key.
@@ -54,13 +54,13 @@ struct Peer {
     paths: Vec<(u8, u32)>,
 }
 
-/// A path and whose it is.
+/// A path and its router.
 struct Member {
     peer: PublicKey,
     id: u8,
     /// Timestamp of the youngest initiation.
     timestamp: u64,
-    /// Whether its place is in [`Listener::ready`].
+    /// True if its place is in [`Listener::ready`].
     is_ready: bool,
     path: Path,
 }

@@ -55,7 +55,7 @@ pub(crate) struct Liveness {
     stream: u32,
     mean_gap: Duration,
     last_of_stream: Instant,
-    /// When what is out began to be waited for; nothing, if the peer has reported all.
+    /// Time since which a report is waited for; none, if the peer has reported all.
     waiting_since: Option<Instant>,
     /// Datagrams that ask for an answer, sent since the last arrival.
     in_vain: u64,

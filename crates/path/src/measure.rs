@@ -83,7 +83,7 @@ struct Second {
     inward: [u32; 2],
 }
 
-/// What one end knows of its path.
+/// Measurements of a path at one of its ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
     /// Smoothed round trip, once one was measured.

@@ -67,9 +67,9 @@ pub(crate) struct Report {
     pub(crate) next: u64,
     /// Datagrams that have arrived, without repetitions.
     pub(crate) received: u32,
-    /// When a message was sent by the other's clock: that with the largest counter, or in an answer the one that asks.
+    /// Sending time of a message by the other's clock: of that with the largest counter, or in an answer of the one that asks.
     pub(crate) echo: Stamp,
-    /// How long before this one left the message with `echo` had come.
+    /// Time from the arrival of the message with `echo` to the departure of this one.
     pub(crate) held: Stamp,
     /// Number of the probe, in a probe and its answer.
     pub(crate) sequence: u16,

@@ -13,9 +13,9 @@ use snow::{Builder, Error, HandshakeState};
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Mixed into every handshake, so that other protocols and versions with the same keys fail.
 pub(crate) const PROLOGUE: &[u8] = b"Baton path v1";
-/// What a message takes beside its payload: ephemeral key, sealed static key and its tag, tag.
+/// Bytes of the first message beside its payload: ephemeral key, sealed static key and its tag, tag.
 pub(crate) const FIRST_OVERHEAD: usize = 32 + 48 + 16;
-/// What the answer takes beside its payload: ephemeral key, tag.
+/// Bytes of the answer beside its payload: ephemeral key, tag.
 pub(crate) const SECOND_OVERHEAD: usize = 32 + 16;
 
 /// X25519 private key.

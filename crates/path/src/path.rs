@@ -165,12 +165,12 @@ impl Path {
         self.next = Some(session);
     }
 
-    /// Whether a session waits for its other end's proof.
+    /// Returns true if a session waits for its other end's proof.
     pub(crate) fn is_offered(&self) -> bool {
         self.next.is_some()
     }
 
-    /// Whether the path has no keys at all.
+    /// Returns true if the path has no keys at all.
     pub(crate) fn is_idle(&self) -> bool {
         self.current.is_none() && self.next.is_none()
     }

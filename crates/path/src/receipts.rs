@@ -14,7 +14,7 @@ const RECEIPT_BYTES: u64 = 104;
 /// The next receipt's time.
 #[derive(Default)]
 pub(crate) struct Receipts {
-    /// When the first packet without a receipt arrived.
+    /// Arrival of the first packet without a receipt.
     since: Option<Instant>,
     last: Instant,
     /// Received bytes of which no receipt has taken its share, at most enough for a few.

@@ -1,4 +1,4 @@
-//! What a path measures, against what the pipe does; its MTU; and what it costs to keep.
+//! Measurements of a path against the truth of its pipe, its MTU, and the memory that it takes.
 
 mod pipe;
 

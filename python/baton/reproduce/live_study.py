@@ -1,4 +1,4 @@
-"""What of a study is run live, and what is measured there."""
+"""Studies that can be run live: their scenarios there, and their measurements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LiveStudy:
     whole: Sequence[str]
     """Trials of which the first live run is kept whole, with its report."""
     measure: Measure
-    """What is measured of a run."""
+    """Measurements of a run."""
     checks: Callable[[Mapping[str, Figures]], Figures]
     """The checks by what was measured of each trial's run."""
 

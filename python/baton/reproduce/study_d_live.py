@@ -10,12 +10,12 @@ from baton.report.tables import Run
 from .live_study import LiveStudy
 from .study_d import SCENARIOS
 
-#: What of the study's TCP a kernel has, too.
+#: The study's settings of TCP that a kernel has, too.
 _TCP = "{ maximum_segment_size = '1024 B', receive_buffer = '6 KiB', delayed_ack = 'off' }"
 
 
 def figures(run: Run) -> Figures:
-    """What a run says of its handover and its map."""
+    """The figures of a run, from its handover and its map."""
     (flow,) = run.summary["flows"]
     (handover,) = run.summary["handovers"]
     begin, end = handover["at_s"], handover["completed_s"]
@@ -28,7 +28,7 @@ def figures(run: Run) -> Figures:
 
 
 def checks(of_trials: Mapping[str, Figures]) -> Figures:
-    """What the figures of the three scenarios say of D7 to D9, by id."""
+    """The figures of D7 to D9 from those of the three scenarios, by id."""
 
     def of(scenario: str, name: str) -> float | None:
         return of_trials.get(scenario, {}).get(name)

@@ -16,7 +16,7 @@ _WINDOWS = {f"window-{name}": name for name in WINDOWS}
 
 
 def checks(of_trials: Mapping[str, Figures]) -> Figures:
-    """What the figures of trials say of T2 to T6, by id."""
+    """The figures of T2 to T6 from trials, by id."""
     found = {**of_trials.get("download", {}), **of_trials.get("download-back", {})}
     if all(name in of_trials for name in _WINDOWS):
         found |= windows(of_trials["download"], {name: of_trials[trial] for trial, name in _WINDOWS.items()})

@@ -11,7 +11,7 @@ const NEEDS_CHECKSUM: u8 = 1;
 /// VIRTIO_NET_HDR_GSO_ECN, beside a kind: the TCP segment says that its sender has slowed down (CWR).
 const WITH_CWR: u8 = 0x80;
 
-/// What is to be done to a packet.
+/// Work that is left to do on a packet (virtio_net_hdr).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// True if the checksum is to be completed.

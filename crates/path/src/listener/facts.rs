@@ -1,4 +1,4 @@
-//! What a home agent's paths are, and what is known of them.
+//! Facts about a home agent's paths, and their measurements.
 
 use super::{Listener, PathKey};
 use crate::counters::Counters;
@@ -16,7 +16,7 @@ pub struct PathInfo {
     pub path: u8,
     /// The address to which its datagrams go.
     pub remote: SocketAddr,
-    /// Whether it carries packets.
+    /// True if it carries packets.
     pub is_up: bool,
     /// Length of the longest packet that it carries, in bytes.
     pub packet_mtu: u16,
@@ -36,7 +36,7 @@ impl Listener {
         })
     }
 
-    /// Facts about a path; nothing, if it was removed.
+    /// Returns the facts about a path; none, if it was removed.
     pub fn path(&self, key: PathKey) -> Option<PathInfo> {
         let at = self.places.get(key.place as usize)?;
         let member = at
@@ -53,7 +53,7 @@ impl Listener {
         })
     }
 
-    /// What is known of a path.
+    /// Returns a path's measurements; none, if it was removed.
     pub fn measured(&mut self, now: Instant, key: PathKey) -> Option<Measured> {
         self.member_mut(key).map(|member| member.path.measured(now))
     }

@@ -23,7 +23,7 @@ pub(super) struct Load {
     second: u64,
     initiations: u32,
     handshakes: u32,
-    /// Whether the second before was one of load: so a flood gets nothing for nothing as each second begins.
+    /// True if the second before was one of load: so a flood gains nothing as a second begins.
     was_high: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a path tells its caller.
+//! News of a path, and its answers to a packet.
 
 use core::net::SocketAddr;
 

@@ -92,7 +92,7 @@ pub struct Pair {
     pub at_home: Vec<(Instant, Vec<u8>)>,
     /// Every datagram that was sent, with its direction.
     pub seen: Vec<(bool, Vec<u8>)>,
-    /// Whether `seen` is kept.
+    /// True if `seen` is kept.
     pub watched: bool,
 }
 
@@ -343,7 +343,7 @@ impl Pair {
         ]
     }
 
-    /// When each first did.
+    /// Returns the time at which each end first found the path down.
     pub fn first_down(&self) -> [Option<Instant>; 2] {
         [
             self.router_events

@@ -32,7 +32,7 @@ struct Phase {
     arrivals: AtomicU64,
 }
 
-/// What both ends of a stream have seen.
+/// Observations of a stream at both of its ends.
 #[derive(Debug, Default)]
 pub struct Record {
     /// The time of sending of each datagram.
