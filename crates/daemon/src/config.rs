@@ -9,6 +9,7 @@ pub use values::{
 };
 
 use baton_proto::mobility::attachment::failback::FailbackTimes;
+use baton_proto::wire::prefix::Ipv6Prefix;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -78,6 +79,9 @@ pub struct MobileNodeConfig {
     /// The networks behind it, as a mobile router.
     #[serde(default)]
     pub networks: Vec<Network>,
+    /// The way in which the home agent learns of these networks.
+    #[serde(default)]
+    pub registration: Registration,
     /// Names the key.
     #[serde(default)]
     pub security_parameter_index: SecurityParameterIndex,
@@ -89,6 +93,20 @@ pub struct MobileNodeConfig {
     /// True if it asks on a link whether somebody has its care-of address, before it uses that.
     #[serde(default = "yes")]
     pub duplicate_address_detection: bool,
+    /// True if its access links are paths of its home agent, which prove its care-of addresses.
+    #[serde(skip)]
+    pub is_proven: bool,
+}
+
+/// The mode of registration of a mobile router (RFC 3963 section 5.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Registration {
+    /// Each update lists the networks, of which the home agent grants those that it knows.
+    #[default]
+    Explicit,
+    /// No update lists them: the home agent binds all that it knows.
+    Implicit,
 }
 
 /// The most preferred link that is up, with rules for leaving and returning.
@@ -116,6 +134,11 @@ pub struct HomeAgentConfig {
     /// The longest lifetime of a binding that it grants.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
+    /// The time after a move for which packets go to the old care-of address, too. Without one, packets are held on request.
+    pub bicast: Option<Time>,
+    /// The prefix of the care-of addresses that paths prove.
+    #[serde(skip)]
+    pub proven_care_of: Option<Ipv6Prefix>,
     /// Mobiles that may register.
     pub mobiles: Vec<SubscriberConfig>,
 }

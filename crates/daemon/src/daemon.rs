@@ -2,6 +2,7 @@
 
 use crate::attendant::Attendant;
 use crate::driver::{Counts, Driver};
+use crate::forecast::{Expected, Forecaster};
 use crate::keys::RANDOM;
 use crate::node::{self, Plan};
 use crate::operation::control::{Answer, Asker, Command, Control, Request};
@@ -31,6 +32,7 @@ struct Daemon<'a> {
     kernel: RouteSocket,
     installed: Installed,
     held_to: Option<String>,
+    forecaster: Option<Forecaster>,
 }
 
 /// Runs a role until a signal ends it.
@@ -59,11 +61,15 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
     manager.ready();
     while !ends.poll() {
         let left = manager.live().map(|left| left.as_nanos() as u64);
+        let forecaster = daemon.forecaster.as_ref().map(Forecaster::left);
         let most = left.map_or(Duration::MAX, Duration::from_nanos);
+        let most = forecaster.map_or(most, |left| left.min(most));
         let others = [ends.as_fd(), hangups.as_fd(), waker.as_fd()];
         let turned = daemon.driver.turn(&mut daemon.attendant, &others, most);
         turned.map_err(|error| format!("the node cannot go on: {error}"))?;
         waker.clear();
+        daemon.foresee();
+        daemon.pause();
         daemon.answer(&requests);
         if hangups.poll() {
             manager.reloading();
@@ -98,6 +104,7 @@ impl<'a> Daemon<'a> {
         let host = host.map_err(|error| format!("{RANDOM}: {error}"))?;
         let names = ports.iter().map(|port| port.name.clone());
         Ok(Daemon {
+            forecaster: role.forecaster()?,
             role,
             file,
             attendant: Attendant::new(names.collect()),
@@ -106,6 +113,34 @@ impl<'a> Daemon<'a> {
             installed,
             held_to: None,
         })
+    }
+
+    /// Lets the node leave uplinks that are expected to go.
+    fn foresee(&mut self) {
+        let expected = self.forecaster.iter_mut().flat_map(Forecaster::poll);
+        for Expected { uplink, goes } in expected.collect::<Vec<_>>() {
+            let state = if goes {
+                "is expected to go"
+            } else {
+                "is expected to stay"
+            };
+            eprintln!("batond: {uplink} {state}");
+            if let Some(interface) = self.attendant.interface(&uplink) {
+                self.driver.foresee(&mut self.attendant, (interface, goes));
+            }
+        }
+    }
+
+    /// Leaves what comes from a mobile router's networks in the queue of its device while no uplink is up.
+    fn pause(&mut self) {
+        let Role::MobileRouter(config) = &self.role else {
+            return;
+        };
+        let ports = self.driver.ports_mut();
+        let uplinks = config.uplinks.prefer.len().min(ports.len());
+        let (uplinks, inside) = ports.split_at_mut(uplinks);
+        let is_up = uplinks.iter().any(|port| port.is_up == Some(true));
+        inside.iter_mut().for_each(|port| port.is_paused = !is_up);
     }
 
     fn answer(&mut self, requests: &Receiver<Request>) {
@@ -150,6 +185,7 @@ impl<'a> Daemon<'a> {
             address: self.driver.host_mut().address().to_string(),
             in_use: self.attendant.in_use().map(str::to_owned),
             held_to: self.held_to.clone(),
+            leaving: self.leaving(),
             handovers: self.attendant.handovers().clone(),
             ..Status::default()
         };
@@ -161,6 +197,13 @@ impl<'a> Daemon<'a> {
             port.medium.report(now, &mut status);
         }
         status
+    }
+
+    /// Returns the uplinks that are expected to go.
+    fn leaving(&self) -> Vec<String> {
+        let forecaster = self.forecaster.iter();
+        let leaving = forecaster.flat_map(|forecaster| forecaster.forecast().leaving());
+        leaving.map(str::to_owned).collect()
     }
 
     /// Reads the configuration anew, and takes over what can be changed under way. A file that is wrong changes nothing.

@@ -88,6 +88,13 @@ impl Driver {
         self.engine.host_mut()
     }
 
+    /// Lets the node know that the link at an interface is expected to go down soon, or (false) no longer.
+    pub fn foresee(&mut self, owner: &mut impl Owner, link: (InterfaceId, bool)) {
+        self.read_clock();
+        self.engine
+            .foresee(self.ports.now, link, owner, &mut self.ports);
+    }
+
     /// Returns the ports, by the node's interfaces.
     pub fn ports(&self) -> &[Port] {
         &self.ports.all
@@ -169,7 +176,7 @@ impl Driver {
         let mut places = Vec::new();
         for (place, port) in self.ports.all.iter().enumerate() {
             for descriptor in port.medium.descriptors() {
-                if port.is_readable {
+                if port.is_readable && !port.is_paused {
                     waited.push(descriptor);
                     places.push(place);
                 }

@@ -79,6 +79,27 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
+    /// Takes in that the link at an interface is expected to go down soon, or (false) no longer. A mobile leaves it for another one
+    /// that stays up; without any, its home agent is asked to hold packets.
+    pub fn foresee(
+        &mut self,
+        now: Instant,
+        (interface, goes_down): (InterfaceId, bool),
+        owner: &mut impl Owner,
+        outlet: &mut impl Outlet,
+    ) {
+        if let Some(attachment) = self.host.attachment_mut() {
+            attachment.foresee(now, interface, goes_down);
+        }
+        self.advance(now, owner, outlet);
+        let event = match goes_down {
+            true => LinkEvent::GoingDown,
+            false => LinkEvent::Rollback,
+        };
+        self.host.handle_link(now, interface, event);
+        self.drain(now, owner, outlet);
+    }
+
     /// Takes in a packet that has come by an interface: it is for the node, goes on, or is given up.
     pub fn handle_packet(
         &mut self,

@@ -2,7 +2,7 @@
 
 use crate::config::{
     Address, Config, Configuration, HomeAgentConfig, Ipv6Network, Lifetime, Network,
-    SubscriberConfig, check_home_address,
+    SubscriberConfig, Time, check_home_address,
 };
 use crate::device::Device;
 use crate::keys::{self, Public};
@@ -52,6 +52,8 @@ pub struct HomeAgentRole {
     /// The longest lifetime of a binding that it grants.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
+    /// The time after a move for which packets go by the router's old path, too. Without one, packets are held on a router's request.
+    pub bicast: Option<Time>,
     /// The routers that may register.
     pub routers: Vec<RouterConfig>,
 }
@@ -187,6 +189,8 @@ impl HomeAgentRole {
             address: self.address,
             home_prefix: self.home_prefix,
             longest_lifetime: self.longest_lifetime,
+            bicast: self.bicast,
+            proven_care_of: Some(care_of.prefix()),
             mobiles,
         };
         let to_paths = (Network(care_of.prefix().into()), PATHS.to_owned());

@@ -7,6 +7,7 @@ pub mod daemon;
 pub mod device;
 pub mod driver;
 pub mod engine;
+pub mod forecast;
 pub mod home_agent;
 pub mod keys;
 pub mod medium;

@@ -2,9 +2,10 @@
 
 use crate::config::{
     Address, Config, Configuration, FailbackConfig, Ipv6Network, Lifetime, MobileNodeConfig,
-    Network, Secret, check_home_address, is_device_name,
+    Network, Registration, Secret, check_home_address, is_device_name,
 };
 use crate::device::Device;
+use crate::forecast::{Forecast, ForecastConfig};
 use crate::keys::{self, Public};
 use crate::node::Plan;
 use crate::port::Port;
@@ -39,6 +40,9 @@ pub struct MobileRouterConfig {
     /// The networks behind it.
     #[serde(default)]
     pub networks: Vec<Network>,
+    /// The way in which the home agent learns of these networks.
+    #[serde(default)]
+    pub registration: Registration,
     /// The device by which the kernel sends what leaves these networks.
     #[serde(default)]
     pub device: TunnelDevice,
@@ -49,6 +53,8 @@ pub struct MobileRouterConfig {
     pub home_agent: HomeAgentOf,
     /// Its uplinks, and its choice among them.
     pub uplinks: FailbackConfig,
+    /// The times and places at which it leaves an uplink before that goes.
+    pub forecast: Option<ForecastConfig>,
 }
 
 /// The home agent of a router.
@@ -107,7 +113,12 @@ impl Configuration for MobileRouterConfig {
                 "uplinks.prefer: \"{name}\" cannot be an uplink; expected the name of another device, such as \"wwan0\""
             )),
             None => Ok(()),
-        }
+        }?;
+        let forecast = self.forecast.as_ref();
+        forecast.map_or(Ok(()), |forecast| {
+            forecast.check(prefer)?;
+            Forecast::read(forecast, prefer).map(drop)
+        })
     }
 }
 
@@ -174,11 +185,13 @@ impl MobileRouterConfig {
             home_agent: self.home_agent.address,
             failback: self.uplinks.clone(),
             networks: self.networks.clone(),
+            registration: self.registration,
             security_parameter_index: REGISTRATION,
             key,
             lifetime: self.lifetime,
             // The home agent gives no address twice.
             duplicate_address_detection: false,
+            is_proven: true,
         };
         let to_kernel = self
             .networks

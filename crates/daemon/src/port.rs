@@ -13,6 +13,8 @@ pub struct Port {
     pub is_up: Option<bool>,
     /// True until reading from the medium has failed: its device is gone.
     pub is_readable: bool,
+    /// True while packets that come stay unread, in the kernel's queue: there is no way on for them.
+    pub is_paused: bool,
     /// The medium.
     pub medium: Box<dyn Medium>,
 }
@@ -25,6 +27,7 @@ impl Port {
             mtu,
             is_up: None,
             is_readable: true,
+            is_paused: false,
             medium,
         }
     }

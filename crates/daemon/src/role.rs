@@ -1,6 +1,7 @@
 //! Roles of the daemon, each with a configuration of its own.
 
 use crate::config::{self, Config};
+use crate::forecast::Forecaster;
 use crate::home_agent::HomeAgentRole;
 use crate::mobile_router::MobileRouterConfig;
 use crate::node::{self, Plan};
@@ -76,6 +77,19 @@ impl Role {
         let name = self.name().replace(' ', "-");
         let usual = || Path::new(FOLDER).join(name).with_extension("sock");
         (Some(control.clone().unwrap_or_else(usual)), metrics)
+    }
+
+    /// Opens the forecast of a mobile router that has one.
+    ///
+    /// # Errors
+    /// The file, the line, what is wrong there, and what was expected.
+    pub fn forecaster(&self) -> Result<Option<Forecaster>, String> {
+        let Role::MobileRouter(config) = self else {
+            return Ok(None);
+        };
+        let forecast = config.forecast.as_ref();
+        let open = |forecast| Forecaster::open(forecast, &config.uplinks.prefer);
+        forecast.map(open).transpose()
     }
 
     /// Opens the ports of the role's node.

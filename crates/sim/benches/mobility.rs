@@ -637,6 +637,7 @@ fn home_agent() -> HomeAgent {
             pace: None,
             drop_duplicates: true,
         }),
+        proven_care_of: None,
         path_mtu: 1500,
         clamp_segment_size: false,
     })
@@ -667,6 +668,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
             tells_routers: false,
             has_group: false,
             optimizes_routes: false,
+            sends_before_acknowledgement: false,
             path_mtu: 1500,
             clamp_segment_size: false,
         }),

@@ -73,9 +73,10 @@ impl Outlet for Outgoing {
 impl Owner for Log {
     fn handle_event(&mut self, now: Instant, _host: &mut Host, event: HostEvent) {
         if let HostEvent::Layer(signal) = event
-            && signal.name == "Registered"
+            && ["Registered", "Buffering"].contains(&signal.name)
         {
-            self.say(now, format!("registered, {}", signal.details));
+            let words = format!("{}, {}", signal.name.to_lowercase(), signal.details);
+            self.say(now, words.trim_end_matches(", ").to_owned());
         }
     }
 
@@ -178,6 +179,16 @@ impl Bench {
             self.sides[side].turn(self.now, link, is_up);
             self.carry(side);
         }
+    }
+
+    /// Lets the mobile know, at a time in milliseconds, that a link is expected to go down soon, or (false) no longer.
+    fn foresee(&mut self, at: u64, link: &'static str, goes_down: bool) {
+        self.run(Instant::from_millis(at));
+        let side = &mut self.sides[0];
+        let link = (side.interface(link), goes_down);
+        let (log, outgoing) = (&mut side.log, &mut side.outgoing);
+        side.engine.foresee(self.now, link, log, outgoing);
+        self.carry(0);
     }
 
     /// Lets everything happen up to a time.
@@ -301,4 +312,35 @@ fn with_no_link_up_the_first_to_come_is_used_at_once() {
         (25_000, ON_CELLULAR),
     ]);
     assert_eq!(bench.said(29_999), expected);
+}
+
+/// The mobile is bound by the other link a round trip later, long before the first one goes, and returns to it when it has stayed
+/// for the hold time.
+#[test]
+fn a_link_that_is_expected_to_go_is_left_before_it_does() {
+    let mut bench = Bench::new();
+    bench.foresee(20_000, "wifi", true);
+    let left = [
+        (20_000, "uses cellular"),
+        (20_020, AT_CELLULAR),
+        (20_020, ON_CELLULAR),
+    ];
+    assert_eq!(bench.said(21_999), lines(&left));
+    bench.turn(22_000, "wifi", false);
+    bench.turn(25_000, "wifi", true);
+    bench.foresee(26_000, "wifi", false);
+    let back = [(30_000, "uses wifi"), (30_020, AT_WIFI), (30_020, ON_WIFI)];
+    assert_eq!(bench.said(39_999), lines(&back));
+}
+
+/// The home agent holds packets from a round trip later on, until the mobile is bound again.
+#[test]
+fn without_another_link_the_home_agent_is_asked_to_hold_packets() {
+    let mut bench = Bench::new();
+    bench.turn(15_000, "cellular", false);
+    bench.said(19_999);
+    bench.foresee(20_000, "wifi", true);
+    assert_eq!(bench.said(20_999), lines(&[(20_020, "buffering")]));
+    bench.foresee(21_000, "wifi", false);
+    assert_eq!(bench.said(29_999), lines(&[(21_020, AT_WIFI)]));
 }

@@ -21,6 +21,9 @@ pub struct Status {
     pub in_use: Option<String>,
     /// The uplink to which an operator holds the router.
     pub held_to: Option<String>,
+    /// Uplinks that are expected to go.
+    #[serde(default)]
+    pub leaving: Vec<String>,
     /// Packets of the node.
     pub packets: PacketStatus,
     /// Handovers.
@@ -175,6 +178,9 @@ impl fmt::Display for Status {
                 ""
             };
             writeln!(f, "uses {in_use}{held}")?;
+        }
+        for uplink in &self.leaving {
+            writeln!(f, "{uplink} is expected to go")?;
         }
         for uplink in &self.uplinks {
             writeln!(f, "  {uplink}")?;

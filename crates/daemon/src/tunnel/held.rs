@@ -75,9 +75,9 @@ impl UnderWay {
         first.is_some()
     }
 
-    /// Returns the bytes of all packets.
-    pub fn bytes(&self) -> usize {
-        self.bytes.len()
+    /// Returns the number of packets.
+    pub fn packets(&self) -> usize {
+        self.packets.len()
     }
 
     /// Drops the copies of packets with numbers below `up_to`, which have arrived or never will.

@@ -18,7 +18,7 @@ use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
-use baton_proto::packet::Packet;
+use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Instant;
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -28,10 +28,11 @@ use std::os::fd::BorrowedFd;
 /// Bytes that are held for a router without a path (chosen).
 const MOST_HELD: usize = 1 << 20;
 
-/// Bytes of a replay that are under way at first (chosen: 100 ms of 5 Mbit/s), and at most (20 Mbit/s for 80 ms). In between their
-/// number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would overflow a queue.
-const FIRST_REPLAYED: usize = 64 << 10;
-const MOST_REPLAYED: usize = 192 << 10;
+/// Packets of a replay that are under way at first (chosen: whole ones are 5 Mbit/s for 100 ms), and at most (20 Mbit/s for 80 ms). In
+/// between their number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would
+/// overflow a queue, which is as often one of packets as one of bytes.
+const FIRST_REPLAYED: usize = 45;
+const MOST_REPLAYED: usize = 140;
 
 /// A path that is up or was.
 #[derive(Debug)]
@@ -39,11 +40,19 @@ struct PathState {
     /// The router, by its interface identifier.
     router: u64,
     under_way: UnderWay,
-    /// Bytes that may be under way as long as a replay lasts.
-    window: usize,
+    /// Packets that may be under way while those that were held are sent; `None` if as many as come.
+    window: Option<usize>,
     /// Packets that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes (RFC 8201 section 4).
     waiting: Held,
     is_up: bool,
+}
+
+impl PathState {
+    /// Returns true if as many packets are under way as may be.
+    fn is_full(&self) -> bool {
+        self.window
+            .is_some_and(|window| self.under_way.packets() >= window)
+    }
 }
 
 /// A router that may have paths.
@@ -51,7 +60,7 @@ struct PathState {
 struct Router {
     home_address: Option<Ipv6Addr>,
     held: Held,
-    /// The path by which the node has spoken to it last: its binding leads there.
+    /// The path by which the node has signalled to it last: its binding leads there.
     current: Option<PathKey>,
 }
 
@@ -190,11 +199,13 @@ impl Paths {
                 Event::Down => self.take_down(now, key),
                 Event::Receipted { up_to } => {
                     if let Some(state) = self.paths.get_mut(&key) {
-                        let before = state.under_way.bytes();
+                        let before = state.under_way.packets();
                         state.under_way.receipted(up_to);
-                        let arrived = before - state.under_way.bytes();
-                        state.window = (state.window + arrived).min(MOST_REPLAYED);
+                        let arrived = before - state.under_way.packets();
+                        let wider = |window: usize| (window + arrived).min(MOST_REPLAYED);
+                        state.window = state.window.map(wider);
                         self.go_on_with_replay(now, key);
+                        self.end_replay(key);
                     }
                 }
                 Event::PacketMtu(_) => self.send_waiting(now, key),
@@ -242,7 +253,7 @@ impl Paths {
         let state = self.paths.entry(key).or_insert_with(|| PathState {
             router,
             under_way: UnderWay::default(),
-            window: 0,
+            window: None,
             waiting: Held::default(),
             is_up: true,
         });
@@ -274,18 +285,28 @@ impl Paths {
         }
     }
 
-    /// Begins to send what is held for a path's router.
+    /// Begins to send what is held for a path's router, here or by the node: that lets all go at once when a mobile has moved.
     fn replay(&mut self, now: Instant, key: PathKey) {
         if let Some(state) = self.paths.get_mut(&key) {
-            state.window = FIRST_REPLAYED;
+            state.window = Some(FIRST_REPLAYED);
             self.go_on_with_replay(now, key);
+        }
+    }
+
+    /// Ends a replay, if nothing is held any more when the first of its packets have arrived.
+    fn end_replay(&mut self, key: PathKey) {
+        if let Some(state) = self.paths.get_mut(&key)
+            && let Some(router) = self.routers.get(&state.router)
+            && router.held.is_empty()
+        {
+            state.window = None;
         }
     }
 
     /// Sends of what is held for a path's router as much as may be under way.
     fn go_on_with_replay(&mut self, now: Instant, key: PathKey) {
         while let Some(state) = self.paths.get(&key) {
-            if !state.is_up || state.under_way.bytes() >= state.window {
+            if !state.is_up || state.is_full() {
                 return;
             }
             let router = self.routers.get_mut(&state.router);
@@ -323,7 +344,13 @@ impl Paths {
             let sent = listener.send(now, key, kind, content, out)?;
             Ok((sent.to, sent.counter))
         });
-        let Some(state) = self.paths.get_mut(&key).filter(|_| kind == ELIDED) else {
+        let is_current = |state: &&mut PathState| {
+            let router = self.routers.get(&state.router);
+            router.is_some_and(|router| router.current == Some(key))
+        };
+        // Of a copy by the path that a router has left nothing is sent again.
+        let state = self.paths.get_mut(&key).filter(is_current);
+        let Some(state) = state.filter(|_| kind == ELIDED) else {
             return number.map(|_| ());
         };
         match number {
@@ -391,10 +418,17 @@ impl Paths {
         Ok(Some(read))
     }
 
-    /// Returns true if packets are held for a router that is bound to this path.
+    /// Returns true if a packet for a router that is bound to this path has to wait: behind others, or until some have arrived.
     fn is_replaying(&self, router: u64, key: PathKey) -> bool {
+        let is_full = self.paths.get(&key).is_some_and(PathState::is_full);
+        let waits = |router: &Router| !router.held.is_empty() || is_full;
+        self.leads_to(router, key) && self.routers.get(&router).is_some_and(waits)
+    }
+
+    /// Returns true if a router's binding leads to this path.
+    fn leads_to(&self, router: u64, key: PathKey) -> bool {
         let router = self.routers.get(&router);
-        router.is_some_and(|router| router.current == Some(key) && !router.held.is_empty())
+        router.is_some_and(|router| router.current == Some(key))
     }
 
     /// Holds the packets for which one stands.
@@ -451,19 +485,20 @@ impl Medium for Paths {
                 return held;
             }
             (true, _) => {}
-            (false, ELIDED) => return self.hold(router, content),
-            // Signalling is sent again by itself.
+            (false, ELIDED) if self.leads_to(router, key) => return self.hold(router, content),
+            // Signalling is sent again by itself, and of a copy another has gone where the router is.
             (false, _) => return false,
         }
-        let before = self.routers.get_mut(&router);
-        let before = before.and_then(|router| router.current.replace(key));
-        let has_moved = kind != ELIDED || before != Some(key);
+        let is_signalling = matches!(packet.body, Body::Extended(_) | Body::Mobility(_));
+        if is_signalling && let Some(router) = self.routers.get_mut(&router) {
+            router.current = Some(key);
+        }
         let mut cutter = core::mem::take(&mut self.cutter);
         let class = packet.ip.traffic_class;
         let sent = cutter.cut(content, |bytes| self.seal(now, key, (kind, bytes), class));
         self.cutter = cutter;
         // A router takes packets of the tunnel at a new address once it has the acknowledgement of its binding.
-        if has_moved {
+        if is_signalling {
             self.replay(now, key);
         }
         if let Err(NotSent::TooLong(most)) = sent

@@ -126,6 +126,16 @@ impl World {
         }
     }
 
+    /// Adds keys and tables to a daemon's file, before it is started.
+    pub fn configure(&self, role: &str, (keys, tables): (&str, &str)) {
+        let file = match role {
+            "home-agent" => &self.home_agent_config,
+            _ => &self.router_config,
+        };
+        let before = std::fs::read_to_string(file).unwrap();
+        std::fs::write(file, format!("{keys}\n{before}{tables}")).unwrap();
+    }
+
     /// Starts the home agent.
     pub fn start_home_agent(&self) -> Daemon {
         let mut daemon = Daemon::start(&self.home, "home-agent", &self.home_agent_config);

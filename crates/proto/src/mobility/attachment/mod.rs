@@ -228,6 +228,18 @@ impl Attachment {
         }
     }
 
+    /// Takes in that an interface's link is expected to go down soon, or (false) no longer, ahead of all other parts of the node: they
+    /// hear of it by [`handle_link`](Self::handle_link), when the mobile has left the link if another one stays up. Then drain the
+    /// polls.
+    pub fn foresee(&mut self, now: Instant, interface: InterfaceId, goes_down: bool) {
+        let event = match goes_down {
+            true => LinkEvent::GoingDown,
+            false => LinkEvent::Rollback,
+        };
+        let used = self.in_use();
+        self.policy.handle_link(now, (interface, event), used);
+    }
+
     /// Replaces the delays of a mobile with a preference.
     pub fn set_failback_times(&mut self, times: FailbackTimes) {
         if let Policy::Preference(preference) = &mut self.policy {

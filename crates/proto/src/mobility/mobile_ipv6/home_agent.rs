@@ -50,6 +50,9 @@ pub struct HomeAgentSettings {
     pub retransmission_time: Duration,
     /// Strategy during handovers.
     pub strategy: Strategy,
+    /// Prefix of care-of addresses that end as their mobile's home address, which the link proves: tunnelled packets from there
+    /// are taken ahead of the mobile's update, which may be lost.
+    pub proven_care_of: Option<Ipv6Prefix>,
     /// Assumed path MTU in bytes.
     pub path_mtu: u32,
     /// True to lower TCP's maximum segment size to the tunnel MTU.

@@ -85,6 +85,9 @@ pub struct FleetSettings {
     pub has_group: bool,
     /// True to use route optimisation with correspondents.
     pub optimizes_routes: bool,
+    /// True to tunnel from a new care-of address right behind the update if the bound one is gone, for a home agent that
+    /// [takes](super::HomeAgentSettings::proven_care_of) such packets; RFC 6275 section 11.7.1 waits for the acknowledgement.
+    pub sends_before_acknowledgement: bool,
     /// Assumed path MTU in bytes.
     pub path_mtu: u32,
     /// True to lower TCP's maximum segment size to the tunnel MTU.

@@ -80,6 +80,7 @@ fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings 
         tells_routers: mobility.access_router_buffering.is_some(),
         has_group: mobility.multicast_buffering.is_some(),
         optimizes_routes: mobility.route_optimization,
+        sends_before_acknowledgement: false,
         path_mtu: PATH_MTU,
         clamp_segment_size: mobility.clamp_segment_size,
     }
@@ -185,6 +186,7 @@ impl World {
             detection: agent.detection,
             retransmission_time: ConfigurationTimes::default().retransmission_time,
             strategy: agent.strategy,
+            proven_care_of: None,
             path_mtu: PATH_MTU,
             clamp_segment_size: agent.clamp_segment_size,
         };

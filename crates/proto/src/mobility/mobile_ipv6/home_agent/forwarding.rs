@@ -103,8 +103,9 @@ impl HomeAgent {
             self.bindings.get(&home.to_bits()).is_some_and(|binding| {
                 let former = binding.former.filter(|former| former.taken_until > now);
                 let former = former.map(|former| former.care_of);
+                let is_known = binding.care_of == outer || former == Some(outer);
                 !matches!(binding.stage, Stage::Detecting(_))
-                    && (binding.care_of == outer || former == Some(outer))
+                    && (is_known || self.is_proven(outer, *home))
             })
         };
         let Some(mobile) = mobile.filter(is_there) else {
@@ -124,6 +125,13 @@ impl HomeAgent {
         }
         self.forward(now, inner, Some(mobile));
         None
+    }
+
+    /// Returns true if the link proves that a mobile is at a care-of address.
+    fn is_proven(&self, care_of: Ipv6Addr, home: Ipv6Addr) -> bool {
+        let proven = self.settings.proven_care_of;
+        let ends_alike = care_of.to_bits() as u64 == home.to_bits() as u64;
+        ends_alike && proven.is_some_and(|prefix| prefix.contains(care_of))
     }
 
     /// Forwards a packet, through a tunnel if it is for a mobile that is away. `from`: the mobile whose tunnel it came

@@ -216,7 +216,9 @@ impl MobileNode {
 
     /// Addresses a packet to leave from the place that the home agent knows.
     pub(super) fn by_binding(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
-        match self.bound_place(now) {
+        let early = self.settings.fleet.sends_before_acknowledgement;
+        let bound = self.bound_place(now);
+        match bound.or_else(|| self.place.filter(|_| early)) {
             None => {
                 self.counts_mut().unreachable += 1;
                 None

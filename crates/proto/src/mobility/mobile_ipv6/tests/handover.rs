@@ -676,3 +676,28 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
     // Another router ignores the update.
     assert!(world.routers[2].take_update(world.now, update(1)).is_some());
 }
+
+/// The network lets nobody else have an address that ends as the mobile's: packets from a new one are taken although the update,
+/// which went first, is lost. Otherwise they would be another's.
+#[test]
+fn packets_from_a_proven_address_do_not_wait_for_the_binding() {
+    for (proven, answered, strangers) in [(Some(("2001:db8:300::", 44)), 1, 0), (None, 0, 1)] {
+        let mut world = World::new(
+            mobile_with(|fleet| fleet.sends_before_acknowledgement = true),
+            HomeAgentSettings {
+                proven_care_of: proven.map(|(address, length)| prefix(address, length)),
+                ..agent_settings()
+            },
+            subscriber(),
+        );
+        world.attach(0, 1);
+        world.attach(1, 2);
+        world.run_until(at(2000));
+        world.lost_names = vec!["BU"];
+        world.detach(0);
+        world.send_up(ip(HOME), 7);
+        world.run_until(at(2500));
+        assert_eq!(world.answered.len(), answered);
+        assert_eq!(world.home_agent.counts().strangers, strangers);
+    }
+}

@@ -89,6 +89,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
             tells_routers: false,
             has_group: false,
             optimizes_routes: false,
+            sends_before_acknowledgement: false,
             path_mtu: 1500,
             clamp_segment_size: false,
         }),
@@ -119,6 +120,7 @@ pub(super) fn agent_settings() -> HomeAgentSettings {
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: Duration::from_secs(1),
         strategy: Strategy::Forward,
+        proven_care_of: None,
         path_mtu: 1500,
         clamp_segment_size: false,
     }

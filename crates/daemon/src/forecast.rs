@@ -1,0 +1,178 @@
+//! Forecast of uplinks: a mobile router leaves an uplink before it goes, as a timetable or its position tells.
+//!
+//! A forecast names the uplinks that are expected to carry nothing from soon on; the router uses them only if it has no other, and
+//! then asks its home agent to hold packets. It is a hint: an uplink that goes unannounced is left when its path dies.
+
+mod coverage;
+mod gpsd;
+mod timetable;
+
+use crate::config::Time;
+use baton_proto::time::Duration;
+use core::net::SocketAddr;
+use coverage::Coverage;
+use gpsd::Receiver;
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
+use timetable::Absence;
+
+pub use gpsd::Fix;
+
+/// The time between two looks at clock and position (chosen: a tenth of the shortest useful announcement).
+const INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
+/// The time ahead at which the end of an uplink is announced, if the file names none (chosen: ten round trips of 200 ms).
+const ANNOUNCED: Duration = Duration::from_secs(2);
+
+/// The sources of a forecast.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForecastConfig {
+    /// The time ahead at which an uplink is left.
+    pub announce: Option<Time>,
+    /// Times at which uplinks carry nothing.
+    #[serde(default)]
+    pub timetable: Vec<Absence>,
+    /// The file with the coverage along the way: CSV with `latitude` and `longitude` in degrees, and a column of 0 and 1 for each uplink.
+    pub coverage: Option<PathBuf>,
+    /// The address of gpsd, which tells the position.
+    pub gpsd: Option<SocketAddr>,
+}
+
+impl ForecastConfig {
+    /// Finds what the types of single keys do not rule out, for a router with these uplinks.
+    ///
+    /// # Errors
+    /// The key, what is wrong with it, and what was expected.
+    pub fn check(&self, uplinks: &[String]) -> Result<(), String> {
+        for (place, absence) in self.timetable.iter().enumerate() {
+            absence
+                .check(uplinks)
+                .map_err(|wrong| format!("forecast.timetable[{place}].{wrong}"))?;
+        }
+        match (&self.coverage, self.gpsd) {
+            (Some(_), None) => Err(
+                "forecast.gpsd: coverage needs a position; expected the address of gpsd, such as \"127.0.0.1:2947\""
+                    .to_owned(),
+            ),
+            (None, Some(_)) => Err(
+                "forecast.coverage: a position alone says nothing; expected a file with the coverage along the way"
+                    .to_owned(),
+            ),
+            (None, None) if self.timetable.is_empty() => {
+                Err("forecast: expected a `timetable`, or `coverage` and `gpsd`".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A forecast without clock and position.
+#[derive(Debug)]
+pub struct Forecast {
+    announced: Duration,
+    timetable: Vec<Absence>,
+    coverage: Option<Coverage>,
+    /// For each uplink, true if it is expected to go.
+    leaving: Vec<(String, bool)>,
+}
+
+/// A change of a forecast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The uplink.
+    pub uplink: String,
+    /// True if it is expected to go, false if it is expected to stay again.
+    pub goes: bool,
+}
+
+impl Forecast {
+    /// Reads the files of a forecast for a router with these uplinks.
+    ///
+    /// # Errors
+    /// The file, the line, what is wrong there, and what was expected.
+    pub fn read(config: &ForecastConfig, uplinks: &[String]) -> Result<Forecast, String> {
+        let coverage = config.coverage.as_ref();
+        Ok(Forecast {
+            announced: config.announce.map_or(ANNOUNCED, |time| time.0),
+            timetable: config.timetable.clone(),
+            coverage: coverage
+                .map(|file| Coverage::read(file, uplinks))
+                .transpose()?,
+            leaving: uplinks.iter().map(|name| (name.clone(), false)).collect(),
+        })
+    }
+
+    /// Looks ahead from a time since 1970 and a position, if that is known; returns the uplinks of which it expects another than before.
+    pub fn look(&mut self, unix: Duration, fix: Option<Fix>) -> Vec<Expected> {
+        let mut changes = Vec::new();
+        for (uplink, leaving) in &mut self.leaving {
+            let absent = |absence: &Absence| absence.touches(uplink, unix, self.announced);
+            let by_time = self.timetable.iter().any(absent);
+            let coverage = self.coverage.as_ref().zip(fix);
+            let by_place =
+                coverage.is_some_and(|(coverage, fix)| coverage.ends(uplink, fix, self.announced));
+            let goes = by_time || by_place;
+            if core::mem::replace(leaving, goes) != goes {
+                let uplink = uplink.clone();
+                changes.push(Expected { uplink, goes });
+            }
+        }
+        changes
+    }
+
+    /// Returns the uplinks that are expected to go.
+    pub fn leaving(&self) -> impl Iterator<Item = &str> {
+        let leaving = self.leaving.iter().filter(|(_, leaving)| *leaving);
+        leaving.map(|(name, _)| name.as_str())
+    }
+}
+
+/// A forecast with the machine's clock and the position that gpsd tells.
+#[derive(Debug)]
+pub struct Forecaster {
+    forecast: Forecast,
+    receiver: Option<Receiver>,
+    next: Instant,
+}
+
+impl Forecaster {
+    /// Reads the files of a forecast, and begins to listen to gpsd.
+    ///
+    /// # Errors
+    /// As of [`Forecast::read`].
+    pub fn open(config: &ForecastConfig, uplinks: &[String]) -> Result<Forecaster, String> {
+        Ok(Forecaster {
+            forecast: Forecast::read(config, uplinks)?,
+            receiver: config.gpsd.map(Receiver::listen),
+            next: Instant::now(),
+        })
+    }
+
+    /// Returns the time until [`poll`](Self::poll) looks ahead again.
+    pub fn left(&self) -> Duration {
+        let left = self.next.saturating_duration_since(Instant::now());
+        Duration::from_nanos(left.as_nanos() as u64)
+    }
+
+    /// Looks ahead, if it is time; returns the uplinks of which it expects another than before.
+    pub fn poll(&mut self) -> Vec<Expected> {
+        let now = Instant::now();
+        if now < self.next {
+            return Vec::new();
+        }
+        self.next = now + INTERVAL;
+        let unix = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let unix = Duration::from_nanos(u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX));
+        let fix = self.receiver.as_ref().and_then(Receiver::fix);
+        self.forecast.look(unix, fix)
+    }
+
+    /// Returns the forecast.
+    pub fn forecast(&self) -> &Forecast {
+        &self.forecast
+    }
+}
+
+#[cfg(test)]
+mod tests;

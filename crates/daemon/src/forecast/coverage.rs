@@ -1,0 +1,144 @@
+//! Coverage along a way: at which places each uplink carries packets.
+
+use super::gpsd::Fix;
+use baton_proto::time::Duration;
+use std::path::Path;
+
+/// Mean radius of the earth, in metres (International Union of Geodesy and Geophysics).
+const EARTH_RADIUS_M: f64 = 6_371_008.8;
+/// The farthest sample that says something of a place, in metres (chosen: elsewhere nothing is known, and nothing foretold).
+const FARTHEST_M: f64 = 1000.0;
+/// Places that are looked at between here and the one reached after the time ahead (chosen, so that a short gap is seen).
+const STEPS: u32 = 8;
+
+/// A place of the way.
+#[derive(Clone, Debug)]
+struct Sample {
+    latitude_deg: f64,
+    longitude_deg: f64,
+    /// By the places of the names.
+    is_covered: Box<[bool]>,
+}
+
+/// Samples of coverage.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// Uplinks that the file knows.
+    uplinks: Vec<String>,
+    samples: Vec<Sample>,
+}
+
+impl Coverage {
+    /// Reads a file for a router with these uplinks.
+    ///
+    /// # Errors
+    /// The file, the line, what is wrong there, and what was expected.
+    pub fn read(file: &Path, uplinks: &[String]) -> Result<Coverage, String> {
+        let wrong = |error: csv::Error| format!("{}: {error}", file.display());
+        let mut reader = csv::Reader::from_path(file).map_err(wrong)?;
+        Coverage::take(&mut reader, uplinks)
+            .map_err(|message| format!("{}: {message}", file.display()))
+    }
+
+    /// Takes the lines of a file.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read), without the file.
+    pub(super) fn take<R: std::io::Read>(
+        reader: &mut csv::Reader<R>,
+        uplinks: &[String],
+    ) -> Result<Coverage, String> {
+        let header = reader.headers().map_err(|error| error.to_string())?;
+        let mut names = header.iter();
+        if (names.next(), names.next()) != (Some("latitude"), Some("longitude")) {
+            return Err("line 1: expected the columns latitude, longitude, and one for each uplink that may be away".to_owned());
+        }
+        let known: Vec<String> = names.map(str::to_owned).collect();
+        if let Some(name) = known.iter().find(|name| !uplinks.contains(name)) {
+            let expected = uplinks.join(", ");
+            return Err(format!(
+                "line 1: \"{name}\" is no uplink; expected some of: {expected}"
+            ));
+        }
+        let mut samples = Vec::new();
+        for record in reader.records() {
+            samples.push(sample(&record.map_err(|error| error.to_string())?)?);
+        }
+        match samples.is_empty() {
+            true => Err("expected at least one place".to_owned()),
+            false => Ok(Coverage {
+                uplinks: known,
+                samples,
+            }),
+        }
+    }
+
+    /// Returns true if the way of a mobile that keeps its speed and course leads to a place without an uplink, within a time.
+    pub fn ends(&self, uplink: &str, fix: Fix, ahead: Duration) -> bool {
+        let Some(column) = self.uplinks.iter().position(|known| known == uplink) else {
+            return false;
+        };
+        (0..=STEPS).any(|step| {
+            let after_s = ahead.as_secs_f64() * f64::from(step) / f64::from(STEPS);
+            let place = fix.after(after_s);
+            let sample = self.nearest(place);
+            sample.is_some_and(|sample| !sample.is_covered[column])
+        })
+    }
+
+    /// Returns the nearest sample, if it is near.
+    fn nearest(&self, place: (f64, f64)) -> Option<&Sample> {
+        let distance = |sample: &&Sample| {
+            let there = (sample.latitude_deg, sample.longitude_deg);
+            distance_m(place, there)
+        };
+        let samples = self.samples.iter();
+        let nearest = samples.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+        (distance(&nearest) <= FARTHEST_M).then_some(nearest)
+    }
+}
+
+/// Returns the distance of two places near each other, each by its latitude and longitude in degrees, in metres: on the plane that
+/// touches the earth there.
+pub(super) fn distance_m(a: (f64, f64), b: (f64, f64)) -> f64 {
+    let north = (a.0 - b.0).to_radians();
+    // The shorter way around.
+    let east = (a.1 - b.1 + 540.0).rem_euclid(360.0) - 180.0;
+    let east = east.to_radians() * a.0.to_radians().cos();
+    north.hypot(east) * EARTH_RADIUS_M
+}
+
+/// Returns the place at a distance in metres, on a course in degrees from north to east.
+pub(super) fn place_at(from: (f64, f64), distance_m: f64, course_deg: f64) -> (f64, f64) {
+    let angle = (distance_m / EARTH_RADIUS_M).to_degrees();
+    let course = course_deg.to_radians();
+    // At a pole each course leads south; nothing drives there.
+    let narrowing = from.0.to_radians().cos().max(1e-6);
+    (
+        from.0 + angle * course.cos(),
+        from.1 + angle * course.sin() / narrowing,
+    )
+}
+
+fn sample(record: &csv::StringRecord) -> Result<Sample, String> {
+    let line = record.position().map_or(0, csv::Position::line);
+    let degrees = |place: usize, most: f64| {
+        let text = record.get(place).unwrap_or_default();
+        let value = text.trim().parse::<f64>().ok();
+        value.filter(|value| value.abs() <= most).ok_or_else(|| {
+            format!("line {line}: \"{text}\": expected degrees from -{most} to {most}")
+        })
+    };
+    let is_covered = record.iter().skip(2).map(|text| match text.trim() {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(format!(
+            "line {line}: \"{text}\": expected 1 where the uplink carries packets, 0 where it does not"
+        )),
+    });
+    Ok(Sample {
+        latitude_deg: degrees(0, 90.0)?,
+        longitude_deg: degrees(1, 180.0)?,
+        is_covered: is_covered.collect::<Result<_, _>>()?,
+    })
+}

@@ -1,0 +1,103 @@
+//! Times at which an uplink carries nothing.
+
+use baton_proto::time::Duration;
+use jiff::Timestamp;
+use jiff::civil;
+use serde::Deserialize;
+
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+
+/// A time of a timetable: a moment, or one of every day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Moment {
+    /// Time since 1970.
+    Once(Duration),
+    /// Time since midnight, UTC.
+    Daily(Duration),
+}
+
+impl TryFrom<String> for Moment {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Moment, String> {
+        // The parser of times takes one out of a date without an offset, too.
+        let is_time = text
+            .chars()
+            .all(|character| character.is_ascii_digit() || ":.".contains(character));
+        if let Some(time) = text.parse::<civil::Time>().ok().filter(|_| is_time) {
+            let since = time.duration_since(civil::Time::midnight());
+            return Ok(Moment::Daily(Duration::from_nanos(
+                since.unsigned_abs().as_nanos() as u64,
+            )));
+        }
+        let moment = text.parse::<Timestamp>().ok();
+        let since = moment.and_then(|moment| u64::try_from(moment.as_nanosecond()).ok());
+        since
+            .map(|since| Moment::Once(Duration::from_nanos(since)))
+            .ok_or_else(|| {
+                format!(
+                    "\"{text}\": expected a time of every day in UTC, such as \"08:15:30\", or one with date and offset, such as \
+                     \"2026-11-25T08:15:30Z\""
+                )
+            })
+    }
+}
+
+/// A time during which an uplink carries nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Absence {
+    /// The uplink.
+    uplink: String,
+    /// Its end.
+    from: Moment,
+    /// Its return.
+    until: Moment,
+}
+
+impl Absence {
+    /// Finds what the types of single keys do not rule out; returns the key, what is wrong with it, and what was expected.
+    pub fn check(&self, uplinks: &[String]) -> Result<(), String> {
+        let name = &self.uplink;
+        if !uplinks.contains(name) {
+            let names = uplinks.join(", ");
+            return Err(format!(
+                "uplink: \"{name}\" is no uplink; expected one of: {names}"
+            ));
+        }
+        match (self.from, self.until) {
+            (Moment::Once(from), Moment::Once(until)) if from < until => Ok(()),
+            // It may last over midnight.
+            (Moment::Daily(from), Moment::Daily(until)) if from != until => Ok(()),
+            (Moment::Once(_), Moment::Once(_)) | (Moment::Daily(_), Moment::Daily(_)) => {
+                Err("until: it is not after `from`; expected a later time".to_owned())
+            }
+            _ => Err(
+                "until: expected a time with a date if `from` has one, and without if it has none"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// Returns true if an uplink is away at some moment from `unix`, since 1970, to `ahead` later.
+    pub fn touches(&self, uplink: &str, unix: Duration, ahead: Duration) -> bool {
+        if uplink != self.uplink {
+            return false;
+        }
+        let (begin, end) = (unix, unix + ahead);
+        match (self.from, self.until) {
+            (Moment::Once(from), Moment::Once(until)) => from <= end && begin < until,
+            (Moment::Daily(from), Moment::Daily(until)) => {
+                let day = Duration::from_secs(DAY_S);
+                let of_day = |time: Duration| time.as_nanos() % day.as_nanos();
+                let length = of_day(until + day - from);
+                // Time since the latest begin, and until the next.
+                let since = of_day(unix + day - from);
+                since < length || day.as_nanos() - since <= ahead.as_nanos()
+            }
+            _ => false,
+        }
+    }
+}
