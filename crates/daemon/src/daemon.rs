@@ -1,6 +1,7 @@
 //! A daemon: a node with its driver, and what an operator and a service manager want of it.
 
 use crate::attendant::Attendant;
+use crate::config::changed_keys;
 use crate::driver::{Counts, Driver};
 use crate::keys::RANDOM;
 use crate::node::{self, Plan};
@@ -9,7 +10,7 @@ use crate::operation::metrics;
 use crate::operation::service::ServiceManager;
 use crate::operation::status::Status;
 use crate::port::Port;
-use crate::role::Role;
+use crate::role::{Role, RoleFile};
 use crate::routing::Installed;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
@@ -21,11 +22,15 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
+use toml::Table;
+use tracing::{info, warn};
 
 /// A daemon under way.
 struct Daemon<'a> {
     role: Role,
-    file: &'a Path,
+    /// The keys of the file with which it was started.
+    keys: Table,
+    path: &'a Path,
     driver: Driver,
     attendant: Attendant,
     kernel: RouteSocket,
@@ -37,14 +42,14 @@ struct Daemon<'a> {
 ///
 /// # Errors
 /// The thing that failed, and what helps.
-pub fn run(role: Role, file: &Path) -> Result<(), String> {
+pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
     let wrong = |error| format!("signals: {error}");
     let (ends, hangups) = (
         Signals::take().map_err(wrong)?,
         Signals::hangups().map_err(wrong)?,
     );
     let waker = Waker::new().map_err(|error| format!("eventfd: {error}"))?;
-    let mut daemon = Daemon::open(role, file)?;
+    let mut daemon = Daemon::open(file, path)?;
     let (asker, requests) = Asker::new(waker.clone());
     let (control, address) = daemon.role.access();
     let control = control
@@ -55,7 +60,8 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
     }
     let mut manager = ServiceManager::find();
     let address = daemon.driver.host_mut().address();
-    eprintln!("batond: {} running at {address}", daemon.role.name());
+    let role = daemon.role.name();
+    info!(role, %address, "{role} running at {address}");
     manager.ready();
     while !ends.poll() {
         let left = manager.live().map(|left| left.as_nanos() as u64);
@@ -78,7 +84,8 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
 }
 
 impl<'a> Daemon<'a> {
-    fn open(role: Role, file: &'a Path) -> Result<Daemon<'a>, String> {
+    fn open(file: RoleFile, path: &'a Path) -> Result<Daemon<'a>, String> {
+        let RoleFile { role, keys } = file;
         let failed = |error: io::Error| format!("route netlink: {error}");
         let mut kernel = RouteSocket::open().map_err(failed)?;
         let Plan {
@@ -99,7 +106,8 @@ impl<'a> Daemon<'a> {
         let names = ports.iter().map(|port| port.name.clone());
         Ok(Daemon {
             role,
-            file,
+            keys,
+            path,
             attendant: Attendant::new(names.collect()),
             driver: Driver::new(host, ports, links),
             kernel,
@@ -165,21 +173,24 @@ impl<'a> Daemon<'a> {
 
     /// Reads the configuration anew, and takes over what can be changed under way. A file that is wrong changes nothing.
     fn reload(&mut self) {
-        let file = self.file.display();
+        let path = self.path.display();
         match self.take_over() {
-            Ok(true) => eprintln!("batond: {file} read anew"),
-            Ok(false) => eprintln!(
-                "batond: {file} read anew; start the daemon again for other changes than those of a home agent's \
-                 `routers` or of a mobile router's times in `uplinks`"
-            ),
-            Err(message) => eprintln!("batond: {message}; the configuration was not taken over"),
+            Ok(left) if left.is_empty() => info!("{path} read anew"),
+            Ok(left) => {
+                let keys = left.join(", ");
+                warn!(
+                    keys,
+                    "{path} read anew; start the daemon again to change {keys}"
+                );
+            }
+            Err(message) => warn!("{message}; the configuration was not taken over"),
         }
     }
 
-    /// Takes over a configuration; returns false if it has further changes, for which a start is needed.
-    fn take_over(&mut self) -> Result<bool, String> {
-        let file = Role::of_file(self.file)?;
-        match (&mut self.role, file) {
+    /// Takes over a configuration; returns the keys with other values for which a start is needed.
+    fn take_over(&mut self) -> Result<Vec<String>, String> {
+        let file = RoleFile::read(None, self.path)?;
+        let is_same = match (&mut self.role, &file.role) {
             (Role::MobileRouter(own), Role::MobileRouter(new)) => {
                 if let Some(attachment) = self.driver.host_mut().attachment_mut() {
                     attachment.set_failback_times(new.uplinks.times());
@@ -187,7 +198,7 @@ impl<'a> Daemon<'a> {
                 own.uplinks.hold_time = new.uplinks.hold_time;
                 own.uplinks.hysteresis = new.uplinks.hysteresis;
                 own.uplinks.longest_switch_time = new.uplinks.longest_switch_time;
-                Ok(format!("{own:?}") == format!("{new:?}"))
+                format!("{own:?}") == format!("{new:?}")
             }
             (Role::HomeAgent(own), Role::HomeAgent(new)) => {
                 let mobiles = new.mobiles()?;
@@ -197,13 +208,22 @@ impl<'a> Daemon<'a> {
                 node::subscribe(self.driver.host_mut(), &mobiles);
                 self.installed.lead_to(new.prefixes())?;
                 own.routers = new.routers.clone();
-                Ok(format!("{own:?}") == format!("{new:?}"))
+                format!("{own:?}") == format!("{new:?}")
             }
-            _ => Err(format!(
-                "{}: it describes another role",
-                self.file.display()
-            )),
+            // A secret has no words, so that texts are compared.
+            (Role::Node(_), Role::Node(_)) => false,
+            _ => {
+                let path = self.path.display();
+                return Err(format!("{path}: it describes another role"));
+            }
+        };
+        if is_same {
+            return Ok(Vec::new());
         }
+        let taken_over = self.role.taken_over();
+        let is_left = |key: &String| !taken_over.contains(&key.as_str());
+        let changed = changed_keys(&self.keys, &file.keys);
+        Ok(changed.into_iter().filter(is_left).collect())
     }
 
     /// Says at the end what was carried and what was not.
@@ -218,7 +238,8 @@ impl<'a> Daemon<'a> {
         if counts.missed_link_events > 0 {
             words += &format!("; missed news of links {} times", counts.missed_link_events);
         }
-        eprintln!("batond: ended by a signal; packets: {words}");
+        let (received, sent) = (counts.received, counts.sent);
+        info!(received, sent, "ended by a signal; packets: {words}");
     }
 }
 
