@@ -2,8 +2,8 @@
 
     python scripts/linked_licences.py PACKAGE
 
-Licences such as MIT's and BSD's want their text to go with a binary. A crate without a file of its licence is named with the licence
-that its manifest tells.
+Licences such as MIT's and BSD's want their text to go with a binary. A crate without a file of its licence is named
+with the licence that its manifest tells.
 """
 
 from __future__ import annotations

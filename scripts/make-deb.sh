@@ -29,9 +29,10 @@ cat >"$root/DEBIAN/control" <<CONTROL
 Package: batond
 Version: $version
 Architecture: $architecture
-Maintainer: The Baton developers <batond@localhost>
+Maintainer: The Baton developers
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
 Depends: libc6 (>= ${c_library#GLIBC_}), libgcc-s1
+Recommends: procps
 Section: net
 Priority: optional
 Description: mobile router and home agent over encrypted tunnels

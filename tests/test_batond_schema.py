@@ -1,4 +1,4 @@
-"""The JSON Schemas that `batond schema` prints: they hold for every configuration that we show, and not for wrong ones."""
+"""The JSON Schemas that `batond schema` prints: every configuration that we show is valid, wrong ones are not."""
 
 import copy
 import json

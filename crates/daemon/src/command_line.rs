@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 const NOTES: &str = "\
 It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not make. It says on standard error what happens, \
-or in the journal where a service manager leads standard error there, and gives its devices back when it ends.
+or in the journal where a service manager leads standard error there, and gives its devices back when it ends. \
+Every key of the configurations: docs/batond.md of the project, /usr/share/doc/batond/batond.md of the package.
 
 Exit status: 0 ended by a signal, 1 something failed, 2 the command line or the file is wrong.";
 
