@@ -6,6 +6,9 @@ use baton_daemon::operation::log;
 use baton_daemon::role::{RoleFile, RoleName};
 use baton_daemon::{daemon, keys};
 use clap::Parser;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,13 +20,12 @@ fn main() -> ExitCode {
         Action::Check { config } => match RoleFile::read(None, &config) {
             Ok(file) => {
                 let (config, role) = (config.display(), file.role.name());
-                println!("{config}: a configuration of a {role}");
-                Ok(())
+                print(format_args!("{config}: a configuration of a {role}"))
             }
             Err(message) => return fail(2, &message),
         },
         Action::Schema { role } => print_json(&role.schema()),
-        Action::Key { file } => keys::make(&file).map(|public| println!("{public}")),
+        Action::Key { file } => keys::make(&file).and_then(print),
         Action::Status { json, control } => status(control, json),
         Action::Switch { uplink, control } => {
             let uplink = (uplink != "auto").then_some(uplink);
@@ -61,10 +63,7 @@ fn run(name: RoleName, path: &Path) -> ExitCode {
 fn status(socket: Option<PathBuf>, json: bool) -> Result<(), String> {
     match ask(socket, &Command::Status)? {
         Answer::Status(status) if json => print_json(&status),
-        Answer::Status(status) => {
-            println!("{status}");
-            Ok(())
-        }
+        Answer::Status(status) => print(status),
         Answer::Done | Answer::Refused(_) => Err("the daemon did not tell its state".to_owned()),
     }
 }
@@ -78,8 +77,16 @@ fn ask(socket: Option<PathBuf>, command: &Command) -> Result<Answer, String> {
     }
 }
 
-fn print_json(value: &impl serde::Serialize) -> Result<(), String> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| error.to_string())?;
-    println!("{text}");
-    Ok(())
+fn print_json(value: &impl Serialize) -> Result<(), String> {
+    print(serde_json::to_string_pretty(value).map_err(|error| error.to_string())?)
+}
+
+/// Prints a line. A reader that has seen enough is no error.
+fn print(line: impl Display) -> Result<(), String> {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -146,6 +146,29 @@ fn a_reload_names_the_keys_that_it_did_not_take_over() {
     });
 }
 
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn a_daemon_goes_on_when_nobody_reads_what_it_says() {
+    apart(|| {
+        let mut agent = HomeAgent::prepare("unread", "");
+        let mut said = agent.start();
+        until(&mut said, "baton0 is up");
+        drop(said);
+        // It has something to say at a reload and at its end.
+        agent.signal(Signal::SIGHUP);
+        let control = agent.folder.join("control.sock");
+        let status = batond()
+            .arg("status")
+            .arg("--control")
+            .arg(&control)
+            .output();
+        assert!(status.unwrap().status.success());
+        agent.signal(Signal::SIGTERM);
+        let ended = agent.daemon.take().unwrap().wait().unwrap();
+        assert!(ended.success(), "{ended}");
+    });
+}
+
 /// The journal's protocol: https://systemd.io/JOURNAL_NATIVE_PROTOCOL.
 #[test]
 #[ignore = "needs root: it makes a network and a mount namespace"]

@@ -32,9 +32,10 @@ pub fn open() {
                 .init();
         }
         Some(Err(_)) | None => {
-            let format = Lines(Instant::now());
-            let lines = tracing_subscriber::fmt().event_format(format);
-            lines
+            tracing_subscriber::fmt()
+                // Nobody can be told that nobody reads; the daemon goes on.
+                .log_internal_errors(false)
+                .event_format(Lines(Instant::now()))
                 .with_writer(io::stderr)
                 .with_max_level(LevelFilter::INFO)
                 .init();
