@@ -8,7 +8,7 @@ command -v dpkg-deb >/dev/null || {
     echo "deb: there is no dpkg-deb: nobody made or tried the package"
     exit 0
 }
-[[ ${1:-} ]] && scripts/make-deb.sh "$1" >/dev/null || make --quiet deb >/dev/null
+make --quiet deb >/dev/null
 
 packages=(dist/batond_*.deb)
 package=${packages[0]}
