@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build batond lint docs validation bench bench-daemon bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
+.PHONY: run test build batond deb image lint docs validation bench bench-daemon bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -33,6 +33,16 @@ build: $(VENV)/built
 # The daemon of operators, which is no part of the Python package.
 batond:
 	cargo build --release --locked --package baton-daemon
+
+# Its Debian package, in dist/. The example writes the manual pages from the command line that the program has.
+deb:
+	cargo build --release --locked --package baton-daemon --bins --examples
+	scripts/make-deb.sh
+
+# Its container image.
+image:
+	@engine=$$(command -v podman || command -v docker) || { echo "make image needs podman or docker" >&2; exit 1; }; \
+	    "$$engine" build --file packaging/Containerfile --tag batond .
 
 # Every warning is an error, so that a link or an anchor that leads nowhere fails.
 docs: $(VENV)/installed-dev

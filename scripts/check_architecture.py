@@ -10,7 +10,7 @@ Rules:
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
   `crosslayer`); `host`, `gateways` and `lib` import everything, and `mobility` imports `host`, whose layers its
   agents are.
-- `batond`, the binary of `daemon`, links neither Arrow nor Parquet nor schemars, nor `sim`.
+- `batond`, the binary of `daemon`, links neither Arrow nor Parquet, nor `sim`.
 - `proto`, `sim` and `path` read no wall clock, hold no unordered map (its order differs from run to run), draw from no
   global random source, and print nothing outside tests. `proto` and `path` open no file and no socket.
 """
@@ -39,7 +39,7 @@ IMPORTS_EVERYTHING = {"gateways", "host", "lib"}
 SIBLINGS = {"mobility": {"host"}}
 
 # Crates that an operator's binary does not link, directly or not.
-NOT_IN_DAEMON = re.compile(r"arrow\b|arrow-|parquet\b|schemars\b|baton-sim\b")
+NOT_IN_DAEMON = re.compile(r"arrow\b|arrow-|parquet\b|baton-sim\b")
 
 # Words that may not stand in the pure crates, tests included.
 IMPURE = {

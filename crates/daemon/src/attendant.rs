@@ -1,11 +1,13 @@
 //! The attendant of a daemon's node: it says what happens, and counts handovers.
 
 use crate::engine::Owner;
+use crate::medium::News;
 use crate::operation::status::HandoverStatus;
 use baton_proto::host::{Host, HostEvent};
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::Signal;
 use baton_proto::time::Instant;
+use tracing::info;
 
 /// The name of the news that a home agent's binding has changed.
 const BOUND: &str = "Binding Updated";
@@ -48,10 +50,6 @@ impl Attendant {
         names.position(|known| known == name).map(InterfaceId)
     }
 
-    fn say(&self, now: Instant, words: &str) {
-        eprintln!("batond: {:.3} s: {words}", now.as_secs_f64());
-    }
-
     fn complete(&mut self, now: Instant) {
         let Some(begun) = self.begun.take() else {
             return;
@@ -66,11 +64,17 @@ impl Attendant {
 }
 
 impl Owner for Attendant {
-    fn handle_event(&mut self, now: Instant, _host: &mut Host, event: HostEvent) {
+    fn handle_event(&mut self, _now: Instant, _host: &mut Host, event: HostEvent) {
         if let HostEvent::Layer(signal) = event {
             self.handovers.completed += u64::from(signal.name == BOUND);
             let words = format!("{}, {}", signal.name, signal.details);
-            self.say(now, words.trim_end_matches(", "));
+            info!(
+                event = signal.name,
+                home_address = named("home address ", &signal.details),
+                care_of_address = named("care-of address ", &signal.details),
+                "{}",
+                words.trim_end_matches(", ")
+            );
         }
     }
 
@@ -80,20 +84,27 @@ impl Owner for Attendant {
             Signal::Complete(_) => self.complete(now),
             Signal::Attached(interface) => {
                 self.in_use = interface;
-                if let Some(name) = self.in_use() {
-                    self.say(now, &format!("uses {name}"));
+                if let Some(interface) = self.in_use() {
+                    info!(interface, "uses {interface}");
                 }
             }
             _ => {}
         }
     }
 
-    fn handle_link(&mut self, now: Instant, (InterfaceId(place), is_up): (InterfaceId, bool)) {
+    fn handle_link(&mut self, _now: Instant, (InterfaceId(place), is_up): (InterfaceId, bool)) {
+        let interface = self.names[place].as_str();
         let state = if is_up { "up" } else { "down" };
-        self.say(now, &format!("{} is {state}", self.names[place]));
+        info!(interface, state, "{interface} is {state}");
     }
 
-    fn handle_news(&mut self, now: Instant, InterfaceId(place): InterfaceId, words: &str) {
-        self.say(now, &format!("{}: {words}", self.names[place]));
+    fn handle_news(&mut self, _now: Instant, InterfaceId(place): InterfaceId, news: &News) {
+        let interface = self.names[place].as_str();
+        info!(interface, path = news.path, "{interface}: {news}");
     }
+}
+
+/// Returns the value that the details of a message have under a name.
+fn named<'a>(name: &str, details: &'a str) -> Option<&'a str> {
+    details.split(", ").find_map(|each| each.strip_prefix(name))
 }

@@ -1,15 +1,20 @@
 //! The configuration of a node: a TOML file.
 
+mod changes;
 mod check;
+pub mod schema;
 mod values;
 
+pub use changes::changed_keys;
 pub(crate) use check::{check_home_address, is_device_name};
+pub(crate) use values::SOCKET_ADDRESS;
 pub use values::{
     Address, Ipv6Network, Lifetime, Mtu, Network, Secret, SecurityParameterIndex, Time,
 };
 
 use baton_proto::mobility::attachment::failback::FailbackTimes;
 use baton_proto::wire::prefix::Ipv6Prefix;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -22,7 +27,7 @@ use std::path::Path;
 pub struct ConfigError(String);
 
 /// A node.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Addresses of the node, beside those that its layers have.
@@ -43,7 +48,7 @@ pub struct Config {
 }
 
 /// An interface.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceConfig {
     /// The kind of its device.
@@ -55,7 +60,7 @@ pub struct InterfaceConfig {
 }
 
 /// The kind of an interface's device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A TUN device that the node makes: what the kernel sends by it comes to the node.
@@ -65,7 +70,7 @@ pub enum Kind {
 }
 
 /// A mobile node, or a mobile router.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MobileNodeConfig {
     /// Its address wherever it is; the last 64 bits are those of its care-of addresses, too.
@@ -99,7 +104,7 @@ pub struct MobileNodeConfig {
 }
 
 /// The mode of registration of a mobile router (RFC 3963 section 5.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Registration {
     /// Each update lists the networks, of which the home agent grants those that it knows.
@@ -110,7 +115,7 @@ pub enum Registration {
 }
 
 /// The most preferred link that is up, with rules for leaving and returning.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailbackConfig {
     /// The interfaces by which a mobile reaches access networks, the best first.
@@ -124,7 +129,7 @@ pub struct FailbackConfig {
 }
 
 /// A home agent.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HomeAgentConfig {
     /// Its address.
@@ -144,7 +149,7 @@ pub struct HomeAgentConfig {
 }
 
 /// A mobile that may register.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscriberConfig {
     /// Its home address.
@@ -160,7 +165,7 @@ pub struct SubscriberConfig {
 }
 
 /// An access router at one interface.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessRouterConfig {
     /// The prefix of the link, of 64 bits.
@@ -174,7 +179,7 @@ pub struct AccessRouterConfig {
 }
 
 /// The times of an access router's advertisements, beside its answers to solicitations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Advertisements {
     /// Every 198 to 600 s (RFC 4861 section 6.2.1).
@@ -202,21 +207,20 @@ pub trait Configuration: DeserializeOwned {
     fn check(&self) -> Result<(), String>;
 }
 
-/// Reads a file.
-///
-/// # Errors
-/// The file, the line and the key, what is wrong, and what was expected.
-pub fn read<T: Configuration>(path: &Path) -> Result<T, ConfigError> {
-    let file = path.display().to_string();
-    let text = fs::read_to_string(path)
-        .map_err(|error| ConfigError(format!("{file}: it cannot be read: {error}")))?;
-    parse(&text, &file)
-}
-
 /// Reads the text of a file.
 ///
 /// # Errors
-/// As of [`read`].
+/// The file, and the words of the kernel.
+pub fn read(path: &Path) -> Result<String, ConfigError> {
+    let file = path.display();
+    fs::read_to_string(path)
+        .map_err(|error| ConfigError(format!("{file}: it cannot be read: {error}")))
+}
+
+/// Parses the text of a file.
+///
+/// # Errors
+/// The file, the line and the key, what is wrong, and what was expected.
 pub fn parse<T: Configuration>(text: &str, file: &str) -> Result<T, ConfigError> {
     let config: T = toml::from_str(text).map_err(|error| check::located(text, file, &error))?;
     let wrong = |message: String| ConfigError(format!("{file}: {message}"));

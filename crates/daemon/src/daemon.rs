@@ -1,6 +1,7 @@
 //! A daemon: a node with its driver, and what an operator and a service manager want of it.
 
 use crate::attendant::Attendant;
+use crate::config::changed_keys;
 use crate::driver::{Counts, Driver};
 use crate::forecast::{Expected, Forecaster};
 use crate::keys::RANDOM;
@@ -10,7 +11,7 @@ use crate::operation::metrics;
 use crate::operation::service::ServiceManager;
 use crate::operation::status::Status;
 use crate::port::Port;
-use crate::role::Role;
+use crate::role::{Role, RoleFile};
 use crate::routing::Installed;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
@@ -22,11 +23,15 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
+use toml::Table;
+use tracing::{info, warn};
 
 /// A daemon under way.
 struct Daemon<'a> {
     role: Role,
-    file: &'a Path,
+    /// The keys of the file with which it was started.
+    keys: Table,
+    path: &'a Path,
     driver: Driver,
     attendant: Attendant,
     kernel: RouteSocket,
@@ -39,14 +44,14 @@ struct Daemon<'a> {
 ///
 /// # Errors
 /// The thing that failed, and what helps.
-pub fn run(role: Role, file: &Path) -> Result<(), String> {
+pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
     let wrong = |error| format!("signals: {error}");
     let (ends, hangups) = (
         Signals::take().map_err(wrong)?,
         Signals::hangups().map_err(wrong)?,
     );
     let waker = Waker::new().map_err(|error| format!("eventfd: {error}"))?;
-    let mut daemon = Daemon::open(role, file)?;
+    let mut daemon = Daemon::open(file, path)?;
     let (asker, requests) = Asker::new(waker.clone());
     let (control, address) = daemon.role.access();
     let control = control
@@ -57,7 +62,8 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
     }
     let mut manager = ServiceManager::find();
     let address = daemon.driver.host_mut().address();
-    eprintln!("batond: {} running at {address}", daemon.role.name());
+    let role = daemon.role.name();
+    info!(role, %address, "{role} running at {address}");
     manager.ready();
     while !ends.poll() {
         let left = manager.live().map(|left| left.as_nanos() as u64);
@@ -84,7 +90,8 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
 }
 
 impl<'a> Daemon<'a> {
-    fn open(role: Role, file: &'a Path) -> Result<Daemon<'a>, String> {
+    fn open(file: RoleFile, path: &'a Path) -> Result<Daemon<'a>, String> {
+        let RoleFile { role, keys } = file;
         let failed = |error: io::Error| format!("route netlink: {error}");
         let mut kernel = RouteSocket::open().map_err(failed)?;
         let Plan {
@@ -106,7 +113,8 @@ impl<'a> Daemon<'a> {
         Ok(Daemon {
             forecaster: role.forecaster()?,
             role,
-            file,
+            keys,
+            path,
             attendant: Attendant::new(names.collect()),
             driver: Driver::new(host, ports, links),
             kernel,
@@ -118,17 +126,27 @@ impl<'a> Daemon<'a> {
     /// Lets the node leave uplinks that are expected to go.
     fn foresee(&mut self) {
         let expected = self.forecaster.iter_mut().flat_map(Forecaster::poll);
-        for Expected { uplink, goes } in expected.collect::<Vec<_>>() {
-            let state = if goes {
-                "is expected to go"
-            } else {
-                "is expected to stay"
-            };
-            eprintln!("batond: {uplink} {state}");
-            if let Some(interface) = self.attendant.interface(&uplink) {
-                self.driver.foresee(&mut self.attendant, (interface, goes));
-            }
+        for expected in expected.collect::<Vec<_>>() {
+            self.expect(&expected);
         }
+    }
+
+    /// Lets the node know of an uplink that is expected to go, or to stay.
+    fn expect(&mut self, Expected { uplink, goes }: &Expected) {
+        let verb = if *goes { "go" } else { "stay" };
+        info!(interface = uplink, "{uplink} is expected to {verb}");
+        if let Some(interface) = self.attendant.interface(uplink) {
+            self.driver.foresee(&mut self.attendant, (interface, *goes));
+        }
+    }
+
+    /// Replaces the forecast; the node forgets what the one before expected.
+    fn set_forecaster(&mut self, forecaster: Option<Forecaster>) {
+        for uplink in self.leaving() {
+            let goes = false;
+            self.expect(&Expected { uplink, goes });
+        }
+        self.forecaster = forecaster;
     }
 
     /// Leaves what comes from a mobile router's networks in the queue of its device while no uplink is up.
@@ -208,21 +226,25 @@ impl<'a> Daemon<'a> {
 
     /// Reads the configuration anew, and takes over what can be changed under way. A file that is wrong changes nothing.
     fn reload(&mut self) {
-        let file = self.file.display();
+        let path = self.path.display();
         match self.take_over() {
-            Ok(true) => eprintln!("batond: {file} read anew"),
-            Ok(false) => eprintln!(
-                "batond: {file} read anew; start the daemon again for other changes than those of a home agent's \
-                 `routers` or of a mobile router's times in `uplinks`"
-            ),
-            Err(message) => eprintln!("batond: {message}; the configuration was not taken over"),
+            Ok(left) if left.is_empty() => info!("{path} read anew"),
+            Ok(left) => {
+                let keys = left.join(", ");
+                warn!(
+                    keys,
+                    "{path} read anew; start the daemon again to change {keys}"
+                );
+            }
+            Err(message) => warn!("{message}; the configuration was not taken over"),
         }
     }
 
-    /// Takes over a configuration; returns false if it has further changes, for which a start is needed.
-    fn take_over(&mut self) -> Result<bool, String> {
-        let file = Role::of_file(self.file)?;
-        match (&mut self.role, file) {
+    /// Takes over a configuration; returns the keys with other values for which a start is needed.
+    fn take_over(&mut self) -> Result<Vec<String>, String> {
+        let file = RoleFile::read(None, self.path)?;
+        let forecaster = file.role.forecaster()?;
+        let is_same = match (&mut self.role, &file.role) {
             (Role::MobileRouter(own), Role::MobileRouter(new)) => {
                 if let Some(attachment) = self.driver.host_mut().attachment_mut() {
                     attachment.set_failback_times(new.uplinks.times());
@@ -230,7 +252,8 @@ impl<'a> Daemon<'a> {
                 own.uplinks.hold_time = new.uplinks.hold_time;
                 own.uplinks.hysteresis = new.uplinks.hysteresis;
                 own.uplinks.longest_switch_time = new.uplinks.longest_switch_time;
-                Ok(format!("{own:?}") == format!("{new:?}"))
+                own.forecast = new.forecast.clone();
+                format!("{own:?}") == format!("{new:?}")
             }
             (Role::HomeAgent(own), Role::HomeAgent(new)) => {
                 let mobiles = new.mobiles()?;
@@ -240,13 +263,27 @@ impl<'a> Daemon<'a> {
                 node::subscribe(self.driver.host_mut(), &mobiles);
                 self.installed.lead_to(new.prefixes())?;
                 own.routers = new.routers.clone();
-                Ok(format!("{own:?}") == format!("{new:?}"))
+                format!("{own:?}") == format!("{new:?}")
             }
-            _ => Err(format!(
-                "{}: it describes another role",
-                self.file.display()
-            )),
+            // A secret has no words, so that texts are compared.
+            (Role::Node(_), Role::Node(_)) => false,
+            _ => {
+                let path = self.path.display();
+                return Err(format!("{path}: it describes another role"));
+            }
+        };
+        self.set_forecaster(forecaster);
+        if is_same {
+            return Ok(Vec::new());
         }
+        let taken_over = self.role.taken_over();
+        let is_within = |key: &str, table: &str| {
+            let rest = key.strip_prefix(table);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let is_left = |key: &String| !taken_over.iter().any(|table| is_within(key, table));
+        let changed = changed_keys(&self.keys, &file.keys);
+        Ok(changed.into_iter().filter(is_left).collect())
     }
 
     /// Says at the end what was carried and what was not.
@@ -261,7 +298,8 @@ impl<'a> Daemon<'a> {
         if counts.missed_link_events > 0 {
             words += &format!("; missed news of links {} times", counts.missed_link_events);
         }
-        eprintln!("batond: ended by a signal; packets: {words}");
+        let (received, sent) = (counts.received, counts.sent);
+        info!(received, sent, "ended by a signal; packets: {words}");
     }
 }
 

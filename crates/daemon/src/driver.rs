@@ -233,7 +233,7 @@ impl Driver {
                 }
                 MediumEvent::Up => self.set_up(owner, (interface, true)),
                 MediumEvent::Down => self.set_up(owner, (interface, false)),
-                MediumEvent::News(words) => owner.handle_news(self.ports.now, interface, &words),
+                MediumEvent::News(news) => owner.handle_news(self.ports.now, interface, &news),
             }
         }
     }

@@ -4,6 +4,7 @@
 //! its links, and a device carries packets whenever it is up: so no command of the attachment asks anything of a device, and
 //! the mobility protocol, not a route, says by which one packets leave.
 
+use crate::medium::News;
 use baton_proto::host::{Host, HostEvent, Verdict};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::attachment::{Output, Signal};
@@ -19,7 +20,7 @@ pub trait Owner {
     /// Hears that the link at an interface is up or down, before the node does.
     fn handle_link(&mut self, now: Instant, link: (InterfaceId, bool));
     /// Hears what the medium behind an interface has to say to an operator.
-    fn handle_news(&mut self, _now: Instant, _interface: InterfaceId, _words: &str) {}
+    fn handle_news(&mut self, _now: Instant, _interface: InterfaceId, _news: &News) {}
 }
 
 /// The way out of a node.

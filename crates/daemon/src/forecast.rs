@@ -7,11 +7,12 @@ mod coverage;
 mod gpsd;
 mod timetable;
 
-use crate::config::Time;
+use crate::config::{SOCKET_ADDRESS, Time};
 use baton_proto::time::Duration;
 use core::net::SocketAddr;
 use coverage::Coverage;
 use gpsd::Receiver;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
@@ -25,7 +26,7 @@ const INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 const ANNOUNCED: Duration = Duration::from_secs(2);
 
 /// The sources of a forecast.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForecastConfig {
     /// The time ahead at which an uplink is left.
@@ -36,6 +37,7 @@ pub struct ForecastConfig {
     /// The file with the coverage along the way: CSV with `latitude` and `longitude` in degrees, and a column of 0 and 1 for each uplink.
     pub coverage: Option<PathBuf>,
     /// The address of gpsd, which tells the position.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub gpsd: Option<SocketAddr>,
 }
 

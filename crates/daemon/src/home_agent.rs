@@ -2,7 +2,7 @@
 
 use crate::config::{
     Address, Config, Configuration, HomeAgentConfig, Ipv6Network, Lifetime, Network,
-    SubscriberConfig, Time, check_home_address,
+    SOCKET_ADDRESS, SubscriberConfig, Time, check_home_address,
 };
 use crate::device::Device;
 use crate::keys::{self, Public};
@@ -20,6 +20,7 @@ use baton_path::{Listener, ListenerConfig, PresharedKey};
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,17 +31,19 @@ const PATHS: &str = "paths";
 const UPLINK_MTU: u16 = 1500;
 
 /// A home agent.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HomeAgentRole {
     /// The path of the socket for commands.
     pub control: Option<PathBuf>,
     /// The address of metrics over HTTP.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub metrics: Option<SocketAddr>,
     /// The file with its private key.
     pub private_key: PathBuf,
     /// The addresses and ports at which routers reach it, at most one of each IP version.
     #[serde(default = "everywhere")]
+    #[schemars(inner(regex(pattern = SOCKET_ADDRESS)))]
     pub listen: Vec<SocketAddr>,
     /// Its address inside the tunnel.
     pub address: Address,
@@ -59,7 +62,7 @@ pub struct HomeAgentRole {
 }
 
 /// A mobile router that may register.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouterConfig {
     /// Its public key.

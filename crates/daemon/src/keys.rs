@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use baton_path::{PresharedKey, PrivateKey, PublicKey};
 use core::fmt;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -15,9 +16,10 @@ use std::path::{Path, PathBuf};
 pub const RANDOM: &str = "/dev/random";
 
 /// A public key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Public(pub PublicKey);
+#[schemars(inline, extend("pattern" = r"^[0-9A-Za-z+/]{43}=$"))]
+pub struct Public(#[schemars(with = "String")] pub PublicKey);
 
 impl TryFrom<String> for Public {
     type Error = String;

@@ -1,66 +1,41 @@
 //! `batond`: one node behind this machine's clock and devices.
 
-use baton_daemon::operation::control::{self, Answer};
-use baton_daemon::role::{ROLES, Role};
+use baton_daemon::command_line::{Action, CommandLine};
+use baton_daemon::operation::control::{self, Answer, Command};
+use baton_daemon::operation::log;
+use baton_daemon::role::{RoleFile, RoleName};
 use baton_daemon::{daemon, keys};
-use lexopt::prelude::{Long, Short, Value};
-use std::ffi::OsString;
-use std::path::PathBuf;
+use clap::Parser;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const HELP: &str = "Keeps a moving network reachable: Baton's mobile router and its home agent.
-
-usage:
-  batond mobile-router CONFIG  run a mobile router until SIGTERM or SIGINT
-  batond home-agent CONFIG     run a home agent until SIGTERM or SIGINT
-  batond node CONFIG           run a node of Mobile IPv6 on links of its own, without encryption
-  batond check CONFIG          read a configuration of any of the three, and say what is wrong
-  batond key FILE              print the public key to the private key in FILE, which is made if it is not there
-  batond status [--json]       print the state of the daemon that is running
-  batond switch UPLINK         hold the mobile router to an uplink while that is up; `auto` lets it choose again
-  batond --help
-  batond --version
-
-`status` and `switch` take `--control PATH` where several daemons run, or the socket is elsewhere.
-
-It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not make. It says on standard error what happens,
-and gives its devices back when it ends. Every key of the files: docs/batond.md.
-
-Exit status: 0 ended by a signal, 1 something failed, 2 the command line or the file is wrong.
-";
-
 fn main() -> ExitCode {
-    let command = match Command::parse() {
-        Ok(command) => command,
-        Err(message) => return fail(2, &message),
-    };
-    match command {
-        Command::Help => print!("{HELP}"),
-        Command::Version => println!("batond {}", env!("CARGO_PKG_VERSION")),
-        Command::Key(file) => match keys::make(&file) {
-            Ok(public) => println!("{public}"),
-            Err(message) => return fail(1, &message),
-        },
-        Command::Check(file) => match Role::of_file(&file) {
-            Ok(role) => println!("{}: a configuration of a {}", file.display(), role.name()),
+    let done = match CommandLine::parse().action {
+        Action::MobileRouter { config } => return run(RoleName::MobileRouter, &config),
+        Action::HomeAgent { config } => return run(RoleName::HomeAgent, &config),
+        Action::Node { config } => return run(RoleName::Node, &config),
+        Action::Check { config } => match RoleFile::read(None, &config) {
+            Ok(file) => {
+                let (config, role) = (config.display(), file.role.name());
+                print(format_args!("{config}: a configuration of a {role}"))
+            }
             Err(message) => return fail(2, &message),
         },
-        Command::Ask(command, socket, json) => {
-            if let Err(message) = ask(&command, socket, json) {
-                return fail(1, &message);
-            }
+        Action::Schema { role } => print_json(&role.schema()),
+        Action::Key { file } => keys::make(&file).and_then(print),
+        Action::Status { json, control } => status(control, json),
+        Action::Switch { uplink, control } => {
+            let uplink = (uplink != "auto").then_some(uplink);
+            ask(control, &Command::Switch(uplink)).map(drop)
         }
-        Command::Run(name, file) => {
-            let role = match Role::read(name, &file) {
-                Ok(role) => role,
-                Err(message) => return fail(2, &message),
-            };
-            if let Err(message) = daemon::run(role, &file) {
-                return fail(1, &message);
-            }
-        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => fail(1, &message),
     }
-    ExitCode::SUCCESS
 }
 
 fn fail(status: u8, message: &str) -> ExitCode {
@@ -68,95 +43,50 @@ fn fail(status: u8, message: &str) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// The request on the command line.
-enum Command {
-    /// A role to run, by its name, with its configuration.
-    Run(&'static str, PathBuf),
-    Check(PathBuf),
-    Key(PathBuf),
-    /// A command to a daemon under way; with `true` the answer is printed as JSON.
-    Ask(control::Command, Option<PathBuf>, bool),
-    Help,
-    Version,
-}
-
-/// The words of a command line, and its options.
-#[derive(Default)]
-struct Words {
-    values: Vec<OsString>,
-    control: Option<PathBuf>,
-    json: bool,
-}
-
-const USAGE: &str = "expected a command; see `batond --help`";
-
-impl Command {
-    fn parse() -> Result<Command, String> {
-        let mut parser = lexopt::Parser::from_env();
-        let wrong = |error: lexopt::Error| format!("{error}; {USAGE}");
-        let mut words = Words::default();
-        while let Some(argument) = parser.next().map_err(wrong)? {
-            match argument {
-                Long("help") | Short('h') => return Ok(Command::Help),
-                Long("version") => return Ok(Command::Version),
-                Long("json") => words.json = true,
-                Long("control") => {
-                    words.control = Some(parser.value().map_err(wrong)?.into());
-                }
-                Value(word) => words.values.push(word),
-                other => return Err(wrong(other.unexpected())),
-            }
-        }
-        Command::of(words)
-    }
-
-    fn of(words: Words) -> Result<Command, String> {
-        let mut values = words.values.into_iter();
-        let Some(name) = values.next() else {
-            return Err(USAGE.to_owned());
-        };
-        let name = name.to_string_lossy().into_owned();
-        let argument = values.next();
-        if let Some(more) = values.next() {
-            return Err(format!("{more:?} is too much; {USAGE}"));
-        }
-        let file = || {
-            let file = argument.clone().map(PathBuf::from);
-            file.ok_or_else(|| format!("`{name}` without a file; {USAGE}"))
-        };
-        let role = ROLES.into_iter().find(|role| *role == name);
-        match (role, name.as_str()) {
-            (Some(role), _) => Ok(Command::Run(role, file()?)),
-            (None, "check") => Ok(Command::Check(file()?)),
-            (None, "key") => Ok(Command::Key(file()?)),
-            (None, "status") => Ok(Command::Ask(
-                control::Command::Status,
-                words.control,
-                words.json,
-            )),
-            (None, "switch") => {
-                let uplink =
-                    argument.ok_or_else(|| format!("`switch` without an uplink; {USAGE}"))?;
-                let uplink = uplink.to_string_lossy().into_owned();
-                let switch = control::Command::Switch((uplink != "auto").then_some(uplink));
-                Ok(Command::Ask(switch, words.control, words.json))
-            }
-            (None, _) => Err(format!("there is no command \"{name}\"; {USAGE}")),
+/// Runs a role. Its errors are in the log, with all else that it has to say.
+fn run(name: RoleName, path: &Path) -> ExitCode {
+    log::open();
+    let failed = match RoleFile::read(Some(name), path) {
+        Ok(file) => daemon::run(file, path).map_err(|message| (1, message)),
+        Err(message) => Err((2, message)),
+    };
+    match failed {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((status, message)) => {
+            tracing::error!("{message}");
+            ExitCode::from(status)
         }
     }
 }
 
-/// Asks a daemon under way, and prints its answer.
-fn ask(command: &control::Command, socket: Option<PathBuf>, json: bool) -> Result<(), String> {
+/// Asks a daemon under way for its state, and prints it.
+fn status(socket: Option<PathBuf>, json: bool) -> Result<(), String> {
+    match ask(socket, &Command::Status)? {
+        Answer::Status(status) if json => print_json(&status),
+        Answer::Status(status) => print(status),
+        Answer::Done | Answer::Refused(_) => Err("the daemon did not tell its state".to_owned()),
+    }
+}
+
+/// Asks a daemon under way, at a socket or at the only one that there is.
+fn ask(socket: Option<PathBuf>, command: &Command) -> Result<Answer, String> {
     let socket = socket.map_or_else(control::find, Ok)?;
     match control::call(&socket, command)? {
-        Answer::Status(status) if json => {
-            let text = serde_json::to_string_pretty(&status).map_err(|error| error.to_string())?;
-            println!("{text}");
-        }
-        Answer::Status(status) => println!("{status}"),
-        Answer::Done => {}
-        Answer::Refused(message) => return Err(message),
+        Answer::Refused(message) => Err(message),
+        answer => Ok(answer),
     }
-    Ok(())
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), String> {
+    print(serde_json::to_string_pretty(value).map_err(|error| error.to_string())?)
+}
+
+/// Prints a line. A reader that has seen enough is no error.
+fn print(line: impl Display) -> Result<(), String> {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -7,6 +7,7 @@ use baton_linux::netlink::RouteSocket;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use baton_proto::wire::DecodeError;
+use core::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -20,14 +21,32 @@ pub enum MediumEvent {
     /// The longest packet is another, in bytes.
     Mtu(u32),
     /// Something that concerns the node's operator only.
-    News(String),
+    News(News),
+}
+
+/// News for a node's operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// The path that they are about, where the medium has several.
+    pub path: Option<String>,
+    /// The news in words, which say something of the path.
+    pub words: String,
+}
+
+impl fmt::Display for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{path} ")?;
+        }
+        f.write_str(&self.words)
+    }
 }
 
 /// A packet that has come, or what is wrong with its header.
 pub type Received = Result<Packet, DecodeError>;
 
 /// The medium behind an interface of the node: a device of the kernel, or paths to other nodes.
-pub trait Medium: std::fmt::Debug + Send {
+pub trait Medium: fmt::Debug + Send {
     /// Returns the descriptors that become readable when something comes.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 

@@ -2,7 +2,7 @@
 
 use crate::config::{
     Address, Config, Configuration, FailbackConfig, Ipv6Network, Lifetime, MobileNodeConfig,
-    Network, Registration, Secret, check_home_address, is_device_name,
+    Network, Registration, SOCKET_ADDRESS, Secret, check_home_address, is_device_name,
 };
 use crate::device::Device;
 use crate::forecast::{Forecast, ForecastConfig};
@@ -18,18 +18,20 @@ use baton_linux::netlink::RouteSocket;
 use baton_path::{Initiator, InitiatorConfig};
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// A mobile router.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MobileRouterConfig {
     /// The path of the socket for commands.
     pub control: Option<PathBuf>,
     /// The address of metrics over HTTP.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub metrics: Option<SocketAddr>,
     /// The file with its private key.
     pub private_key: PathBuf,
@@ -58,12 +60,13 @@ pub struct MobileRouterConfig {
 }
 
 /// The home agent of a router.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HomeAgentOf {
     /// Its address inside the tunnel.
     pub address: Address,
     /// Its address and port on the Internet.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub endpoint: SocketAddr,
     /// Its public key.
     pub public_key: Public,
@@ -72,8 +75,9 @@ pub struct HomeAgentOf {
 }
 
 /// The name of the TUN device to the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(inline, extend("pattern" = r"^[^\s/:%]{1,15}$"))]
 pub struct TunnelDevice(pub String);
 
 impl Default for TunnelDevice {

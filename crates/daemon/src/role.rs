@@ -1,6 +1,6 @@
 //! Roles of the daemon, each with a configuration of its own.
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, schema};
 use crate::forecast::Forecaster;
 use crate::home_agent::HomeAgentRole;
 use crate::mobile_router::MobileRouterConfig;
@@ -8,12 +8,62 @@ use crate::node::{self, Plan};
 use crate::operation::control::FOLDER;
 use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
+use clap::ValueEnum;
 use core::net::SocketAddr;
-use std::fs;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+use toml::Table;
 
-/// The names of all roles, as on the command line.
-pub const ROLES: [&str; 3] = ["mobile-router", "home-agent", "node"];
+/// The name of a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoleName {
+    /// A mobile router
+    MobileRouter,
+    /// The home agent of mobile routers
+    HomeAgent,
+    /// A node of Mobile IPv6 on links of its own
+    Node,
+}
+
+impl RoleName {
+    /// Returns the JSON Schema of the role's configuration.
+    pub fn schema(self) -> Value {
+        match self {
+            RoleName::MobileRouter => schema::of::<MobileRouterConfig>("mobile-router"),
+            RoleName::HomeAgent => schema::of::<HomeAgentRole>("home-agent"),
+            RoleName::Node => schema::of::<Config>("node"),
+        }
+    }
+}
+
+/// The file of a role, as it was read.
+#[derive(Debug)]
+pub struct RoleFile {
+    /// The role.
+    pub role: Role,
+    /// The keys that stand in the file.
+    pub keys: Table,
+}
+
+impl RoleFile {
+    /// Reads the configuration of a role, or one whose keys tell the role: only a mobile router has `uplinks`, and only a home agent
+    /// `routers`.
+    ///
+    /// # Errors
+    /// The file, the line and the key, what is wrong, and what was expected.
+    pub fn read(name: Option<RoleName>, path: &Path) -> Result<RoleFile, String> {
+        let text = config::read(path).map_err(|error| error.to_string())?;
+        // A text that is no TOML has no keys, and no role takes it.
+        let keys: Table = text.parse().unwrap_or_default();
+        let name = name.unwrap_or_else(|| match () {
+            () if keys.contains_key("uplinks") => RoleName::MobileRouter,
+            () if keys.contains_key("routers") => RoleName::HomeAgent,
+            () => RoleName::Node,
+        });
+        let role = Role::parse(name, &text, path)?;
+        Ok(RoleFile { role, keys })
+    }
+}
 
 /// A role, with its configuration.
 #[derive(Debug)]
@@ -27,35 +77,14 @@ pub enum Role {
 }
 
 impl Role {
-    /// Reads the configuration of a role by its name.
-    ///
-    /// # Errors
-    /// The file, the line and the key, what is wrong, and what was expected.
-    pub fn read(name: &str, file: &Path) -> Result<Role, String> {
+    fn parse(name: RoleName, text: &str, path: &Path) -> Result<Role, String> {
+        let file = &path.display().to_string();
         let role = match name {
-            "mobile-router" => config::read(file).map(Role::MobileRouter),
-            "home-agent" => config::read(file).map(Role::HomeAgent),
-            _ => config::read(file).map(Role::Node),
+            RoleName::MobileRouter => config::parse(text, file).map(Role::MobileRouter),
+            RoleName::HomeAgent => config::parse(text, file).map(Role::HomeAgent),
+            RoleName::Node => config::parse(text, file).map(Role::Node),
         };
         role.map_err(|error| error.to_string())
-    }
-
-    /// Reads a configuration whose keys tell the role: only a mobile router has `uplinks`, and only a home agent `routers`.
-    ///
-    /// # Errors
-    /// As of [`read`](Self::read).
-    pub fn of_file(file: &Path) -> Result<Role, String> {
-        let text = fs::read_to_string(file);
-        let table: toml::Table = text
-            .ok()
-            .and_then(|text| text.parse().ok())
-            .unwrap_or_default();
-        let name = match table {
-            _ if table.contains_key("uplinks") => "mobile-router",
-            _ if table.contains_key("routers") => "home-agent",
-            _ => "node",
-        };
-        Role::read(name, file)
     }
 
     /// Returns the name.
@@ -64,6 +93,20 @@ impl Role {
             Role::MobileRouter(_) => "mobile router",
             Role::HomeAgent(_) => "home agent",
             Role::Node(_) => "node",
+        }
+    }
+
+    /// Returns the keys that a daemon under way takes over.
+    pub fn taken_over(&self) -> &'static [&'static str] {
+        match self {
+            Role::MobileRouter(_) => &[
+                "uplinks.hold_time",
+                "uplinks.hysteresis",
+                "uplinks.longest_switch_time",
+                "forecast",
+            ],
+            Role::HomeAgent(_) => &["routers"],
+            Role::Node(_) => &[],
         }
     }
 

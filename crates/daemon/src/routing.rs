@@ -37,7 +37,7 @@ impl Routing {
     pub fn install(self) -> Result<Installed, String> {
         let mut kernel = RouteSocket::open().map_err(|error| format!("route netlink: {error}"))?;
         for network in self.to.iter().chain(&self.from) {
-            let wrong = |error: io::Error| format!("the route of {network}: {error}");
+            let wrong = |error| refused(network, &error);
             let index = kernel.link(&self.device).map_err(wrong)?.index;
             let is_from = self.from.contains(network);
             let set = match is_from {
@@ -64,14 +64,14 @@ impl Installed {
             .map_err(|error| format!("{}: {error}", self.routing.device))?
             .index;
         for network in &self.routing.to {
-            let wrong = |error: io::Error| format!("the route of {network}: {error}");
+            let wrong = |error| refused(network, &error);
             if !networks.contains(network) {
                 let route = route(of(network), MAIN_TABLE, index);
                 self.kernel.delete_route(&route).map_err(wrong)?;
             }
         }
         for network in &networks {
-            let wrong = |error: io::Error| format!("the route of {network}: {error}");
+            let wrong = |error| refused(network, &error);
             let route = route(of(network), MAIN_TABLE, index);
             self.kernel.set_route(&route).map_err(wrong)?;
         }
@@ -122,6 +122,22 @@ fn rules(network: &prefix::Prefix) -> [Rule<'static>; 2] {
         ..rule
     };
     [local, rule]
+}
+
+/// EACCES (asm-generic/errno-base.h). Whoever may not set routes gets EPERM.
+const ACCESS_DENIED: i32 = 13;
+
+/// Says that a route was refused, and what helps: the kernel denies access to a device on which IPv6 is switched off.
+fn refused(network: &prefix::Prefix, error: &io::Error) -> String {
+    let is_off = error.raw_os_error() == Some(ACCESS_DENIED) && network.address().is_ipv6();
+    let advice = match is_off {
+        true => {
+            "; IPv6 is switched off on this machine, and the tunnel needs it also where the uplinks have IPv4 alone: switch it on by \
+             `sysctl -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0`, and in /etc/sysctl.d for good"
+        }
+        false => "",
+    };
+    format!("the route of {network}: {error}{advice}")
 }
 
 fn route(destination: Prefix, table: u32, interface: InterfaceIndex) -> Route<'static> {

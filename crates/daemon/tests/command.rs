@@ -20,21 +20,18 @@ fn said(output: &Output) -> &str {
 fn help_tells_how_it_is_called_and_wrong_calls_say_what_was_expected() {
     let help = batond(&["--help"]);
     assert!(help.status.success());
-    assert!(String::from_utf8_lossy(&help.stdout).contains("batond mobile-router CONFIG"));
+    assert!(String::from_utf8_lossy(&help.stdout).contains("mobile-router"));
     for (arguments, wrong) in [
-        (&["fly"][..], "\"fly\""),
-        (&["node"], "`node` without a file"),
-        (&["node", "a.toml", "b.toml"], "\"b.toml\""),
+        (&["fly"][..], "'fly'"),
+        (&["node"], "<CONFIG>"),
+        (&["node", "a.toml", "b.toml"], "'b.toml'"),
         (&["--fast"], "'--fast'"),
-        (&[], "expected"),
+        (&["schema", "train"], "mobile-router, home-agent, node"),
     ] {
         let output = batond(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let said = said(&output);
-        assert!(
-            said.contains(wrong) && said.contains("batond --help"),
-            "{said}"
-        );
+        assert!(said.contains(wrong) && said.contains("--help"), "{said}");
     }
 }
 

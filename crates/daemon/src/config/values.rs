@@ -5,11 +5,13 @@ use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::{Ipv6Prefix, Prefix};
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// An IPv6 address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "ipv6"))]
 pub struct Address(pub Ipv6Addr);
 
 impl TryFrom<String> for Address {
@@ -22,9 +24,10 @@ impl TryFrom<String> for Address {
 }
 
 /// An IPv4 or IPv6 network: a prefix and its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Network(pub Prefix);
+#[schemars(inline, extend("pattern" = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}$"))]
+pub struct Network(#[schemars(with = "String")] pub Prefix);
 
 impl TryFrom<String> for Network {
     type Error = String;
@@ -45,9 +48,10 @@ impl fmt::Display for Network {
 }
 
 /// An IPv6 network: a prefix and its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Ipv6Network(pub Ipv6Prefix);
+#[schemars(inline, extend("pattern" = r"^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/[0-9]{1,3}$"))]
+pub struct Ipv6Network(#[schemars(with = "String")] pub Ipv6Prefix);
 
 impl TryFrom<String> for Ipv6Network {
     type Error = String;
@@ -77,9 +81,10 @@ fn prefix(text: &str) -> Option<Prefix> {
 }
 
 /// A secret of 20 bytes, as HMAC-SHA1's key (RFC 4285 section 5.1).
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Secret(pub [u8; 20]);
+#[schemars(inline, extend("pattern" = r"^[0-9A-Fa-f]{40}$"))]
+pub struct Secret(#[schemars(with = "String")] pub [u8; 20]);
 
 impl TryFrom<String> for Secret {
     type Error = &'static str;
@@ -106,8 +111,9 @@ impl fmt::Debug for Secret {
 }
 
 /// Largest packet of a device, in bytes: from the least that IPv6 allows (1280, RFC 8200 section 5) to the longest packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
+#[schemars(inline, extend("minimum" = 1280, "maximum" = 65_535))]
 pub struct Mtu(pub u32);
 
 impl Default for Mtu {
@@ -124,10 +130,16 @@ impl TryFrom<i64> for Mtu {
     }
 }
 
+/// Form of an address with a port, for editors.
+pub(crate) const SOCKET_ADDRESS: &str = r"^([0-9.]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$";
+/// Form of a time, for editors.
+const TIME_PATTERN: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|µs|ms|s|min|h|d)$";
+
 /// A time with its unit, zero included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Time(pub Duration);
+#[schemars(inline, extend("pattern" = TIME_PATTERN))]
+pub struct Time(#[schemars(with = "String")] pub Duration);
 
 /// Units of time, in nanoseconds.
 const TIME_UNITS: [(&str, f64); 8] = [
@@ -164,9 +176,10 @@ impl TryFrom<String> for Time {
 }
 
 /// Lifetime of a binding: from the shortest that a message can say (4 s, RFC 6275 section 6.1.7) to the longest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct Lifetime(pub BindingLifetime);
+#[schemars(inline, extend("pattern" = TIME_PATTERN))]
+pub struct Lifetime(#[schemars(with = "String")] pub BindingLifetime);
 
 /// Ten minutes, chosen: a mobile that is gone for good is forgotten after that, and another one renews its binding each 7.5
 /// minutes.
@@ -192,8 +205,9 @@ impl TryFrom<String> for Lifetime {
 }
 
 /// The name of a key between a mobile and its home agent; values below 256 are reserved (RFC 4285 section 5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
+#[schemars(inline, extend("minimum" = 256, "maximum" = u32::MAX))]
 pub struct SecurityParameterIndex(pub u32);
 
 impl Default for SecurityParameterIndex {

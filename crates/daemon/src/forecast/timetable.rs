@@ -3,6 +3,7 @@
 use baton_proto::time::Duration;
 use jiff::Timestamp;
 use jiff::civil;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Seconds of a day.
@@ -46,14 +47,16 @@ impl TryFrom<String> for Moment {
 }
 
 /// A time during which an uplink carries nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Absence {
     /// The uplink.
     uplink: String,
-    /// Its end.
+    /// Its end: a time of every day in UTC, or one with a date and an offset.
+    #[schemars(with = "String")]
     from: Moment,
-    /// Its return.
+    /// Its return, as its end.
+    #[schemars(with = "String")]
     until: Moment,
 }
 

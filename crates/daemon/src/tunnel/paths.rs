@@ -12,7 +12,7 @@ use super::outer::{self, Outer};
 use super::pieces::Cutter;
 use super::words;
 use crate::home_agent::RouterConfig;
-use crate::medium::{Medium, MediumEvent, Received};
+use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, RouterStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
@@ -212,9 +212,9 @@ impl Paths {
                 _ => {}
             }
             if let Some(words) = words::of(&event) {
-                let name = self.name(key);
-                self.events
-                    .push_back(MediumEvent::News(format!("{name} {words}")));
+                let path = Some(self.name(key));
+                let news = News { path, words };
+                self.events.push_back(MediumEvent::News(news));
             }
         }
     }

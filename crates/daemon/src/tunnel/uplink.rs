@@ -7,7 +7,7 @@ use super::held::{Held, MOST_UNDER_WAY, Stranded, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
 use super::words;
-use crate::medium::{Medium, MediumEvent, Received};
+use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, Status};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
@@ -129,8 +129,8 @@ impl Uplink {
                     if let Event::PacketMtu(_) = event {
                         self.send_waiting(now);
                     }
-                    let words = words::of(&event).map(MediumEvent::News);
-                    self.events.extend(words);
+                    let news = words::of(&event).map(|words| News { path: None, words });
+                    self.events.extend(news.map(MediumEvent::News));
                 }
             }
         }

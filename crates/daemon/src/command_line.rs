@@ -1,0 +1,73 @@
+//! The command line of `batond`, from which its help and its manual pages are made.
+
+use crate::role::RoleName;
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+const NOTES: &str = "\
+It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not make. It says on standard error what happens, \
+or in the journal where a service manager leads standard error there, and gives its devices back when it ends. \
+Every key of the configurations: docs/batond.md of the project, /usr/share/doc/batond/batond.md of the package.
+
+Exit status: 0 ended by a signal, 1 something failed, 2 the command line or the file is wrong.";
+
+/// Keep a moving network reachable: Baton's mobile router and its home agent
+#[derive(Debug, Parser)]
+#[command(name = "batond", version, after_help = NOTES)]
+pub struct CommandLine {
+    /// The command.
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// A command of `batond`.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Run a mobile router until SIGTERM or SIGINT; SIGHUP reads the configuration anew
+    MobileRouter {
+        /// The configuration, a TOML file
+        config: PathBuf,
+    },
+    /// Run a home agent until SIGTERM or SIGINT; SIGHUP reads the configuration anew
+    HomeAgent {
+        /// The configuration, a TOML file
+        config: PathBuf,
+    },
+    /// Run a node of Mobile IPv6 on links of its own, without encryption
+    Node {
+        /// The configuration, a TOML file
+        config: PathBuf,
+    },
+    /// Read a configuration of any of the three, and say what is wrong
+    Check {
+        /// The configuration, a TOML file
+        config: PathBuf,
+    },
+    /// Print the JSON Schema of a role's configuration, for editors
+    Schema {
+        /// The role
+        role: RoleName,
+    },
+    /// Print the public key to a private key, which is made if it is not there
+    Key {
+        /// The file of the private key
+        file: PathBuf,
+    },
+    /// Print the state of the daemon that is running
+    Status {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+        /// The daemon's socket, where several daemons run or it is elsewhere
+        #[arg(long, value_name = "PATH")]
+        control: Option<PathBuf>,
+    },
+    /// Hold the mobile router to an uplink while that is up
+    Switch {
+        /// The uplink's device; `auto` lets the router choose again
+        uplink: String,
+        /// The daemon's socket, where several daemons run or it is elsewhere
+        #[arg(long, value_name = "PATH")]
+        control: Option<PathBuf>,
+    },
+}
