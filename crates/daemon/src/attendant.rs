@@ -1,5 +1,6 @@
 //! The attendant of a daemon's node: it says what happens, and counts handovers.
 
+use crate::capture::Tap;
 use crate::engine::Owner;
 use crate::operation::status::HandoverStatus;
 use baton_proto::host::{Host, HostEvent};
@@ -19,16 +20,18 @@ pub struct Attendant {
     /// The beginning of the handover under way.
     begun: Option<Instant>,
     in_use: Option<InterfaceId>,
+    tap: Tap,
 }
 
 impl Attendant {
     /// Attends a node whose interfaces have these names.
-    pub fn new(names: Vec<String>) -> Attendant {
+    pub fn new(names: Vec<String>, tap: Tap) -> Attendant {
         Attendant {
             names,
             handovers: HandoverStatus::default(),
             begun: None,
             in_use: None,
+            tap,
         }
     }
 
@@ -50,6 +53,7 @@ impl Attendant {
 
     fn say(&self, now: Instant, words: &str) {
         eprintln!("batond: {:.3} s: {words}", now.as_secs_f64());
+        self.tap.event(words);
     }
 
     fn complete(&mut self, now: Instant) {

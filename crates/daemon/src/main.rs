@@ -1,12 +1,14 @@
 //! `batond`: one node behind this machine's clock and devices.
 
+use baton_daemon::capture::client;
 use baton_daemon::operation::control::{self, Answer};
 use baton_daemon::role::{ROLES, Role};
 use baton_daemon::{daemon, keys};
-use lexopt::prelude::{Long, Short, Value};
+use lexopt::prelude::{Long, Short, Value, ValueExt};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const HELP: &str = "Keeps a moving network reachable: Baton's mobile router and its home agent.
 
@@ -18,10 +20,12 @@ usage:
   batond key FILE              print the public key to the private key in FILE, which is made if it is not there
   batond status [--json]       print the state of the daemon that is running
   batond switch UPLINK         hold the mobile router to an uplink while that is up; `auto` lets it choose again
+  batond capture [FILE]        write the packets inside the tunnel, the datagrams outside and the events as pcapng into
+                               FILE, or to standard output, until SIGINT or for `--seconds N`
   batond --help
   batond --version
 
-`status` and `switch` take `--control PATH` where several daemons run, or the socket is elsewhere.
+`status`, `switch` and `capture` take `--control PATH` where several daemons run, or the socket is elsewhere.
 
 It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not make. It says on standard error what happens,
 and gives its devices back when it ends. Every key of the files: docs/batond.md.
@@ -47,6 +51,12 @@ fn main() -> ExitCode {
         },
         Command::Ask(command, socket, json) => {
             if let Err(message) = ask(&command, socket, json) {
+                return fail(1, &message);
+            }
+        }
+        Command::Capture(file, socket, most) => {
+            let socket = socket.map_or_else(control::find, Ok);
+            if let Err(message) = socket.and_then(|socket| client::save(&socket, &file, most)) {
                 return fail(1, &message);
             }
         }
@@ -76,6 +86,8 @@ enum Command {
     Key(PathBuf),
     /// A command to a daemon under way; with `true` the answer is printed as JSON.
     Ask(control::Command, Option<PathBuf>, bool),
+    /// A capture into a file, for a time.
+    Capture(PathBuf, Option<PathBuf>, Option<Duration>),
     Help,
     Version,
 }
@@ -86,6 +98,7 @@ struct Words {
     values: Vec<OsString>,
     control: Option<PathBuf>,
     json: bool,
+    seconds: Option<Duration>,
 }
 
 const USAGE: &str = "expected a command; see `batond --help`";
@@ -102,6 +115,11 @@ impl Command {
                 Long("json") => words.json = true,
                 Long("control") => {
                     words.control = Some(parser.value().map_err(wrong)?.into());
+                }
+                Long("seconds") => {
+                    let seconds = parser.value().map_err(wrong)?;
+                    let seconds: u64 = seconds.parse().map_err(wrong)?;
+                    words.seconds = Some(Duration::from_secs(seconds));
                 }
                 Value(word) => words.values.push(word),
                 other => return Err(wrong(other.unexpected())),
@@ -134,6 +152,10 @@ impl Command {
                 words.control,
                 words.json,
             )),
+            (None, "capture") => {
+                let file = argument.map_or_else(|| PathBuf::from("-"), PathBuf::from);
+                Ok(Command::Capture(file, words.control, words.seconds))
+            }
             (None, "switch") => {
                 let uplink =
                     argument.ok_or_else(|| format!("`switch` without an uplink; {USAGE}"))?;

@@ -1,7 +1,9 @@
 //! Media: what a node's interfaces lead to. A medium carries packets, and says when it is up and how long they may be.
 
+use crate::capture::Tap;
 use crate::home_agent::RouterConfig;
 use crate::operation::status::Status;
+use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::packet::Packet;
@@ -43,6 +45,9 @@ pub trait Medium: std::fmt::Debug + Send {
     /// Hears of a change of the kernel's interfaces.
     fn handle_link(&mut self, now: Instant, change: &LinkChange);
 
+    /// Hears of a change of their addresses.
+    fn handle_address(&mut self, _now: Instant, _change: &AddressChange) {}
+
     /// Returns the next news.
     fn poll_event(&mut self) -> Option<MediumEvent>;
 
@@ -56,6 +61,9 @@ pub trait Medium: std::fmt::Debug + Send {
 
     /// Does what is due.
     fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Lets captures see what passes the medium, which is an interface with this name.
+    fn set_tap(&mut self, _name: &str, _tap: &Tap) {}
 
     /// Adds what is known of the medium to a state.
     fn report(&mut self, _now: Instant, _status: &mut Status) {}

@@ -1,6 +1,8 @@
 //! Mobility that carries the kernel's packets: the real daemons through handovers, deaths and attacks.
 
 mod attacks;
+mod captures;
 mod deaths;
 mod handovers;
+mod uplinks;
 mod world;

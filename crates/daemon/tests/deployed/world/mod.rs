@@ -171,13 +171,44 @@ impl World {
 
     /// Gives an uplink another address.
     pub fn renumber(&self, uplink: usize, old: &str, new: &str) {
+        self.add_address(uplink, new);
+        self.remove_address(uplink, old);
+    }
+
+    /// Gives an uplink an address.
+    pub fn add_address(&self, uplink: usize, address: &str) {
         self.router.run(|| {
             let mut kernel = RouteSocket::open().unwrap();
             let index = kernel.link(DEVICES[uplink]).unwrap().index;
-            kernel.add_address(index, new.parse().unwrap()).unwrap();
-            kernel.delete_address(index, old.parse().unwrap()).unwrap();
+            kernel.add_address(index, address.parse().unwrap()).unwrap();
             lead_everything(DEVICES[uplink], 10 + uplink as u32);
         });
+    }
+
+    /// Takes an address from an uplink.
+    pub fn remove_address(&self, uplink: usize, address: &str) {
+        self.router.run(|| {
+            let mut kernel = RouteSocket::open().unwrap();
+            let index = kernel.link(DEVICES[uplink]).unwrap().index;
+            let address = address.parse().unwrap();
+            kernel.delete_address(index, address).unwrap();
+            lead_everything(DEVICES[uplink], 10 + uplink as u32);
+        });
+    }
+
+    /// Removes an uplink's device.
+    pub fn unplug(&self, uplink: usize) {
+        let nothing = self.router.run(|| Tun::create("nothing").unwrap());
+        self.air.replace(uplink, nothing);
+    }
+
+    /// Makes an uplink's device anew.
+    pub fn plug_in(&self, uplink: usize) {
+        let name = DEVICES[uplink];
+        let made = self.router.run(|| device(name, &UPLINKS[uplink], None));
+        self.air.replace(uplink, made);
+        self.router
+            .run(|| lead_everything(name, 10 + uplink as u32));
     }
 
     /// Switches an uplink's device off.
