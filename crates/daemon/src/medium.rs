@@ -45,7 +45,7 @@ pub trait Medium: std::fmt::Debug + Send {
     /// Hears of a change of the kernel's interfaces.
     fn handle_link(&mut self, now: Instant, change: &LinkChange);
 
-    /// Hears of a change of their addresses.
+    /// Hears of a change of the addresses of the kernel's interfaces.
     fn handle_address(&mut self, _now: Instant, _change: &AddressChange) {}
 
     /// Returns the next news.

@@ -15,6 +15,7 @@ use crate::capture::{Direction, Tap, View};
 use crate::home_agent::RouterConfig;
 use crate::medium::{Medium, MediumEvent, Received};
 use crate::operation::status::{PathStatus, RouterStatus, Status};
+use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
@@ -519,6 +520,10 @@ impl Medium for Paths {
     }
 
     fn handle_link(&mut self, _now: Instant, _change: &LinkChange) {}
+
+    fn handle_address(&mut self, _now: Instant, _change: &AddressChange) {
+        self.sockets.view.forget_sources();
+    }
 
     fn poll_event(&mut self) -> Option<MediumEvent> {
         self.events.pop_front()
