@@ -5,8 +5,8 @@
 Prints one line a violation (file, line, rule) and exits with status 1 if there is one.
 
 Rules:
-- Imports run one way: py → sim → proto, pcapng, live → sim, proto, linux, path → proto, and daemon → proto, linux, path, pcapng;
-  of `proto`, `path` takes the time alone.
+- Imports run one way: py → sim → proto, pcapng, live → sim, proto, linux, path → proto, and daemon → proto, linux,
+  path, pcapng; of `proto`, `path` takes the time alone.
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
   `crosslayer`); `host`, `gateways` and `lib` import everything, and `mobility` imports `host`, whose layers its
   agents are.
