@@ -5,8 +5,8 @@
 Prints one line a violation (file, line, rule) and exits with status 1 if there is one.
 
 Rules:
-- Imports run one way: py → sim → proto, live → sim, proto, linux, path → proto, and daemon → proto, linux, path;
-  of `proto`, `path` takes the time alone.
+- Imports run one way: py → sim → proto, pcapng, live → sim, proto, linux, path → proto, and daemon → proto, linux,
+  path, pcapng; of `proto`, `path` takes the time alone.
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
   `crosslayer`); `host`, `gateways` and `lib` import everything, and `mobility` imports `host`, whose layers its
   agents are.
@@ -26,11 +26,12 @@ from pathlib import Path
 # Dependencies that each crate may have, of the workspace's own crates.
 CRATE_IMPORTS = {
     "proto": set(),
-    "sim": {"proto"},
+    "pcapng": set(),
+    "sim": {"pcapng", "proto"},
     "linux": set(),
     "live": {"linux", "proto", "sim"},
     "path": {"proto"},
-    "daemon": {"linux", "path", "proto"},
+    "daemon": {"linux", "path", "pcapng", "proto"},
     "py": {"proto", "sim"},
 }
 FOUNDATION = {"wire", "fec", "time", "rate", "packet", "interface", "crosslayer"}

@@ -1,5 +1,6 @@
 //! The attendant of a daemon's node: it says what happens, and counts handovers.
 
+use crate::capture::Tap;
 use crate::engine::Owner;
 use crate::medium::News;
 use crate::operation::status::HandoverStatus;
@@ -21,16 +22,18 @@ pub struct Attendant {
     /// The beginning of the handover under way.
     begun: Option<Instant>,
     in_use: Option<InterfaceId>,
+    tap: Tap,
 }
 
 impl Attendant {
     /// Attends a node whose interfaces have these names.
-    pub fn new(names: Vec<String>) -> Attendant {
+    pub fn new(names: Vec<String>, tap: Tap) -> Attendant {
         Attendant {
             names,
             handovers: HandoverStatus::default(),
             begun: None,
             in_use: None,
+            tap,
         }
     }
 
@@ -68,13 +71,14 @@ impl Owner for Attendant {
         if let HostEvent::Layer(signal) = event {
             self.handovers.completed += u64::from(signal.name == BOUND);
             let words = format!("{}, {}", signal.name, signal.details);
+            let words = words.trim_end_matches(", ");
             info!(
                 event = signal.name,
                 home_address = named("home address ", &signal.details),
                 care_of_address = named("care-of address ", &signal.details),
-                "{}",
-                words.trim_end_matches(", ")
+                "{words}"
             );
+            self.tap.event(words);
         }
     }
 
@@ -86,6 +90,7 @@ impl Owner for Attendant {
                 self.in_use = interface;
                 if let Some(interface) = self.in_use() {
                     info!(interface, "uses {interface}");
+                    self.tap.event(&format!("uses {interface}"));
                 }
             }
             _ => {}
@@ -96,11 +101,13 @@ impl Owner for Attendant {
         let interface = self.names[place].as_str();
         let state = if is_up { "up" } else { "down" };
         info!(interface, state, "{interface} is {state}");
+        self.tap.event(&format!("{interface} is {state}"));
     }
 
     fn handle_news(&mut self, _now: Instant, InterfaceId(place): InterfaceId, news: &News) {
         let interface = self.names[place].as_str();
         info!(interface, path = news.path, "{interface}: {news}");
+        self.tap.event(&format!("{interface}: {news}"));
     }
 }
 

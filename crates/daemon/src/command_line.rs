@@ -70,4 +70,16 @@ pub enum Action {
         #[arg(long, value_name = "PATH")]
         control: Option<PathBuf>,
     },
+    /// Write the packets inside the tunnel, the datagrams outside and the events as pcapng, until SIGINT
+    Capture {
+        /// The file; `-` is standard output
+        #[arg(default_value = "-")]
+        file: PathBuf,
+        /// The time after which it ends by itself
+        #[arg(long, value_name = "N")]
+        seconds: Option<u64>,
+        /// The daemon's socket, where several daemons run or it is elsewhere
+        #[arg(long, value_name = "PATH")]
+        control: Option<PathBuf>,
+    },
 }

@@ -1,6 +1,7 @@
 //! A daemon: a node with its driver, and what an operator and a service manager want of it.
 
 use crate::attendant::Attendant;
+use crate::capture::Tap;
 use crate::config::changed_keys;
 use crate::driver::{Counts, Driver};
 use crate::forecast::{Expected, Forecaster};
@@ -13,6 +14,7 @@ use crate::operation::status::Status;
 use crate::port::Port;
 use crate::role::{Role, RoleFile};
 use crate::routing::Installed;
+use baton_linux::addresses::AddressMonitor;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::{Signals, Waker};
@@ -38,6 +40,7 @@ struct Daemon<'a> {
     installed: Installed,
     held_to: Option<String>,
     forecaster: Option<Forecaster>,
+    tap: Tap,
 }
 
 /// Runs a role until a signal ends it.
@@ -55,7 +58,7 @@ pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
     let (asker, requests) = Asker::new(waker.clone());
     let (control, address) = daemon.role.access();
     let control = control
-        .map(|path| Control::open(&path, asker.clone()))
+        .map(|path| Control::open(&path, asker.clone(), daemon.tap.clone()))
         .transpose()?;
     if let Some(address) = address {
         metrics::serve(address, asker)?;
@@ -84,6 +87,7 @@ pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
         }
     }
     manager.stopping();
+    daemon.tap.end();
     drop(control);
     daemon.tell();
     Ok(())
@@ -95,12 +99,17 @@ impl<'a> Daemon<'a> {
         let failed = |error: io::Error| format!("route netlink: {error}");
         let mut kernel = RouteSocket::open().map_err(failed)?;
         let Plan {
-            ports,
+            mut ports,
             node,
             routing,
         } = role.open(&mut kernel)?;
         let installed = routing.install()?;
         let links = LinkMonitor::open().map_err(failed)?;
+        let addresses = AddressMonitor::open().map_err(failed)?;
+        let tap = Tap::default();
+        for port in &mut ports {
+            port.medium.set_tap(&port.name, &tap);
+        }
         let host = File::open(RANDOM).and_then(|mut random| {
             let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();
             node::host(&node, &interfaces, || {
@@ -115,11 +124,12 @@ impl<'a> Daemon<'a> {
             role,
             keys,
             path,
-            attendant: Attendant::new(names.collect()),
-            driver: Driver::new(host, ports, links),
+            attendant: Attendant::new(names.collect(), tap.clone()),
+            driver: Driver::new(host, ports, (links, addresses)),
             kernel,
             installed,
             held_to: None,
+            tap,
         })
     }
 
@@ -166,6 +176,8 @@ impl<'a> Daemon<'a> {
             let answer = match &request.command {
                 Command::Status => Answer::Status(Box::new(self.status())),
                 Command::Switch(uplink) => self.switch(uplink.clone()),
+                // The control socket's thread serves it without the daemon.
+                Command::Capture => continue,
             };
             request.answer(answer);
         }
@@ -205,6 +217,7 @@ impl<'a> Daemon<'a> {
             held_to: self.held_to.clone(),
             leaving: self.leaving(),
             handovers: self.attendant.handovers().clone(),
+            capture: self.tap.status(),
             ..Status::default()
         };
         (status.packets.received, status.packets.sent) = (counts.received, counts.sent);

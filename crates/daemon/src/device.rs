@@ -1,5 +1,6 @@
 //! Devices of the kernel as media.
 
+use crate::capture::{Direction, Tap};
 use crate::config::{InterfaceConfig, Kind, Mtu};
 use crate::medium::{Medium, MediumEvent, Received};
 use crate::port::Port;
@@ -14,6 +15,7 @@ use baton_proto::time::Instant;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 /// Least MTU of IPv6 (RFC 8200 section 5), in bytes.
 const LEAST_MTU: u32 = 1280;
@@ -37,6 +39,9 @@ pub struct Device {
     way: Way,
     buffer: Box<[u8]>,
     outgoing: Vec<u8>,
+    tap: Tap,
+    /// The name of its interface.
+    name: Arc<str>,
     events: VecDeque<MediumEvent>,
 }
 
@@ -126,6 +131,8 @@ impl Device {
             way: device,
             buffer: vec![0; LONGEST_FRAME].into(),
             outgoing: Vec::new(),
+            tap: Tap::default(),
+            name: name.into(),
             events: VecDeque::new(),
         };
         Ok(Port::new(name, mtu, Box::new(device)))
@@ -146,8 +153,12 @@ impl Medium for Device {
         let received = match &self.way {
             Way::Tun(tun) => tun.receive(buffer)?,
             Way::OffloadTun(tun) => {
-                let packets = tun.receive(buffer)?;
-                return Ok(packets.map(|packets| pieces::read(packets.whole())));
+                let Some(packets) = tun.receive(buffer)? else {
+                    return Ok(None);
+                };
+                let whole = packets.whole();
+                self.tap.packet(&self.name, Direction::Outbound, whole.0);
+                return Ok(Some(pieces::read(whole)));
             }
             Way::Packet(socket) => socket.receive(buffer)?,
         };
@@ -164,7 +175,12 @@ impl Medium for Device {
             // Only a device with offloads, and the paths beside it, bring such packets.
             (_, Some(_)) => Ok(false),
         };
-        sent.unwrap_or(false)
+        let is_sent = sent.unwrap_or(false);
+        if is_sent {
+            self.tap
+                .packet(&self.name, Direction::Inbound, &self.outgoing);
+        }
+        is_sent
     }
 
     fn handle_link(&mut self, _now: Instant, change: &LinkChange) {
@@ -188,6 +204,10 @@ impl Medium for Device {
 
     fn poll_event(&mut self) -> Option<MediumEvent> {
         self.events.pop_front()
+    }
+
+    fn set_tap(&mut self, _name: &str, tap: &Tap) {
+        self.tap = tap.clone();
     }
 
     /// Of a TUN device they are counted since it was made, of a packet socket since this was asked last.

@@ -4,8 +4,9 @@
 //! as on any link.
 
 use crate::engine::{Engine, Outlet, Owner};
-use crate::medium::{MediumEvent, Received};
+use crate::medium::{MediumEvent, News, Received};
 use crate::port::Port;
+use baton_linux::addresses::AddressMonitor;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::wait_readable;
@@ -32,7 +33,7 @@ pub struct Counts {
     pub malformed: u64,
     /// Packets that the kernel could not keep until they were read, as far as it says.
     pub dropped_unread: u64,
-    /// Times that the kernel had no room to tell of links, and all were looked at anew.
+    /// Times that the kernel had no room to tell of links or addresses, and all were looked at anew.
     pub missed_link_events: u64,
 }
 
@@ -41,6 +42,7 @@ pub struct Driver {
     engine: Engine,
     ports: Ports,
     links: LinkMonitor,
+    addresses: AddressMonitor,
     /// The node's time zero.
     zero: std::time::Instant,
     received: u64,
@@ -67,7 +69,11 @@ impl Outlet for Ports {
 
 impl Driver {
     /// Drives a node whose interfaces are these ports, in this order. Its time begins now.
-    pub fn new(host: Host, ports: Vec<Port>, links: LinkMonitor) -> Driver {
+    pub fn new(
+        host: Host,
+        ports: Vec<Port>,
+        (links, addresses): (LinkMonitor, AddressMonitor),
+    ) -> Driver {
         Driver {
             engine: Engine::new(host),
             ports: Ports {
@@ -77,6 +83,7 @@ impl Driver {
                 not_taken: 0,
             },
             links,
+            addresses,
             zero: std::time::Instant::now(),
             received: 0,
             malformed: 0,
@@ -120,7 +127,7 @@ impl Driver {
             not_taken: self.ports.not_taken,
             malformed: self.malformed,
             dropped_unread: dropped.sum(),
-            missed_link_events: self.links.missed(),
+            missed_link_events: self.links.missed() + self.addresses.missed(),
         }
     }
 
@@ -128,7 +135,7 @@ impl Driver {
     /// for a time; then does what there is to do.
     ///
     /// # Errors
-    /// Errors of route netlink and of the wait. A device that fails is down from then on.
+    /// Errors of route netlink and of the wait. A device that cannot be read is down until it can be.
     pub fn turn(
         &mut self,
         owner: &mut impl Owner,
@@ -144,8 +151,8 @@ impl Driver {
         self.read_clock();
         self.engine.advance(self.ports.now, owner, &mut self.ports);
         self.advance_media(owner);
-        if ready.links {
-            self.take_link_changes(owner)?;
+        if ready.changes {
+            self.take_changes(owner)?;
         }
         for place in ready.ports {
             self.take_packets(InterfaceId(place), owner);
@@ -169,14 +176,17 @@ impl Driver {
     fn wait(&mut self, others: &[BorrowedFd<'_>], most: Duration) -> io::Result<Ready> {
         let node_due = self.engine.poll_timeout();
         let media = self.ports.all.iter();
-        let due = media.filter_map(|port| port.medium.poll_timeout());
+        let due = media.filter_map(Port::poll_timeout);
         let due = due.chain(node_due).min();
         let left = due.map_or(most, |due| due.saturating_since(self.now()).min(most));
-        let mut waited = vec![self.links.as_fd()];
+        let mut waited = vec![self.links.as_fd(), self.addresses.as_fd()];
         let mut places = Vec::new();
         for (place, port) in self.ports.all.iter().enumerate() {
+            if port.rests_until.is_some() {
+                continue;
+            }
             for descriptor in port.medium.descriptors() {
-                if port.is_readable && !port.is_paused {
+                if !port.is_paused {
                     waited.push(descriptor);
                     places.push(place);
                 }
@@ -186,12 +196,12 @@ impl Driver {
         let found = wait_readable(&waited, std::time::Duration::from_nanos(left.as_nanos()))?;
         let mut ports: Vec<usize> = places
             .into_iter()
-            .zip(&found[1..])
+            .zip(&found[2..])
             .filter_map(|(place, ready)| ready.then_some(place))
             .collect();
         ports.dedup();
         Ok(Ready {
-            links: found[0],
+            changes: found[0] || found[1],
             ports,
         })
     }
@@ -199,23 +209,27 @@ impl Driver {
     /// Lets media do what is due, and the node hear of it.
     fn advance_media(&mut self, owner: &mut impl Owner) {
         for place in 0..self.ports.all.len() {
-            let medium = &mut self.ports.all[place].medium;
-            if medium
-                .poll_timeout()
-                .is_some_and(|due| due <= self.ports.now)
-            {
-                medium.handle_timeout(self.ports.now);
+            let (now, port) = (self.ports.now, &mut self.ports.all[place]);
+            if port.poll_timeout().is_some_and(|due| due <= now) {
+                port.medium.handle_timeout(now);
                 self.take_packets(InterfaceId(place), owner);
             }
         }
     }
 
-    /// Lets media, and by them the node and its owner, hear of devices that have changed.
-    fn take_link_changes(&mut self, owner: &mut impl Owner) -> io::Result<()> {
+    /// Lets media, and by them the node and its owner, hear of devices and addresses that have changed.
+    fn take_changes(&mut self, owner: &mut impl Owner) -> io::Result<()> {
         while let Some(change) = self.links.poll()? {
             for place in 0..self.ports.all.len() {
                 let medium = &mut self.ports.all[place].medium;
                 medium.handle_link(self.ports.now, &change);
+                self.take_events(InterfaceId(place), owner);
+            }
+        }
+        while let Some(change) = self.addresses.poll()? {
+            for place in 0..self.ports.all.len() {
+                let medium = &mut self.ports.all[place].medium;
+                medium.handle_address(self.ports.now, &change);
                 self.take_events(InterfaceId(place), owner);
             }
         }
@@ -231,8 +245,14 @@ impl Driver {
                     port.mtu = mtu;
                     self.engine.host_mut().set_mtu(interface, mtu);
                 }
-                MediumEvent::Up => self.set_up(owner, (interface, true)),
-                MediumEvent::Down => self.set_up(owner, (interface, false)),
+                MediumEvent::Up => {
+                    (port.says_up, port.rests_until) = (Some(true), None);
+                    self.set_up(owner, (interface, true));
+                }
+                MediumEvent::Down => {
+                    port.says_up = Some(false);
+                    self.set_up(owner, (interface, false));
+                }
                 MediumEvent::News(news) => owner.handle_news(self.ports.now, interface, &news),
             }
         }
@@ -247,16 +267,30 @@ impl Driver {
         }
     }
 
+    /// Takes in what has come by a port. One that cannot be read is down for the node until it can be.
     fn take_packets(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
         for _ in 0..BATCH {
             let medium = &mut self.ports.all[interface.0].medium;
             let received = medium.receive(self.ports.now);
             self.take_events(interface, owner);
             match received {
-                Ok(Some(received)) => self.take_packet((interface, received), owner),
-                Ok(None) => return,
-                Err(_) => {
-                    self.ports.all[interface.0].is_readable = false;
+                Ok(received) => {
+                    let port = &mut self.ports.all[interface.0];
+                    let has_rested = port.rests_until.take().is_some();
+                    if let Some(is_up) = port.says_up.filter(|_| has_rested) {
+                        self.set_up(owner, (interface, is_up));
+                    }
+                    match received {
+                        Some(received) => self.take_packet((interface, received), owner),
+                        None => return,
+                    }
+                }
+                Err(error) => {
+                    let now = self.ports.now;
+                    if self.ports.all[interface.0].rest(now) {
+                        let news = News::of(format!("cannot be read: {error}"));
+                        owner.handle_news(now, interface, &news);
+                    }
                     return self.set_up(owner, (interface, false));
                 }
             }
@@ -284,8 +318,8 @@ impl Driver {
     }
 }
 
-/// Arrivals of a wait: changes of links, and the places of ports with packets.
+/// Arrivals of a wait: changes of links or addresses, and the places of ports with packets.
 struct Ready {
-    links: bool,
+    changes: bool,
     ports: Vec<usize>,
 }

@@ -143,8 +143,9 @@ impl HomeAgentRole {
             seed: keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?,
         };
         let listener = Listener::new(Instant::ZERO, listener);
-        let sockets =
-            Sockets::open(&self.listen, None).map_err(|error| format!("listen: {error}"))?;
+        let mut sockets = Sockets::default();
+        let opened = sockets.open(&self.listen, None);
+        opened.map_err(|error| format!("listen: {error}"))?;
         let care_of = CareOfPrefix::default();
         let mut paths = Paths::new(listener, (self.address.0, care_of), sockets);
         paths.set_routers(&self.routers)?;

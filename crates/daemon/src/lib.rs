@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attendant;
+pub mod capture;
 pub mod command_line;
 pub mod config;
 pub mod daemon;

@@ -1,5 +1,6 @@
 //! `batond`: one node behind this machine's clock and devices.
 
+use baton_daemon::capture::client;
 use baton_daemon::command_line::{Action, CommandLine};
 use baton_daemon::operation::control::{self, Answer, Command};
 use baton_daemon::operation::log;
@@ -11,6 +12,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 fn main() -> ExitCode {
     let done = match CommandLine::parse().action {
@@ -30,6 +32,15 @@ fn main() -> ExitCode {
         Action::Switch { uplink, control } => {
             let uplink = (uplink != "auto").then_some(uplink);
             ask(control, &Command::Switch(uplink)).map(drop)
+        }
+        Action::Capture {
+            file,
+            seconds,
+            control,
+        } => {
+            let socket = control.map_or_else(control::find, Ok);
+            let most = seconds.map(Duration::from_secs);
+            socket.and_then(|socket| client::save(&socket, &file, most))
         }
     };
     match done {

@@ -1,7 +1,9 @@
 //! Media: what a node's interfaces lead to. A medium carries packets, and says when it is up and how long they may be.
 
+use crate::capture::Tap;
 use crate::home_agent::RouterConfig;
 use crate::operation::status::Status;
+use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::packet::Packet;
@@ -33,6 +35,16 @@ pub struct News {
     pub words: String,
 }
 
+impl News {
+    /// Says something of the medium as a whole.
+    pub fn of(words: impl Into<String>) -> News {
+        News {
+            path: None,
+            words: words.into(),
+        }
+    }
+}
+
 impl fmt::Display for News {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
@@ -62,6 +74,9 @@ pub trait Medium: fmt::Debug + Send {
     /// Hears of a change of the kernel's interfaces.
     fn handle_link(&mut self, now: Instant, change: &LinkChange);
 
+    /// Hears of a change of the addresses of the kernel's interfaces.
+    fn handle_address(&mut self, _now: Instant, _change: &AddressChange) {}
+
     /// Returns the next news.
     fn poll_event(&mut self) -> Option<MediumEvent>;
 
@@ -75,6 +90,9 @@ pub trait Medium: fmt::Debug + Send {
 
     /// Does what is due.
     fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Lets captures see what passes the medium, which is an interface with this name.
+    fn set_tap(&mut self, _name: &str, _tap: &Tap) {}
 
     /// Adds what is known of the medium to a state.
     fn report(&mut self, _now: Instant, _status: &mut Status) {}

@@ -6,6 +6,7 @@ use baton_daemon::driver::Driver;
 use baton_daemon::engine::Owner;
 use baton_daemon::node;
 use baton_daemon::port::Port;
+use baton_linux::addresses::AddressMonitor;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::host::{Host, HostEvent, SocketId};
@@ -240,6 +241,7 @@ fn driver(text: &str, secret: u8) -> Driver {
     let mut kernel = RouteSocket::open().unwrap();
     let ports = node::open_ports(&config, &mut kernel).unwrap();
     let links = LinkMonitor::open().unwrap();
+    let addresses = AddressMonitor::open().unwrap();
     let mut secret = [secret; 16];
     let random = || {
         secret[0] += 1;
@@ -247,7 +249,7 @@ fn driver(text: &str, secret: u8) -> Driver {
     };
     let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();
     let host = node::host(&config, &interfaces, random).unwrap();
-    Driver::new(host, ports, links)
+    Driver::new(host, ports, (links, addresses))
 }
 
 /// Takes reports up to the wanted one.

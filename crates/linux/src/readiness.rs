@@ -57,7 +57,7 @@ impl AsFd for Signals {
 }
 
 /// The means to wake the forwarding thread from another one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Waker {
     descriptor: Arc<EventFd>,
 }

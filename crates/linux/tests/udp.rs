@@ -4,7 +4,7 @@ mod namespace;
 
 use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::tun::Tun;
-use baton_linux::udp::{Batch, ReceiveBuffer, UdpSocket};
+use baton_linux::udp::{Batch, ReceiveBuffer, UdpSocket, source_towards};
 use namespace::{in_new_namespace, next_packet, numbered, raise, wait};
 use netlink_packet_route::route::RouteMetric;
 use nix::errno::Errno;
@@ -251,4 +251,27 @@ fn more_than_one_call_sends_is_refused() {
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
     }
     assert!(UdpSocket::open(to, None).is_err(), "the port is taken");
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn the_source_towards_a_peer_is_that_of_the_route_or_of_the_device_that_is_named() {
+    in_new_namespace(|| {
+        let mut kernel = RouteSocket::open().unwrap();
+        let peers = ["198.51.100.1:4191", "[2001:db8:5::1]:4191"].map(address);
+        for peer in peers {
+            assert!(source_towards(peer, None).is_err(), "there is no route");
+        }
+        let _first = device(&mut kernel, "first", 1, ["192.0.2.1", "2001:db8::1"]);
+        let _second = device(&mut kernel, "second", 2, ["192.0.2.2", "2001:db8::2"]);
+        for (device, sources) in [
+            (None, ["192.0.2.1", "2001:db8::1"]),
+            (Some("second"), ["192.0.2.2", "2001:db8::2"]),
+        ] {
+            for (peer, source) in peers.into_iter().zip(sources) {
+                let chosen = source_towards(peer, device).unwrap();
+                assert_eq!(chosen, source.parse::<IpAddr>().unwrap());
+            }
+        }
+    });
 }

@@ -163,6 +163,13 @@ impl Initiator {
         }
     }
 
+    /// Takes the word of the system that the uplink has got or lost an address: tells the home agent at once from where it sends.
+    pub fn uplink_moved(&mut self, now: Instant) {
+        if self.path.is_up() {
+            self.path.probe(now);
+        }
+    }
+
     /// Returns true if the path carries packets.
     pub fn is_up(&self) -> bool {
         self.path.is_up()

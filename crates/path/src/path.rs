@@ -148,7 +148,7 @@ impl Path {
     }
 
     /// Has a probe sent, and plans the next.
-    fn probe(&mut self, now: Instant) {
+    pub(crate) fn probe(&mut self, now: Instant) {
         self.probe_due = true;
         let interval = match self.first_probes.checked_sub(1) {
             Some(left) => {

@@ -197,3 +197,22 @@ fn restart_event(pair: &Pair) -> Instant {
         .find(|(_, event)| *event == Event::Restarted);
     found.expect("told").0
 }
+
+#[test]
+fn an_uplink_with_another_address_tells_the_home_agent_without_waiting_for_its_next_probe() {
+    let mut pair = Pair::up(Behaviour::delayed(20), 1);
+    pair.run_for(Duration::from_secs(10));
+    let (moved, to) = (pair.now, "203.0.113.9:1000".parse().unwrap());
+    pair.router_address = to;
+    pair.router.uplink_moved(moved);
+    pair.flush();
+    pair.run_for(Duration::from_millis(100));
+    let heard = pair
+        .home_events
+        .iter()
+        .find_map(|(at, _, event)| match event {
+            Event::Moved { to: heard, .. } if *heard == to => Some(*at),
+            _ => None,
+        });
+    assert_eq!(heard, Some(moved + Duration::from_millis(20)));
+}

@@ -1,10 +1,11 @@
 //! Commands to a daemon under way, by a Unix socket: a line of JSON each way. File permissions say who may.
 
 use super::status::Status;
+use crate::capture::{Tap, stream};
 use baton_linux::readiness::Waker;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub enum Command {
     Status,
     /// Hold the router to an uplink, by its device; or let it choose.
     Switch(Option<String>),
+    /// Stream a capture behind the answer.
+    Capture,
 }
 
 /// An answer.
@@ -89,7 +92,7 @@ impl Control {
     ///
     /// # Errors
     /// The path, and the words of the kernel.
-    pub fn open(path: &Path, asker: Asker) -> Result<Control, String> {
+    pub fn open(path: &Path, asker: Asker, tap: Tap) -> Result<Control, String> {
         let wrong = |error: io::Error| format!("control socket {}: {error}", path.display());
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(wrong)?;
@@ -105,7 +108,7 @@ impl Control {
         thread::spawn(move || {
             for caller in listener.incoming().flatten() {
                 // A caller that fails has nobody to be told.
-                let _ = serve(caller, &asker);
+                let _ = serve(caller, &asker, &tap);
             }
         });
         Ok(Control(path.to_owned()))
@@ -118,16 +121,41 @@ impl Drop for Control {
     }
 }
 
-fn serve(mut caller: UnixStream, asker: &Asker) -> io::Result<()> {
+fn serve(mut caller: UnixStream, asker: &Asker, tap: &Tap) -> io::Result<()> {
     caller.set_read_timeout(Some(PATIENCE))?;
     caller.set_write_timeout(Some(PATIENCE))?;
     let mut line = Vec::new();
-    (&mut caller).take(LONGEST).read_to_end(&mut line)?;
-    let answer = match serde_json::from_slice(&line) {
-        Ok(command) => asker.ask(command),
-        Err(error) => Answer::Refused(format!("no command: {error}")),
+    BufReader::new((&caller).take(LONGEST)).read_until(b'\n', &mut line)?;
+    match serde_json::from_slice(&line) {
+        Ok(Command::Capture) => begin_capture(caller, tap),
+        Ok(command) => answer(&mut caller, &asker.ask(command)),
+        Err(error) => answer(
+            &mut caller,
+            &Answer::Refused(format!("no command: {error}")),
+        ),
+    }
+}
+
+fn answer(caller: &mut UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    caller.write_all(&line)
+}
+
+/// Streams a capture from a thread of its own, so that other callers need not wait.
+fn begin_capture(mut caller: UnixStream, tap: &Tap) -> io::Result<()> {
+    let Some(source) = tap.open(Waker::new()?) else {
+        let refused = "another capture is under way: end that first".to_owned();
+        return answer(&mut caller, &Answer::Refused(refused));
     };
-    caller.write_all(&serde_json::to_vec(&answer)?)
+    answer(&mut caller, &Answer::Done)?;
+    caller.set_read_timeout(None)?;
+    caller.set_write_timeout(None)?;
+    thread::spawn(move || {
+        // A caller that has gone has nobody to be told.
+        let _ = stream::send(&caller, &source);
+    });
+    Ok(())
 }
 
 /// Sends a command to a daemon, and returns its answer.
@@ -135,15 +163,36 @@ fn serve(mut caller: UnixStream, asker: &Asker) -> io::Result<()> {
 /// # Errors
 /// The socket, and what helps.
 pub fn call(path: &Path, command: &Command) -> Result<Answer, String> {
+    let mut stream = connect(path, command)?;
+    read_answer(path, &mut stream)
+}
+
+/// Sends a command to a daemon.
+///
+/// # Errors
+/// The socket, and what helps.
+pub fn connect(path: &Path, command: &Command) -> Result<UnixStream, String> {
     let wrong = |error: io::Error| format!("{}: {error}; is the daemon running?", path.display());
     let mut stream = UnixStream::connect(path).map_err(wrong)?;
     stream.set_read_timeout(Some(2 * PATIENCE)).map_err(wrong)?;
-    let line = serde_json::to_vec(command).map_err(|error| error.to_string())?;
+    let mut line = serde_json::to_vec(command).map_err(|error| error.to_string())?;
+    line.push(b'\n');
     stream.write_all(&line).map_err(wrong)?;
-    stream.shutdown(std::net::Shutdown::Write).map_err(wrong)?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).map_err(wrong)?;
-    serde_json::from_slice(&answer).map_err(|error| format!("{}: {error}", path.display()))
+    Ok(stream)
+}
+
+/// Reads the line of an answer, and nothing behind it.
+///
+/// # Errors
+/// As of [`call`].
+pub fn read_answer(path: &Path, stream: &mut UnixStream) -> Result<Answer, String> {
+    let wrong = |error: io::Error| format!("{}: {error}; is the daemon running?", path.display());
+    // A capture begins behind the line, and is not for a buffer here.
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while stream.read(&mut byte).map_err(wrong)? == 1 && byte != *b"\n" {
+        line.extend(byte);
+    }
+    serde_json::from_slice(&line).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Finds the only socket of the folder.

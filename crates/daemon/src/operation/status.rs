@@ -34,6 +34,17 @@ pub struct Status {
     pub routers: Vec<RouterStatus>,
     /// Datagrams that were not taken, by the reason.
     pub rejected: BTreeMap<String, u64>,
+    /// The capture under way.
+    pub capture: Option<CaptureStatus>,
+}
+
+/// A capture under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureStatus {
+    /// Packets and events that have come.
+    pub records: u64,
+    /// Those of them that were left out, because its reader was too slow.
+    pub left_out: u64,
 }
 
 /// Packets of a node.
@@ -212,6 +223,12 @@ impl fmt::Display for Status {
         }
         for (reason, number) in &self.rejected {
             write!(f, "\n{number} datagrams not taken: {reason}")?;
+        }
+        if let Some(CaptureStatus { records, left_out }) = &self.capture {
+            write!(
+                f,
+                "\ncapture: {records} packets and events, of which {left_out} are left out"
+            )?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Datagrams and packets on their way between sockets and a node.
 
-use baton_linux::udp::{MOST_BYTES, MOST_DATAGRAMS, UdpSocket};
+use crate::capture::{Direction, View};
+use baton_linux::udp::{Batch, MOST_BYTES, MOST_DATAGRAMS, ReceiveBuffer, UdpSocket};
 use core::net::SocketAddr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,8 +12,17 @@ pub const MOST_READ: usize = MOST_DATAGRAMS;
 /// Sockets of one end of paths, at most one of each IP version.
 #[derive(Debug, Default)]
 pub struct Sockets {
-    v4: Option<UdpSocket>,
-    v6: Option<UdpSocket>,
+    v4: Option<Bound>,
+    v6: Option<Bound>,
+    /// What a capture sees of them.
+    pub view: View,
+}
+
+/// A socket, and the address that it was given.
+#[derive(Debug)]
+struct Bound {
+    socket: UdpSocket,
+    local: SocketAddr,
 }
 
 impl Sockets {
@@ -20,28 +30,67 @@ impl Sockets {
     ///
     /// # Errors
     /// The address, and the words of the kernel.
-    pub fn open(local: &[SocketAddr], device: Option<&str>) -> io::Result<Sockets> {
-        let mut sockets = Sockets::default();
+    pub fn open(&mut self, local: &[SocketAddr], device: Option<&str>) -> io::Result<()> {
         for &address in local {
-            let opened = UdpSocket::open(address, device);
+            let opened = UdpSocket::open(address, device).and_then(|socket| {
+                let local = socket.local_address()?;
+                Ok(Bound { socket, local })
+            });
             let opened = opened
                 .map_err(|error| io::Error::new(error.kind(), format!("UDP {address}: {error}")))?;
-            match address {
-                SocketAddr::V4(_) => sockets.v4 = Some(opened),
-                SocketAddr::V6(_) => sockets.v6 = Some(opened),
-            }
+            *self.place(address) = Some(opened);
         }
-        Ok(sockets)
+        Ok(())
+    }
+
+    /// Closes all sockets.
+    pub fn close(&mut self) {
+        (self.v4, self.v6) = (None, None);
+    }
+
+    /// Returns true if no socket is open.
+    pub fn is_empty(&self) -> bool {
+        self.all().next().is_none()
+    }
+
+    fn place(&mut self, address: SocketAddr) -> &mut Option<Bound> {
+        match address {
+            SocketAddr::V4(_) => &mut self.v4,
+            SocketAddr::V6(_) => &mut self.v6,
+        }
     }
 
     /// Returns the sockets.
-    pub fn all(&self) -> impl Iterator<Item = &UdpSocket> {
-        self.v4.iter().chain(&self.v6)
+    fn all(&self) -> impl Iterator<Item = &UdpSocket> {
+        let all = self.v4.iter().chain(&self.v6);
+        all.map(|bound| &bound.socket)
     }
 
     /// Returns what becomes readable when datagrams come.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.all().map(UdpSocket::as_fd).collect()
+    }
+
+    /// Receives the next datagrams of one of the sockets, by its number; `None` if none waits, or there is no such socket.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn receive<'a>(
+        &mut self,
+        number: usize,
+        buffer: &'a mut ReceiveBuffer,
+    ) -> io::Result<Option<Batch<'a>>> {
+        let Some(bound) = self.v4.iter().chain(&self.v6).nth(number) else {
+            return Ok(None);
+        };
+        let batch = bound.socket.receive(buffer)?;
+        if let Some(batch) = &batch {
+            let ends = (bound.local, batch.sender);
+            let datagrams = (&*batch.bytes, batch.segment);
+            self.view
+                .show(Direction::Inbound, ends, batch.traffic_class, datagrams);
+        }
+        Ok(batch)
     }
 
     /// Returns how often the kernel dropped datagrams that had come.
@@ -53,15 +102,18 @@ impl Sockets {
         dropped.map(|dropped| dropped.map(u64::from)).sum()
     }
 
-    fn send(&self, to: SocketAddr, traffic_class: u8, bytes: &[u8], segment: usize) -> bool {
-        let socket = match to {
-            SocketAddr::V4(_) => &self.v4,
-            SocketAddr::V6(_) => &self.v6,
+    fn send(&mut self, to: SocketAddr, traffic_class: u8, bytes: &[u8], segment: usize) -> bool {
+        let Some(Bound { socket, local }) = self.place(to) else {
+            return false;
         };
-        let sent = socket
-            .as_ref()
-            .map(|socket| socket.send(to, traffic_class, bytes, segment));
-        matches!(sent, Some(Ok(true)))
+        let (local, sent) = (*local, socket.send(to, traffic_class, bytes, segment));
+        let is_sent = matches!(sent, Ok(true));
+        if is_sent {
+            let (ends, datagrams) = ((local, to), (bytes, segment));
+            self.view
+                .show(Direction::Outbound, ends, traffic_class, datagrams);
+        }
+        is_sent
     }
 }
 
@@ -85,7 +137,7 @@ impl Outgoing {
     /// The error of `write`: then there is no datagram.
     pub fn add<T, E>(
         &mut self,
-        sockets: &Sockets,
+        sockets: &mut Sockets,
         traffic_class: u8,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(SocketAddr, T), E>,
     ) -> Result<T, E> {
@@ -112,7 +164,7 @@ impl Outgoing {
     /// has no more.
     pub fn flush(
         &mut self,
-        sockets: &Sockets,
+        sockets: &mut Sockets,
         mut poll: impl FnMut(&mut Vec<u8>) -> Option<SocketAddr>,
     ) {
         let mut say = |out: &mut Vec<u8>| Ok((poll(out).ok_or(())?, ()));
@@ -122,7 +174,7 @@ impl Outgoing {
         (self.to, self.count) = (None, 0);
     }
 
-    fn send(&mut self, sockets: &Sockets, length: usize) {
+    fn send(&mut self, sockets: &mut Sockets, length: usize) {
         let Some((to, traffic_class)) = self.to.filter(|_| self.count > 0) else {
             return;
         };

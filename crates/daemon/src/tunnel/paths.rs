@@ -11,16 +11,18 @@ use super::held::{Held, MOST_UNDER_WAY, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
 use super::words;
+use crate::capture::{Direction, Tap, View};
 use crate::home_agent::RouterConfig;
 use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, RouterStatus, Status};
+use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Instant;
-use core::net::Ipv6Addr;
+use core::net::{Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -45,6 +47,8 @@ struct PathState {
     /// Packets that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes (RFC 8201 section 4).
     waiting: Held,
     is_up: bool,
+    /// The far end by which a capture knows it.
+    remote: Option<SocketAddr>,
 }
 
 impl PathState {
@@ -138,7 +142,10 @@ impl Paths {
         for key in gone {
             self.listener.remove_peer(&key);
             let router = self.identifiers.remove(&key);
-            self.paths.retain(|_, state| Some(state.router) != router);
+            let paths = self.paths.iter();
+            let ended = paths.filter(|(_, state)| Some(state.router) == router);
+            let ended: Vec<PathKey> = ended.map(|(path, _)| *path).collect();
+            ended.into_iter().for_each(|path| self.remove(path));
             self.by_address
                 .retain(|_, path| self.paths.contains_key(path));
             self.routers
@@ -209,6 +216,11 @@ impl Paths {
                     }
                 }
                 Event::PacketMtu(_) => self.send_waiting(now, key),
+                Event::Moved { .. } => self.show(key),
+                Event::Suspect => {
+                    let words = format!("{} is suspect", self.name(key));
+                    self.sockets.view.event(&words);
+                }
                 _ => {}
             }
             if let Some(words) = words::of(&event) {
@@ -248,7 +260,7 @@ impl Paths {
             .insert(care_of, key)
             .filter(|old| *old != key)
         {
-            self.paths.remove(&old);
+            self.remove(old);
         }
         let state = self.paths.entry(key).or_insert_with(|| PathState {
             router,
@@ -256,8 +268,10 @@ impl Paths {
             window: None,
             waiting: Held::default(),
             is_up: true,
+            remote: None,
         });
         state.is_up = true;
+        self.show(key);
         let current = self.routers.get(&router).and_then(|router| router.current);
         if current == Some(key) {
             self.replay(now, key);
@@ -285,12 +299,38 @@ impl Paths {
         }
     }
 
+    /// Lets a capture know a path by its far end.
+    fn show(&mut self, key: PathKey) {
+        let remote = self.listener.path(key).map(|info| info.remote);
+        let name = self.name(key);
+        if let Some(state) = self.paths.get_mut(&key) {
+            let before = core::mem::replace(&mut state.remote, remote);
+            let now = remote.map(|remote| (remote, name.as_str()));
+            self.sockets.view.name_path(before, now);
+        }
+    }
+
+    /// Forgets a path that has come to its end.
+    fn remove(&mut self, key: PathKey) {
+        if let Some(state) = self.paths.remove(&key) {
+            self.sockets.view.name_path(state.remote, None);
+        }
+    }
+
     /// Begins to send what is held for a path's router, here or by the node: that lets all go at once when a mobile has moved.
     fn replay(&mut self, now: Instant, key: PathKey) {
-        if let Some(state) = self.paths.get_mut(&key) {
-            state.window = Some(FIRST_REPLAYED);
-            self.go_on_with_replay(now, key);
+        let Some(state) = self.paths.get_mut(&key) else {
+            return;
+        };
+        state.window = Some(FIRST_REPLAYED);
+        let router = self.routers.get(&state.router);
+        let held = router.map_or(0, |router| router.held.len());
+        if held > 0 {
+            let name = self.name(key);
+            let words = format!("{name} replays {held} packets that were held");
+            self.sockets.view.event(&words);
         }
+        self.go_on_with_replay(now, key);
     }
 
     /// Ends a replay, if nothing is held any more when the first of its packets have arrived.
@@ -340,7 +380,7 @@ impl Paths {
         class: u8,
     ) -> Result<(), NotSent> {
         let listener = &mut self.listener;
-        let number = self.outgoing.add(&self.sockets, class, |out| {
+        let number = self.outgoing.add(&mut self.sockets, class, |out| {
             let sent = listener.send(now, key, kind, content, out)?;
             Ok((sent.to, sent.counter))
         });
@@ -365,7 +405,7 @@ impl Paths {
     /// Reads datagrams that have come together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
         let mut read = 0;
-        for number in 0..self.sockets.all().count() {
+        for number in 0..self.sockets.descriptors().len() {
             let most = read + MOST_READ;
             while read < most
                 && let Some(datagrams) = self.take_batch(now, number)?
@@ -380,10 +420,7 @@ impl Paths {
 
     /// Reads datagrams of one call on one of the sockets; returns how many, or `None` if none waits.
     fn take_batch(&mut self, now: Instant, number: usize) -> io::Result<Option<usize>> {
-        let Some(socket) = self.sockets.all().nth(number) else {
-            return Ok(None);
-        };
-        let Some(mut batch) = socket.receive(&mut self.buffer)? else {
+        let Some(mut batch) = self.sockets.receive(number, &mut self.buffer)? else {
             return Ok(None);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
@@ -412,7 +449,12 @@ impl Paths {
             }
             match Packet::verbatim(content.packet) {
                 Ok(packet) if Outer::of(&packet) != Some(outer) => self.counts.misdirected += 1,
-                received => self.incoming.push(received),
+                received => {
+                    if let Ok(packet) = &received {
+                        self.sockets.view.signal(Direction::Inbound, packet);
+                    }
+                    self.incoming.push(received);
+                }
             }
         }
         Ok(Some(read))
@@ -470,6 +512,9 @@ impl Medium for Paths {
             destination,
         };
         let (kind, content) = outer.carried(packet);
+        if kind != ELIDED {
+            self.sockets.view.signal(Direction::Outbound, packet);
+        }
         let Some(&key) = self.by_address.get(&destination) else {
             return false;
         };
@@ -511,6 +556,10 @@ impl Medium for Paths {
 
     fn handle_link(&mut self, _now: Instant, _change: &LinkChange) {}
 
+    fn handle_address(&mut self, _now: Instant, _change: &AddressChange) {
+        self.sockets.view.forget_sources();
+    }
+
     fn poll_event(&mut self) -> Option<MediumEvent> {
         self.events.pop_front()
     }
@@ -518,7 +567,7 @@ impl Medium for Paths {
     fn flush(&mut self, now: Instant) {
         let listener = &mut self.listener;
         self.outgoing
-            .flush(&self.sockets, |out| listener.poll_transmit(now, out));
+            .flush(&mut self.sockets, |out| listener.poll_transmit(now, out));
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -551,6 +600,10 @@ impl Medium for Paths {
 
     fn set_routers(&mut self, routers: &[RouterConfig]) -> Result<bool, String> {
         self.replace_routers(routers).map(|()| true)
+    }
+
+    fn set_tap(&mut self, name: &str, tap: &Tap) {
+        self.sockets.view = View::new(tap, name, None);
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {

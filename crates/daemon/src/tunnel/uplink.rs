@@ -7,8 +7,10 @@ use super::held::{Held, MOST_UNDER_WAY, Stranded, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
 use super::words;
+use crate::capture::{Direction, Tap, View};
 use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, Status};
+use baton_linux::addresses::{AddressChange, InterfaceAddress};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::ReceiveBuffer;
@@ -21,7 +23,7 @@ use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
 };
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -47,6 +49,9 @@ pub struct Uplink {
     index: Option<InterfaceIndex>,
     /// True if the kernel says that the device is up.
     is_device_up: bool,
+    /// This machine's addresses of the home agent's IP version, whichever device has them: the kernel may tell of an address before
+    /// its device is known here.
+    addresses: BTreeSet<InterfaceAddress>,
     path: Initiator,
     number: u8,
     remote: SocketAddr,
@@ -85,6 +90,7 @@ impl Uplink {
             device: device.to_owned(),
             index: None,
             is_device_up: false,
+            addresses: BTreeSet::new(),
             path,
             number,
             remote,
@@ -106,12 +112,47 @@ impl Uplink {
         }
     }
 
+    /// Returns true if the device is up and has an address from which the home agent can be reached.
+    fn can_send(&self) -> bool {
+        let mut addresses = self.addresses.iter();
+        self.is_device_up && addresses.any(|address| Some(address.interface) == self.index)
+    }
+
+    /// Lets the path know what has become of its device or of that one's addresses.
+    fn follow_device(&mut self, now: Instant) {
+        self.sockets.view.forget_sources();
+        if !self.can_send() {
+            self.path.uplink_down(now);
+        } else if self.sockets.is_empty() && !self.open_socket() {
+            return;
+        } else {
+            self.path.uplink_up(now);
+        }
+        self.take_events(now);
+    }
+
+    /// Opens the socket at the device; returns false, and says so, if that cannot be.
+    fn open_socket(&mut self) -> bool {
+        let any: IpAddr = match self.remote {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        // The kernel chooses the source of each datagram: an address that is gone is never used again.
+        let local = SocketAddr::new(any, 0);
+        let opened = self.sockets.open(&[local], Some(&self.device));
+        if let Err(error) = &opened {
+            let news = News::of(format!("cannot be used: {error}"));
+            self.events.push_back(MediumEvent::News(news));
+        }
+        opened.is_ok()
+    }
+
     /// Takes the news of the path.
     fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.path.poll_event() {
             match event {
                 // A datagram that came before the device went down is no proof that it is up.
-                Event::Up if !self.is_device_up => self.path.uplink_down(now),
+                Event::Up if !self.can_send() => self.path.uplink_down(now),
                 Event::Up => {
                     self.take_assignment();
                     self.events.push_back(MediumEvent::Up);
@@ -126,10 +167,12 @@ impl Uplink {
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
                 // The node says itself what comes of the others.
                 _ => {
-                    if let Event::PacketMtu(_) = event {
-                        self.send_waiting(now);
+                    match event {
+                        Event::PacketMtu(_) => self.send_waiting(now),
+                        Event::Suspect => self.sockets.view.event("is suspect"),
+                        _ => {}
                     }
-                    let news = words::of(&event).map(|words| News { path: None, words });
+                    let news = words::of(&event).map(News::of);
                     self.events.extend(news.map(MediumEvent::News));
                 }
             }
@@ -195,7 +238,7 @@ impl Uplink {
         class: u8,
     ) -> Result<(), NotSent> {
         let path = &mut self.path;
-        let number = self.outgoing.add(&self.sockets, class, |out| {
+        let number = self.outgoing.add(&mut self.sockets, class, |out| {
             let sent = path.send(now, kind, content, out)?;
             Ok((sent.to, sent.counter))
         });
@@ -212,6 +255,11 @@ impl Uplink {
     /// Sends what was under way on an uplink that has died.
     fn replay(&mut self, now: Instant) {
         let mut stranded = self.stranded.take();
+        if !stranded.is_empty() {
+            let held = stranded.len();
+            let words = format!("replays {held} packets that were under way on a dead uplink");
+            self.sockets.view.event(&words);
+        }
         while let Some(packet) = stranded.pop() {
             self.send_again(now, &packet);
         }
@@ -232,10 +280,7 @@ impl Uplink {
 
     /// Reads datagrams of one call; returns how many, or `None` if none waits.
     fn take_batch(&mut self, now: Instant) -> io::Result<Option<usize>> {
-        let Some(socket) = self.sockets.all().next() else {
-            return Ok(None);
-        };
-        let Some(mut batch) = socket.receive(&mut self.buffer)? else {
+        let Some(mut batch) = self.sockets.receive(0, &mut self.buffer)? else {
             return Ok(None);
         };
         let (sender, carried) = (batch.sender, batch.traffic_class);
@@ -257,7 +302,12 @@ impl Uplink {
             }
             match Packet::verbatim(content.packet) {
                 Ok(packet) if packet.ip.destination != back.destination => self.misdirected += 1,
-                received => self.incoming.push(received),
+                received => {
+                    if let Ok(packet) = &received {
+                        self.sockets.view.signal(Direction::Inbound, packet);
+                    }
+                    self.incoming.push(received);
+                }
             }
         }
         Ok(Some(read))
@@ -294,6 +344,9 @@ impl Medium for Uplink {
             return false;
         };
         let (kind, content) = outer.carried(packet);
+        if kind != ELIDED {
+            self.sockets.view.signal(Direction::Outbound, packet);
+        }
         let class = packet.ip.traffic_class;
         let mut cutter = core::mem::take(&mut self.cutter);
         let sent = cutter.cut(content, |bytes| self.seal(now, (kind, bytes), class));
@@ -316,29 +369,33 @@ impl Medium for Uplink {
         match change {
             LinkChange::Is(link) if link.name == self.device => {
                 self.is_device_up = link.is_up;
-                if link.is_up && self.index != Some(link.index) {
-                    let local = match self.remote {
-                        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-                        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-                    };
-                    let opened = Sockets::open(&[SocketAddr::new(local, 0)], Some(&self.device));
-                    self.sockets = opened.unwrap_or_default();
-                    self.index = Some(link.index);
-                    self.path.uplink_up(now);
-                } else if link.is_up {
-                    self.path.uplink_up(now);
-                } else {
-                    self.path.uplink_down(now);
+                if self.index.replace(link.index) != Some(link.index) {
+                    self.sockets.close();
                 }
             }
             LinkChange::Gone(index) if self.index == Some(*index) => {
-                (self.index, self.sockets) = (None, Sockets::default());
+                self.index = None;
                 self.is_device_up = false;
-                self.path.uplink_down(now);
+                self.sockets.close();
             }
             _ => return,
         }
-        self.take_events(now);
+        self.follow_device(now);
+    }
+
+    fn handle_address(&mut self, now: Instant, change: &AddressChange) {
+        let (AddressChange::Is(address) | AddressChange::Gone(address)) = change;
+        if address.address.is_ipv4() != self.remote.is_ipv4() {
+            return;
+        }
+        let has_changed = match change {
+            AddressChange::Is(_) => self.addresses.insert(*address),
+            AddressChange::Gone(_) => self.addresses.remove(address),
+        };
+        if has_changed && Some(address.interface) == self.index {
+            self.follow_device(now);
+            self.path.uplink_moved(now);
+        }
     }
 
     fn poll_event(&mut self) -> Option<MediumEvent> {
@@ -349,7 +406,7 @@ impl Medium for Uplink {
         // Without a device what the path says is lost, and said again later.
         let path = &mut self.path;
         self.outgoing
-            .flush(&self.sockets, |out| path.poll_transmit(now, out));
+            .flush(&mut self.sockets, |out| path.poll_transmit(now, out));
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -380,6 +437,10 @@ impl Medium for Uplink {
         status.lose("not for this end of a path", self.misdirected);
         status.lose("dropped by a congested router", self.congested);
         status.lose("not taken by a socket", self.outgoing.lost());
+    }
+
+    fn set_tap(&mut self, name: &str, tap: &Tap) {
+        self.sockets.view = View::new(tap, name, Some(&self.device));
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {

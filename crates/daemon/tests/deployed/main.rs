@@ -2,6 +2,8 @@
 
 mod announced;
 mod attacks;
+mod captures;
 mod deaths;
 mod handovers;
+mod uplinks;
 mod world;

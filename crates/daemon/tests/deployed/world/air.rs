@@ -37,6 +37,8 @@ pub struct State {
     pub astray: Vec<Vec<u8>>,
     /// Packets of somebody else for the home agent.
     injected: Vec<Vec<u8>>,
+    /// Devices that take the place of an uplink's.
+    replaced: Vec<(usize, Tun)>,
     /// Times at which a packet was late, and by how much.
     late: Vec<(Instant, Duration)>,
     is_over: bool,
@@ -104,6 +106,15 @@ impl Air {
         self.waker.wake();
     }
 
+    /// Puts a device in the place of an uplink's, which is gone then.
+    pub fn replace(&self, uplink: usize, device: Tun) {
+        self.state().replaced.push((uplink, device));
+        self.waker.wake();
+        while !self.state().replaced.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Returns the longest time by which a packet was late since a moment.
     pub fn lateness(&self, since: Instant) -> Duration {
         let late = &self.state().late;
@@ -158,6 +169,9 @@ impl Carrier {
         }
         for packet in core::mem::take(&mut state.injected) {
             self.devices.home_agent.send(&packet).unwrap();
+        }
+        for (uplink, device) in core::mem::take(&mut state.replaced) {
+            self.devices.uplinks[uplink] = device;
         }
         self.deliver(&mut state);
         !state.is_over

@@ -79,6 +79,18 @@ impl Daemon {
         self.child.wait().unwrap();
     }
 
+    /// Begins a command to it, in which its socket is named.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_batond"));
+        command.args(words).arg("--control").arg(self.socket());
+        command
+    }
+
+    /// Returns the path of its socket for commands.
+    pub fn socket(&self) -> PathBuf {
+        self.log.with_extension("sock")
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();

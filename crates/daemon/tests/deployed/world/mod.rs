@@ -16,6 +16,7 @@ pub mod stream;
 mod namespace;
 
 use air::{Air, Devices, Uplink};
+use baton_linux::addresses::{AddressChange, AddressMonitor, InterfaceAddress};
 use baton_linux::netlink::{MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::tun::Tun;
 use daemons::{Daemon, Folder, make_key};
@@ -75,7 +76,8 @@ pub struct World {
     pub another: Namespace,
     home_agent_config: PathBuf,
     router_config: PathBuf,
-    _folder: Folder,
+    /// The files of the daemons.
+    pub folder: Folder,
 }
 
 impl World {
@@ -122,7 +124,7 @@ impl World {
             another,
             home_agent_config,
             router_config,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -181,13 +183,50 @@ impl World {
 
     /// Gives an uplink another address.
     pub fn renumber(&self, uplink: usize, old: &str, new: &str) {
+        self.add_address(uplink, new);
+        self.remove_address(uplink, old);
+    }
+
+    /// Gives an uplink an address, and waits until the kernel tells of it, which it does of one of IPv6 later.
+    pub fn add_address(&self, uplink: usize, address: &str) {
+        self.router.run(|| {
+            let mut kernel = RouteSocket::open().unwrap();
+            let interface = kernel.link(DEVICES[uplink]).unwrap().index;
+            let address: IpAddr = address.parse().unwrap();
+            let mut monitor = AddressMonitor::open().unwrap();
+            kernel.add_address(interface, address).unwrap();
+            let added = AddressChange::Is(InterfaceAddress { interface, address });
+            while monitor.poll().unwrap() != Some(added) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            lead_everything(DEVICES[uplink], 10 + uplink as u32);
+        });
+    }
+
+    /// Takes an address from an uplink.
+    pub fn remove_address(&self, uplink: usize, address: &str) {
         self.router.run(|| {
             let mut kernel = RouteSocket::open().unwrap();
             let index = kernel.link(DEVICES[uplink]).unwrap().index;
-            kernel.add_address(index, new.parse().unwrap()).unwrap();
-            kernel.delete_address(index, old.parse().unwrap()).unwrap();
+            let address = address.parse().unwrap();
+            kernel.delete_address(index, address).unwrap();
             lead_everything(DEVICES[uplink], 10 + uplink as u32);
         });
+    }
+
+    /// Removes an uplink's device.
+    pub fn unplug(&self, uplink: usize) {
+        let nothing = self.router.run(|| Tun::create("nothing").unwrap());
+        self.air.replace(uplink, nothing);
+    }
+
+    /// Makes an uplink's device anew.
+    pub fn plug_in(&self, uplink: usize) {
+        let name = DEVICES[uplink];
+        let made = self.router.run(|| device(name, &UPLINKS[uplink], None));
+        self.air.replace(uplink, made);
+        self.router
+            .run(|| lead_everything(name, 10 + uplink as u32));
     }
 
     /// Switches an uplink's device off.

@@ -1,0 +1,83 @@
+//! The client of a capture: it writes what the daemon streams into a file.
+
+use crate::operation::control::{self, Answer, Command};
+use baton_linux::readiness::{Signals, wait_readable};
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A wait that has no end of its own.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Writes a capture into a file, or to standard output for "-", until SIGINT or SIGTERM, or for a time.
+///
+/// # Errors
+/// The socket or the file, and what helps.
+pub fn save(socket: &Path, file: &Path, most: Option<Duration>) -> Result<(), String> {
+    let is_output = file == Path::new("-");
+    if is_output && io::stdout().is_terminal() {
+        return Err(
+            "a capture is nothing to be read on a terminal; expected a file, or `-` and a pipe, such as into \
+             `tshark -r -`"
+                .to_owned(),
+        );
+    }
+    let signals = Signals::take().map_err(|error| format!("signals: {error}"))?;
+    let mut stream = control::connect(socket, &Command::Capture)?;
+    match control::read_answer(socket, &mut stream)? {
+        Answer::Done => {}
+        Answer::Refused(message) => return Err(message),
+        Answer::Status(_) => return Err(format!("{}: an unexpected answer", socket.display())),
+    }
+    let wrong = |error: io::Error| format!("{}: {error}", file.display());
+    let mut out: Box<dyn Write> = match is_output {
+        true => Box::new(io::stdout()),
+        false => Box::new(create(file).map_err(wrong)?),
+    };
+    let until = most.and_then(|most| Instant::now().checked_add(most));
+    match copy(&mut stream, &mut out, (&signals, until)) {
+        // Whoever reads the pipe has seen enough.
+        Err(error) if is_output && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        copied => copied.map_err(wrong),
+    }
+}
+
+/// Makes the file readable for its owner only: it has what the tunnel hides.
+fn create(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(file)
+}
+
+/// Copies the stream to its end, for which it asks after a signal or at a time.
+fn copy(
+    stream: &mut UnixStream,
+    out: &mut impl Write,
+    (signals, mut until): (&Signals, Option<Instant>),
+) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let left = until.map_or(LONG, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
+        let ready = wait_readable(&[stream.as_fd(), signals.as_fd()], left)?;
+        if signals.poll() || until.is_some_and(|until| until <= Instant::now()) {
+            until = None;
+            // The daemon may have ended it already.
+            let _ = stream.shutdown(Shutdown::Write);
+        }
+        if ready[0] {
+            let length = stream.read(&mut buffer)?;
+            if length == 0 {
+                return out.flush();
+            }
+            out.write_all(&buffer[..length])?;
+            out.flush()?;
+        }
+    }
+}
