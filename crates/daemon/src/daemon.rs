@@ -187,7 +187,9 @@ impl<'a> Daemon<'a> {
                 own.uplinks.hold_time = new.uplinks.hold_time;
                 own.uplinks.hysteresis = new.uplinks.hysteresis;
                 own.uplinks.longest_switch_time = new.uplinks.longest_switch_time;
-                Ok(format!("{own:?}") == format!("{new:?}"))
+                // A secret is not shown where configurations are.
+                let is_same = own.home_agent.protection == new.home_agent.protection;
+                Ok(is_same && format!("{own:?}") == format!("{new:?}"))
             }
             (Role::HomeAgent(own), Role::HomeAgent(new)) => {
                 let mobiles = new.mobiles()?;

@@ -7,13 +7,15 @@ use crate::config::{
 use crate::device::Device;
 use crate::keys::{self, Public};
 use crate::medium::Medium;
-use crate::mobile_router::TunnelDevice;
+use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
 use crate::node::Plan;
 use crate::port::Port;
+use crate::protection::{Protection, Unencrypted};
 use crate::routing::Routing;
 use crate::tunnel::addresses::CareOfPrefix;
 use crate::tunnel::datagrams::Sockets;
 use crate::tunnel::paths::Paths;
+use crate::tunnel::plain::routers::PlainRouters;
 use crate::tunnel::{self, REGISTRATION, registration_key};
 use baton_linux::netlink::RouteSocket;
 use baton_path::{Listener, ListenerConfig, PresharedKey};
@@ -58,17 +60,38 @@ pub struct HomeAgentRole {
 
 /// A mobile router that may register.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RouterTable")]
 pub struct RouterConfig {
-    /// Its public key.
-    pub public_key: Public,
-    /// The file with a secret that both have beside their keys.
-    pub preshared_key: Option<PathBuf>,
+    /// The protection of what it exchanges with the home agent.
+    pub protection: Protection,
     /// Its home address.
     pub home_address: Address,
     /// The networks behind it.
-    #[serde(default)]
     pub networks: Vec<Network>,
+}
+
+/// A router as the file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouterTable {
+    public_key: Option<Public>,
+    preshared_key: Option<PathBuf>,
+    unencrypted: Option<Unencrypted>,
+    home_address: Address,
+    #[serde(default)]
+    networks: Vec<Network>,
+}
+
+impl TryFrom<RouterTable> for RouterConfig {
+    type Error = String;
+
+    fn try_from(table: RouterTable) -> Result<RouterConfig, String> {
+        Ok(RouterConfig {
+            protection: Protection::of(table.public_key, table.preshared_key, table.unencrypted)?,
+            home_address: table.home_address,
+            networks: table.networks,
+        })
+    }
 }
 
 /// Returns the port of UDP encapsulation (RFC 5555 section 9) at all addresses.
@@ -92,7 +115,9 @@ impl Configuration for HomeAgentRole {
         for (place, router) in self.routers.iter().enumerate() {
             let key = format!("routers[{place}]");
             check_home_address(&key, router.home_address, self.home_prefix)?;
-            if !keys.insert(router.public_key) {
+            if let Protection::Encrypted { public_key, .. } = &router.protection
+                && !keys.insert(public_key)
+            {
                 return Err(format!(
                     "{key}.public_key: it is that of a router before; expected another"
                 ));
@@ -119,9 +144,12 @@ impl RouterConfig {
     /// # Errors
     /// The file, and what is wrong with it.
     pub fn preshared(&self) -> Result<PresharedKey, String> {
-        match &self.preshared_key {
-            Some(file) => keys::read_preshared(file),
-            None => Ok(PresharedKey::default()),
+        match &self.protection {
+            Protection::Encrypted {
+                preshared_key: Some(file),
+                ..
+            } => keys::read_preshared(file),
+            _ => Ok(PresharedKey::default()),
         }
     }
 }
@@ -141,7 +169,9 @@ impl HomeAgentRole {
         let sockets =
             Sockets::open(&self.listen, None).map_err(|error| format!("listen: {error}"))?;
         let care_of = CareOfPrefix::default();
-        let mut paths = Paths::new(listener, (self.address.0, care_of), sockets);
+        let ends = (self.address.0, care_of);
+        let plain = PlainRouters::new(ends, UPLINK_MTU.into(), unix_nanoseconds());
+        let mut paths = Paths::new((listener, plain), ends, sockets);
         paths.set_routers(&self.routers)?;
         let longest = tunnel::longest_packet(UPLINK_MTU.into(), true);
         let ports = vec![
@@ -172,11 +202,19 @@ impl HomeAgentRole {
     /// The file of the private key, and what is wrong with it.
     pub fn mobiles(&self) -> Result<Vec<SubscriberConfig>, String> {
         let private = keys::read_private(&self.private_key)?;
-        let mobile = |router: &RouterConfig| SubscriberConfig {
-            home_address: router.home_address,
-            security_parameter_index: REGISTRATION,
-            key: registration_key(&private, &router.public_key.0),
-            networks: router.networks.clone(),
+        let mobile = |router: &RouterConfig| {
+            let (security_parameter_index, key) = match &router.protection {
+                Protection::Encrypted { public_key, .. } => {
+                    (REGISTRATION, registration_key(&private, &public_key.0))
+                }
+                Protection::Unencrypted(plain) => (plain.security_parameter_index, plain.key),
+            };
+            SubscriberConfig {
+                home_address: router.home_address,
+                security_parameter_index,
+                key,
+                networks: router.networks.clone(),
+            }
         };
         Ok(self.routers.iter().map(mobile).collect())
     }

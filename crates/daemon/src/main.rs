@@ -42,7 +42,12 @@ fn main() -> ExitCode {
             Err(message) => return fail(1, &message),
         },
         Command::Check(file) => match Role::of_file(&file) {
-            Ok(role) => println!("{}: a configuration of a {}", file.display(), role.name()),
+            Ok(role) => {
+                println!("{}: a configuration of a {}", file.display(), role.name());
+                role.warning()
+                    .into_iter()
+                    .for_each(|warning| println!("{warning}"));
+            }
             Err(message) => return fail(2, &message),
         },
         Command::Ask(command, socket, json) => {

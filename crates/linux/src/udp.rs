@@ -6,8 +6,10 @@
 
 mod batch;
 mod options;
+mod source;
 
 pub use batch::{Batch, ReceiveBuffer};
+pub use source::source_towards;
 
 use batch::described;
 use nix::errno::Errno;

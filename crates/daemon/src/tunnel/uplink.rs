@@ -20,6 +20,7 @@ use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
 };
+use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::VecDeque;
 use std::io;
@@ -30,7 +31,7 @@ const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
 /// The lifetime that a path advertises for its router and its prefix, in seconds, and the time to the next advertisement (chosen:
 /// a fifth).
 const LIFETIME_S: u16 = 9000;
-const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
+pub(super) const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
 
 /// A path's ends inside: of the router the interface identifier, of the home agent the address.
 #[derive(Clone, Copy, Debug)]
@@ -168,22 +169,7 @@ impl Uplink {
         let Some(prefix) = prefix.and_then(|prefix| prefix.network(self.number)) else {
             return;
         };
-        let advertisement = RouterAdvertisement {
-            hop_limit: 64,
-            router_lifetime_s: LIFETIME_S,
-            prefixes: vec![PrefixInformation {
-                prefix,
-                on_link: false,
-                autonomous: true,
-                router_address: None,
-                valid_lifetime_s: LIFETIME_S.into(),
-                preferred_lifetime_s: LIFETIME_S.into(),
-            }],
-            ..RouterAdvertisement::default()
-        };
-        let message = NeighborDiscovery::RouterAdvertisement(advertisement);
-        let packet = discovery(ROUTER, ALL_NODES, message);
-        self.incoming.push(Ok(packet));
+        self.incoming.push(Ok(advertisement(prefix)));
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
@@ -264,8 +250,27 @@ impl Uplink {
     }
 }
 
+/// Returns the advertisement of a link's prefix.
+pub(super) fn advertisement(prefix: Ipv6Prefix) -> Packet {
+    let advertisement = RouterAdvertisement {
+        hop_limit: 64,
+        router_lifetime_s: LIFETIME_S,
+        prefixes: vec![PrefixInformation {
+            prefix,
+            on_link: false,
+            autonomous: true,
+            router_address: None,
+            valid_lifetime_s: LIFETIME_S.into(),
+            preferred_lifetime_s: LIFETIME_S.into(),
+        }],
+        ..RouterAdvertisement::default()
+    };
+    let message = NeighborDiscovery::RouterAdvertisement(advertisement);
+    discovery(ROUTER, ALL_NODES, message)
+}
+
 /// Returns true for a packet to all of a link or for Neighbor Discovery: a path has nobody but its two ends, which know each other.
-fn stays_on_link(packet: &Packet) -> bool {
+pub(super) fn stays_on_link(packet: &Packet) -> bool {
     let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
     packet.ip.destination.is_multicast() || is_message && packet.ip.hop_limit == HOP_LIMIT
 }

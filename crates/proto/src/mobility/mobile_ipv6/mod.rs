@@ -14,6 +14,7 @@
 mod access_router;
 mod access_routers;
 mod correspondent;
+pub mod dual_stack;
 mod home_agent;
 mod layers;
 mod mobile_node;
