@@ -56,6 +56,9 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
     let mut manager = ServiceManager::find();
     let address = daemon.driver.host_mut().address();
     eprintln!("batond: {} running at {address}", daemon.role.name());
+    if let Some(warning) = daemon.role.warning() {
+        eprintln!("batond: {warning}");
+    }
     manager.ready();
     while !ends.poll() {
         let left = manager.live().map(|left| left.as_nanos() as u64);

@@ -52,3 +52,87 @@ impl Protection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::parse;
+    use crate::home_agent::HomeAgentRole;
+    use crate::mobile_router::MobileRouterConfig;
+    use crate::protection::Protection;
+
+    const ROUTER: &str = "home_address = \"2001:db8:100::7\"
+home_prefix = \"2001:db8:100::/64\"
+uplinks = { prefer = [\"wlan0\"] }
+[home_agent]
+address = \"2001:db8:100::1\"
+endpoint = \"198.51.100.1:4191\"
+unencrypted = { key = \"00112233445566778899aabbccddeeff01234567\" }
+";
+    const PUBLIC: &str = "public_key = \"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"\n";
+
+    #[test]
+    fn without_encryption_there_is_a_key_with_a_name() {
+        let router = parse::<MobileRouterConfig>(ROUTER, "r.toml").unwrap();
+        let Protection::Unencrypted(plain) = router.home_agent.protection else {
+            panic!("{router:?}");
+        };
+        assert_eq!(plain.security_parameter_index.0, 256);
+        assert_eq!(plain.key.0[..2], [0x00, 0x11]);
+        let agent = "private_key = \"k\"\naddress = \"2001:db8:100::1\"\nhome_prefix = \"2001:db8:100::/64\"
+[[routers]]\nhome_address = \"2001:db8:100::7\"
+unencrypted = { key = \"00112233445566778899aabbccddeeff01234567\", security_parameter_index = 300 }
+[[routers]]\nhome_address = \"2001:db8:100::8\"\n";
+        let agent = parse::<HomeAgentRole>(&format!("{agent}{PUBLIC}"), "a.toml").unwrap();
+        let is_plain = |place: usize| {
+            matches!(
+                agent.routers[place].protection,
+                Protection::Unencrypted { .. }
+            )
+        };
+        assert!(is_plain(0) && !is_plain(1));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let unencrypted = "unencrypted = { key = \"00112233445566778899aabbccddeeff01234567\" }\n";
+        let cases = [
+            (unencrypted, "", "no protection; expected `public_key`"),
+            (
+                unencrypted,
+                "preshared_key = \"p\"\n",
+                "`preshared_key` without `public_key`",
+            ),
+            (
+                unencrypted,
+                PUBLIC,
+                "r.toml: private_key: it is missing; expected the file",
+            ),
+            (
+                "unencrypted =",
+                "preshared_key = \"p\"\nunencrypted =",
+                "`unencrypted` beside",
+            ),
+            (
+                "unencrypted = {",
+                "unencrypted = { secret = 1,",
+                "unknown field",
+            ),
+            (
+                "home_prefix",
+                "private_key = \"k\"\nhome_prefix",
+                "private_key: nothing is encrypted; expected none",
+            ),
+            (
+                "198.51.100.1:4191",
+                "[2001:db8::1]:4191",
+                "home_agent.endpoint: expected an IPv4 address",
+            ),
+        ];
+        for (text, instead, expected) in cases {
+            assert!(ROUTER.contains(text), "{text}");
+            let wrong = parse::<MobileRouterConfig>(&ROUTER.replacen(text, instead, 1), "r.toml");
+            let message = wrong.unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -141,7 +141,7 @@ impl PlainRouters {
             let places = self.end.places(home).map(|(number, remote)| PathStatus {
                 name: number.to_string(),
                 up: true,
-                remote: format!("{remote}, unencrypted"),
+                remote: remote.to_string(),
                 packet_mtu: u16::try_from(longest_carried(self.mtu)).unwrap_or(u16::MAX),
                 ..PathStatus::default()
             });

@@ -295,7 +295,7 @@ impl Medium for PlainUplink {
         status.uplinks.push(PathStatus {
             name: self.device.clone(),
             up: self.end.is_up(),
-            remote: format!("{}, unencrypted", self.remote),
+            remote: self.remote.to_string(),
             packet_mtu: u16::try_from(longest_carried(self.mtu)).unwrap_or(u16::MAX),
             ..PathStatus::default()
         });

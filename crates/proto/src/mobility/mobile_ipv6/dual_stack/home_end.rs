@@ -72,7 +72,8 @@ struct Mobile {
 
 impl Mobile {
     fn care_of(&self, place: usize) -> Ipv6Addr {
-        Ipv6Addr::from_bits(self.first_care_of.to_bits() + ((place as u128) << 64))
+        let first = self.first_care_of.to_bits();
+        Ipv6Addr::from_bits(first.wrapping_add((place as u128) << 64))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::wire::mobility_header::{
 };
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::{Ipv4Addr, SocketAddrV4};
+use proptest::prelude::*;
 
 /// An update and its acknowledgement, laid octet by octet in Python with `struct` and `hmac`, and read by tshark 4.0: their values
 /// stand in [`update`] and [`answer`], their time is half a second after 1,716,879,745 s of UNIX.
@@ -420,6 +421,34 @@ fn of_many_places_the_latest_are_remembered() {
         None
     );
     assert_eq!(home.remote(CARE_OF[1]), None);
+}
+
+proptest! {
+    /// What begins like a message for either end, and goes on as it likes, is no update and no answer.
+    #[test]
+    fn any_octets_are_survived_and_change_nothing(
+        from in 0..120usize,
+        content in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let (mut mobile, mut home) = (up(UNIX_NANOSECONDS), home_end());
+        mobile.handle_message(Instant::ZERO, &known_update(CARE_OF[0], update(9)));
+        for laid in [UPDATE, ANSWER] {
+            let mut datagram = bytes(laid);
+            let is_same = datagram.get(from..).is_none_or(|rest| rest == content);
+            datagram.truncate(from);
+            datagram.extend(&content);
+            if datagram.len() > 46 {
+                datagram[4..6].copy_from_slice(&(datagram.len() as u16 - 40).to_be_bytes());
+                datagram[41] = ((datagram.len() - 48 + 6) / 8) as u8;
+                sum(&mut datagram);
+            }
+            prop_assume!(!is_same);
+            home.handle_datagram(Instant::ZERO, OUTSIDE, &datagram);
+            mobile.handle_datagram(Instant::ZERO, &datagram);
+            prop_assert_eq!(home.places(HOME).count(), 0);
+            prop_assert_eq!(mobile.poll_received(), None);
+        }
+    }
 }
 
 /// RFC 4285 section 5.1 lets the option stand anywhere as the last one: with other padding, and with the mobile's identifier (RFC
