@@ -14,6 +14,7 @@ use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
+use baton_proto::mobility::mobile_ipv6::refresh_request;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpMessage;
@@ -54,6 +55,8 @@ pub struct Uplink {
     ends: Ends,
     /// The tunnel from this end, once the home agent has assigned a care-of address.
     outer: Option<Outer>,
+    /// True if the home agent was started anew, and the router has not yet been told that its binding is gone.
+    is_forgotten: bool,
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
@@ -91,6 +94,7 @@ impl Uplink {
             remote,
             ends,
             outer: None,
+            is_forgotten: false,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
@@ -127,13 +131,28 @@ impl Uplink {
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
                 // The node says itself what comes of the others.
                 _ => {
-                    if let Event::PacketMtu(_) = event {
-                        self.send_waiting(now);
+                    match event {
+                        Event::PacketMtu(_) => self.send_waiting(now),
+                        Event::Restarted => self.is_forgotten = true,
+                        _ => {}
                     }
                     let words = words::of(&event).map(MediumEvent::News);
                     self.events.extend(words);
                 }
             }
+        }
+        self.register_anew();
+    }
+
+    /// Lets the router register anew if the home agent has forgotten its binding: one that has not moved meanwhile would not.
+    fn register_anew(&mut self) {
+        if self.is_forgotten
+            && self.path.is_up()
+            && let Some(outer) = self.outer
+        {
+            self.is_forgotten = false;
+            let request = refresh_request(outer.destination, outer.source);
+            self.incoming.push(Ok(request));
         }
     }
 

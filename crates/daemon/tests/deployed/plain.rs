@@ -1,10 +1,10 @@
 //! A router without encryption, as in RFC 5555, behind address translators, and an encrypted one at the same home agent.
 
 use crate::attacks::{attacker, recorded};
-use crate::world::datagram::{datagram, payload};
+use crate::world::datagram::{datagram, endpoints, payload};
 use crate::world::stream::PLAINTEXT;
 use crate::world::{HOME_AGENT, UPLINKS, Version, WLAN, WWAN, World, until_bound};
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -46,11 +46,11 @@ fn a_router_without_encryption_moves_between_uplinks_beside_an_encrypted_one() {
     go_on();
     world.renumber(WLAN, UPLINKS[WLAN][0], "192.0.2.77");
     go_on();
+    assert_eq!(other.times("Registered"), 1, "{}", other.said());
     // Whoever is started anew is found by packets that nobody answers.
     home_agent.kill();
     let home_agent = world.start_home_agent();
     go_on();
-    assert_eq!(other.times("wlan0 is down"), 0, "{}", other.said());
     assert_eq!(router.times("Refused"), 0, "{}", router.said());
     drop(home_agent);
     both.into_iter()
@@ -108,16 +108,18 @@ fn forged_and_replayed_updates_of_a_router_without_encryption_are_refused() {
         assert!(lost * 50 < all, "{lost} of {all}");
     }
     let state = world.air.state();
-    let answers: usize = state
-        .astray
-        .iter()
-        .map(|packet| payload(packet).len())
-        .sum();
+    // The kernel has to say something, too.
+    let is_ours = |packet: &&Vec<u8>| {
+        endpoints(packet).is_some_and(|(source, _)| source == SocketAddr::V4(to))
+    };
+    let astray = state.astray.iter().filter(is_ours);
+    let astray: Vec<&[u8]> = astray.map(|packet| payload(packet)).collect();
+    let answers: usize = astray.iter().map(|answer| answer.len()).sum();
     println!("{answers} bytes of answers to {sent_bytes}");
     assert!(answers < sent_bytes, "{answers}");
     // No packet of the tunnel went to an attacker: each answer is a refusal.
-    assert!(!state.astray.is_empty());
-    for packet in &state.astray {
-        assert_eq!(payload(packet)[NEXT_HEADER], MOBILITY);
+    assert!(!astray.is_empty());
+    for answer in astray {
+        assert_eq!(answer[NEXT_HEADER], MOBILITY);
     }
 }

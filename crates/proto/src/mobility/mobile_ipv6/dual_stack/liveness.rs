@@ -10,7 +10,8 @@ const QUIET: Duration = Duration::from_secs(1);
 const QUESTION_INTERVAL: Duration = Duration::from_secs(10);
 /// Time between two questions by an uplink that is up and does not lead to the home agent (chosen).
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// Time from an uplink's coming up to the question where the mobile is (chosen: it mostly registers by itself before).
+/// Time from the return of an uplink to an update, as its entry in a translator may be another (chosen: the mobile mostly registers by
+/// itself before).
 const SETTLING: Duration = Duration::from_millis(100);
 
 /// Something to be done.
@@ -32,7 +33,8 @@ pub(super) struct Liveness {
     quiet_since: Option<Instant>,
     /// First update that was sent since one was answered.
     asked_since: Option<Instant>,
-    answered: Option<Instant>,
+    /// Latest update that silence was the reason for.
+    questioned: Option<Instant>,
     update_at: Option<Instant>,
     probe_at: Option<Instant>,
 }
@@ -43,11 +45,11 @@ impl Liveness {
         self.is_up
     }
 
-    /// Notes that the link is up, or that the home agent has answered by it.
-    pub(super) fn up(&mut self, now: Instant) {
+    /// Notes that the link is up, or that the home agent has answered by it. `returns`: the mobile has registered by it before.
+    pub(super) fn up(&mut self, now: Instant, returns: bool) {
         *self = Liveness {
             is_up: true,
-            update_at: Some(now + SETTLING),
+            update_at: returns.then_some(now + SETTLING),
             ..Liveness::default()
         };
     }
@@ -79,9 +81,8 @@ impl Liveness {
     }
 
     /// Notes an answer that is the home agent's.
-    pub(super) fn answered(&mut self, now: Instant) {
+    pub(super) fn answered(&mut self) {
         (self.quiet_since, self.asked_since) = (None, None);
-        self.answered = Some(now);
     }
 
     /// Returns the time of the next action.
@@ -94,7 +95,7 @@ impl Liveness {
     /// Returns the time at which silence becomes a reason to ask.
     fn question_at(&self) -> Option<Instant> {
         let quiet = self.quiet_since.filter(|_| self.asked_since.is_none())? + QUIET;
-        let next = self.answered.map(|answered| answered + QUESTION_INTERVAL);
+        let next = self.questioned.map(|before| before + QUESTION_INTERVAL);
         Some(next.map_or(quiet, |next| next.max(quiet)))
     }
 
@@ -108,8 +109,13 @@ impl Liveness {
             };
             return Some(Action::Dead);
         }
-        if is_due(self.update_at) || is_due(self.question_at()) {
+        if is_due(self.question_at()) {
+            self.questioned = Some(now);
             (self.update_at, self.quiet_since) = (None, None);
+            return Some(Action::Update);
+        }
+        if is_due(self.update_at) {
+            self.update_at = None;
             return Some(Action::Update);
         }
         if is_due(self.probe_at) {

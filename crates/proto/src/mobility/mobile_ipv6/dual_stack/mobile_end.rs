@@ -3,7 +3,7 @@
 use super::liveness::{Action, Liveness};
 use super::{is_proved, is_signalling, read, signed};
 use crate::interface::LinkEvent;
-use crate::mobility::mobile_ipv6::{SharedKey, mobility_packet, sign_for_home};
+use crate::mobility::mobile_ipv6::{SharedKey, mobility_packet, refresh_request, sign_for_home};
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
 use crate::wire::mobility_header::{
@@ -55,6 +55,8 @@ pub struct MobileEnd {
     awaited: VecDeque<Timestamp>,
     probes: u32,
     liveness: Liveness,
+    /// True once the home agent has accepted an update by this uplink.
+    has_registered: bool,
     counts: MobileEndCounts,
     outbox: VecDeque<Packet>,
     inbox: VecDeque<Packet>,
@@ -73,6 +75,7 @@ impl MobileEnd {
             awaited: VecDeque::new(),
             probes: 0,
             liveness: Liveness::default(),
+            has_registered: false,
             counts: MobileEndCounts::default(),
             outbox: VecDeque::new(),
             inbox: VecDeque::new(),
@@ -108,7 +111,7 @@ impl MobileEnd {
     }
 
     fn go_up(&mut self, now: Instant) {
-        self.liveness.up(now);
+        self.liveness.up(now, self.has_registered);
         self.events.push_back(LinkEvent::Up);
     }
 
@@ -202,12 +205,15 @@ impl MobileEnd {
         if !was_up {
             self.go_up(now);
         }
-        self.liveness.answered(now);
+        self.liveness.answered();
         match (is_mismatch, answer.timestamp) {
             // A probe is out of date on purpose.
             (true, _) if is_probe(asked) => {}
             (true, Some(timestamp)) => self.set_clock(now, timestamp),
-            _ if was_up => self.pass_on(answer),
+            _ if was_up => {
+                self.has_registered |= answer.status.is_accepted();
+                self.pass_on(answer);
+            }
             _ => {}
         }
     }
@@ -279,10 +285,8 @@ impl MobileEnd {
 
     /// Lets the mobile register anew, as its home agent may (RFC 6275 section 6.1.2).
     fn ask_for_update(&mut self) {
-        let ends = (self.settings.home_agent, self.settings.care_of);
-        let message = MobilityMessage::BindingRefreshRequest;
-        self.inbox
-            .push_back(mobility_packet(ends, (None, None), message));
+        let request = refresh_request(self.settings.home_agent, self.settings.care_of);
+        self.inbox.push_back(request);
     }
 
     /// Asks for a sign of life by an update of the year 1900: the home agent refuses it as out of date, whatever it knows, and

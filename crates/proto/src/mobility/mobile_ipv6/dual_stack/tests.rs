@@ -438,8 +438,9 @@ proptest! {
             datagram.truncate(from);
             datagram.extend(&content);
             if datagram.len() > 46 {
-                datagram[4..6].copy_from_slice(&(datagram.len() as u16 - 40).to_be_bytes());
-                datagram[41] = ((datagram.len() - 48 + 6) / 8) as u8;
+                let length = datagram.len() as u16 - 40;
+                datagram[4..6].copy_from_slice(&length.to_be_bytes());
+                datagram[41] = ((length - 2) / 8) as u8;
                 sum(&mut datagram);
             }
             prop_assume!(!is_same);
