@@ -67,6 +67,9 @@ pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
     let address = daemon.driver.host_mut().address();
     let role = daemon.role.name();
     info!(role, %address, "{role} running at {address}");
+    if let Some(warning) = daemon.role.warning() {
+        warn!("{warning}");
+    }
     manager.ready();
     while !ends.poll() {
         let left = manager.live().map(|left| left.as_nanos() as u64);
@@ -266,7 +269,9 @@ impl<'a> Daemon<'a> {
                 own.uplinks.hysteresis = new.uplinks.hysteresis;
                 own.uplinks.longest_switch_time = new.uplinks.longest_switch_time;
                 own.forecast = new.forecast.clone();
-                format!("{own:?}") == format!("{new:?}")
+                // A secret is not shown where configurations are.
+                let is_same = own.home_agent.protection == new.home_agent.protection;
+                is_same && format!("{own:?}") == format!("{new:?}")
             }
             (Role::HomeAgent(own), Role::HomeAgent(new)) => {
                 let mobiles = new.mobiles()?;

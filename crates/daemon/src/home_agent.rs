@@ -7,13 +7,15 @@ use crate::config::{
 use crate::device::Device;
 use crate::keys::{self, Public};
 use crate::medium::Medium;
-use crate::mobile_router::TunnelDevice;
+use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
 use crate::node::Plan;
 use crate::port::Port;
+use crate::protection::{Protection, Unencrypted};
 use crate::routing::Routing;
 use crate::tunnel::addresses::CareOfPrefix;
 use crate::tunnel::datagrams::Sockets;
 use crate::tunnel::paths::Paths;
+use crate::tunnel::plain::routers::PlainRouters;
 use crate::tunnel::{self, REGISTRATION, registration_key};
 use baton_linux::netlink::RouteSocket;
 use baton_path::{Listener, ListenerConfig, PresharedKey};
@@ -58,22 +60,50 @@ pub struct HomeAgentRole {
     /// The time after a move for which packets go by the router's old path, too. Without one, packets are held on a router's request.
     pub bicast: Option<Time>,
     /// The routers that may register.
+    #[schemars(with = "Vec<RouterTable>")]
     pub routers: Vec<RouterConfig>,
 }
 
 /// A mobile router that may register.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "RouterTable")]
 pub struct RouterConfig {
-    /// Its public key.
-    pub public_key: Public,
-    /// The file with a secret that both have beside their keys.
-    pub preshared_key: Option<PathBuf>,
+    /// The protection of what it exchanges with the home agent.
+    pub protection: Protection,
     /// Its home address.
     pub home_address: Address,
     /// The networks behind it.
-    #[serde(default)]
     pub networks: Vec<Network>,
+}
+
+/// A router as the file has it.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Router")]
+#[serde(deny_unknown_fields)]
+struct RouterTable {
+    /// Its public key.
+    public_key: Option<Public>,
+    /// The file with a secret that both have beside their keys.
+    preshared_key: Option<PathBuf>,
+    /// A shared key instead: everybody on the way can read, change and redirect what is carried.
+    unencrypted: Option<Unencrypted>,
+    /// Its home address.
+    home_address: Address,
+    /// The networks behind it.
+    #[serde(default)]
+    networks: Vec<Network>,
+}
+
+impl TryFrom<RouterTable> for RouterConfig {
+    type Error = String;
+
+    fn try_from(table: RouterTable) -> Result<RouterConfig, String> {
+        Ok(RouterConfig {
+            protection: Protection::of(table.public_key, table.preshared_key, table.unencrypted)?,
+            home_address: table.home_address,
+            networks: table.networks,
+        })
+    }
 }
 
 /// Returns the port of UDP encapsulation (RFC 5555 section 9) at all addresses.
@@ -97,7 +127,9 @@ impl Configuration for HomeAgentRole {
         for (place, router) in self.routers.iter().enumerate() {
             let key = format!("routers[{place}]");
             check_home_address(&key, router.home_address, self.home_prefix)?;
-            if !keys.insert(router.public_key) {
+            if let Protection::Encrypted { public_key, .. } = &router.protection
+                && !keys.insert(public_key)
+            {
                 return Err(format!(
                     "{key}.public_key: it is that of a router before; expected another"
                 ));
@@ -124,9 +156,12 @@ impl RouterConfig {
     /// # Errors
     /// The file, and what is wrong with it.
     pub fn preshared(&self) -> Result<PresharedKey, String> {
-        match &self.preshared_key {
-            Some(file) => keys::read_preshared(file),
-            None => Ok(PresharedKey::default()),
+        match &self.protection {
+            Protection::Encrypted {
+                preshared_key: Some(file),
+                ..
+            } => keys::read_preshared(file),
+            _ => Ok(PresharedKey::default()),
         }
     }
 }
@@ -147,7 +182,9 @@ impl HomeAgentRole {
         let opened = sockets.open(&self.listen, None);
         opened.map_err(|error| format!("listen: {error}"))?;
         let care_of = CareOfPrefix::default();
-        let mut paths = Paths::new(listener, (self.address.0, care_of), sockets);
+        let ends = (self.address.0, care_of);
+        let plain = PlainRouters::new(ends, UPLINK_MTU.into(), unix_nanoseconds());
+        let mut paths = Paths::new((listener, plain), ends, sockets);
         paths.set_routers(&self.routers)?;
         let longest = tunnel::longest_packet(UPLINK_MTU.into(), true);
         let ports = vec![
@@ -178,11 +215,19 @@ impl HomeAgentRole {
     /// The file of the private key, and what is wrong with it.
     pub fn mobiles(&self) -> Result<Vec<SubscriberConfig>, String> {
         let private = keys::read_private(&self.private_key)?;
-        let mobile = |router: &RouterConfig| SubscriberConfig {
-            home_address: router.home_address,
-            security_parameter_index: REGISTRATION,
-            key: registration_key(&private, &router.public_key.0),
-            networks: router.networks.clone(),
+        let mobile = |router: &RouterConfig| {
+            let (security_parameter_index, key) = match &router.protection {
+                Protection::Encrypted { public_key, .. } => {
+                    (REGISTRATION, registration_key(&private, &public_key.0))
+                }
+                Protection::Unencrypted(plain) => (plain.security_parameter_index, plain.key),
+            };
+            SubscriberConfig {
+                home_address: router.home_address,
+                security_parameter_index,
+                key,
+                networks: router.networks.clone(),
+            }
         };
         Ok(self.routers.iter().map(mobile).collect())
     }

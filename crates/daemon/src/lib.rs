@@ -17,6 +17,7 @@ pub mod mobile_router;
 pub mod node;
 pub mod operation;
 pub mod port;
+pub mod protection;
 pub mod role;
 pub mod routing;
 pub mod tunnel;

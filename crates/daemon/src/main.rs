@@ -22,7 +22,9 @@ fn main() -> ExitCode {
         Action::Check { config } => match RoleFile::read(None, &config) {
             Ok(file) => {
                 let (config, role) = (config.display(), file.role.name());
-                print(format_args!("{config}: a configuration of a {role}"))
+                let words = format!("{config}: a configuration of a {role}");
+                let warning = file.role.warning().map(|warning| format!("\n{warning}"));
+                print(words + &warning.unwrap_or_default())
             }
             Err(message) => return fail(2, &message),
         },

@@ -2,26 +2,30 @@
 
 use crate::config::{
     Address, Config, Configuration, FailbackConfig, Ipv6Network, Lifetime, MobileNodeConfig,
-    Network, Registration, SOCKET_ADDRESS, Secret, check_home_address, is_device_name,
+    Network, Registration, SOCKET_ADDRESS, Secret, SecurityParameterIndex, check_home_address,
+    is_device_name,
 };
 use crate::device::Device;
 use crate::forecast::{Forecast, ForecastConfig};
 use crate::keys::{self, Public};
-use crate::node::Plan;
+use crate::node::{Plan, shared_key};
 use crate::port::Port;
+use crate::protection::{Protection, Unencrypted};
 use crate::routing::Routing;
-use crate::tunnel::addresses::NETWORKS;
+use crate::tunnel::addresses::{CareOfPrefix, NETWORKS};
 use crate::tunnel::held::Stranded;
+use crate::tunnel::plain::uplink::PlainUplink;
 use crate::tunnel::uplink::{Ends, Uplink};
-use crate::tunnel::{self, REGISTRATION, registration_key};
+use crate::tunnel::{self, REGISTRATION, plain, registration_key};
 use baton_linux::netlink::RouteSocket;
-use baton_path::{Initiator, InitiatorConfig};
+use baton_path::{Initiator, InitiatorConfig, PresharedKey, PrivateKey, PublicKey};
+use baton_proto::mobility::mobile_ipv6::dual_stack::MobileEndSettings;
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// A mobile router.
@@ -33,8 +37,8 @@ pub struct MobileRouterConfig {
     /// The address of metrics over HTTP.
     #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub metrics: Option<SocketAddr>,
-    /// The file with its private key.
-    pub private_key: PathBuf,
+    /// The file with its private key, unless it speaks without encryption.
+    pub private_key: Option<PathBuf>,
     /// Its address wherever it is.
     pub home_address: Address,
     /// The prefix of home addresses.
@@ -52,6 +56,7 @@ pub struct MobileRouterConfig {
     #[serde(default)]
     pub lifetime: Lifetime,
     /// Its home agent.
+    #[schemars(with = "HomeAgentTable")]
     pub home_agent: HomeAgentOf,
     /// Its uplinks, and its choice among them.
     pub uplinks: FailbackConfig,
@@ -60,18 +65,51 @@ pub struct MobileRouterConfig {
 }
 
 /// The home agent of a router.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "HomeAgentTable")]
 pub struct HomeAgentOf {
     /// Its address inside the tunnel.
     pub address: Address,
     /// Its address and port on the Internet.
-    #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub endpoint: SocketAddr,
+    /// The protection of what is exchanged with it.
+    pub protection: Protection,
+}
+
+/// A router's home agent as the file has it.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "HomeAgent")]
+#[serde(deny_unknown_fields)]
+struct HomeAgentTable {
+    /// Its address inside the tunnel.
+    address: Address,
+    /// Its address and port on the Internet.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
+    endpoint: SocketAddr,
     /// Its public key.
-    pub public_key: Public,
+    public_key: Option<Public>,
     /// The file with a secret that both have beside their keys.
-    pub preshared_key: Option<PathBuf>,
+    preshared_key: Option<PathBuf>,
+    /// A shared key instead: everybody on the way can read, change and redirect what is carried.
+    unencrypted: Option<Unencrypted>,
+}
+
+impl TryFrom<HomeAgentTable> for HomeAgentOf {
+    type Error = String;
+
+    fn try_from(table: HomeAgentTable) -> Result<HomeAgentOf, String> {
+        Ok(HomeAgentOf {
+            address: table.address,
+            endpoint: table.endpoint,
+            protection: Protection::of(table.public_key, table.preshared_key, table.unencrypted)?,
+        })
+    }
+}
+
+/// Returns the system's time, in nanoseconds since 1970.
+pub fn unix_nanoseconds() -> u64 {
+    let unix = SystemTime::UNIX_EPOCH.elapsed();
+    unix.map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// The name of the TUN device to the kernel.
@@ -116,7 +154,7 @@ impl Configuration for MobileRouterConfig {
             Some(name) => Err(format!(
                 "uplinks.prefer: \"{name}\" cannot be an uplink; expected the name of another device, such as \"wwan0\""
             )),
-            None => Ok(()),
+            None => self.check_protection(),
         }?;
         let forecast = self.forecast.as_ref();
         forecast.map_or(Ok(()), |forecast| {
@@ -126,20 +164,72 @@ impl Configuration for MobileRouterConfig {
     }
 }
 
+/// The keys of encrypted paths: the router's, its home agent's, and the one that both have beside.
+type Keys = (PrivateKey, PublicKey, PresharedKey);
+
+const WITHOUT_KEY: &str = "private_key: it is missing; expected the file of the router's key, as `batond key FILE` makes it";
+const OVER_IPV4: &str = "home_agent.endpoint: expected an IPv4 address and port: without encryption there is UDP over IPv4 only (RFC 5555)";
+
 impl MobileRouterConfig {
+    fn check_protection(&self) -> Result<(), String> {
+        let is_encrypted = matches!(self.home_agent.protection, Protection::Encrypted { .. });
+        match (is_encrypted, &self.private_key) {
+            (true, None) => Err(WITHOUT_KEY.to_owned()),
+            (false, Some(_)) => Err("private_key: nothing is encrypted; expected none".to_owned()),
+            (false, None) if !self.home_agent.endpoint.is_ipv4() => Err(OVER_IPV4.to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens the router's ports: its uplinks in the order of preference, and the device to the kernel.
     ///
     /// # Errors
     /// The thing that could not be done, and what helps.
     pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
-        let private = keys::read_private(&self.private_key)?;
-        let home_agent = self.home_agent.public_key.0;
-        let preshared = match &self.home_agent.preshared_key {
+        let (mut ports, association) = match &self.home_agent.protection {
+            Protection::Encrypted {
+                public_key,
+                preshared_key,
+            } => {
+                let keys = self.keys(public_key, preshared_key.as_deref())?;
+                let secret = registration_key(&keys.0, &keys.1);
+                (self.open_paths(kernel, keys)?, (REGISTRATION, secret))
+            }
+            Protection::Unencrypted(plain) => {
+                let association = (plain.security_parameter_index, plain.key);
+                (self.open_plain(kernel, association)?, association)
+            }
+        };
+        let longest = ports.iter().map(|port| port.mtu).max().unwrap_or(1500);
+        ports.push(Device::open_tunnel(&self.device.0, longest, kernel)?);
+        Ok(Plan {
+            ports,
+            node: self.node(association),
+            routing: Routing {
+                device: self.device.0.clone(),
+                to: Vec::new(),
+                from: self.networks.iter().map(|network| network.0).collect(),
+            },
+        })
+    }
+
+    /// Reads the keys of encrypted paths.
+    fn keys(&self, public: &Public, preshared: Option<&Path>) -> Result<Keys, String> {
+        let own = self.private_key.as_deref().ok_or(WITHOUT_KEY)?;
+        let preshared = match preshared {
             Some(file) => keys::read_preshared(file)?,
             None => Default::default(),
         };
-        let unix = SystemTime::UNIX_EPOCH.elapsed();
-        let unix_nanoseconds = unix.map_or(0, |since| since.as_nanos() as u64);
+        Ok((keys::read_private(own)?, public.0, preshared))
+    }
+
+    /// Makes an encrypted path over each uplink.
+    fn open_paths(
+        &self,
+        kernel: &mut RouteSocket,
+        (local, home_agent, preshared): Keys,
+    ) -> Result<Vec<Port>, String> {
+        let unix_nanoseconds = unix_nanoseconds();
         let ends = Ends {
             interface_identifier: self.home_address.0.to_bits() as u64,
             home_agent: self.home_agent.address.0,
@@ -148,7 +238,7 @@ impl MobileRouterConfig {
         for (number, device) in self.uplinks.prefer.iter().enumerate() {
             let uplink_mtu = kernel.link(device).map_or(1500, |link| link.mtu);
             let config = InitiatorConfig {
-                local: private.clone(),
+                local: local.clone(),
                 home_agent,
                 preshared: preshared.clone(),
                 remote: self.home_agent.endpoint,
@@ -167,22 +257,45 @@ impl MobileRouterConfig {
             let mtu = tunnel::longest_packet(uplink_mtu, self.home_agent.endpoint.is_ipv4());
             ports.push(Port::new(device, mtu, Box::new(uplink)));
         }
-        let longest = ports.iter().map(|port| port.mtu).max().unwrap_or(1500);
-        ports.push(Device::open_tunnel(&self.device.0, longest, kernel)?);
-        let secret = registration_key(&private, &home_agent);
-        Ok(Plan {
-            ports,
-            node: self.node(secret),
-            routing: Routing {
-                device: self.device.0.clone(),
-                to: Vec::new(),
-                from: self.networks.iter().map(|network| network.0).collect(),
-            },
-        })
+        Ok(ports)
+    }
+
+    /// Makes the ways over the uplinks without encryption.
+    fn open_plain(
+        &self,
+        kernel: &mut RouteSocket,
+        (index, key): (SecurityParameterIndex, Secret),
+    ) -> Result<Vec<Port>, String> {
+        let SocketAddr::V4(remote) = self.home_agent.endpoint else {
+            return Err(OVER_IPV4.to_owned());
+        };
+        let identifier = self.home_address.0.to_bits() as u64;
+        let port = |(number, device): (usize, &String)| {
+            let uplink_mtu = kernel.link(device).map_or(1500, |link| link.mtu);
+            let number = number as u8;
+            let settings = MobileEndSettings {
+                home_address: self.home_address.0,
+                home_agent: self.home_agent.address.0,
+                care_of: CareOfPrefix::default().care_of(number, identifier)?,
+                key: shared_key(index, key),
+                unix_nanoseconds: unix_nanoseconds(),
+            };
+            let uplink = PlainUplink::new(device, number, remote, settings);
+            let mtu = plain::longest_packet(uplink_mtu);
+            Some(Port::new(device, mtu, Box::new(uplink)))
+        };
+        // There are at most as many uplinks as care-of networks.
+        Ok(self
+            .uplinks
+            .prefer
+            .iter()
+            .enumerate()
+            .filter_map(port)
+            .collect())
     }
 
     /// Returns the configuration of the node.
-    fn node(&self, key: Secret) -> Config {
+    fn node(&self, (index, key): (SecurityParameterIndex, Secret)) -> Config {
         let mobile = MobileNodeConfig {
             home_address: self.home_address,
             home_prefix: self.home_prefix,
@@ -190,12 +303,12 @@ impl MobileRouterConfig {
             failback: self.uplinks.clone(),
             networks: self.networks.clone(),
             registration: self.registration,
-            security_parameter_index: REGISTRATION,
+            security_parameter_index: index,
             key,
             lifetime: self.lifetime,
             // The home agent gives no address twice.
             duplicate_address_detection: false,
-            is_proven: true,
+            is_proven: matches!(self.home_agent.protection, Protection::Encrypted { .. }),
         };
         let to_kernel = self
             .networks

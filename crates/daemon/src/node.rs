@@ -262,7 +262,8 @@ fn prefixes(networks: &[Network]) -> Vec<Prefix> {
     networks.iter().map(|network| network.0).collect()
 }
 
-fn shared_key(index: SecurityParameterIndex, key: Secret) -> SharedKey {
+/// Makes the security association of a mobile and its home agent.
+pub(crate) fn shared_key(index: SecurityParameterIndex, key: Secret) -> SharedKey {
     SharedKey {
         security_parameter_index: index.0,
         key: key.0,

@@ -6,6 +6,7 @@ use crate::home_agent::HomeAgentRole;
 use crate::mobile_router::MobileRouterConfig;
 use crate::node::{self, Plan};
 use crate::operation::control::FOLDER;
+use crate::protection::Protection;
 use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
 use clap::ValueEnum;
@@ -133,6 +134,31 @@ impl Role {
         let forecast = config.forecast.as_ref();
         let open = |forecast| Forecaster::open(forecast, &config.uplinks.prefer);
         forecast.map(open).transpose()
+    }
+
+    /// Returns what an operator should know of a configuration before it is used.
+    pub fn warning(&self) -> Option<String> {
+        let is_plain =
+            |protection: &Protection| matches!(protection, Protection::Unencrypted { .. });
+        let number = match self {
+            Role::MobileRouter(config) => usize::from(is_plain(&config.home_agent.protection)),
+            Role::HomeAgent(config) => {
+                let routers = config.routers.iter();
+                routers
+                    .filter(|router| is_plain(&router.protection))
+                    .count()
+            }
+            Role::Node(_) => 0,
+        };
+        let of = match self {
+            Role::HomeAgent(_) => format!("of {number} of its routers"),
+            _ => "of this router".to_owned(),
+        };
+        (number > 0).then(|| {
+            format!(
+                "unencrypted: everybody on the way can read, change and redirect the packets {of}"
+            )
+        })
     }
 
     /// Opens the ports of the role's node.

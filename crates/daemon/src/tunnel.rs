@@ -1,4 +1,4 @@
-//! The encrypted way between a mobile router and its home agent, as media of their nodes.
+//! The way between a mobile router and its home agent, as media of their nodes: encrypted, or [`plain`].
 //!
 //! Each uplink of a router is an interface of its node, and has a [path](baton_path) to the home agent. The router's care-of address
 //! there is of a prefix that the home agent assigns; nobody else ever sees it. So the layers of Mobile IPv6 speak over a path as over
@@ -14,6 +14,7 @@ pub mod held;
 pub mod outer;
 pub mod paths;
 pub mod pieces;
+pub mod plain;
 pub mod uplink;
 mod words;
 

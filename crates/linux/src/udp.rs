@@ -6,18 +6,19 @@
 
 mod batch;
 mod options;
+mod source;
 
 pub use batch::{Batch, ReceiveBuffer};
+pub use source::source_towards;
 
 use batch::described;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect,
-    getsockname, getsockopt, recvmsg, sendmsg, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, SockaddrStorage, bind,
+    getsockname, getsockopt, recvmsg, sendmsg, socket,
 };
-use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -197,25 +198,6 @@ impl UdpSocket {
             error => Err(error.into()),
         }
     }
-}
-
-/// Returns the address of this machine from which the kernel now sends to a peer, by a device if one is named.
-///
-/// # Errors
-/// No route (`NetworkUnreachable`), no such device (ENODEV), other errors of the kernel.
-pub fn source_towards(peer: SocketAddr, device: Option<&str>) -> io::Result<IpAddr> {
-    let family = match peer {
-        SocketAddr::V4(_) => AddressFamily::Inet,
-        SocketAddr::V6(_) => AddressFamily::Inet6,
-    };
-    let socket = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-    if let Some(device) = device {
-        setsockopt(&socket, sockopt::BindToDevice, &OsString::from(device))?;
-    }
-    // Nothing is sent: the kernel chooses a route, and by it the address.
-    connect(socket.as_raw_fd(), &SockaddrStorage::from(peer))?;
-    let chosen = address_of(Some(&getsockname(socket.as_raw_fd())?))?;
-    Ok(chosen.ip())
 }
 
 impl AsFd for UdpSocket {

@@ -141,13 +141,17 @@ impl Status {
         }
     }
 
+    /// Adds datagrams that were not taken, for a reason.
+    pub fn refuse(&mut self, reason: &str, number: u64) {
+        if number > 0 {
+            *self.rejected.entry(reason.to_owned()).or_default() += number;
+        }
+    }
+
     /// Adds the datagrams that a path, or all paths, did not take.
     pub fn reject(&mut self, counters: &Counters) {
         for reason in Rejected::ALL {
-            let number = counters.rejected(reason);
-            if number > 0 {
-                *self.rejected.entry(format!("{reason:?}")).or_default() += number;
-            }
+            self.refuse(&format!("{reason:?}"), counters.rejected(reason));
         }
     }
 }

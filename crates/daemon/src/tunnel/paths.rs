@@ -1,4 +1,5 @@
-//! All paths of a home agent, as one link on which the routers' care-of addresses are.
+//! All paths of a home agent, as one link on which the routers' care-of addresses are: those of [`plain`](super::plain) routers, too,
+//! whose datagrams come to the same ports.
 //!
 //! A packet for a care-of address goes by the path that has it. While that path is down, packets of the tunnel are held, with those
 //! that were under way when it died; they go by the router's next path as soon as the node speaks there, which it does when it
@@ -10,16 +11,19 @@ use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::held::{Held, MOST_UNDER_WAY, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
+use super::plain::routers::PlainRouters;
 use super::words;
 use crate::capture::{Direction, Tap, View};
 use crate::home_agent::RouterConfig;
 use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, RouterStatus, Status};
+use crate::protection::Protection;
 use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
+use baton_proto::mobility::mobile_ipv6::dual_stack::is_packet;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Instant;
 use core::net::{Ipv6Addr, SocketAddr};
@@ -90,6 +94,7 @@ pub struct Paths {
     routers: BTreeMap<u64, Router>,
     paths: BTreeMap<PathKey, PathState>,
     by_address: BTreeMap<Ipv6Addr, PathKey>,
+    plain: PlainRouters,
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
@@ -100,9 +105,9 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Makes the paths of a home agent with this address, which come to these sockets.
+    /// Makes the paths of a home agent with this address, which come to these sockets, and the ways of `plain` routers.
     pub fn new(
-        listener: Listener,
+        (listener, plain): (Listener, PlainRouters),
         (home_agent, care_of): (Ipv6Addr, CareOfPrefix),
         sockets: Sockets,
     ) -> Paths {
@@ -114,6 +119,7 @@ impl Paths {
             routers: BTreeMap::new(),
             paths: BTreeMap::new(),
             by_address: BTreeMap::new(),
+            plain,
             sockets,
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
@@ -128,11 +134,12 @@ impl Paths {
     fn replace_routers(&mut self, routers: &[RouterConfig]) -> Result<(), String> {
         let mut wanted = BTreeMap::new();
         for router in routers {
-            wanted.insert(
-                router.public_key.0,
-                (router.preshared()?, router.home_address.0),
-            );
+            if let Protection::Encrypted { public_key, .. } = &router.protection {
+                let known = (router.preshared()?, router.home_address.0);
+                wanted.insert(public_key.0, known);
+            }
         }
+        self.plain.set(routers);
         let gone: Vec<PublicKey> = self
             .identifiers
             .keys()
@@ -427,6 +434,12 @@ impl Paths {
         let mut read = 0;
         for datagram in batch.datagrams() {
             read += 1;
+            if let (SocketAddr::V4(sender), true) = (sender, is_packet(datagram)) {
+                let arrival = (sender, carried);
+                let taken = self.plain.take(now, arrival, datagram, &mut self.incoming);
+                self.counts.congested += u64::from(!taken);
+                continue;
+            }
             let Ok(Some((key, content))) = self.listener.handle_datagram(now, sender, datagram)
             else {
                 continue;
@@ -458,6 +471,29 @@ impl Paths {
             }
         }
         Ok(Some(read))
+    }
+
+    /// Sends a packet to a router without encryption: what of it a path would carry.
+    fn send_plain(
+        &mut self,
+        care_of: Ipv6Addr,
+        kind: u8,
+        (packet, content): (&Packet, &Packet),
+    ) -> bool {
+        let class = packet.ip.traffic_class;
+        let out = (&mut self.outgoing, &mut self.sockets, &mut self.cutter);
+        let sent = self.plain.send(care_of, (kind, content, class), out);
+        self.tell_of_length(packet, sent.err());
+        sent.is_ok()
+    }
+
+    /// Tells the node of a packet that was too long.
+    fn tell_of_length(&mut self, packet: &Packet, error: Option<NotSent>) {
+        if let Some(NotSent::TooLong(most)) = error
+            && let Some(error) = outer::too_long(packet, most)
+        {
+            self.incoming.push(Ok(error));
+        }
     }
 
     /// Returns true if a packet for a router that is bound to this path has to wait: behind others, or until some have arrived.
@@ -515,6 +551,9 @@ impl Medium for Paths {
         if kind != ELIDED {
             self.sockets.view.signal(Direction::Outbound, packet);
         }
+        if self.plain.has(destination) {
+            return self.send_plain(destination, kind, (packet, content));
+        }
         let Some(&key) = self.by_address.get(&destination) else {
             return false;
         };
@@ -546,11 +585,7 @@ impl Medium for Paths {
         if is_signalling {
             self.replay(now, key);
         }
-        if let Err(NotSent::TooLong(most)) = sent
-            && let Some(error) = outer::too_long(packet, most)
-        {
-            self.incoming.push(Ok(error));
-        }
+        self.tell_of_length(packet, sent.err());
         sent.is_ok()
     }
 
@@ -565,9 +600,11 @@ impl Medium for Paths {
     }
 
     fn flush(&mut self, now: Instant) {
-        let listener = &mut self.listener;
-        self.outgoing
-            .flush(&mut self.sockets, |out| listener.poll_transmit(now, out));
+        let (listener, plain) = (&mut self.listener, &mut self.plain);
+        self.outgoing.flush(&mut self.sockets, |out| {
+            let said = listener.poll_transmit(now, out);
+            said.or_else(|| plain.poll_transmit(out))
+        });
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -591,6 +628,7 @@ impl Medium for Paths {
         for (key, router) in routers {
             status.routers.extend(self.report_router(now, key, router));
         }
+        self.plain.report(status);
         status.reject(self.listener.counters());
         status.lose("not for this end of a path", self.counts.misdirected);
         status.lose("held too long", self.counts.given_up);

@@ -16,12 +16,14 @@ use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
+use baton_proto::mobility::mobile_ipv6::refresh_request;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
 };
+use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -32,7 +34,7 @@ const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
 /// The lifetime that a path advertises for its router and its prefix, in seconds, and the time to the next advertisement (chosen:
 /// a fifth).
 const LIFETIME_S: u16 = 9000;
-const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
+pub(super) const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
 
 /// A path's ends inside: of the router the interface identifier, of the home agent the address.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,8 @@ pub struct Uplink {
     ends: Ends,
     /// The tunnel from this end, once the home agent has assigned a care-of address.
     outer: Option<Outer>,
+    /// True if the home agent was started anew, and the router has not yet been told that its binding is gone.
+    is_forgotten: bool,
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
@@ -96,6 +100,7 @@ impl Uplink {
             remote,
             ends,
             outer: None,
+            is_forgotten: false,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
@@ -170,12 +175,26 @@ impl Uplink {
                     match event {
                         Event::PacketMtu(_) => self.send_waiting(now),
                         Event::Suspect => self.sockets.view.event("is suspect"),
+                        Event::Restarted => self.is_forgotten = true,
                         _ => {}
                     }
                     let news = words::of(&event).map(News::of);
                     self.events.extend(news.map(MediumEvent::News));
                 }
             }
+        }
+        self.register_anew();
+    }
+
+    /// Lets the router register anew if the home agent has forgotten its binding: one that has not moved meanwhile would not.
+    fn register_anew(&mut self) {
+        if self.is_forgotten
+            && self.path.is_up()
+            && let Some(outer) = self.outer
+        {
+            self.is_forgotten = false;
+            let request = refresh_request(outer.destination, outer.source);
+            self.incoming.push(Ok(request));
         }
     }
 
@@ -211,22 +230,7 @@ impl Uplink {
         let Some(prefix) = prefix.and_then(|prefix| prefix.network(self.number)) else {
             return;
         };
-        let advertisement = RouterAdvertisement {
-            hop_limit: 64,
-            router_lifetime_s: LIFETIME_S,
-            prefixes: vec![PrefixInformation {
-                prefix,
-                on_link: false,
-                autonomous: true,
-                router_address: None,
-                valid_lifetime_s: LIFETIME_S.into(),
-                preferred_lifetime_s: LIFETIME_S.into(),
-            }],
-            ..RouterAdvertisement::default()
-        };
-        let message = NeighborDiscovery::RouterAdvertisement(advertisement);
-        let packet = discovery(ROUTER, ALL_NODES, message);
-        self.incoming.push(Ok(packet));
+        self.incoming.push(Ok(advertisement(prefix)));
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
@@ -314,8 +318,27 @@ impl Uplink {
     }
 }
 
+/// Returns the advertisement of a link's prefix.
+pub(super) fn advertisement(prefix: Ipv6Prefix) -> Packet {
+    let advertisement = RouterAdvertisement {
+        hop_limit: 64,
+        router_lifetime_s: LIFETIME_S,
+        prefixes: vec![PrefixInformation {
+            prefix,
+            on_link: false,
+            autonomous: true,
+            router_address: None,
+            valid_lifetime_s: LIFETIME_S.into(),
+            preferred_lifetime_s: LIFETIME_S.into(),
+        }],
+        ..RouterAdvertisement::default()
+    };
+    let message = NeighborDiscovery::RouterAdvertisement(advertisement);
+    discovery(ROUTER, ALL_NODES, message)
+}
+
 /// Returns true for a packet to all of a link or for Neighbor Discovery: a path has nobody but its two ends, which know each other.
-fn stays_on_link(packet: &Packet) -> bool {
+pub(super) fn stays_on_link(packet: &Packet) -> bool {
     let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
     packet.ip.destination.is_multicast() || is_message && packet.ip.hop_limit == HOP_LIMIT
 }

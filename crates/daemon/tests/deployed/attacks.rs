@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The attacker, who is everywhere.
-fn attacker(number: u32) -> SocketAddrV4 {
+pub fn attacker(number: u32) -> SocketAddrV4 {
     let [_, a, b, c] = number.to_be_bytes();
     SocketAddrV4::new(
         [100, 64 | a & 63, b, c].into(),
@@ -33,7 +33,7 @@ impl Numbers {
 }
 
 /// Returns what the router has sent by an uplink.
-fn recorded(world: &World, uplink: usize) -> Vec<Vec<u8>> {
+pub fn recorded(world: &World, uplink: usize) -> Vec<Vec<u8>> {
     let seen = &world.air.state().uplinks[uplink].seen;
     let sent = seen.iter().filter(|packet| {
         endpoints(packet).is_some_and(|(_, destination)| destination.port() == 4191)

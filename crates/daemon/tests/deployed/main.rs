@@ -5,5 +5,6 @@ mod attacks;
 mod captures;
 mod deaths;
 mod handovers;
+mod plain;
 mod uplinks;
 mod world;

@@ -1,5 +1,6 @@
 //! The IPv6 Mobility Header (RFC 6275 section 6.1), with NEMO (RFC 3963), authentication between mobile node and home
-//! agent (RFC 4285), fast handovers (RFC 5568), and experimental options (RFC 5096) for buffering.
+//! agent (RFC 4285), transport over IPv4 (RFC 5555), fast handovers (RFC 5568), and experimental options (RFC 5096) for
+//! buffering.
 //!
 //! Options are written in a fixed order, aligned as their standards require. A message of unknown type stays
 //! [`Body::Opaque`](crate::packet::Body::Opaque) with protocol 135, so that a node can answer with a binding error.
@@ -117,6 +118,8 @@ pub struct BindingUpdate {
     pub key_management_mobility: bool,
     /// R: the sender is a mobile router (RFC 3963).
     pub mobile_router: bool,
+    /// F: packets shall be in UDP over IPv4 even if no address translator is on the way (RFC 5555 section 3.1.3).
+    pub forces_udp_encapsulation: bool,
     /// Requested lifetime; zero deletes the binding.
     pub lifetime: BindingLifetime,
     /// Care-of address, if not the packet's source (section 6.2.5).
@@ -128,6 +131,9 @@ pub struct BindingUpdate {
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
     /// IPv4 addresses of the mobile, and IPv4 prefixes of the network behind it (RFC 5555 section 3.1.1).
     pub ipv4_home_addresses: Vec<Ipv4HomeAddress>,
+    /// IPv4 care-of address, as the mobile knows it: outside an address translator it is another (RFC 5555 section
+    /// 3.1.2).
+    pub ipv4_care_of_address: Option<Ipv4Addr>,
     /// Requested handling of the mobile's packets at the home agent.
     pub packet_buffering: Option<PacketBuffering>,
     /// Fingerprint of the last packet that the mobile received, for a router with copies of its packets
@@ -137,6 +143,8 @@ pub struct BindingUpdate {
     pub last_received: Option<u64>,
     /// Parameters of the new path, for transports.
     pub path_report: Option<PathReport>,
+    /// Time of sending, by which a replay is recognised (RFC 4285 section 6).
+    pub timestamp: Option<Timestamp>,
     /// Proof of the sender's identity.
     pub authenticator: Option<Authenticator>,
 }
@@ -195,6 +203,11 @@ pub struct BindingAcknowledgement {
     /// Answers to the update's IPv4 home addresses (RFC 5555 section 3.2.1); at most
     /// [`MAXIMUM_PREFIXES`](BindingUpdate::MAXIMUM_PREFIXES) are sent and accepted.
     pub ipv4_acknowledgements: Vec<Ipv4AddressAcknowledgement>,
+    /// News of an address translator on the way (RFC 5555 section 3.2.2).
+    pub nat_detection: Option<NatDetection>,
+    /// Timestamp of the update; with status [`IDENTIFICATION_MISMATCH`](BindingStatus::IDENTIFICATION_MISMATCH) the
+    /// lower half of it, and the upper half by the home agent's clock (RFC 4285 section 6).
+    pub timestamp: Option<Timestamp>,
     /// Proof of the sender's identity.
     pub authenticator: Option<Authenticator>,
 }
@@ -215,6 +228,8 @@ impl BindingAcknowledgement {
             refresh_advice: None,
             packet_buffering: None,
             ipv4_acknowledgements: Vec::new(),
+            nat_detection: None,
+            timestamp: None,
             authenticator: None,
         }
     }
@@ -357,5 +372,10 @@ impl BindingStatus {
 }
 
 mod codec;
+mod nat_detection;
 mod options;
+mod timestamp;
 mod words;
+
+pub use nat_detection::NatDetection;
+pub use timestamp::Timestamp;

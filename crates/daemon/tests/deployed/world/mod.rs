@@ -10,6 +10,7 @@
 pub mod air;
 pub mod daemons;
 pub mod datagram;
+mod plain;
 pub mod stream;
 
 #[path = "../../../../linux/tests/namespace/mod.rs"]

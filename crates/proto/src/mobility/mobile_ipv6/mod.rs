@@ -14,6 +14,7 @@
 mod access_router;
 mod access_routers;
 mod correspondent;
+pub mod dual_stack;
 mod home_agent;
 mod layers;
 mod mobile_node;
@@ -64,6 +65,12 @@ fn mobility_packet(
     let body = Body::Mobility(Box::new(message));
     let body = extend((home_address, routing_home_address), body);
     super::packet(source.into(), destination.into(), body)
+}
+
+/// Builds a home agent's request that the mobile at a care-of address registers anew (RFC 6275 section 6.1.2).
+pub fn refresh_request(home_agent: Ipv6Addr, care_of: Ipv6Addr) -> Packet {
+    let message = MobilityMessage::BindingRefreshRequest;
+    mobility_packet((home_agent, care_of), (None, None), message)
 }
 
 /// Puts extension headers in front of a body, if there are any.

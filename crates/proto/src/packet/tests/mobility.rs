@@ -12,7 +12,7 @@ use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
     BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
-    NonceIndices, PacketBuffering, RoutabilityTest,
+    NatDetection, NonceIndices, PacketBuffering, RoutabilityTest, Timestamp,
 };
 use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
@@ -62,6 +62,14 @@ const IPV4_UPDATE: &str = "6000000000483c4020010db800020000000000000000010020010
     00001d068000c0000207";
 const IPV4_ACKNOWLEDGEMENT: &str = "6000000000382b4020010db800010000000000000000000120010db80002000000000000000001008702020100000000\
     20010db80001000000000000000001003b030600d4bd004000090069020200191e0600400a0100001e068200c0000207";
+/// Laid octet by octet in Python with `struct` and `hmac`: scapy knows neither the IPv4 care-of address (type 32) nor NAT detection
+/// (31). tshark 4.0 reads the values that stand here.
+const OVER_IPV4_UPDATE: &str = "600000000050874020010db800010000000000000000010020010db80001000000000000000000013b090500e4630009c500\
+    00690612003820010db80001010000000000000000001d0642000a01000020060000c0a8010701000a08ea00000180000000\
+    00091101000010019794c64fc0921230ed09854b";
+const OVER_IPV4_ACKNOWLEDGEMENT: &str = "600000000040874020010db800010000000000000000000120010db80001000000000000000001003b0706004b8500400009\
+    00691e0600400a0100001f0680000000006e0104000000000a08ea000001800000000009110100001001cfaf5a9cde0bf9b7\
+    52c762d8";
 const CORRESPONDENT_UPDATE: &str = "6000000000383c4020010db800020000000000000000010020010db8000300000000000000000009870201020000c9102001\
     0db80001000000000000000001003b03050032b0000180000069040402010202050cc0c1c2c3c4c5c6c7c8c9cacb";
 const DEREGISTRATION: &str = "600000000010874020010db800010000000000000000010020010db80001000000000000000000013b010500a1ed0002c000\
@@ -294,6 +302,7 @@ fn buffering_update() -> BindingUpdate {
         link_local_compatible: true,
         key_management_mobility: true,
         mobile_router: true,
+        forces_udp_encapsulation: false,
         lifetime: BindingLifetime::at_most(420),
         alternate_care_of_address: Some(v6(CARE_OF)),
         nonce_indices: None,
@@ -302,9 +311,11 @@ fn buffering_update() -> BindingUpdate {
             prefix("2001:db8:1:201::", 64),
         ],
         ipv4_home_addresses: Vec::new(),
+        ipv4_care_of_address: None,
         packet_buffering: Some(PacketBuffering::Buffer),
         last_received: None,
         path_report: None,
+        timestamp: None,
         authenticator: Some(Authenticator::MobileHomeAgent {
             security_parameter_index: 0x1001,
             data: PROOF,
@@ -367,6 +378,47 @@ fn ipv4_acknowledgement() -> BindingAcknowledgement {
     }
 }
 
+/// Proves with the key 00 01 … 13.
+fn proved(data: [u8; 12]) -> Option<Authenticator> {
+    Some(Authenticator::MobileHomeAgent {
+        security_parameter_index: 0x1001,
+        data,
+    })
+}
+
+/// Asks in UDP over IPv4, from behind an address translator.
+fn over_ipv4_update() -> BindingUpdate {
+    let mut update = BindingUpdate {
+        forces_udp_encapsulation: true,
+        ipv4_care_of_address: Some(Ipv4Addr::new(192, 168, 1, 7)),
+        timestamp: Some(Timestamp(0xEA00_0001_8000_0000)),
+        authenticator: proved([
+            0x97, 0x94, 0xC6, 0x4F, 0xC0, 0x92, 0x12, 0x30, 0xED, 0x09, 0x85, 0x4B,
+        ]),
+        ..ipv4_update()
+    };
+    update.ipv4_home_addresses.truncate(1);
+    update
+}
+
+/// Tells of the translator.
+fn over_ipv4_acknowledgement() -> BindingAcknowledgement {
+    let mut answer = BindingAcknowledgement {
+        refresh_advice: None,
+        nat_detection: Some(NatDetection {
+            forces_udp_encapsulation: true,
+            refresh_time_s: 110,
+        }),
+        timestamp: over_ipv4_update().timestamp,
+        authenticator: proved([
+            0xCF, 0xAF, 0x5A, 0x9C, 0xDE, 0x0B, 0xF9, 0xB7, 0x52, 0xC7, 0x62, 0xD8,
+        ]),
+        ..ipv4_acknowledgement()
+    };
+    answer.ipv4_acknowledgements.truncate(1);
+    answer
+}
+
 fn acknowledgement() -> BindingAcknowledgement {
     BindingAcknowledgement {
         status: BindingStatus::ACCEPTED,
@@ -377,6 +429,8 @@ fn acknowledgement() -> BindingAcknowledgement {
         refresh_advice: Some(BindingLifetime::at_most(107)),
         packet_buffering: Some(PacketBuffering::Buffer),
         ipv4_acknowledgements: Vec::new(),
+        nat_detection: None,
+        timestamp: None,
         authenticator: buffering_update().authenticator,
     }
 }
@@ -431,6 +485,7 @@ fn binding_packets() -> Vec<(&'static str, Packet)> {
         home_registration: true,
         ..BindingUpdate::default()
     };
+    let over_ipv4 = MobilityMessage::BindingAcknowledgement(over_ipv4_acknowledgement());
     let out_of_window = BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW;
     let refusal = BindingAcknowledgement::new(out_of_window, 7, BindingLifetime::ZERO);
     let error = MobilityMessage::BindingError(BindingError {
@@ -461,6 +516,14 @@ fn binding_packets() -> Vec<(&'static str, Packet)> {
         (
             IPV4_ACKNOWLEDGEMENT,
             extended(answer(ipv4_acknowledgement()), None, Some(HOME)),
+        ),
+        (
+            OVER_IPV4_UPDATE,
+            update(HOME, HOME_AGENT, over_ipv4_update()),
+        ),
+        (
+            OVER_IPV4_ACKNOWLEDGEMENT,
+            mobility(HOME_AGENT, HOME, over_ipv4),
         ),
         (DEREGISTRATION, update(HOME, HOME_AGENT, deregistration)),
         (

@@ -7,7 +7,7 @@ use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
     BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
-    NonceIndices, PacketBuffering, PathReport, RoutabilityTest,
+    NatDetection, NonceIndices, PacketBuffering, PathReport, RoutabilityTest, Timestamp,
 };
 use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
@@ -379,6 +379,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
             vec(any_ipv4_home_address(), 0..=8),
         ),
         any::<(Option<u64>, Option<(u32, u32, u16)>)>(),
+        any::<(bool, Option<[u8; 4]>, Option<u64>)>(),
         option::of(any_buffering()),
         option::of(any_authenticator()),
     )
@@ -389,6 +390,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                 indices,
                 (prefixes, ipv4_home_addresses),
                 (last_received, report),
+                (forces_udp_encapsulation, ipv4_care_of, timestamp),
                 buffering,
                 authenticator,
             )| {
@@ -399,11 +401,13 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                     link_local_compatible: fixed.3,
                     key_management_mobility: fixed.4,
                     mobile_router: fixed.5,
+                    forces_udp_encapsulation,
                     lifetime: BindingLifetime { units: fixed.6 },
                     alternate_care_of_address: care_of,
                     nonce_indices: indices.map(|(home, care_of)| NonceIndices { home, care_of }),
                     mobile_network_prefixes: prefixes,
                     ipv4_home_addresses,
+                    ipv4_care_of_address: ipv4_care_of.map(Into::into),
                     packet_buffering: buffering,
                     last_received,
                     path_report: report.map(|(sent, rate, queue_packets)| PathReport {
@@ -411,6 +415,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                         rate,
                         queue_packets,
                     }),
+                    timestamp: timestamp.map(Timestamp),
                     authenticator,
                 }
             },
@@ -427,10 +432,18 @@ fn any_acknowledgement() -> impl Strategy<Value = BindingAcknowledgement> {
             any_ipv4_acknowledgement(),
             0..=BindingUpdate::MAXIMUM_PREFIXES,
         ),
+        any::<(Option<(bool, u32)>, Option<u64>)>(),
         option::of(any_authenticator()),
     )
         .prop_map(
-            |(fixed, advice, packet_buffering, ipv4_acknowledgements, authenticator)| {
+            |(
+                fixed,
+                advice,
+                packet_buffering,
+                ipv4_acknowledgements,
+                (nat_detection, timestamp),
+                authenticator,
+            )| {
                 BindingAcknowledgement {
                     status: BindingStatus(fixed.0),
                     key_management_mobility: fixed.1,
@@ -440,6 +453,13 @@ fn any_acknowledgement() -> impl Strategy<Value = BindingAcknowledgement> {
                     refresh_advice: advice.map(|units| BindingLifetime { units }),
                     packet_buffering,
                     ipv4_acknowledgements,
+                    nat_detection: nat_detection.map(
+                        |(forces_udp_encapsulation, refresh_time_s)| NatDetection {
+                            forces_udp_encapsulation,
+                            refresh_time_s,
+                        },
+                    ),
+                    timestamp: timestamp.map(Timestamp),
                     authenticator,
                 }
             },

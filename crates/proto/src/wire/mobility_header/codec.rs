@@ -12,12 +12,13 @@ use core::net::Ipv6Addr;
 
 const HEADER: &str = "Mobility Header";
 
-/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 3963 section 4.1).
+/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 3963 section 4.1, RFC 5555 section 3.1.3).
 const ACKNOWLEDGE: u16 = 0x8000;
 const HOME_REGISTRATION: u16 = 0x4000;
 const LINK_LOCAL_COMPATIBLE: u16 = 0x2000;
 const KEY_MANAGEMENT_MOBILITY: u16 = 0x1000;
 const MOBILE_ROUTER: u16 = 0x0400;
+const FORCING_UDP_ENCAPSULATION: u16 = 0x0100;
 
 impl MobilityMessage {
     /// Returns the message's type (RFC 6275 section 6.1, RFC 5568 section 6.2).
@@ -168,6 +169,7 @@ impl BindingUpdate {
             (self.link_local_compatible, LINK_LOCAL_COMPATIBLE),
             (self.key_management_mobility, KEY_MANAGEMENT_MOBILITY),
             (self.mobile_router, MOBILE_ROUTER),
+            (self.forces_udp_encapsulation, FORCING_UDP_ENCAPSULATION),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set);
         let flags: u16 = flags.map(|(_, bit)| bit).sum();
@@ -180,6 +182,8 @@ impl BindingUpdate {
         options::put_nonce_indices(sink, self.nonce_indices);
         options::put_alternate_care_of_address(sink, self.alternate_care_of_address);
         options::put_prefixes(sink, self);
+        options::put_ipv4_care_of_address(sink, self.ipv4_care_of_address);
+        options::put_timestamp(sink, self.timestamp);
         options::put_authenticator(sink, self.authenticator);
     }
 
@@ -192,6 +196,7 @@ impl BindingUpdate {
             link_local_compatible: flags & LINK_LOCAL_COMPATIBLE != 0,
             key_management_mobility: flags & KEY_MANAGEMENT_MOBILITY != 0,
             mobile_router: flags & MOBILE_ROUTER != 0,
+            forces_udp_encapsulation: flags & FORCING_UDP_ENCAPSULATION != 0,
             lifetime: BindingLifetime {
                 units: u16_at(bytes, 10),
             },
@@ -199,9 +204,11 @@ impl BindingUpdate {
             nonce_indices: options.nonce_indices,
             mobile_network_prefixes: options.mobile_network_prefixes,
             ipv4_home_addresses: options.ipv4_home_addresses,
+            ipv4_care_of_address: options.ipv4_care_of_address,
             packet_buffering: options.packet_buffering,
             last_received: options.last_received,
             path_report: options.path_report,
+            timestamp: options.timestamp,
             authenticator: options.authenticator,
         }
     }
@@ -226,6 +233,8 @@ impl BindingAcknowledgement {
         options::put_packet_buffering(sink, self.packet_buffering);
         options::put_refresh_advice(sink, self.refresh_advice);
         options::put_ipv4_acknowledgements(sink, &self.ipv4_acknowledgements);
+        options::put_nat_detection(sink, self.nat_detection);
+        options::put_timestamp(sink, self.timestamp);
         options::put_authenticator(sink, self.authenticator);
     }
 
@@ -241,6 +250,8 @@ impl BindingAcknowledgement {
             refresh_advice: options.refresh_advice,
             packet_buffering: options.packet_buffering,
             ipv4_acknowledgements: options.ipv4_acknowledgements,
+            nat_detection: options.nat_detection,
+            timestamp: options.timestamp,
             authenticator: options.authenticator,
         }
     }

@@ -2,15 +2,15 @@
 
 use super::{
     Authenticator, BindingLifetime, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus,
-    Ipv4HomeAddress, NonceIndices, PacketBuffering, PathReport,
+    Ipv4HomeAddress, NatDetection, NonceIndices, PacketBuffering, PathReport, Timestamp,
 };
 use crate::wire::extension::Options;
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::{DecodeError, ipv6_at, u16_at, u32_at};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Types of options (RFC 6275 section 6.2, RFC 3963 section 4.3, RFC 4285 section 5, RFC 5096 section 4, RFC 5555
-/// sections 3.1.1 and 3.2.1).
+/// Types of options (RFC 6275 section 6.2, RFC 3963 section 4.3, RFC 4285 sections 5 and 6, RFC 5096 section 4, RFC 5555
+/// sections 3.1 and 3.2).
 const PAD1: u8 = 0;
 const PADN: u8 = 1;
 const BINDING_REFRESH_ADVICE: u8 = 2;
@@ -19,9 +19,12 @@ const NONCE_INDICES: u8 = 4;
 const BINDING_AUTHORIZATION_DATA: u8 = 5;
 const MOBILE_NETWORK_PREFIX: u8 = 6;
 const AUTHENTICATION: u8 = 9;
+const REPLAY_PROTECTION: u8 = 10;
 const EXPERIMENTAL: u8 = 18;
 const IPV4_HOME_ADDRESS: u8 = 29;
 const IPV4_ADDRESS_ACKNOWLEDGEMENT: u8 = 30;
+const NAT_DETECTION: u8 = 31;
+const IPV4_CARE_OF_ADDRESS: u8 = 32;
 
 /// P flag of an IPv4 home address option, behind the six bits of the prefix length.
 const ASKS_FOR_PREFIX: u8 = 0x02;
@@ -82,6 +85,9 @@ pub(super) struct MobilityOptions {
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
     pub ipv4_home_addresses: Vec<Ipv4HomeAddress>,
     pub ipv4_acknowledgements: Vec<Ipv4AddressAcknowledgement>,
+    pub nat_detection: Option<NatDetection>,
+    pub ipv4_care_of_address: Option<Ipv4Addr>,
+    pub timestamp: Option<Timestamp>,
     pub packet_buffering: Option<PacketBuffering>,
     pub last_received: Option<u64>,
     pub path_report: Option<PathReport>,
@@ -152,6 +158,30 @@ pub(super) fn put_ipv4_acknowledgements(
         let (status, length) = (answer.status.0, answer.prefix_length << 2);
         sink.put(&[IPV4_ADDRESS_ACKNOWLEDGEMENT, 6, status, length]);
         sink.put(&answer.address.octets());
+    }
+}
+
+pub(super) fn put_nat_detection(sink: &mut impl Sink, detection: Option<NatDetection>) {
+    if let Some(detection) = detection {
+        pad(sink, 4, 0);
+        sink.put(&[NAT_DETECTION, 6]);
+        sink.put(&detection.bytes());
+    }
+}
+
+pub(super) fn put_ipv4_care_of_address(sink: &mut impl Sink, address: Option<Ipv4Addr>) {
+    if let Some(address) = address {
+        pad(sink, 4, 0);
+        sink.put(&[IPV4_CARE_OF_ADDRESS, 6, 0, 0]);
+        sink.put(&address.octets());
+    }
+}
+
+pub(super) fn put_timestamp(sink: &mut impl Sink, timestamp: Option<Timestamp>) {
+    if let Some(Timestamp(timestamp)) = timestamp {
+        pad(sink, 8, 2);
+        sink.put(&[REPLAY_PROTECTION, 8]);
+        sink.put(&timestamp.to_be_bytes());
     }
 }
 
@@ -232,6 +262,14 @@ impl MobilityOptions {
             (MOBILE_NETWORK_PREFIX, 18) => self.take_prefix(data)?,
             (IPV4_HOME_ADDRESS, 6) => self.take_ipv4_home_address(data)?,
             (IPV4_ADDRESS_ACKNOWLEDGEMENT, 6) => self.take_ipv4_acknowledgement(data)?,
+            (NAT_DETECTION, 6) => self.nat_detection = Some(NatDetection::read(data)),
+            (IPV4_CARE_OF_ADDRESS, 6) => {
+                self.ipv4_care_of_address = Some(Ipv4Addr::from_bits(u32_at(data, 2)));
+            }
+            (REPLAY_PROTECTION, 8) => {
+                let bytes = core::array::from_fn(|index| data[index]);
+                self.timestamp = Some(Timestamp(u64::from_be_bytes(bytes)));
+            }
             (AUTHENTICATION, 17) if data[0] == MOBILE_HOME_AGENT => {
                 self.authenticator = Some(Authenticator::MobileHomeAgent {
                     security_parameter_index: u32_at(data, 1),

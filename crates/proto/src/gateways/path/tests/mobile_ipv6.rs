@@ -73,20 +73,10 @@ fn update(sequence: u16, cell: Option<u16>) -> Packet {
         sequence,
         acknowledge: true,
         home_registration: true,
-        link_local_compatible: false,
-        key_management_mobility: false,
-        mobile_router: false,
         lifetime: BindingLifetime {
             units: if cell.is_some() { 100 } else { 0 },
         },
-        alternate_care_of_address: None,
-        nonce_indices: None,
-        mobile_network_prefixes: Vec::new(),
-        ipv4_home_addresses: Vec::new(),
-        packet_buffering: None,
-        last_received: None,
-        path_report: None,
-        authenticator: None,
+        ..BindingUpdate::default()
     };
     let extended = Extended {
         home_address: Some(HOME),

@@ -138,6 +138,8 @@ fn answer() -> impl Strategy_<Value = BindingAcknowledgement> {
                     refresh_advice: flag.then_some(advice),
                     packet_buffering: flag.then_some(PacketBuffering::Buffer),
                     ipv4_acknowledgements: ipv4,
+                    nat_detection: None,
+                    timestamp: None,
                     authenticator,
                 }
             },
