@@ -6,9 +6,15 @@ use baton_proto::host::{Host, HostEvent};
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::Signal;
 use baton_proto::time::Instant;
+use std::io::{self, Write};
 
 /// The name of the news that a home agent's binding has changed.
 const BOUND: &str = "Binding Updated";
+
+/// Says something to the operator. A log that nobody takes, as its disk is full, is no reason to end.
+pub fn say(words: &str) {
+    let _ = writeln!(io::stderr(), "batond: {words}");
+}
 
 /// The attendant of a node.
 #[derive(Debug)]
@@ -49,7 +55,7 @@ impl Attendant {
     }
 
     fn say(&self, now: Instant, words: &str) {
-        eprintln!("batond: {:.3} s: {words}", now.as_secs_f64());
+        say(&format!("{:.3} s: {words}", now.as_secs_f64()));
     }
 
     fn complete(&mut self, now: Instant) {

@@ -1,6 +1,6 @@
 //! A daemon: a node with its driver, and what an operator and a service manager want of it.
 
-use crate::attendant::Attendant;
+use crate::attendant::{Attendant, say};
 use crate::driver::{Counts, Driver};
 use crate::keys::RANDOM;
 use crate::node::{self, Plan};
@@ -55,7 +55,7 @@ pub fn run(role: Role, file: &Path) -> Result<(), String> {
     }
     let mut manager = ServiceManager::find();
     let address = daemon.driver.host_mut().address();
-    eprintln!("batond: {} running at {address}", daemon.role.name());
+    say(&format!("{} running at {address}", daemon.role.name()));
     manager.ready();
     while !ends.poll() {
         let left = manager.live().map(|left| left.as_nanos() as u64);
@@ -167,12 +167,12 @@ impl<'a> Daemon<'a> {
     fn reload(&mut self) {
         let file = self.file.display();
         match self.take_over() {
-            Ok(true) => eprintln!("batond: {file} read anew"),
-            Ok(false) => eprintln!(
-                "batond: {file} read anew; start the daemon again for other changes than those of a home agent's \
+            Ok(true) => say(&format!("{file} read anew")),
+            Ok(false) => say(&format!(
+                "{file} read anew; start the daemon again for other changes than those of a home agent's \
                  `routers` or of a mobile router's times in `uplinks`"
-            ),
-            Err(message) => eprintln!("batond: {message}; the configuration was not taken over"),
+            )),
+            Err(message) => say(&format!("{message}; the configuration was not taken over")),
         }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Daemon<'a> {
         if counts.missed_link_events > 0 {
             words += &format!("; missed news of links {} times", counts.missed_link_events);
         }
-        eprintln!("batond: ended by a signal; packets: {words}");
+        say(&format!("ended by a signal; packets: {words}"));
     }
 }
 

@@ -226,6 +226,11 @@ impl Driver {
                 }
                 MediumEvent::Up => self.set_up(owner, (interface, true)),
                 MediumEvent::Down => self.set_up(owner, (interface, false)),
+                MediumEvent::Restarted => {
+                    let now = self.ports.now;
+                    self.engine
+                        .handle_restarted_home_agent(now, owner, &mut self.ports);
+                }
                 MediumEvent::News(words) => owner.handle_news(self.ports.now, interface, &words),
             }
         }

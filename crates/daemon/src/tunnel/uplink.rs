@@ -124,6 +124,7 @@ impl Uplink {
                     self.events.push_back(MediumEvent::Down);
                 }
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
+                Event::Restarted => self.take_restart(),
                 // The node says itself what comes of the others.
                 _ => {
                     if let Event::PacketMtu(_) = event {
@@ -134,6 +135,15 @@ impl Uplink {
                 }
             }
         }
+    }
+
+    /// Takes in that the home agent was started anew: what was under way waits until the node has registered again.
+    fn take_restart(&mut self) {
+        let under_way = self.under_way.take();
+        self.lost_in_replay += self.stranded.put(under_way);
+        let words = words::of(&Event::Restarted).map(MediumEvent::News);
+        self.events.extend(words);
+        self.events.push_back(MediumEvent::Restarted);
     }
 
     /// Sends what has waited for the path's MTU.

@@ -3,4 +3,5 @@
 mod attacks;
 mod deaths;
 mod handovers;
+mod hardships;
 mod world;
