@@ -141,13 +141,11 @@ impl Node {
         }
     }
 
-    /// Takes in a change of the kernel's interfaces.
-    pub fn take_link(&mut self, now: Instant, change: &LinkChange) {
+    /// Takes in a change of the kernel's interface to a medium.
+    pub fn take_link(&mut self, now: Instant, place: usize, change: &LinkChange) {
         self.ports.now = now;
-        for place in 0..self.ports.media.len() {
-            self.ports.media[place].handle_link(now, change);
-            self.take_events(InterfaceId(place));
-        }
+        self.ports.media[place].handle_link(now, change);
+        self.take_events(InterfaceId(place));
     }
 
     fn take_packets(&mut self, interface: InterfaceId) {
