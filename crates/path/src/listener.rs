@@ -68,7 +68,8 @@ struct Member {
 #[derive(Default)]
 struct Place {
     generation: u32,
-    /// Number of the last session here, which is part of its index.
+    /// Number of the last session here, which is part of its index. It begins anywhere, so that a session of before a restart is not taken
+    /// for one of after it.
     sessions: u32,
     member: Option<Box<Member>>,
 }

@@ -154,7 +154,10 @@ impl Listener {
         let place = match self.free.pop() {
             Some(place) => place,
             None if self.places.len() < 1 << PLACE_BITS => {
-                self.places.push(Place::default());
+                self.places.push(Place {
+                    sessions: self.random.number(),
+                    ..Place::default()
+                });
                 self.places.len() as u32 - 1
             }
             None => return Err(Refused::TooManyPaths),
