@@ -76,6 +76,7 @@ bench: $(VENV)/built $(VENV)/installed-dev
 # As root. A `wireguard-go` on the path, or named by WIREGUARD_GO, is measured beside it.
 bench-daemon:
 	cargo build --profile dist --package baton-daemon --locked
+	cargo bench --profile dist --package baton-daemon --bench deployed --locked
 	python scripts/bench_daemon.py target/dist/batond
 
 bench-live:

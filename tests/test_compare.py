@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from baton.compare.figures import describe
@@ -39,6 +41,9 @@ def folder(path: Path, flows: dict[str, dict], *, rate: str = "1 Mbit/s", live: 
     summary = {"scenario": "hand", "seed": 1, "simulated_s": 10.0, "flows": listed}
     summary |= {"handovers": [handover | {"flows": effects}], "live": live} | more
     return rows.write(path, summary, MANIFEST | {"scenario": "hand", "resolved": SCENARIO.format(rate=rate)})
+
+
+NONE = dict.fromkeys(("queue", "channel", "link_down", "buffer", "host"), 0)
 
 
 def by_key(pair) -> dict[str, Quantity]:
@@ -204,3 +209,60 @@ def test_two_runs_of_the_engine_differ_where_they_should(baton, scenario):
     told = json.loads(baton("compare", "one", "two", "--json").stdout)
     assert told["remarks"] == ["links.lan.rate: 2 Mbit/s / 1 Mbit/s"]
     assert told["flows"][0]["quantities"][0]["relative"] < -0.3
+
+
+def with_signals(path: Path, handover_s: float, rows: list[tuple[float, str, str, str]]) -> Path:
+    """A run with a handover at a time, and signals: time in ms after it, kind, sender and name."""
+    flow = {"goodput_bps": 1e6, "stall_s": 0.5}
+    run = folder(path, {"download": flow})
+    summary = json.loads((run / "summary.json").read_text())
+    summary["handovers"][0] |= {"at_s": handover_s}
+    (run / "summary.json").write_text(json.dumps(summary))
+    texts = {"kind": 1, "sender": 2, "name": 3}
+    columns: dict[str, pa.Array] = {key: pa.array([row[place] for row in rows]) for key, place in texts.items()}
+    columns["sent_ns"] = pa.array([round(handover_s * SECOND + row[0] * 1e6) for row in rows], pa.int64())
+    nothing = pa.array([None] * len(rows), pa.string())
+    columns |= {key: nothing for key in ("receiver", "link", "details", "fate")}
+    columns |= {"decided_ns": nothing.cast(pa.int64()), "tunnelled": pa.array([False] * len(rows))}
+    pq.write_table(pa.table(columns), run / "signals.parquet")
+    return run
+
+
+def test_signalling_is_timed_from_the_begin_of_each_run_s_own_handover(tmp_path):
+    a = with_signals(
+        tmp_path / "a",
+        4.0,
+        [
+            (-100, "agent", "train", "Registered"),
+            (0, "link", "laptop", "Link_Up"),
+            (1, "link", "provider", "Link_Up"),
+            (5, "message", "provider", "Router Advertisement"),
+            (25, "message", "train", "Binding Update"),
+            (85, "agent", "train", "Registered"),
+            (95, "agent", "train", "Registered"),
+        ],
+    )
+    b = with_signals(tmp_path / "b", 6.0, [(60, "agent", "train", "Attached"), (120, "agent", "train", "Registered")])
+    (handover,) = compare(open_run(a), open_run(b)).handovers
+    found = {step.name: (step.a, step.b, step.difference) for step in handover.steps}
+    assert found == {
+        "Link_Up at laptop": (0.0, None, None),
+        "Binding Update leaves train": (0.025, None, None),
+        "Registered at train": (0.085, 0.12, pytest.approx(0.035)),
+        "Attached at train": (None, 0.06, None),
+    }
+
+
+def test_what_a_host_without_a_link_did_not_send_is_lost_at_the_handover_too(tmp_path):
+    runs = [folder(tmp_path / name, {"stream": {}}) for name in ("a", "b")]
+    for run, effect in zip(
+        runs,
+        ({"lost_packets": 5, "lost_by": {"to_sink": NONE | {"host": 586}, "to_source": NONE}}, {"lost_packets": 627}),
+        strict=True,
+    ):
+        summary = json.loads((run / "summary.json").read_text())
+        summary["handovers"][0]["flows"][0] |= effect
+        (run / "summary.json").write_text(json.dumps(summary))
+    (pair,) = compare(*map(open_run, runs)).pairs
+    lost = by_key(pair)["handover_1_lost_packets"]
+    assert (lost.a, lost.b) == (591, 627)

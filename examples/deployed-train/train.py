@@ -45,7 +45,8 @@ def main() -> int:
     parser.add_argument("--batond", default=str(ROOT / "target/release/batond"), help="the daemon")
     parser.add_argument("--scenario", default=str(ROOT / "scenarios/deployed-train.toml"))
     parser.add_argument("--baton", default=shutil.which("baton") or str(ROOT / ".venv/bin/baton"))
-    parser.add_argument("--duration", type=float, default=24.0, help="of the streams, in seconds")
+    parser.add_argument("--out", type=Path, default=Path("results/deployed-train"), help="the results folder")
+    parser.add_argument("--duration", type=float, default=22.0, help="of the streams, in seconds")
     given = parser.parse_args()
     return parts[given.part](given)
 
@@ -63,13 +64,22 @@ def everything(given: argparse.Namespace) -> int:
             "live",
             given.scenario,
             "--force",
+            "--out",
+            f"{given.out}-live",
             "--set",
             "live.address=new",
             "--set",
             "live.nat=true",
         ]
         command += ["--server", " ".join([*words, "ground"]), "--", *words, "train"]
-        return subprocess.run(command, check=False).returncode
+        status = subprocess.run(command, check=False).returncode
+        if status == 0:
+            # Here, as it takes the hosts seconds that a run does not have.
+            import record
+
+            version = run([given.batond, "--version"])
+            print(record.write(given.out, Path(f"{given.out}-live"), Path(folder), version))
+        return status
 
 
 def ground(given: argparse.Namespace) -> int:
@@ -81,8 +91,12 @@ def ground(given: argparse.Namespace) -> int:
         f'public_key = "{(given.folder / "train.public").read_text()}"\n'
     )
     with open(given.folder / "ground.log", "w") as log, host(given, "correspondent", "10.9.0.1") as behind:
-        daemon = subprocess.Popen([given.batond, "home-agent", str(config)], stderr=log)
+        command = [given.batond, "home-agent", str(config)]
+        daemon = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         signal.signal(signal.SIGTERM, lambda *_: daemon.terminate())
+        for line in daemon.stderr or []:
+            # Each with its time, and at once: who reads them may not wait for the end.
+            print(json.dumps([time.monotonic(), line.strip()]), file=log, flush=True)
         daemon.wait()
         behind.terminate()
     return 0
@@ -108,6 +122,7 @@ def train(given: argparse.Namespace) -> int:
         listener.join()
     news = [line for _, line in told if any(words in line for words in ("Registered", "is down", "is up"))]
     print("\n".join(news))
+    (given.folder / "train.log").write_text("\n".join(map(json.dumps, told)))
     report(given.folder, told)
     return behind.returncode
 

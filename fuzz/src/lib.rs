@@ -6,6 +6,7 @@ mod aerotp;
 mod agents;
 mod bytes;
 mod checksums;
+mod daemon;
 mod fec;
 mod headers;
 mod messages;
@@ -21,7 +22,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 31] = [
+pub const TARGETS: [Target; 36] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -35,6 +36,11 @@ pub const TARGETS: [Target; 31] = [
     ("packet", packet::check),
     ("nat", nat::check),
     ("path", path::check),
+    ("daemon", daemon::check_pair),
+    ("daemon-config", daemon::check_config),
+    ("daemon-command", daemon::check_command),
+    ("daemon-netlink", daemon::check_netlink),
+    ("daemon-frame", daemon::check_frame),
     ("fec", fec::check),
     ("aerotp", aerotp::check),
     ("aerotp-gateway", aerotp::gateway::check),

@@ -83,11 +83,17 @@ fn replay(chosen: impl Fn(&str) -> bool) {
 
 #[test]
 fn the_kept_corpus_and_mutations_of_it_break_no_invariant() {
-    replay(|target| !target.starts_with("agent-"));
+    replay(|target| !target.starts_with("agent-") && target != "daemon");
 }
 
 /// The same, beside it, since they take as long as all others.
 #[test]
 fn agents_between_forged_packets_break_no_invariant() {
     replay(|target| target.starts_with("agent-"));
+}
+
+/// Each input is two minutes of a home agent and a router.
+#[test]
+fn daemons_across_a_hostile_network_break_no_invariant() {
+    replay(|target| target == "daemon");
 }

@@ -253,6 +253,11 @@ impl Driver {
                     port.says_up = Some(false);
                     self.set_up(owner, (interface, false));
                 }
+                MediumEvent::Restarted => {
+                    let now = self.ports.now;
+                    self.engine
+                        .handle_restarted_home_agent(now, owner, &mut self.ports);
+                }
                 MediumEvent::News(news) => owner.handle_news(self.ports.now, interface, &news),
             }
         }

@@ -8,6 +8,7 @@ use crate::medium::News;
 use baton_proto::host::{Host, HostEvent, Verdict};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::attachment::{Output, Signal};
+use baton_proto::mobility::mobile_ipv6::MobileNode;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 
@@ -98,6 +99,19 @@ impl Engine {
             false => LinkEvent::Rollback,
         };
         self.host.handle_link(now, interface, event);
+        self.drain(now, owner, outlet);
+    }
+
+    /// Takes in that the home agent of a mobile node was started anew.
+    pub fn handle_restarted_home_agent(
+        &mut self,
+        now: Instant,
+        owner: &mut impl Owner,
+        outlet: &mut impl Outlet,
+    ) {
+        if let Some(mobile) = self.host.layer_mut::<MobileNode>() {
+            mobile.home_agent_restarted(now);
+        }
         self.drain(now, owner, outlet);
     }
 

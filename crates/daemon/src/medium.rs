@@ -20,6 +20,8 @@ pub enum MediumEvent {
     Up,
     /// Packets do not pass.
     Down,
+    /// The home agent at the other end was started anew, and knows nothing of this node.
+    Restarted,
     /// The longest packet is another, in bytes.
     Mtu(u32),
     /// Something that concerns the node's operator only.

@@ -19,7 +19,7 @@ use crate::tunnel::uplink::{Ends, Uplink};
 use crate::tunnel::{self, REGISTRATION, plain, registration_key};
 use baton_linux::netlink::RouteSocket;
 use baton_path::{Initiator, InitiatorConfig, PresharedKey, PrivateKey, PublicKey};
-use baton_proto::mobility::mobile_ipv6::dual_stack::MobileEndSettings;
+use baton_proto::mobility::dual_stack::MobileEndSettings;
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 use schemars::JsonSchema;

@@ -84,7 +84,12 @@ impl<C: Change> Monitor<C> {
             }
             let flags = MsgFlags::MSG_DONTWAIT;
             match recv(self.socket.as_raw_fd(), &mut self.buffer, flags) {
-                Ok(length) => self.take_message(length)?,
+                Ok(length) => {
+                    let buffer = core::mem::take(&mut self.buffer);
+                    let taken = self.take_message(&buffer[..length]);
+                    self.buffer = buffer;
+                    taken?;
+                }
                 // Only a socket with room for it takes the list.
                 Err(Errno::EAGAIN) if self.stale && self.listed.is_none() => self.ask()?,
                 Err(Errno::EAGAIN) => return Ok(None),
@@ -112,11 +117,12 @@ impl<C: Change> Monitor<C> {
         Ok(())
     }
 
-    fn take_message(&mut self, length: usize) -> io::Result<()> {
-        let buffer = core::mem::take(&mut self.buffer);
-        let taken = parts(&buffer[..length]).try_for_each(|part| self.take_part(part?.1));
-        self.buffer = buffer;
-        taken
+    /// Takes a message of the kernel in, as [`poll`](Self::poll) reads them: changes may follow from it.
+    ///
+    /// # Errors
+    /// A message that cannot be read, or one that tells of an error.
+    pub fn take_message(&mut self, message: &[u8]) -> io::Result<()> {
+        parts(message).try_for_each(|part| self.take_part(part?.1))
     }
 
     fn take_part(&mut self, answer: Answer) -> io::Result<()> {

@@ -41,6 +41,13 @@ const TCP: libc::c_uint =
 /// Segmentation of UDP, from Linux 6.2 on.
 const UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
+/// Reads a frame of a device: a header that says how to cut it (`struct virtio_net_hdr`, linux/virtio_net.h), and an IP packet; `None` if
+/// the header does not fit the packet.
+pub fn read_frame(frame: &mut [u8]) -> Option<Packets<'_>> {
+    let plan = Plan::read(frame)?;
+    Some(Packets::new(frame.get(virtio::LENGTH..)?, plan))
+}
+
 /// A TUN device with offloads. It goes with its last descriptor. Several threads may use it at once.
 #[derive(Debug)]
 pub struct OffloadTun {

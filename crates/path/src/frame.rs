@@ -7,6 +7,7 @@
 //! | response | type 2, sender's index 4, receiver's index 4, Noise's second message 61 to 125, `mac1` 16 |
 //! | cookie | type 3, receiver's index 4, nonce 12, sealed cookie 48 |
 //! | transport | type 4, receiver's index 4, counter 8, sealed content, tag 16 |
+//! | reset | type 5, index 4 and counter 8 of the transport frame that it answers, `mac1` of the home agent's own key 16 |
 
 use crate::hash::MAC_BYTES;
 use crate::noise::{FIRST_OVERHEAD, SECOND_OVERHEAD};
@@ -30,6 +31,10 @@ const LEAST_RESPONSE: usize = RESPONSE_NOISE + SECOND_OVERHEAD + Reply::LEAST_BY
 const MOST_RESPONSE: usize = LEAST_RESPONSE + MOST_ASSIGNED;
 /// An answer to a forged address carries no more than was sent there to get it.
 const _: () = assert!(MOST_RESPONSE <= INITIATION && COOKIE <= INITIATION);
+/// Offset of `mac1` in a reset, and what it covers.
+pub(crate) const RESET_MAC1: usize = TRANSPORT_HEADER;
+const RESET: usize = RESET_MAC1 + MAC_BYTES;
+const _: () = assert!(RESET <= TRANSPORT_HEADER + TAG_BYTES);
 const COOKIE_BYTES: usize = 32;
 /// Offset of the nonce in a cookie's frame.
 pub(crate) const COOKIE_NONCE: usize = 8;
@@ -44,6 +49,7 @@ pub(crate) enum Kind {
     Response = 2,
     Cookie = 3,
     Transport = 4,
+    Reset = 5,
 }
 
 /// Reason why a datagram is no frame.
@@ -55,7 +61,7 @@ pub(crate) enum NoFrame {
 
 /// Says whether a datagram begins like a frame of this crate, and not like an IP packet.
 pub fn is_frame(datagram: &[u8]) -> bool {
-    matches!(datagram, [1..=4, 0, 0, 0, ..])
+    matches!(datagram, [1..=5, 0, 0, 0, ..])
 }
 
 impl Kind {
@@ -70,6 +76,7 @@ impl Kind {
             ),
             [3, 0, 0, 0, ..] => (Kind::Cookie, length == COOKIE),
             [4, 0, 0, 0, ..] => (Kind::Transport, length >= TRANSPORT_HEADER + TAG_BYTES),
+            [5, 0, 0, 0, ..] => (Kind::Reset, length == RESET),
             _ => return Err(NoFrame::Type),
         };
         if fits { Ok(kind) } else { Err(NoFrame::Length) }

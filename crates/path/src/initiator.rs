@@ -52,6 +52,8 @@ pub struct Initiator {
     next_attempt: Option<Instant>,
     retry: Duration,
     cookie: Option<([u8; 32], Instant)>,
+    /// The moment of the last reset that was heeded.
+    reset_at: Option<Instant>,
     assigned: Vec<u8>,
     counters: Counters,
 }
@@ -72,6 +74,7 @@ impl Initiator {
             next_attempt: Some(now),
             retry: FIRST_RETRY,
             cookie: None,
+            reset_at: None,
             assigned: Vec::new(),
             counters: Counters::default(),
             config,
@@ -89,6 +92,10 @@ impl Initiator {
             Ok(Kind::Transport) => self.path.receive(now, from, datagram),
             Ok(Kind::Response) => self.take_response(now, datagram).map(|()| None),
             Ok(Kind::Cookie) => self.take_cookie(now, datagram).map(|()| None),
+            Ok(Kind::Reset) => {
+                let taken = self.take_reset(now, datagram);
+                return self.counters.count(taken).map(|()| None);
+            }
             Ok(Kind::Initiation) => Err(Rejected::Unexpected),
             Err(no_frame) => Err(no_frame.into()),
         };

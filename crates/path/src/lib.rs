@@ -12,6 +12,10 @@
 //! - nothing in its messages that measures: no time, no receipt;
 //! - a clock inside, in every implementation that could be linked.
 //!
+//! A home agent that was started anew has none of its sessions. It answers a datagram of one that it does not know by a reset, without
+//! keeping anything, in no more bytes than came; and the router, if it has just sent that datagram, begins a handshake. Who forges
+//! resets causes a handshake a second at most, and ends nothing.
+//!
 //! A router's initiations are numbered by its clock. To one that is not above the largest seen the home agent answers what
 //! the largest was, which only the router can read, so a clock that has gone back costs one round trip. Who is on the way of the
 //! datagrams can delay, drop and count them, and can have a path moved to another address by being faster than its

@@ -8,7 +8,7 @@ pub use facts::PathInfo;
 
 use crate::cookie::{CookieSecret, Doorkeeper};
 use crate::counters::{Counters, Rejected};
-use crate::frame::{Kind, MOST_ASSIGNED, u32_at};
+use crate::frame::{Kind, MOST_ASSIGNED, TRANSPORT_HEADER, array_at, u32_at};
 use crate::noise::{PresharedKey, PrivateKey, PublicKey};
 use crate::path::{Content, Event, NotSent, Path, Sent};
 use crate::random::Random;
@@ -68,7 +68,8 @@ struct Member {
 #[derive(Default)]
 struct Place {
     generation: u32,
-    /// Number of the last session here, which is part of its index.
+    /// Number of the last session here, which is part of its index. It begins anywhere, so that a session of before a restart is not taken
+    /// for one of after it.
     sessions: u32,
     member: Option<Box<Member>>,
 }
@@ -90,7 +91,7 @@ pub struct Listener {
     timers: Timers,
     /// Places that have something to send.
     ready: VecDeque<u32>,
-    /// Responses and cookies.
+    /// Responses, cookies and resets.
     answers: VecDeque<(SocketAddr, Vec<u8>)>,
     events: VecDeque<(PathKey, Event)>,
     counters: Counters,
@@ -165,9 +166,16 @@ impl Listener {
         datagram: &'a mut [u8],
     ) -> Result<Option<(PathKey, Content<'a>)>, Rejected> {
         let taken = match Kind::of(datagram) {
-            Ok(Kind::Transport) => self.take_transport(now, from, datagram),
+            Ok(Kind::Transport) => {
+                let header: [u8; TRANSPORT_HEADER] = array_at(datagram, 0);
+                let taken = self.take_transport(now, from, datagram);
+                if matches!(taken, Err(Rejected::UnknownSession)) {
+                    self.reset(now, from, &header);
+                }
+                taken
+            }
             Ok(Kind::Initiation) => self.take_initiation(now, from, datagram).map(|()| None),
-            Ok(Kind::Response | Kind::Cookie) => Err(Rejected::Unexpected),
+            Ok(Kind::Response | Kind::Cookie | Kind::Reset) => Err(Rejected::Unexpected),
             Err(no_frame) => Err(no_frame.into()),
         };
         self.counters.count(taken)

@@ -188,6 +188,16 @@ impl Path {
         self.current.as_ref()
     }
 
+    /// Returns true if a datagram with this counter was sent to the receiver with this index, and has not been reported.
+    pub(crate) fn is_under_way(&self, remote_index: u32, counter: u64) -> bool {
+        let sent = match counter & transmit::MTU_BIT {
+            0 => self.reported..self.counter,
+            bit => bit..self.mtu_counter | bit,
+        };
+        let session = self.current.as_ref();
+        session.is_some_and(|session| session.is_to(remote_index)) && sent.contains(&counter)
+    }
+
     /// Messages sent under the keys in use.
     pub(crate) fn messages(&self) -> u64 {
         let first = self

@@ -57,6 +57,11 @@ impl Session {
         }
     }
 
+    /// Returns true if the peer knows the session by this index.
+    pub(crate) fn is_to(&self, remote_index: u32) -> bool {
+        self.remote_index == remote_index
+    }
+
     /// The moment from which the keys are not used.
     pub(crate) fn expiry(&self) -> Instant {
         self.established + REJECT_AFTER

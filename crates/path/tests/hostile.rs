@@ -2,8 +2,8 @@
 
 mod pipe;
 
-use baton_path::{Event, Initiator, PresharedKey, Rejected};
-use baton_proto::time::Duration;
+use baton_path::{Event, Initiator, Listener, PresharedKey, Rejected};
+use baton_proto::time::{Duration, Instant};
 use pipe::{Behaviour, Draws, Pair, initiator_config, router_key};
 use std::net::SocketAddr;
 
@@ -57,6 +57,11 @@ fn must_reject(pair: &mut Pair, to_home: bool, datagram: &[u8], what: &str) {
     assert_eq!(after, (before.0 + 1, before.1, before.2), "{what}");
     let out = &mut Vec::new();
     assert_eq!(pair.router.poll_transmit(pair.now, out), None, "{what}");
+    if pair.home.poll_transmit(pair.now, out) == Some(forger) {
+        // A session that is not known: who has sent this hears so, in no more bytes.
+        assert!(out.len() <= datagram.len() && datagram[0] == 4, "{what}");
+        assert_eq!((out[0], &out[4..16]), (5, &datagram[4..16]), "{what}");
+    }
     assert_eq!(pair.home.poll_transmit(pair.now, out), None, "{what}");
     assert_eq!(pair.router.poll_event(), None, "{what}");
     assert_eq!(pair.home.poll_event(), None, "{what}");
@@ -64,8 +69,17 @@ fn must_reject(pair: &mut Pair, to_home: bool, datagram: &[u8], what: &str) {
 
 /// Hands a copy to the home agent.
 fn offer(pair: &mut Pair, from: SocketAddr, datagram: &[u8]) -> Result<(), Rejected> {
+    offer_to(&mut pair.home, pair.now, from, datagram)
+}
+
+fn offer_to(
+    home: &mut Listener,
+    now: Instant,
+    from: SocketAddr,
+    datagram: &[u8],
+) -> Result<(), Rejected> {
     let mut copy = datagram.to_vec();
-    let taken = pair.home.handle_datagram(pair.now, from, &mut copy);
+    let taken = home.handle_datagram(now, from, &mut copy);
     taken.map(|_| ())
 }
 
@@ -420,6 +434,85 @@ fn a_removed_router_is_gone_and_its_keys_are_not_another_s() {
         .home
         .send(pair.now, key, baton_path::PACKET, b"whose?", &mut datagram);
     assert_eq!(sent, Err(baton_path::NotSent::UnknownPath));
+}
+
+/// A home agent's answer to a transport frame of a session that it does not know.
+fn reset_of(pair: &mut Pair, frame: &[u8]) -> Vec<u8> {
+    let mut forgetful = pipe::listener(pair.now, 77);
+    let from = pair.router_address;
+    let refused = offer_to(&mut forgetful, pair.now, from, frame);
+    assert_eq!(refused, Err(Rejected::UnknownSession));
+    let mut reset = Vec::new();
+    let to = forgetful.poll_transmit(pair.now, &mut reset);
+    assert_eq!(to, Some(pair.router_address));
+    reset
+}
+
+#[test]
+fn a_reset_is_heeded_for_what_is_under_way_and_seldom_and_ends_nothing() {
+    let (mut pair, seen) = exchanged();
+    let old = seen
+        .iter()
+        .rev()
+        .find(|(up, datagram)| *up && datagram[0] == 4);
+    let old = reset_of(&mut pair, &old.unwrap().1);
+    must_reject(&mut pair, false, &old, "reset of what has arrived");
+    pair.watched = true;
+    for _ in 0..100 {
+        let mut datagram = Vec::new();
+        let sent = pair
+            .router
+            .send(pair.now, baton_path::PACKET, b"packet", &mut datagram);
+        sent.unwrap();
+        let mut reset = reset_of(&mut pair, &datagram);
+        for bit in 0..reset.len() * 8 {
+            let mut flipped = reset.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            must_reject(&mut pair, false, &flipped, "flipped reset");
+        }
+        pair.deliver(false, &mut reset);
+        // The session goes on meanwhile.
+        pair.deliver(true, &mut datagram);
+        assert_eq!(pair.at_home.last().unwrap().1, b"packet");
+        pair.run_for(Duration::from_millis(100));
+    }
+    let seen = core::mem::take(&mut pair.seen);
+    let initiations = seen.iter().filter(|(_, datagram)| datagram[0] == 1).count();
+    assert!(
+        (5..=11).contains(&initiations),
+        "{initiations} initiations in 10 s"
+    );
+    assert_eq!(pair.downs(), [0, 0]);
+    still_works(&mut pair);
+}
+
+#[test]
+fn a_flood_of_unknown_sessions_is_not_made_larger_nor_answered_without_end() {
+    let (mut pair, seen) = exchanged();
+    let (_, frame) = seen.iter().find(|(_, datagram)| datagram[0] == 4).unwrap();
+    let (mut sent, mut answered) = (0, 0);
+    for number in 0..20_000_u32 {
+        let mut datagram = frame[..32].to_vec();
+        datagram[4..8].copy_from_slice(&(u32::MAX - number).to_le_bytes());
+        sent += datagram.len();
+        let from = SocketAddr::from((number.to_be_bytes(), 1000));
+        assert_eq!(
+            offer(&mut pair, from, &datagram),
+            Err(Rejected::UnknownSession)
+        );
+        let mut answer = Vec::new();
+        if let Some(to) = pair.home.poll_transmit(pair.now, &mut answer) {
+            assert_eq!(to, from);
+            answered += answer.len();
+        }
+    }
+    assert!(
+        answered > 0 && answered <= sent / 8,
+        "{answered} of {sent} bytes"
+    );
+    assert!(pair.home.counters().answers_dropped > 10_000);
+    pair.run_for(SECOND);
+    still_works(&mut pair);
 }
 
 /// Datagrams of any length and content, most of which begin like a frame, at a pair with a session.

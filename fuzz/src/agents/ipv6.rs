@@ -103,6 +103,7 @@ fn mobile() -> Host {
             tells_routers: true,
             has_group: true,
             optimizes_routes: true,
+            sends_before_acknowledgement: true,
             path_mtu: 1500,
             clamp_segment_size: false,
         }),
@@ -152,6 +153,7 @@ fn home() -> Host {
         detection: DETECTION,
         retransmission_time: Duration::from_secs(1),
         strategy: Strategy::Forward,
+        proven_care_of: None,
         path_mtu: 1500,
         clamp_segment_size: false,
     });

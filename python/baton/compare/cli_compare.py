@@ -13,6 +13,7 @@ from baton.report.tables import Run
 from . import cli_sweeps, page
 from .measure import Comparison, FlowPair, Quantity, compare
 from .runs import kind, names_of, open_both
+from .signalling import HandoverPair
 from .sweeps import is_sweep
 
 FORMAT = 1
@@ -37,6 +38,8 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
         console.print(f"{side}: {of.folder} ({kind(of)})")
     for pair in comparison.pairs:
         console.print(pair_table(pair, names))
+    for handover in comparison.handovers:
+        console.print(handover_table(handover, names))
     if comparison.remarks:
         console.print(f"What differs, or is not compared ({names[0]} / {names[1]}):")
     for remark in comparison.remarks[:MOST_REMARKS]:
@@ -63,6 +66,7 @@ def to_json(comparison: Comparison) -> dict[str, object]:
         "a": of(comparison.a),
         "b": of(comparison.b),
         "flows": flows,
+        "handovers": [handover.to_json() for handover in comparison.handovers],
         "remarks": comparison.remarks,
     }
 
@@ -74,6 +78,18 @@ def pair_table(pair: FlowPair, names: tuple[str, str]) -> Table:
         share = tables.NOTHING if each.relative is None else f"{100 * each.relative:+.1f} %"
         table.add_row(each.name, *(_value(each, value) for value in (each.a, each.b, each.difference)), share)
     return table
+
+
+def handover_table(pair: HandoverPair, names: tuple[str, str]) -> Table:
+    """One row a step, with its times in milliseconds."""
+    table = tables.new_table(f"handover {pair.number}: ms after its begin", *names, "difference", text_columns=1)
+    for step in pair.steps:
+        table.add_row(step.name, *(_milliseconds(time) for time in (step.a, step.b, step.difference)))
+    return table
+
+
+def _milliseconds(time_s: float | None) -> str:
+    return tables.NOTHING if time_s is None else f"{1000 * time_s:.1f}"
 
 
 def _value(of: Quantity, value: float | None) -> str:

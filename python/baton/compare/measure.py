@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from baton.summary import Json
 
 from .remarks import remarks
 from .runs import flows, handovers
+from .signalling import HandoverPair, at_handovers
 
 # Keys of a flow's summary, with the name that is shown and the unit.
 OF_SUMMARY = {
@@ -82,6 +84,7 @@ class Comparison:
     a: Run
     b: Run
     pairs: list[FlowPair]
+    handovers: list[HandoverPair]
     remarks: list[str]
 
 
@@ -94,7 +97,7 @@ def compare(a: Run, b: Run) -> Comparison:
         FlowPair(one, other, str(flows_a[one].get("transport")), [*_quantities(a, flows_a[one], b, flows_b[other])])
         for one, other in matched
     ]
-    return Comparison(a, b, pairs, [*remarks(a, b, matched)])
+    return Comparison(a, b, pairs, at_handovers(a, b), [*remarks(a, b, matched)])
 
 
 def _quantities(a: Run, flow_a: Json, b: Run, flow_b: Json) -> Iterator[Quantity]:
@@ -138,9 +141,11 @@ def _at_handovers(a: Run, name_a: str, b: Run, name_b: str) -> Iterator[Quantity
     for number, pair in enumerate(zip(handovers(a), handovers(b), strict=False), start=1):
         named = list(zip((a, b), pair, (name_a, name_b), strict=True))
         windows = [_window(run, handover, name) for run, handover, name in named]
-        stalls = [_stall(handover, name) for _, handover, name in named]
+        stalls = [_of_flow(handover, name, "stall_s") for _, handover, name in named]
         yield Quantity(f"handover_{number}_window_bytes", f"window at handover {number}", "B", *windows)
         yield Quantity(f"handover_{number}_stall_s", f"stall at handover {number}", "s", *stalls)
+        lost = [_lost(handover, name) for _, handover, name in named]
+        yield Quantity(f"handover_{number}_lost_packets", f"packets lost at handover {number}", "", *lost)
 
 
 def _window(run: Run, handover: Json, name: str) -> float | None:
@@ -152,5 +157,12 @@ def _window(run: Run, handover: Json, name: str) -> float | None:
     return float(series.value[place - 1]) if place else None
 
 
-def _stall(handover: Json, name: str) -> float | None:
-    return next((flow.get("stall_s") for flow in handover.get("flows") or [] if flow["name"] == name), None)
+def _lost(handover: Json, name: str) -> float | None:
+    """Packets of a flow that were lost, those that a host without a link could not send included."""
+    lost = _of_flow(handover, name, "lost_packets")
+    by_cause = _of_flow(handover, name, "lost_by") or {}
+    return None if lost is None else lost + sum(causes.get("host", 0) for causes in by_cause.values())
+
+
+def _of_flow(handover: Json, name: str, key: str) -> Any:
+    return next((flow.get(key) for flow in handover.get("flows") or [] if flow["name"] == name), None)

@@ -27,6 +27,7 @@ def write(comparison: Comparison, file: Path) -> Path:
         "banner": "",
         "facts": facts([(html.escape(name), _run(run)) for name, run in zip(names, (a, b), strict=True)]),
         "tables": _quantities(comparison, names)
+        + _signalling(comparison, names)
         + listed(f"What differs, or is not compared ({names[0]} / {names[1]})", comparison.remarks),
         "details": "".join(
             details(f"Scenario of {side}, as it was run", scenario_text(run.manifest))
@@ -53,6 +54,16 @@ def _quantities(comparison: Comparison, names: tuple[str, str]) -> str:
             share = None if each.relative is None else 100 * each.relative
             rows.append([pair.name if place == 0 else "", each.name, *shown, number(share)])
     return table("Comparison", heads, rows, texts=2) if rows else ""
+
+
+def _signalling(comparison: Comparison, names: tuple[str, str]) -> str:
+    heads = [("Handover", ""), ("Step", ""), (names[0], "ms"), (names[1], "ms"), ("difference", "ms")]
+    rows = []
+    for pair in comparison.handovers:
+        for place, step in enumerate(pair.steps):
+            times = [None if time is None else 1000 * time for time in (step.a, step.b, step.difference)]
+            rows.append([str(pair.number) if place == 0 else "", step.name, *map(number, times)])
+    return table("Signalling after the begin of each handover", heads, rows, texts=2) if rows else ""
 
 
 def _value(of: Quantity, value: float | None) -> str:

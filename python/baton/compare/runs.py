@@ -64,8 +64,10 @@ def handovers(run: Run) -> list[Json]:
 
 
 def kind(run: Run) -> str:
-    """Tells whether a run was simulated or live, and with which kernel, or is a capture."""
+    """Tells whether a run was simulated or live, and with which kernel, or with which daemons, or is a capture."""
     if run.summary.get("capture"):
         return "capture"
     live = run.summary.get("live")
+    if daemons := run.summary.get("deployed"):
+        return f"deployed, {daemons}"
     return f"live, kernel {live['kernel']}" if live else "simulated"

@@ -61,7 +61,7 @@ impl Sockets {
     }
 
     /// Returns the sockets.
-    fn all(&self) -> impl Iterator<Item = &UdpSocket> {
+    pub fn all(&self) -> impl Iterator<Item = &UdpSocket> {
         let all = self.v4.iter().chain(&self.v6);
         all.map(|bound| &bound.socket)
     }

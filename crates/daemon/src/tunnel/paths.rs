@@ -23,7 +23,7 @@ use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Listener, NotSent, PathKey, PublicKey};
-use baton_proto::mobility::mobile_ipv6::dual_stack::is_packet;
+use baton_proto::mobility::dual_stack::is_packet;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Instant;
 use core::net::{Ipv6Addr, SocketAddr};

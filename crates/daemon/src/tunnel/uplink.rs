@@ -16,7 +16,6 @@ use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
-use baton_proto::mobility::mobile_ipv6::refresh_request;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpMessage;
@@ -60,8 +59,6 @@ pub struct Uplink {
     ends: Ends,
     /// The tunnel from this end, once the home agent has assigned a care-of address.
     outer: Option<Outer>,
-    /// True if the home agent was started anew, and the router has not yet been told that its binding is gone.
-    is_forgotten: bool,
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
@@ -100,7 +97,6 @@ impl Uplink {
             remote,
             ends,
             outer: None,
-            is_forgotten: false,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
@@ -170,12 +166,12 @@ impl Uplink {
                     self.events.push_back(MediumEvent::Down);
                 }
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
+                Event::Restarted => self.take_restart(),
                 // The node says itself what comes of the others.
                 _ => {
                     match event {
                         Event::PacketMtu(_) => self.send_waiting(now),
                         Event::Suspect => self.sockets.view.event("is suspect"),
-                        Event::Restarted => self.is_forgotten = true,
                         _ => {}
                     }
                     let news = words::of(&event).map(News::of);
@@ -183,19 +179,15 @@ impl Uplink {
                 }
             }
         }
-        self.register_anew();
     }
 
-    /// Lets the router register anew if the home agent has forgotten its binding: one that has not moved meanwhile would not.
-    fn register_anew(&mut self) {
-        if self.is_forgotten
-            && self.path.is_up()
-            && let Some(outer) = self.outer
-        {
-            self.is_forgotten = false;
-            let request = refresh_request(outer.destination, outer.source);
-            self.incoming.push(Ok(request));
-        }
+    /// Takes in that the home agent was started anew: what was under way waits until the node has registered again.
+    fn take_restart(&mut self) {
+        let under_way = self.under_way.take();
+        self.lost_in_replay += self.stranded.put(under_way);
+        let news = words::of(&Event::Restarted).map(News::of);
+        self.events.extend(news.map(MediumEvent::News));
+        self.events.push_back(MediumEvent::Restarted);
     }
 
     /// Sends what has waited for the path's MTU.

@@ -5,6 +5,7 @@ mod attacks;
 mod captures;
 mod deaths;
 mod handovers;
+mod hardships;
 mod plain;
 mod uplinks;
 mod world;

@@ -4,7 +4,8 @@ use super::{Initiator, InitiatorConfig};
 use crate::cookie::write_mac2;
 use crate::counters::Rejected;
 use crate::frame::{
-    INITIATION_MAC1, Kind, MOST_ASSIGNED, RESPONSE_NOISE, Reply, Request, Start, array_at, u32_at,
+    INITIATION_MAC1, Kind, MOST_ASSIGNED, RESET_MAC1, RESPONSE_NOISE, Reply, Request, Start,
+    array_at, u32_at, u64_at,
 };
 use crate::hash::MAC_BYTES;
 use crate::noise::{Asked, SECOND_OVERHEAD, Split};
@@ -18,6 +19,8 @@ pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LEAST_RETRY: Duration = Duration::from_millis(250);
 /// Largest distance of two initiations (WireGuard, section 6.4).
 const LARGEST_RETRY: Duration = Duration::from_secs(5);
+/// Least distance of two handshakes for resets (chosen: so two routers with one key do not take the path from each other all the time).
+const RESET_INTERVAL: Duration = Duration::from_secs(1);
 /// Time for which a cookie is used (WireGuard, section 6.6).
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
 
@@ -152,6 +155,29 @@ impl Initiator {
             .map_err(|_| Rejected::Handshake)?;
         let reply = Reply::decode(payload.get(..length).unwrap_or_default());
         Ok((split, reply.ok_or(Rejected::Content)?))
+    }
+
+    /// Begins a handshake because the home agent has been started anew and does not know the session. The session stays in use until
+    /// there is another one: a forged reset costs a handshake.
+    pub(super) fn take_reset(&mut self, now: Instant, frame: &[u8]) -> Result<(), Rejected> {
+        if !self.to_home.is_known(frame, RESET_MAC1) {
+            return Err(Rejected::Stranger);
+        }
+        if !self.path.is_under_way(u32_at(frame, 4), u64_at(frame, 8)) {
+            return Err(Rejected::Unexpected);
+        }
+        let round_trip = self.path.known_round_trip().unwrap_or(FIRST_RETRY);
+        let is_asked = self.attempt.as_ref().is_some_and(|attempt| {
+            now.saturating_since(attempt.sent) < round_trip.saturating_mul(2)
+        });
+        let is_early = self
+            .reset_at
+            .is_some_and(|before| now.saturating_since(before) < RESET_INTERVAL);
+        if !is_asked && !is_early {
+            self.reset_at = Some(now);
+            self.begin_handshake(now);
+        }
+        Ok(())
     }
 
     pub(super) fn take_cookie(&mut self, now: Instant, frame: &[u8]) -> Result<(), Rejected> {

@@ -3,7 +3,10 @@
 use super::{Listener, MOST_PATHS, Member, PLACE_BITS, Place};
 use crate::cookie::has_mac2;
 use crate::counters::Rejected;
-use crate::frame::{FIRST, INITIATION_MAC1, Kind, Reply, Request, array_at, u32_at};
+use crate::frame::{
+    FIRST, INITIATION_MAC1, Kind, RESET_MAC1, Reply, Request, TRANSPORT_HEADER, array_at, u32_at,
+};
+use crate::hash::MAC_BYTES;
 use crate::noise::{Heard, PresharedKey, PublicKey};
 use crate::path::Path;
 use crate::session::{Agreed, Session};
@@ -14,6 +17,8 @@ use core::net::SocketAddr;
 const MOST_UNPROVEN: u32 = 1_000;
 /// Handshakes in a second, of proven addresses too: enough to lose no router, and too few to starve packets (chosen).
 const MOST_HANDSHAKES: u32 = 2_500;
+/// Resets in a second: they ask for handshakes, so as many as there may be of those.
+const MOST_RESETS: u32 = MOST_HANDSHAKES;
 /// Answers that may wait to be polled (chosen).
 const MOST_ANSWERS: usize = 1_024;
 
@@ -23,13 +28,14 @@ pub(super) struct Load {
     second: u64,
     initiations: u32,
     handshakes: u32,
+    resets: u32,
     /// True if the second before was one of load: so a flood gains nothing as a second begins.
     was_high: bool,
 }
 
 impl Load {
-    /// Counts an initiation. Returns whether there are so many that its address must be proven.
-    fn is_high(&mut self, now: Instant) -> bool {
+    /// Begins to count anew, if another second has begun.
+    fn turn(&mut self, now: Instant) {
         let second = now.as_nanos() / 1_000_000_000;
         if second != self.second {
             let was_high = second == self.second + 1 && self.initiations > MOST_UNPROVEN;
@@ -39,6 +45,11 @@ impl Load {
                 ..Load::default()
             };
         }
+    }
+
+    /// Counts an initiation. Returns whether there are so many that its address must be proven.
+    fn is_high(&mut self, now: Instant) -> bool {
+        self.turn(now);
         self.initiations = self.initiations.saturating_add(1);
         self.was_high || self.initiations > MOST_UNPROVEN
     }
@@ -47,6 +58,13 @@ impl Load {
     fn has_time(&mut self) -> bool {
         self.handshakes = self.handshakes.saturating_add(1);
         self.handshakes <= MOST_HANDSHAKES
+    }
+
+    /// Counts a reset. Returns whether it may be sent.
+    fn may_reset(&mut self, now: Instant) -> bool {
+        self.turn(now);
+        self.resets = self.resets.saturating_add(1);
+        self.resets <= MOST_RESETS
     }
 }
 
@@ -136,7 +154,10 @@ impl Listener {
         let place = match self.free.pop() {
             Some(place) => place,
             None if self.places.len() < 1 << PLACE_BITS => {
-                self.places.push(Place::default());
+                self.places.push(Place {
+                    sessions: self.random.number(),
+                    ..Place::default()
+                });
                 self.places.len() as u32 - 1
             }
             None => return Err(Refused::TooManyPaths),
@@ -232,6 +253,20 @@ impl Listener {
         crate::cookie::Doorkeeper::of(&remote).write_mac1(0, &mut frame);
         self.answer(asked.from, frame);
         Ok(split)
+    }
+
+    /// Tells the sender of a transport frame that its session is not known here: this end was started anew. Nothing is kept for it,
+    /// and the answer is no longer than what was sent to get it.
+    pub(super) fn reset(&mut self, now: Instant, to: SocketAddr, transport: &[u8]) {
+        if !self.load.may_reset(now) {
+            self.counters.answers_dropped += 1;
+            return;
+        }
+        let mut frame = Vec::with_capacity(RESET_MAC1 + MAC_BYTES);
+        Kind::Reset.write(&mut frame);
+        frame.extend_from_slice(transport.get(4..TRANSPORT_HEADER).unwrap_or_default());
+        self.to_self.write_mac1(0, &mut frame);
+        self.answer(to, frame);
     }
 
     fn answer(&mut self, to: SocketAddr, frame: Vec<u8>) {

@@ -12,6 +12,8 @@ pub mod mobile_ipv6;
 pub mod network_access;
 pub mod tunnel;
 
+pub use mobile_ipv6::{dual_stack, refresh_request};
+
 use crate::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::multicast_listener::{self, MulticastListenerReport};

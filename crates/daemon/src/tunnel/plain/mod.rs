@@ -1,5 +1,5 @@
 //! The way between a mobile router and its home agent without encryption: UDP over IPv4 as in RFC 5555, authenticated as in RFC 4285
-//! (`baton_proto::mobility::mobile_ipv6::dual_stack`), as media of their nodes. Everybody on the way can read, change and redirect
+//! (`baton_proto::mobility::dual_stack`), as media of their nodes. Everybody on the way can read, change and redirect
 //! what it carries.
 
 pub mod routers;

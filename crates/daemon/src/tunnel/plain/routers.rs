@@ -12,7 +12,7 @@ use crate::tunnel::datagrams::{Outgoing, Sockets};
 use crate::tunnel::outer::Outer;
 use crate::tunnel::pieces::Cutter;
 use baton_path::{ELIDED, NotSent};
-use baton_proto::mobility::mobile_ipv6::dual_stack::{Arrival, HomeEnd, HomeEndSettings};
+use baton_proto::mobility::dual_stack::{Arrival, HomeEnd, HomeEndSettings};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use core::net::{Ipv6Addr, SocketAddr, SocketAddrV4};

@@ -15,7 +15,7 @@ use baton_linux::netlink::{InterfaceIndex, RouteSocket};
 use baton_linux::udp::{ReceiveBuffer, source_towards};
 use baton_path::{ELIDED, NotSent};
 use baton_proto::interface::LinkEvent;
-use baton_proto::mobility::mobile_ipv6::dual_stack::{MobileEnd, MobileEndSettings, is_packet};
+use baton_proto::mobility::dual_stack::{MobileEnd, MobileEndSettings, is_packet};
 use baton_proto::packet::Packet;
 use baton_proto::time::{Duration, Instant};
 use core::convert::Infallible;

@@ -40,18 +40,37 @@ pub fn make_key(file: &Path) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
+/// Surroundings of a daemon.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    /// A library that stands before the system's.
+    pub preload: Option<PathBuf>,
+    /// True if the file system of its socket is full, and what it says has no place either.
+    pub is_full: bool,
+}
+
+/// Puts a file system of two pages over a folder, fills it, and becomes a daemon that has no other.
+const IN_FULL: &str = r#"
+mount -t tmpfs -o size=8k none "$1" && { head -c 64k /dev/zero > "$1/rest"; shift; exec "$@" 2> /dev/full; } 2> /dev/null
+"#;
+
 /// A daemon that runs. It is killed with this value.
 pub struct Daemon {
     child: Child,
     name: &'static str,
     log: PathBuf,
+    socket: PathBuf,
     /// Bytes of the log that a wait has passed.
     passed: usize,
 }
 
 impl Daemon {
     /// Starts a daemon in a namespace.
-    pub fn start(inside: &Namespace, role: &'static str, config: &Path) -> Daemon {
+    pub fn start(
+        inside: &Namespace,
+        (role, config): (&'static str, &Path),
+        surroundings: &Surroundings,
+    ) -> Daemon {
         let mut number = 0..;
         let log = number
             .by_ref()
@@ -61,14 +80,28 @@ impl Daemon {
         // Several daemons share the file system, but not the socket for commands.
         let own = log.with_extension("toml");
         let text = fs::read_to_string(config).unwrap();
-        let socket = log.with_extension("sock");
+        let folder = log.with_extension("run");
+        fs::create_dir(&folder).unwrap();
+        let socket = folder.join("control.sock");
         fs::write(&own, format!("control = {socket:?}\n{text}")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_batond"));
+        let batond = env!("CARGO_BIN_EXE_batond");
+        let mut command = match surroundings.is_full {
+            true => Command::new("unshare"),
+            false => Command::new(batond),
+        };
+        if surroundings.is_full {
+            command.args(["--mount", "sh", "-c", IN_FULL, "sh"]);
+            command.arg(&folder).arg(batond);
+        }
+        if let Some(library) = &surroundings.preload {
+            command.env("LD_PRELOAD", library);
+        }
         command.arg(role).arg(own).stderr(file);
         Daemon {
             child: inside.run(|| command.spawn().unwrap()),
             name: role,
             log,
+            socket,
             passed: 0,
         }
     }
@@ -87,8 +120,13 @@ impl Daemon {
     }
 
     /// Returns the path of its socket for commands.
-    pub fn socket(&self) -> PathBuf {
-        self.log.with_extension("sock")
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Returns the number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends it a signal.
@@ -115,6 +153,21 @@ impl Daemon {
             assert!(self.child.try_wait().unwrap().is_none(), "ended:\n{said}");
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Passes all that it has said so far.
+    pub fn pass(&mut self) {
+        self.passed = self.said().len();
+    }
+
+    /// Returns its state, as an operator asks for it; of one whose socket does not answer the words of who has asked.
+    pub fn status(&self) -> String {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--mount=/proc/{}/ns/mnt", self.id()));
+        command.args([env!("CARGO_BIN_EXE_batond"), "status", "--control"]);
+        let output = command.arg(&self.socket).output().unwrap();
+        let words = [output.stdout, output.stderr].concat();
+        String::from_utf8_lossy(&words).into_owned()
     }
 
     /// Returns how often it has said something.

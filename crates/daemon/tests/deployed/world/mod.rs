@@ -20,7 +20,7 @@ use air::{Air, Devices, Uplink};
 use baton_linux::addresses::{AddressChange, AddressMonitor, InterfaceAddress};
 use baton_linux::netlink::{MAIN_TABLE, Prefix, Route, RouteSocket, Way};
 use baton_linux::tun::Tun;
-use daemons::{Daemon, Folder, make_key};
+use daemons::{Daemon, Folder, Surroundings, make_key};
 pub use namespace::Namespace;
 use namespace::raise;
 use std::net::{IpAddr, SocketAddr};
@@ -141,14 +141,34 @@ impl World {
 
     /// Starts the home agent.
     pub fn start_home_agent(&self) -> Daemon {
-        let mut daemon = Daemon::start(&self.home, "home-agent", &self.home_agent_config);
+        let mut daemon = self.start_home_agent_in(&Surroundings::default());
         daemon.until("running");
         daemon
     }
 
+    /// Starts the home agent in other surroundings, where it perhaps says nothing.
+    pub fn start_home_agent_in(&self, surroundings: &Surroundings) -> Daemon {
+        let role = ("home-agent", &*self.home_agent_config);
+        Daemon::start(&self.home, role, surroundings)
+    }
+
+    /// Starts the router on its machine in other surroundings, where it perhaps says nothing.
+    pub fn start_router_in(&self, surroundings: &Surroundings) -> Daemon {
+        let role = ("mobile-router", &*self.router_config);
+        Daemon::start(&self.router, role, surroundings)
+    }
+
+    /// Writes a file that goes with the world.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.folder.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
     /// Starts the router, on its machine or on another one.
     pub fn start_router(&self, machine: &Namespace) -> Daemon {
-        let mut daemon = Daemon::start(machine, "mobile-router", &self.router_config);
+        let role = ("mobile-router", &*self.router_config);
+        let mut daemon = Daemon::start(machine, role, &Surroundings::default());
         daemon.until("running");
         daemon
     }
@@ -285,7 +305,8 @@ fn lead_everything(name: &str, metric: u32) {
     }
 }
 
-fn route(destination: Prefix, interface: u32, metric: u32) -> Route<'static> {
+/// Returns a route by a device.
+pub fn route(destination: Prefix, interface: u32, metric: u32) -> Route<'static> {
     Route {
         destination,
         table: MAIN_TABLE,

@@ -1,6 +1,6 @@
 //! The same world with a router that speaks without encryption, and another machine beside it that does not.
 
-use super::daemons::{Daemon, make_key};
+use super::daemons::{Daemon, Surroundings, make_key};
 use super::stream::Stream;
 use super::{CORRESPONDENT, HOME_AGENT, Version, World};
 use baton_linux::netlink::RouteSocket;
@@ -67,7 +67,11 @@ uplinks = {{ prefer = [\"wlan0\"] }}\n[home_agent]\n{agent}\npublic_key = \"{}\"
     /// Starts the router of the other machine.
     pub fn start_other(&self) -> Daemon {
         let config = self.folder.0.join("other.toml");
-        let mut daemon = Daemon::start(&self.another, "mobile-router", &config);
+        let mut daemon = Daemon::start(
+            &self.another,
+            ("mobile-router", &config),
+            &Surroundings::default(),
+        );
         daemon.until("Registered");
         daemon
     }

@@ -199,7 +199,7 @@ fn sum(datagram: &mut [u8]) {
     let length = (datagram.len() - 40) as u32;
     let words = datagram[8..].chunks(2);
     let mut sum: u32 = words
-        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]))
+        .map(|word| u32::from(word[0]) << 8 | word.get(1).map_or(0, |low| u32::from(*low)))
         .sum();
     sum += length + 135;
     while sum >> 16 > 0 {

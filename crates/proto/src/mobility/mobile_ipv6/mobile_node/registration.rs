@@ -174,6 +174,11 @@ impl Registration {
         };
     }
 
+    /// Records that nothing is known of the receiver's binding.
+    fn doubt(&mut self) {
+        self.is_certain = false;
+    }
+
     /// Records that the pending update was refused.
     pub(super) fn refuse(&mut self, retry_at: Instant) {
         self.pending = None;
@@ -250,6 +255,15 @@ impl MobileNode {
                     && self.home.is_certain
                     && !self.home.buffering => {}
             _ => self.register(now),
+        }
+    }
+
+    /// Takes in that the home agent was started anew, and so has no binding: registers again. What a medium knows of its other end
+    /// tells it long before the binding has to be refreshed.
+    pub fn home_agent_restarted(&mut self, now: Instant) {
+        self.home.doubt();
+        if self.care_of().is_some() {
+            self.register(now);
         }
     }
 

@@ -132,6 +132,20 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
     assert!(!world.home_agent.intercepts(ip(HOME).into()));
 }
 
+/// Its medium knows of the restart; by itself the mobile would not have asked for 450 s.
+#[test]
+fn a_binding_that_a_home_agent_has_lost_by_a_restart_is_made_anew_at_once() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(10_000));
+    world.home_agent = HomeAgent::new(agent_settings());
+    world.home_agent.subscribe(subscriber());
+    world.mobile.home_agent_restarted(world.now);
+    world.run_until(at(10_100));
+    assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
+    assert_eq!(world.times_of("BU"), [20, 10_000]);
+}
+
 /// The home agent is out of reach for longer than a binding's lifetime of 12 s. The lifetime it grants afterwards
 /// counts from the acknowledged update; the refresh comes after three quarters.
 #[test]

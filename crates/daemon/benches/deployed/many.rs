@@ -1,0 +1,281 @@
+//! A home agent of 10,000 routers, each with two paths: its memory, and 100 handovers a second.
+//!
+//! The daemon runs by itself; all routers are in this process, behind one socket, and each is found by the index of its session that
+//! datagrams bring (`baton_path`, frames).
+
+use super::Row;
+use super::router::{self, HOME_AGENT, Router};
+use super::world::Namespace;
+use super::world::daemons::{Daemon, Folder, Surroundings, make_key};
+use baton_daemon::keys::{Public, read_private};
+use baton_linux::readiness::wait_readable;
+use baton_linux::udp::{ReceiveBuffer, UdpSocket};
+use baton_path::PublicKey;
+use baton_proto::time::{Duration, Instant};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+const ROUTERS: u16 = 10_000;
+/// Routers that are started in a second: each makes two handshakes, and above 1,000 they cost a round trip more.
+const JOINING: u64 = 400;
+const HANDOVERS: u64 = 100;
+const SECONDS: u64 = 20;
+/// The time for which all may join, beyond what their number takes, and for which answers are waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+const ADDRESS: &str = "127.0.0.1:4191";
+
+/// All routers, and their way to the home agent.
+struct Crowd {
+    zero: std::time::Instant,
+    routers: Vec<Router>,
+    socket: UdpSocket,
+    buffer: ReceiveBuffer,
+    remote: SocketAddr,
+    /// Routers and paths, by the indices of their sessions.
+    indices: HashMap<u32, (u16, usize)>,
+    due: BinaryHeap<Reverse<(Instant, u16)>>,
+    scheduled: Vec<Instant>,
+    updates: u64,
+    registered: u64,
+    refused: u64,
+    /// The beginnings of handovers that are under way, and the times that the others took.
+    begun: HashMap<u16, Instant>,
+    took: Vec<Duration>,
+}
+
+/// Binds all of them, moves some, and looks at the daemon.
+pub fn bound() -> Vec<Row> {
+    let (namespace, folder) = (Namespace::new(), Folder::new());
+    namespace.run(|| {
+        let mut kernel = baton_linux::netlink::RouteSocket::open().expect("route netlink");
+        let lo = kernel.link("lo").expect("a device").index;
+        kernel.set_up(lo, true).expect("a device");
+        std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "0").expect("a namespace");
+    });
+    let key = folder.0.join("home-agent.key");
+    make_key(&key);
+    let public = read_private(&key).expect("a key").public();
+    let empty = start(&namespace, &write_config(&folder.0, &key, 1));
+    let before = resident_bytes(&empty);
+    drop(empty);
+    let daemon = start(&namespace, &write_config(&folder.0, &key, ROUTERS));
+    let socket =
+        namespace.run(|| UdpSocket::open(([127, 0, 0, 1], 0).into(), None).expect("a port"));
+    let mut crowd = Crowd::new(socket);
+    crowd.join(&public);
+    let bound = crowd.registered;
+    let each = (resident_bytes(&daemon).saturating_sub(before)) as f64 / f64::from(ROUTERS);
+    let status = daemon.status();
+    let joined = (crowd.updates, crowd.registered);
+    crowd.hand_over();
+    let (updates, answers) = (crowd.updates - joined.0, crowd.registered - joined.1);
+    crowd.took.sort();
+    let longest = crowd.took.last().copied().unwrap_or_default();
+    let is_bound = |line: &&str| line.contains("bound to path") && !line.contains("path none");
+    let told = status.lines().filter(is_bound).count();
+    vec![
+        Row(
+            "home agent: routers bound, by themselves and by its status",
+            format!("{bound}, {told}"),
+            format!("{ROUTERS}"),
+        ),
+        Row(
+            "  memory of each with two paths",
+            format!("{each:.0} B"),
+            "8000 B".to_owned(),
+        ),
+        Row(
+            "  100 handovers a second, updates sent and acknowledged",
+            format!("{updates}, {answers} in {SECONDS} s"),
+            format!("{0}, {0}", HANDOVERS * SECONDS),
+        ),
+        Row(
+            "  the longest of them",
+            format!("{:.1} ms", longest.as_secs_f64() * 1e3),
+            "-".to_owned(),
+        ),
+        Row(
+            "  datagrams that this end's kernel did not take",
+            format!("{}", crowd.refused),
+            "0".to_owned(),
+        ),
+    ]
+}
+
+fn start(namespace: &Namespace, config: &Path) -> Daemon {
+    let mut daemon = Daemon::start(namespace, ("home-agent", config), &Surroundings::default());
+    daemon.until("running");
+    daemon
+}
+
+fn write_config(folder: &Path, key: &Path, routers: u16) -> PathBuf {
+    let mut text = format!(
+        "private_key = {key:?}\nlisten = [\"{ADDRESS}\"]\naddress = \"{HOME_AGENT}\"\nhome_prefix = \"2001:db8:100::/64\"\n"
+    );
+    for number in 0..routers {
+        let public = Public(router::key(number).public());
+        // Writing to a text does not fail.
+        let _ = write!(
+            text,
+            "[[routers]]\npublic_key = \"{public}\"\nhome_address = \"{}\"\nnetworks = [\"{}\"]\n",
+            router::home_address(number),
+            router::network(number)
+        );
+    }
+    let file = folder.join(format!("{routers}.toml"));
+    std::fs::write(&file, text).expect("a file");
+    file
+}
+
+fn resident_bytes(daemon: &Daemon) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{}/statm", daemon.id())).expect("a process");
+    let pages = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok());
+    4096 * pages.expect("a number of pages")
+}
+
+impl Crowd {
+    fn new(socket: UdpSocket) -> Crowd {
+        Crowd {
+            zero: std::time::Instant::now(),
+            routers: Vec::new(),
+            socket,
+            buffer: ReceiveBuffer::default(),
+            remote: ADDRESS.parse().expect("an address"),
+            indices: HashMap::new(),
+            due: BinaryHeap::new(),
+            scheduled: Vec::new(),
+            updates: 0,
+            registered: 0,
+            refused: 0,
+            begun: HashMap::new(),
+            took: Vec::new(),
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.zero.elapsed().as_nanos() as u64)
+    }
+
+    /// Starts the routers, so many a second, and waits until all are bound and have both paths.
+    fn join(&mut self, home_agent: &PublicKey) {
+        let begun = self.now();
+        let end = begun + Duration::from_secs(u64::from(ROUTERS) / JOINING) + PATIENCE;
+        loop {
+            let now = self.now();
+            let wanted = now.saturating_since(begun).as_nanos() * JOINING / 1_000_000_000;
+            while (self.routers.len() as u64) < wanted.min(ROUTERS.into()) {
+                let number = self.routers.len() as u16;
+                let router = Router::new(now, number, home_agent, self.remote);
+                self.routers.push(router);
+                self.scheduled.push(Instant::NEVER);
+                self.turn(number);
+            }
+            self.work();
+            let is_up =
+                |router: &Router| router.is_bound && router.paths.iter().all(|path| path.is_up());
+            let all_started = self.routers.len() == usize::from(ROUTERS);
+            if now > end || all_started && self.routers.iter().all(is_up) {
+                return;
+            }
+        }
+    }
+
+    /// Moves routers, one after the other, and waits for the last answers.
+    fn hand_over(&mut self) {
+        let begun = self.now();
+        let mut moved = 0;
+        loop {
+            let elapsed = self.now().saturating_since(begun).as_nanos();
+            while moved < (elapsed * HANDOVERS / 1_000_000_000).min(HANDOVERS * SECONDS) {
+                // Far from each other in the home agent's memory.
+                let number = (moved * 7_919 % u64::from(ROUTERS)) as u16;
+                let now = self.now();
+                self.begun.insert(number, now);
+                self.routers[usize::from(number)].hand_over(now);
+                self.turn(number);
+                moved += 1;
+            }
+            self.work();
+            let is_late =
+                Duration::from_nanos(elapsed) > Duration::from_secs(SECONDS) + LAST_ANSWERS;
+            if is_late || moved == HANDOVERS * SECONDS && self.begun.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Takes what has come, and does what is due, for a millisecond.
+    fn work(&mut self) {
+        let ready = wait_readable(&[self.socket.as_fd()], std::time::Duration::from_millis(1));
+        if ready.is_ok_and(|ready| ready[0]) {
+            self.take_datagrams();
+        }
+        let now = self.now();
+        while let Some(&Reverse((due, number))) = self.due.peek() {
+            if due > now {
+                break;
+            }
+            self.due.pop();
+            if self.scheduled[usize::from(number)] == due {
+                self.turn(number);
+            }
+        }
+    }
+
+    fn take_datagrams(&mut self) {
+        let mut buffer = core::mem::take(&mut self.buffer);
+        while let Ok(Some(mut batch)) = self.socket.receive(&mut buffer) {
+            let from = batch.sender;
+            for datagram in batch.datagrams() {
+                // Of a response the second number, of the others the first.
+                let place = if datagram.first() == Some(&2) { 8 } else { 4 };
+                let index = datagram
+                    .get(place..place + 4)
+                    .and_then(|bytes| bytes.try_into().ok());
+                let Some(&(number, path)) =
+                    index.and_then(|bytes| self.indices.get(&u32::from_le_bytes(bytes)))
+                else {
+                    continue;
+                };
+                let now = self.now();
+                self.routers[usize::from(number)].take(now, (path, from), datagram);
+                self.turn(number);
+            }
+        }
+        self.buffer = buffer;
+    }
+
+    fn turn(&mut self, number: u16) {
+        let now = self.now();
+        let router = &mut self.routers[usize::from(number)];
+        let (socket, remote, indices) = (&self.socket, self.remote, &mut self.indices);
+        let mut refused = 0;
+        self.updates += router.turn(now, |path, datagram| {
+            if let [1, _, _, _, a, b, c, d, ..] = *datagram {
+                indices.insert(u32::from_le_bytes([a, b, c, d]), (number, path));
+            }
+            let sent = socket.send(remote, 0, datagram, datagram.len());
+            refused += u64::from(!matches!(sent, Ok(true)));
+        });
+        self.refused += refused;
+        let answers = router.take_answers();
+        self.registered += answers;
+        if let Some(begun) = self.begun.get(&number).filter(|_| answers > 0) {
+            self.took.push(now.saturating_since(*begun));
+            self.begun.remove(&number);
+        }
+        let due = router.poll_timeout().unwrap_or(Instant::NEVER);
+        if due != self.scheduled[usize::from(number)] {
+            self.scheduled[usize::from(number)] = due;
+            self.due.push(Reverse((due, number)));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+"""Signalling at the handovers of two runs: how long after a handover's begin each message left and each agent had news.
+
+Handovers are matched in their order. Of messages with one name the first counts: a repetition is the answer to a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from baton.report.signals import Signal
+from baton.report.tables import Run
+from baton.summary import Json
+
+from .runs import handovers
+
+# What routers say at any time, and no handover is the reason of.
+AT_ANY_TIME = {"Multicast Listener Report", "Router Advertisement", "Router Solicitation"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a handover: its name, and the time from the handover's begin to it in both runs, in seconds."""
+
+    name: str
+    a: float | None
+    b: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """By how much it is later in the second."""
+        return None if self.a is None or self.b is None else self.b - self.a
+
+    def to_json(self) -> Json:
+        """As in the output of `--json`."""
+        return {"step": self.name, "unit": "s", "a": self.a, "b": self.b, "difference": self.difference}
+
+
+@dataclass(frozen=True)
+class HandoverPair:
+    """A handover of both runs: its number from one, and its steps in the order of the first run."""
+
+    number: int
+    steps: list[Step]
+
+    def to_json(self) -> Json:
+        """As in the output of `--json`."""
+        return {"handover": self.number, "steps": [step.to_json() for step in self.steps]}
+
+
+def at_handovers(a: Run, b: Run) -> list[HandoverPair]:
+    """Handovers of which either run has signals."""
+    pairs = []
+    for number, (one, other) in enumerate(zip(_by_handover(a), _by_handover(b), strict=False), start=1):
+        names = list(dict.fromkeys([*one, *other]))
+        steps = [Step(name, one.get(name), other.get(name)) for name in names]
+        if steps:
+            pairs.append(HandoverPair(number, steps))
+    return pairs
+
+
+def _by_handover(run: Run) -> Iterator[dict[str, float]]:
+    """Yields for each handover its steps by name, and how long after its begin each was."""
+    begins = [round(float(handover["at_s"]) * 1e9) for handover in handovers(run)]
+    mobiles = [str(handover.get("mobile")) for handover in handovers(run)]
+    ends = [*begins[1:], None][: len(begins)]
+    for begin, end, mobile in zip(begins, ends, mobiles, strict=True):
+        found: dict[str, float] = {}
+        for signal in run.signals:
+            is_within = begin <= signal.sent_ns and (end is None or signal.sent_ns < end)
+            if is_within and (name := _name(signal, mobile)) is not None:
+                found.setdefault(name, (signal.sent_ns - begin) / 1e9)
+        yield found
+
+
+def _name(signal: Signal, mobile: str) -> str | None:
+    """The name of a step; none of what is no part of a handover, or is told by both ends of a link."""
+    if signal.name in AT_ANY_TIME or (signal.kind == "link" and signal.sender != mobile):
+        return None
+    if signal.kind == "message":
+        return f"{signal.name} leaves {signal.sender}"
+    place = f" ({signal.link})" if signal.link else ""
+    return f"{signal.name} at {signal.sender}{place}"
