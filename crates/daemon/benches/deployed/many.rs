@@ -27,6 +27,7 @@ const SECONDS: u64 = 20;
 /// The time for which all may join, beyond what their number takes, and for which answers are waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
+const MOST_BATCHES: usize = 64;
 const ADDRESS: &str = "127.0.0.1:4191";
 
 /// All routers, and their way to the home agent.
@@ -182,7 +183,9 @@ impl Crowd {
             let is_up =
                 |router: &Router| router.is_bound && router.paths.iter().all(|path| path.is_up());
             let all_started = self.routers.len() == usize::from(ROUTERS);
-            if now > end || all_started && self.routers.iter().all(is_up) {
+            // Whoever is bound once has been acknowledged: only then all of them are looked at.
+            let may_be_up = all_started && self.registered >= ROUTERS.into();
+            if now > end || may_be_up && self.routers.iter().all(is_up) {
                 return;
             }
         }
@@ -232,7 +235,11 @@ impl Crowd {
 
     fn take_datagrams(&mut self) {
         let mut buffer = core::mem::take(&mut self.buffer);
-        while let Ok(Some(mut batch)) = self.socket.receive(&mut buffer) {
+        // Then deadlines have their turn, and new routers.
+        for _ in 0..MOST_BATCHES {
+            let Ok(Some(mut batch)) = self.socket.receive(&mut buffer) else {
+                break;
+            };
             let from = batch.sender;
             for datagram in batch.datagrams() {
                 // Of a response the second number, of the others the first.
