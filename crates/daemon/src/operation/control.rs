@@ -153,7 +153,7 @@ fn begin_capture(mut caller: UnixStream, tap: &Tap) -> io::Result<()> {
     caller.set_write_timeout(None)?;
     thread::spawn(move || {
         // A caller that has gone has nobody to be told.
-        let _ = stream::send(&caller, &source);
+        let _ = stream::send(&caller, source);
     });
     Ok(())
 }
