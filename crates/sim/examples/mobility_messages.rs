@@ -232,6 +232,7 @@ fn bindings() -> Vec<Packet> {
         path_report: None,
         last_received: None,
         authenticator: Some(shared),
+        ..BindingUpdate::default()
     };
     let correspondent = BindingUpdate {
         sequence: 1,
@@ -245,11 +246,8 @@ fn bindings() -> Vec<Packet> {
         ..BindingUpdate::default()
     };
     let answer = BindingAcknowledgement {
-        status: BindingStatus::ACCEPTED,
         key_management_mobility: true,
         mobile_router: true,
-        sequence: 65_535,
-        lifetime: BindingLifetime::at_most(420),
         refresh_advice: Some(BindingLifetime::at_most(100)),
         packet_buffering: Some(PacketBuffering::Buffer),
         ipv4_acknowledgements: vec![Ipv4AddressAcknowledgement {
@@ -258,6 +256,11 @@ fn bindings() -> Vec<Packet> {
             address: Ipv4Addr::new(10, 1, 0, 0),
         }],
         authenticator: Some(shared),
+        ..BindingAcknowledgement::new(
+            BindingStatus::ACCEPTED,
+            65_535,
+            BindingLifetime::at_most(420),
+        )
     };
     let refusal = BindingAcknowledgement {
         key_management_mobility: true,
