@@ -28,7 +28,8 @@ fn main() {
         load.split(' ').next().unwrap_or_default()
     );
     println!("{:<58} {:<44} target", "case", "measured");
-    let cases: [fn() -> Vec<Row>; 5] = [
+    let cases: [fn() -> Vec<Row>; 6] = [
+        stalls::announced,
         stalls::unannounced,
         wireguard::unannounced,
         stalls::flicker,

@@ -227,7 +227,9 @@ impl Crowd {
                 break;
             }
             self.due.pop();
-            if self.scheduled[usize::from(number)] == due {
+            let scheduled = &mut self.scheduled[usize::from(number)];
+            if *scheduled == due {
+                *scheduled = Instant::NEVER;
                 self.turn(number);
             }
         }

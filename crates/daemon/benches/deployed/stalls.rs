@@ -1,7 +1,9 @@
 //! Stalls and losses of two streams of 1,000 datagrams a second, one to the vehicle and one from it.
 
+use super::world::stream::Record;
 use super::world::{CARE_OF, DELAYS, Version, WLAN, WWAN, World, until_bound};
 use super::{Row, milliseconds, spread};
+use std::ops::Range;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -58,6 +60,56 @@ pub fn unannounced() -> Vec<Row> {
         "0 to the vehicle".to_owned(),
     ));
     rows
+}
+
+/// The better uplink goes at times that the router knows a second ahead.
+pub fn announced() -> Vec<Row> {
+    let world = World::new(Version::V4);
+    let begun = Instant::now();
+    // Away for two seconds, and back for the hold time and two more.
+    let away: Vec<Range<Duration>> = (0..ROUNDS as u32)
+        .map(|round| (5 + 6 * round) * SECOND..(7 + 6 * round) * SECOND)
+        .collect();
+    world.foretell(WLAN, &away);
+    let (_home_agent, mut router) = world.start();
+    let streams = world.streams(Version::V6);
+    let mut moves = Vec::new();
+    for away in &away {
+        until_bound(&mut router, WWAN);
+        moves.push(Instant::now());
+        sleep((begun + away.start).saturating_duration_since(Instant::now()));
+        world.air.cut(WLAN, true);
+        sleep((begun + away.end).saturating_duration_since(Instant::now()));
+        world.air.cut(WLAN, false);
+        until_bound(&mut router, WLAN);
+    }
+    sleep(SECOND / 2);
+    let records = streams.map(|stream| stream.end());
+    let late = world.lateness(&records, &records[0].whole());
+    let most = DELAYS[WWAN] - DELAYS[WLAN] + Duration::from_millis(20);
+    let target = format!("{}; up to {} late", milliseconds(most), milliseconds(late));
+    let gap = |record: &Record| {
+        let around = moves.iter().map(|at| *at - SECOND / 2..*at + SECOND / 2);
+        spread(around.map(|around| record.stall(around)).collect())
+    };
+    let lost = records.each_ref().map(|record| record.lost(record.whole()));
+    vec![
+        Row(
+            "announced handover, gap to the vehicle",
+            gap(&records[0]),
+            target.clone(),
+        ),
+        Row(
+            "announced handover, gap from the vehicle",
+            gap(&records[1]),
+            target,
+        ),
+        Row(
+            "announced handovers and returns, datagrams lost",
+            format!("{} to the vehicle, {} from it", lost[0], lost[1]),
+            "0".to_owned(),
+        ),
+    ]
 }
 
 /// The better uplink comes and goes for a minute; then it stays.

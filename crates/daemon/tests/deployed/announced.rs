@@ -3,23 +3,13 @@
 use crate::world::{DELAYS, Version, WLAN, WWAN, World, until_bound};
 use std::ops::Range;
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Says to the router that its better uplink carries nothing during a time from now on.
+/// Tells the router of a time from now on in which its better uplink carries nothing.
 fn foretell(world: &World, away: Range<Duration>) -> Instant {
-    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    let moment = |after: Duration| {
-        let at = jiff::Timestamp::from_nanosecond((now + after).as_nanos() as i128);
-        at.unwrap().to_string()
-    };
-    let (from, until) = (moment(away.start), moment(away.end));
-    let tables = format!(
-        "[forecast]\nannounce = \"1 s\"\n\
-         timetable = [{{ uplink = \"wlan0\", from = \"{from}\", until = \"{until}\" }}]\n"
-    );
-    world.configure("mobile-router", ("", &tables));
+    world.foretell(WLAN, &[away]);
     Instant::now()
 }
 

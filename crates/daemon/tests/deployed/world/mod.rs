@@ -27,7 +27,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use stream::{Record, Stream};
 
 /// The router's uplinks, the better one first, and the one of another machine.
@@ -137,6 +137,23 @@ impl World {
         };
         let before = std::fs::read_to_string(file).unwrap();
         std::fs::write(file, format!("{keys}\n{before}{tables}")).unwrap();
+    }
+
+    /// Tells the router, before it is started, of times from now on in which an uplink carries nothing, a second ahead of each.
+    pub fn foretell(&self, uplink: usize, away: &[Range<Duration>]) {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        let moment = |after: Duration| {
+            let at = jiff::Timestamp::from_nanosecond((now + after).as_nanos() as i128);
+            at.unwrap()
+        };
+        let absence = |away: &Range<Duration>| {
+            let (uplink, from, until) = (DEVICES[uplink], moment(away.start), moment(away.end));
+            format!("{{ uplink = \"{uplink}\", from = \"{from}\", until = \"{until}\" }}")
+        };
+        let timetable: Vec<String> = away.iter().map(absence).collect();
+        let timetable = timetable.join(", ");
+        let tables = format!("[forecast]\nannounce = \"1 s\"\ntimetable = [{timetable}]\n");
+        self.configure("mobile-router", ("", &tables));
     }
 
     /// Starts the home agent.
