@@ -14,7 +14,9 @@ use baton_linux::readiness::{Waker, wait_readable};
 use baton_linux::tun::interface_name;
 use baton_sim::record::RecordError;
 use baton_sim::run::{Run, RunError, RunOptions};
-use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, Mobile, NodeIndex, Scenario};
+use baton_sim::scenario::model::{
+    AddressPolicy, Flow, LinkIndex, LinkSpec, Mobile, NodeIndex, Scenario,
+};
 use baton_sim::scenario::{self, Loaded};
 use baton_sim::world::ports::Port;
 use serde_json::{Value, json};
@@ -114,7 +116,9 @@ impl Stage {
 /// The program is what real hosts do: their flows are not run.
 fn leave_flows_to_the_program(scenario: &mut Scenario) {
     let Scenario { flows, live, .. } = scenario;
-    flows.retain(|flow| !(live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to)));
+    let is_real =
+        |flow: &mut Flow| live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to);
+    live.replaced = flows.extract_if(.., is_real).collect();
 }
 
 /// The mobile, or a host in the network behind one, and its correspondent: the other end of its first flow, or the next real host.
