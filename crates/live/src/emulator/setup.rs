@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::arguments::WorldOptions;
 use crate::control::Control;
+use crate::decisions::Decisions;
 use crate::events::Events;
 use crate::forwarding::Hosts;
 use crate::namespace::{HostSpec, InterfaceSpec, RealHost};
@@ -44,6 +45,8 @@ pub struct Stage {
     pub rights: Rights,
     /// The caller.
     pub invoker: Invoker,
+    /// Classes in Python that decide.
+    pub decisions: Decisions,
     /// The node that is called `mobile`, and the one that is called `server`.
     pub roles: [NodeIndex; 2],
 }
@@ -55,8 +58,10 @@ impl Stage {
     /// A wrong scenario, what the kernel cannot honour, missing rights.
     pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
         let given = &options.scenario;
+        let decisions = Decisions::open(options.decisions).map_err(Failure::run)?;
+        let named = |class: &str| Ok(decisions.named(class));
         let mut loaded =
-            scenario::load_live(&given.file, &given.overrides).map_err(Failure::input)?;
+            scenario::load_live(&given.file, &given.overrides, &named).map_err(Failure::input)?;
         if let Some(seed) = options.seed {
             loaded.scenario.seed = seed;
         }
@@ -92,6 +97,7 @@ impl Stage {
             kernel,
             rights,
             invoker: Invoker::find(),
+            decisions,
             roles,
             scenario: loaded.scenario.clone(),
         };
@@ -170,7 +176,12 @@ impl Stage {
                 _ => Failure::run(error),
             })
         };
-        self.invoker.with_files(self.rights, begin)
+        let run = self.invoker.with_files(self.rights, begin)?;
+        // Mobiles have asked for their first links.
+        self.decisions
+            .poll(run.world().now())
+            .map_err(Failure::run)?;
+        Ok(run)
     }
 
     /// Makes the real hosts.
