@@ -66,7 +66,7 @@ class Exits(Strong):
 """
 SCENARIO = """
 name = "valley"
-duration = "8 s"
+duration = "10 s"
 
 [lines.valley]
 
@@ -80,10 +80,10 @@ delay = "60 ms"
 between = ["server", "train"]
 kind = "wifi"
 delay = "10 ms"
-coverage = { from = "100 m", to = "300 m", spacing = "780 m" }
+coverage = { from = "1.4 km", to = "1.6 km", spacing = "780 m" }
 
 [mobiles.train]
-track = { along = "valley", speed = "180 km/h" }
+track = { along = "valley", speed = "900 km/h" }
 decision = { class = "python:mine.Strong", links = ["satellite", "wifi"] }
 
 [[flows]]
