@@ -69,7 +69,7 @@ def ask(*arguments: str) -> tuple[int, Json]:
 class Emulator:
     """A running `baton-emulator world`."""
 
-    def __init__(self, arguments: Sequence[str], program: Sequence[str], decisions: int | None) -> None:
+    def __init__(self, arguments: Sequence[str], program: Sequence[str], decisions: int | None = None) -> None:
         reading, writing = os.pipe()
         passed = {"--events": writing} | ({} if decisions is None else {"--decisions": decisions})
         named = [word for name, number in passed.items() for word in (name, str(number))]
