@@ -213,14 +213,18 @@ def gateway(remedy: str) -> Sequence[object]:
     return ["--set", f"flows.download.remedies={remedy}"]
 
 
+def last_hop(down: str) -> str:
+    """A mobile that stays at a gateway, by an access link with these settings, and a flow to it."""
+    links = LINKS[: LINKS.index("[links.far-ground]")]
+    links = links.replace('rate = "8 Mbit/s"', f'rate = "8 Mbit/s"\n{down}', 1)
+    links = links.replace('"far-router"', '"near-router"').replace('"ground"', '"server"').replace("15 s", "9 s")
+    stays = '[mobiles.mobile]\ntimetable = [{ at = "0 s", attach = "near" }]\n'
+    return links + stays + flow("mobile", 'bytes = "3 MB"\n')
+
+
 @pytest.mark.parametrize("remedy", ["snoop", "split-connection"])
 def test_a_gateway_hides_the_losses_of_the_last_hop_from_the_kernels_tcp(tmp_path, remedy):
-    lossy = LINKS[: LINKS.index("[links.far-ground]")].replace(
-        'rate = "8 Mbit/s"', 'rate = "8 Mbit/s"\ndown = { packet_error_rate = 0.02 }', 1
-    )
-    lossy = lossy.replace('"far-router"', '"near-router"').replace('"ground"', '"server"')
-    stays = '[mobiles.mobile]\ntimetable = [{ at = "0 s", attach = "near" }]\n'
-    text = lossy.replace("15 s", "9 s") + stays + flow("mobile", 'bytes = "3 MB"\n')
+    text = last_hop("down = { packet_error_rate = 0.02 }")
     found = {}
     for name in ("none", remedy):
         out = tmp_path / name
@@ -234,6 +238,34 @@ def test_a_gateway_hides_the_losses_of_the_last_hop_from_the_kernels_tcp(tmp_pat
     assert found[remedy]["completion_s"] < found["none"]["completion_s"]
     if remedy == "split-connection":
         assert found[remedy]["retransmitted"] == 0 < found["none"]["retransmitted"]
+
+
+def test_a_gateway_splits_the_connections_of_programs(tmp_path):
+    """Either half loses only where it is: the server's kernel sends nothing twice, whatever the last hop loses."""
+    text = last_hop("down = { packet_error_rate = 0.02 }")
+    found = {}
+    for remedy in ("none", "split-connection", "snoop"):
+        out = tmp_path / remedy
+        out.mkdir()
+        found[remedy] = fetched(out, text + f'remedies = "{remedy}"\n', "0.0.0.0")
+        (download,) = found[remedy]["flows"]
+        assert download["name"] == "tcp-8000-1"
+        assert download["packets"]["to_sink"]["lost"] >= 10
+    again = {remedy: summary["flows"][0]["retransmitted"] for remedy, summary in found.items()}
+    assert again["split-connection"] == 0 < again["none"]
+    assert again["snoop"] < again["none"]
+
+
+def test_a_remedy_that_no_program_can_have_is_refused_with_the_nearest(tmp_path):
+    inside = last_hop("") + 'remedies = "freeze-tcp"\n'
+    process = live(tmp_path, inside, "--", "true")
+    assert process.returncode == 2
+    assert '"freeze-tcp" works inside the TCP of an end' in process.stderr
+    assert "ready-gateway" in process.stderr
+    behind = last_hop("") + 'remedies = "snoop"\n'
+    process = live(tmp_path, behind, "--set", "live.nat=true", "--", "true")
+    assert process.returncode == 2
+    assert '"snoop" knows the mobile by its one address, which live.nat takes from it' in process.stderr
 
 
 def test_aerotp_gateways_carry_the_kernels_tcp_over_a_channel_on_which_it_stands(tmp_path):

@@ -61,7 +61,8 @@ class Scenario:
 
     @staticmethod
     def load(path: str | PathLike[str], overrides: Sequence[str] = ..., *, live: bool = ...) -> Scenario:
-        """Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's.
+        """Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's, and
+        only decisions may be classes in Python.
 
         `overrides` are texts like `"flows.download.congestion=cubic"`; of two for one key the later holds.
         Raises `ScenarioError`, also for a file that cannot be read.
@@ -1226,6 +1227,21 @@ class Listener:
     @property
     def refused(self) -> int:
         """SYNs dropped because the backlog was full."""
+
+@final
+class LiveDecisions:
+    """The classes in Python that decide for a scenario's mobiles, while it runs live."""
+
+    def __new__(cls, scenario: Scenario) -> LiveDecisions:
+        """An object of each mobile's class, made now. Raises what a class raises."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no class decides."""
+
+    def reply(self, question: bytes) -> bytes:
+        """Returns the reply to a question, each a line of bytes. Raises what the class raises, and `ValueError` for a
+        line that is no question to one of the classes."""
 
 @final
 class Pool:

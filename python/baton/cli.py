@@ -149,10 +149,11 @@ def live(
     least_share: Annotated[
         str, typer.Option("--pass", metavar="SHARE", help="Of the repetitions, as '95 %': so many have to pass.")
     ] = "100 %",
+    allow_python: AllowPythonOption = False,
     check: Annotated[bool, typer.Option("--check", help="Test whether this machine can do it; no scenario.")] = False,
 ) -> None:
     """Run a scenario in real time, with the kernel's protocols and any program."""
-    from baton import cli_run
+    from baton import classes, cli_run
     from baton.live import cli_live, execution, machine
 
     if check:
@@ -163,8 +164,9 @@ def live(
         raise InputError("SCENARIO is missing: a scenario file, or a shipped one's name (`baton list scenarios`)")
     captures = cli_run.Captures(pcap, pcap_interface or [], snap_length)
     options = cli_run.RunOptions(
-        scenario, seed, overrides or [], handover or [], out, force, captures, expect or [], junit, json
+        scenario, seed, overrides or [], handover or [], out, force, captures, expect or [], junit, json, allow_python
     )
+    classes.permit(cli_run.allowed(allow_python))
     live_options = execution.LiveOptions(options, server, ignore_unsupported, allow_no_handover, program or [])
     if repeat is not None:
         from baton.live import over

@@ -331,6 +331,17 @@ class ByHand(TypedDict):
     what: Annotated[str, "What: a key of a link with its new value, or a handover"]
 
 
+class LiveDecisions(TypedDict):
+    """Answers of a mobile's class in Python in a live run."""
+
+    mobile: Annotated[str, "The mobile"]
+    decision: Annotated[str, "Its class, as `module.Class`"]
+    questions: Annotated[int, "Times that the class was asked while the run was under way"]
+    late: Annotated[int, "Answers that came more than `deadline_ms` after the event, or not before the run's end"]
+    longest_ms: Annotated[float, "Longest time from an event to the answer"]
+    deadline_ms: Annotated[float, "Time above which an answer is late"]
+
+
 class Live(TypedDict):
     """Facts to know about a live run before its numbers are believed."""
 
@@ -349,6 +360,9 @@ class Live(TypedDict):
     nat: Annotated[bool, "Whether addresses and ports were translated on each access link"]
     priority: Annotated[bool, "Whether the run had real-time priority"]
     by_hand: Annotated[list[ByHand], "What `baton set` and `baton handover` did; results of older versions have none"]
+    decisions: Annotated[
+        list[LiveDecisions], "How classes in Python that decide answered; results of older versions have none"
+    ]
 
 
 # Keys of a conversation of real hosts, measured from its packets, beside those of a flow.

@@ -619,7 +619,7 @@ state = "down"
     ),
     Section(
         "mobiles.*.decision",
-        "A class of yours chooses: [Write a remedy or a handover decision](../../how-to/write-a-remedy-or-a-decision.md). Not for live runs.",
+        "A class of yours chooses: [Write a remedy or a handover decision](../../how-to/write-a-remedy-or-a-decision.md).",
         '''
 [mobiles.ship]
 failback = { prefer = ["harbour", "satellite"] }

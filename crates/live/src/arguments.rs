@@ -13,6 +13,7 @@ pub const USAGE: &str = "usage:
   baton-emulator world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap]
                        [--snap-length BYTES] [--pcap-interface NAME]... [--server COMMAND]
                        [--ignore-unsupported] [--run-name NAME] [--program-output inherit|stderr] [--events FD]
+                       [--decisions FD]
                        [-- PROGRAM ARGUMENT...]
   baton-emulator check SCENARIO [--set KEY=VALUE]...
   baton-emulator machine
@@ -65,6 +66,8 @@ pub struct WorldOptions {
     pub run_name: Option<String>,
     /// Descriptor to which events are written.
     pub events: Option<RawFd>,
+    /// Descriptor of the socket behind which the classes in Python are that decide.
+    pub decisions: Option<RawFd>,
     /// True if the program's standard output goes to standard error.
     pub program_to_stderr: bool,
     /// The program and its arguments; empty for none.
@@ -155,6 +158,9 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
             Long("run-name") => options.run_name = Some(value(&mut parser)?),
             Long("events") => {
                 options.events = Some(parser.value().and_then(|fd| fd.parse()).map_err(text)?);
+            }
+            Long("decisions") => {
+                options.decisions = Some(parser.value().and_then(|fd| fd.parse()).map_err(text)?);
             }
             Long("program-output") => match value(&mut parser)?.as_str() {
                 "inherit" => options.program_to_stderr = false,

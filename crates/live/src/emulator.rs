@@ -7,6 +7,7 @@ mod setup;
 use crate::arguments::WorldOptions;
 use crate::clock::RealClock;
 use crate::control::{Command, Control, HandoverCommand, HandoverKind, Request};
+use crate::decisions::{Answered, Decisions};
 use crate::events::Events;
 use crate::forwarding::{Forwarding, ForwardingError};
 use crate::program::{Ending, Program};
@@ -18,7 +19,7 @@ use baton_sim::scenario::model::{LinkIndex, NodeIndex, Scenario};
 use kernel::Samplers;
 use serde_json::{Value, json};
 use setup::{Names, Stage};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// From one look at signals, commands, samples and children to the next.
@@ -79,6 +80,7 @@ struct Emulator {
     control: Control,
     waker: Waker,
     signals: Signals,
+    decisions: Decisions,
     server: Option<Program>,
     server_ending: Option<Ending>,
     program: Option<Program>,
@@ -122,6 +124,7 @@ pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> 
         control,
         waker,
         signals,
+        decisions: stage.decisions.clone(),
         server,
         server_ending: None,
         program,
@@ -153,6 +156,7 @@ impl Emulator {
         let mut last_packet = Instant::ZERO;
         loop {
             let busy = forwarding.turn()?;
+            self.decide(forwarding)?;
             let now = forwarding.clock.now();
             if now >= end {
                 // The clock may have gone on since it was looked at.
@@ -183,8 +187,28 @@ impl Emulator {
         let until = self.next_flush.min(self.next_tale).min(end);
         let mut others = vec![self.signals.as_fd(), self.waker.as_fd()];
         others.extend(self.reports().map(|program| program.report.as_fd()));
-        forwarding.rest(&others, until.saturating_since(now))?;
+        self.decisions.waiting(|answers| {
+            let waited: Vec<BorrowedFd<'_>> = others.iter().copied().chain(answers).collect();
+            forwarding.rest(&waited, until.saturating_since(now))
+        })?;
         self.next_look = now;
+        Ok(())
+    }
+
+    /// Hands mobiles the answers of their decisions.
+    fn decide(&self, forwarding: &mut Forwarding<'_>) -> Result<(), ForwardingError> {
+        let world = forwarding.run.world_mut();
+        let answers = self.decisions.poll(world.now());
+        for Answered { mobile, answer } in answers.map_err(ForwardingError::Decision)? {
+            let node = world
+                .scenario()
+                .nodes
+                .iter()
+                .position(|name| *name == mobile);
+            if let Some(node) = node {
+                world.answer(NodeIndex(node), answer);
+            }
+        }
         Ok(())
     }
 

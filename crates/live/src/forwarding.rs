@@ -31,6 +31,9 @@ pub enum ForwardingError {
     /// A device or an interface.
     #[error("a real host's interface fails: {0}")]
     Interface(#[from] io::Error),
+    /// A class in Python that decides.
+    #[error("{0}")]
+    Decision(String),
     /// The wait for packets or for programs.
     #[error(transparent)]
     Wait(io::Error),

@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod clock;
 pub mod control;
+pub mod decisions;
 pub mod emulator;
 pub mod events;
 pub mod forwarding;

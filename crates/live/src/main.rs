@@ -1,6 +1,7 @@
 //! `baton-emulator`: the laboratory's hosts and links under a real clock.
 
 use baton_live::arguments::{Command, ScenarioOptions};
+use baton_live::decisions::Decisions;
 use baton_live::emulator::{self, Failure};
 use baton_live::events::Events;
 use baton_live::plan::{KernelFacts, Refusal, plan};
@@ -51,7 +52,10 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
 
 /// Prints what the kernel cannot honour of a scenario.
 fn check(options: &ScenarioOptions) -> Result<(), Failure> {
-    let loaded = scenario::load_live(&options.file, &options.overrides).map_err(Failure::input)?;
+    let decisions = Decisions::open(None).map_err(Failure::run)?;
+    let named = |class: &str| Ok(decisions.named(class));
+    let loaded =
+        scenario::load_live(&options.file, &options.overrides, &named).map_err(Failure::input)?;
     let plan = plan(&loaded, &KernelFacts::read());
     let refused: Vec<Refusal> = plan.wrong.into_iter().chain(plan.refused).collect();
     println!("{:#}", serde_json::json!({ "refused": refused }));

@@ -170,11 +170,12 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         return plan;
     }
     plan.refuse_for_mobiles(scenario);
+    plan.refuse_for_programs(scenario);
     for (number, flow) in scenario.flows.iter().enumerate() {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {
             [false, false] => {}
             [true, true] => {
-                plan.refuse_at_ends(flow);
+                plan.refuse_at_ends(scenario, flow);
                 let ends = plan.flow(flow, loaded.flow_as_written(number), kernel);
                 plan.flows.push(FlowPlan { flow: number, ends });
             }

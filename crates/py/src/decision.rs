@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The decision that a class is.
 pub(crate) fn external(name: &str, class: &Bound<'_, PyAny>) -> decision::External {
     let class = class.clone().unbind();
-    decision::External::new(name, move |links| {
+    decision::External::new(name, move |_, links| {
         let object = attempt(|py| class.call0(py));
         Box::new(PythonDecision {
             object,

@@ -11,6 +11,7 @@ mod connection;
 mod control;
 mod decision;
 mod errors;
+mod live_decisions;
 mod pool;
 mod remedy;
 mod result;
@@ -44,6 +45,8 @@ mod _baton {
     use super::json_remedies;
     #[pymodule_export]
     use super::json_schema;
+    #[pymodule_export]
+    use super::live_decisions::LiveDecisions;
     #[pymodule_export]
     use super::pool::Pool;
     #[pymodule_export]

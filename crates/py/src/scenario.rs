@@ -6,7 +6,7 @@ use crate::result::{Result, pathlib};
 use crate::values;
 use baton_sim::captures::CaptureSettings;
 use baton_sim::run::{Run, RunOptions};
-use baton_sim::scenario::{self, Loaded, Override};
+use baton_sim::scenario::{self, Loaded, Override, PythonClasses};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,7 +35,8 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's.
+    /// Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's, and only
+    /// decisions may be classes in Python.
     ///
     /// `overrides` are texts like `"flows.download.congestion=cubic"`; of two for one key the later holds.
     /// Raises `ScenarioError`, also for a file that cannot be read.
@@ -53,7 +54,7 @@ impl Scenario {
         let loaded = py
             .detach(|| {
                 if live {
-                    scenario::load_live(&path, &changes)
+                    scenario::load_live(&path, &changes, &|class| classes.decision(class))
                 } else {
                     scenario::load_with(&path, &changes, &classes)
                 }

@@ -5,6 +5,7 @@
 
 mod addresses;
 pub mod captures;
+pub mod deciding;
 pub mod kernel;
 pub mod link;
 pub mod mobility;

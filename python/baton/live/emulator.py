@@ -69,12 +69,13 @@ def ask(*arguments: str) -> tuple[int, Json]:
 class Emulator:
     """A running `baton-emulator world`."""
 
-    def __init__(self, arguments: Sequence[str], program: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], program: Sequence[str], decisions: int | None = None) -> None:
         reading, writing = os.pipe()
-        after = ["--", *program] if program else []
-        command = [str(find()), "world", *arguments, "--events", str(writing), *after]
+        passed = {"--events": writing} | ({} if decisions is None else {"--decisions": decisions})
+        named = [word for name, number in passed.items() for word in (name, str(number))]
+        command = [str(find()), "world", *arguments, *named, *(["--", *program] if program else [])]
         try:
-            self.process = subprocess.Popen(command, pass_fds=[writing], **as_root())
+            self.process = subprocess.Popen(command, pass_fds=list(passed.values()), **as_root())
         except OSError:
             os.close(reading)
             raise
@@ -128,9 +129,12 @@ def as_root() -> dict[str, Any]:
 
 
 @contextmanager
-def running(arguments: Sequence[str], program: Sequence[str]) -> Iterator[Emulator]:
-    """An emulator that hears of Ctrl-C and of a request to end, and is gone afterwards."""
-    started = Emulator(arguments, program)
+def running(arguments: Sequence[str], program: Sequence[str], decisions: int | None) -> Iterator[Emulator]:
+    """An emulator that hears of Ctrl-C and of a request to end, and is gone afterwards.
+
+    `decisions` is the descriptor of the socket by which it asks classes in Python.
+    """
+    started = Emulator(arguments, program, decisions)
 
     def forward(number: int, _: FrameType | None) -> None:
         started.process.send_signal(number)

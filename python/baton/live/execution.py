@@ -16,6 +16,7 @@ from baton.shipped import scenario_path
 from baton.summary import Json
 
 from . import emulator, own_numbers
+from .decisions import Deciding
 from .handovers import Wanted, wanted
 from .judge import Verdict, check_names, judge
 from .owner import as_invoker, without_home
@@ -152,12 +153,21 @@ def execute(scenario: Scenario, given: Sequence[str], options: LiveOptions) -> L
     """
     result = LiveResult()
     shown = lines_each_second() if options.program else progress(scenario.duration_s, real_time=True)
-    with emulator.running(given, options.program) as started, shown as tell:
-        for event in started.events():
-            note(event, result)
-            if tell is not None and event["event"] == "progress":
-                tell(event["at_s"], event["news"])
-        result.status = started.wait()
+    deciding = Deciding(scenario)
+    far_end = deciding.far_end
+    asking = emulator.running(given, options.program, None if far_end is None else far_end.fileno())
+    try:
+        with asking as started, shown as tell:
+            deciding.close()
+            for event in started.events():
+                note(event, result)
+                if tell is not None and event["event"] == "progress":
+                    tell(event["at_s"], event["news"])
+            result.status = started.wait()
+    except RunError:
+        if deciding.failure is not None:
+            raise deciding.failure from None
+        raise
     if result.folder is None:
         if result.status == cli_run.INTERRUPTED:
             raise Interrupted("interrupted before there was anything to keep")

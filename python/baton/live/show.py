@@ -8,7 +8,7 @@ from baton import tables
 from baton.summary import Json, main_flows
 
 from .judge import Verdict
-from .words import lateness_text, program_text, server_failure
+from .words import decisions_text, lateness_text, program_text, server_failure
 
 # Flows that the table on the terminal has; a browser opens dozens.
 MOST_FLOWS = 20
@@ -48,6 +48,8 @@ def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
     yield "Lateness", lateness_text(live["lateness"])
     for what in live["ignored"]:
         yield "Ignored", what
+    for decisions in live.get("decisions", []):
+        yield "Decisions", decisions_text(decisions)
     for done in live.get("by_hand", []):
         yield "By hand", f"{done['what']}, at {done['at_s']:.3f} s"
     if live["lost_rows"]:

@@ -44,3 +44,12 @@ def server_failure(summary: Json) -> str | None:
     if not server or not server["status"]:
         return None
     return f"{server['command']}: exit status {server['status']}; server.log has what it said"
+
+
+def decisions_text(decisions: Json) -> str:
+    """Describes how the class of a mobile has answered."""
+    asked = f"{decisions['mobile']}: {decisions['decision']} was asked {decisions['questions']:,} times"
+    longest = f"longest {decisions['longest_ms']:,.1f} ms"
+    if not decisions["late"]:
+        return f"{asked}, {longest}"
+    return f"{asked} and was late {decisions['late']:,} times (over {decisions['deadline_ms']:g} ms), {longest}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from baton.live.words import lateness_text, program_text, server_failure
+from baton.live.words import decisions_text, lateness_text, program_text, server_failure
 from baton.summary import Json
 
 
@@ -27,5 +27,7 @@ def live_banners(summary: Json) -> Iterator[tuple[str, str]]:
     if program:
         failed = program["status"] != 0 and not program["stopped_at_end"]
         yield "warning" if failed else "note", f"Program: {program_text(program)}."
+    for decisions in live.get("decisions", []):
+        yield "warning" if decisions["late"] else "note", f"Decisions: {decisions_text(decisions)}."
     if live["ignored"]:
         yield "warning", f"Ignored, as asked, since the kernel cannot do it: {'; '.join(live['ignored'])}."

@@ -56,6 +56,7 @@ pub fn conclude(
     });
     let mut live = live_summary(stage, &mut forwarding, &reports);
     live["by_hand"] = json!(emulator.by_hand);
+    live["decisions"] = emulator.decisions.summary(forwarding.run.world().now());
     let summary = LiveSummary {
         ended: *stop == Stop::Program,
         flows: flows.collect(),

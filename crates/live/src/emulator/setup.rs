@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::arguments::WorldOptions;
 use crate::control::Control;
+use crate::decisions::Decisions;
 use crate::events::Events;
 use crate::forwarding::Hosts;
 use crate::namespace::{HostSpec, InterfaceSpec, RealHost};
@@ -14,7 +15,9 @@ use baton_linux::readiness::{Waker, wait_readable};
 use baton_linux::tun::interface_name;
 use baton_sim::record::RecordError;
 use baton_sim::run::{Run, RunError, RunOptions};
-use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, Mobile, NodeIndex, Scenario};
+use baton_sim::scenario::model::{
+    AddressPolicy, Flow, LinkIndex, LinkSpec, Mobile, NodeIndex, Scenario,
+};
 use baton_sim::scenario::{self, Loaded};
 use baton_sim::world::ports::Port;
 use serde_json::{Value, json};
@@ -42,6 +45,8 @@ pub struct Stage {
     pub rights: Rights,
     /// The caller.
     pub invoker: Invoker,
+    /// Classes in Python that decide.
+    pub decisions: Decisions,
     /// The node that is called `mobile`, and the one that is called `server`.
     pub roles: [NodeIndex; 2],
 }
@@ -53,8 +58,10 @@ impl Stage {
     /// A wrong scenario, what the kernel cannot honour, missing rights.
     pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
         let given = &options.scenario;
+        let decisions = Decisions::open(options.decisions).map_err(Failure::run)?;
+        let named = |class: &str| Ok(decisions.named(class));
         let mut loaded =
-            scenario::load_live(&given.file, &given.overrides).map_err(Failure::input)?;
+            scenario::load_live(&given.file, &given.overrides, &named).map_err(Failure::input)?;
         if let Some(seed) = options.seed {
             loaded.scenario.seed = seed;
         }
@@ -90,6 +97,7 @@ impl Stage {
             kernel,
             rights,
             invoker: Invoker::find(),
+            decisions,
             roles,
             scenario: loaded.scenario.clone(),
         };
@@ -114,7 +122,9 @@ impl Stage {
 /// The program is what real hosts do: their flows are not run.
 fn leave_flows_to_the_program(scenario: &mut Scenario) {
     let Scenario { flows, live, .. } = scenario;
-    flows.retain(|flow| !(live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to)));
+    let is_real =
+        |flow: &mut Flow| live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to);
+    live.replaced = flows.extract_if(.., is_real).collect();
 }
 
 /// The mobile, or a host in the network behind one, and its correspondent: the other end of its first flow, or the next real host.
@@ -166,7 +176,12 @@ impl Stage {
                 _ => Failure::run(error),
             })
         };
-        self.invoker.with_files(self.rights, begin)
+        let run = self.invoker.with_files(self.rights, begin)?;
+        // Mobiles have asked for their first links.
+        self.decisions
+            .poll(run.world().now())
+            .map_err(Failure::run)?;
+        Ok(run)
     }
 
     /// Makes the real hosts.

@@ -2,9 +2,11 @@
 
 use super::{Plan, Refusal};
 use baton_proto::mobility::attachment::{Handover, OldQueue};
+use baton_proto::remedies::{Kind, Scheme};
 use baton_sim::scenario::model::{
     AddressPolicy, AttachmentPolicy, Flow, Mobile, Scenario, Transport,
 };
+use std::collections::BTreeSet;
 
 impl Plan {
     /// Refuses what a real mobile cannot have beside its agents, its radio or its translators.
@@ -36,13 +38,21 @@ impl Plan {
             self.wrong.push(refusal);
         }
         if scenario.live.nat {
-            let message = format!("{name} has {keeps}, and no translator on an access link");
+            let message = match &mobile.mobility {
+                // RFC 5944 has tunnels without ports; crossing a translator takes those of RFC 3519, or RFC 5555.
+                Some(_) => format!(
+                    "{name} registers the address that it has on a link, which a translator would change, and tunnels \
+                     have no ports by which one could tell mobiles apart"
+                ),
+                None => format!("{name} has {keeps}, and no translator on an access link"),
+            };
             self.wrong
                 .push(Refusal::new("live.nat", message, Some("false")));
         }
         let sends_from_care_of = mobile.mobility.as_deref();
         if sends_from_care_of.is_some_and(|mobility| mobility.sends_from_care_of_address()) {
-            let message = "the kernel sends from its home address only";
+            let message = "a conversation without mobility has the care-of address at its socket, and that is the \
+                           agent's: the kernel has the home address only";
             let key = key_of(scenario, mobile, "mobility.delivery");
             let nearest = "\"triangle\" or \"reverse-tunnel\", also in the lines of `policy`";
             self.wrong.push(Refusal::new(&key, message, Some(nearest)));
@@ -50,18 +60,47 @@ impl Plan {
     }
 
     /// Refuses what a flow between kernels would need in their transports.
-    pub(super) fn refuse_at_ends(&mut self, flow: &Flow) {
+    pub(super) fn refuse_at_ends(&mut self, scenario: &Scenario, flow: &Flow) {
         if let Transport::Aerotp(_) = flow.transport {
             let key = format!("flows.{}.transport", flow.name);
             let message = "kernels do not speak AeroTP";
             let nearest = "\"tcp\" or \"udp\", across a link with `aerotp_gateways`";
             self.wrong.push(Refusal::new(&key, message, Some(nearest)));
         }
+        self.refuse_remedies(scenario, flow);
+    }
+
+    /// Refuses what programs that speak in place of flows cannot have of them.
+    pub(super) fn refuse_for_programs(&mut self, scenario: &Scenario) {
+        let replaced = &scenario.live.replaced;
+        for (number, flow) in replaced.iter().enumerate() {
+            self.refuse_remedies(scenario, flow);
+            let ends = |flow: &Flow| BTreeSet::from([flow.from, flow.to]);
+            let mut before = replaced[..number].iter();
+            let other = before.find(|other| {
+                ends(other) == ends(flow)
+                    && service_of(other).is_some_and(|service| Some(service) != service_of(flow))
+            });
+            if let (Some(other), Some(_)) = (other, service_of(flow)) {
+                let message = format!(
+                    "a gateway serves all connections of programs between two hosts alike, and flows.{} asks for another \
+                     service",
+                    other.name
+                );
+                let key = format!("flows.{}.remedies", flow.name);
+                let nearest = "the same remedies in both flows, or no program";
+                self.wrong.push(Refusal::new(&key, message, Some(nearest)));
+            }
+        }
+    }
+
+    fn refuse_remedies(&mut self, scenario: &Scenario, flow: &Flow) {
+        let key = format!("flows.{}.remedies", flow.name);
         for scheme in &flow.remedies {
             if scheme.at_gateway().is_some() {
+                self.refuse_behind_translator(scenario, &key, scheme.name());
                 continue;
             }
-            let key = format!("flows.{}.remedies", flow.name);
             let message = format!(
                 "\"{}\" works inside the TCP of an end, which is the kernel's",
                 scheme.name()
@@ -71,6 +110,28 @@ impl Plan {
             self.refuse(&key, message, Some(nearest));
         }
     }
+
+    /// Refuses a remedy at a gateway for a mobile that the gateway knows by another address than its connections have.
+    fn refuse_behind_translator(&mut self, scenario: &Scenario, key: &str, remedy: &str) {
+        let live = &scenario.live;
+        let (setting, nearest) = match (live.nat, live.address) {
+            (true, _) => ("live.nat", "live.nat = false"),
+            (false, AddressPolicy::New) => ("live.address = \"new\"", "live.address = \"kept\""),
+            (false, AddressPolicy::Kept) => return,
+        };
+        let message = format!(
+            "\"{remedy}\" knows the mobile by its one address, which {setting} takes from it"
+        );
+        self.refuse(key, message, Some(nearest));
+    }
+}
+
+/// Returns the published remedies of a flow with a part at gateways; none if it has none there.
+fn service_of(flow: &Flow) -> Option<Vec<Kind>> {
+    let mut remedies = flow.remedies.iter();
+    let has_part = remedies.any(|scheme| scheme.at_gateway().is_some());
+    let published = flow.remedies.iter().filter_map(Scheme::published);
+    has_part.then(|| published.collect())
 }
 
 fn key_of(scenario: &Scenario, mobile: &Mobile, key: &str) -> String {

@@ -115,6 +115,47 @@ fn a_remedy_works_at_a_gateway_but_not_in_a_kernels_tcp() {
     );
 }
 
+/// What is refused where programs speak in place of flows.
+fn replaced(text: &str) -> Plan {
+    let text =
+        format!("{LINKS}mobiles.a.timetable = [{{ at = \"0 s\", attach = \"one\" }}]\n{text}");
+    let loaded = scenario::parse(&text, "test.toml", Path::new(""), &[]);
+    let mut loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+    loaded.scenario.live.replaced = core::mem::take(&mut loaded.scenario.flows);
+    plan(&loaded, &kernel())
+}
+
+/// One service is for all connections between two hosts, whichever of their flows names it.
+#[test]
+fn programs_have_the_gateways_of_the_flows_that_they_replace() {
+    let back = FLOW.replace("\"f\"", "\"g\"");
+    let snoop = "remedies = [\"snoop\"]\n";
+    for flows in [
+        format!("{FLOW}{snoop}"),
+        format!("{FLOW}{snoop}{back}"),
+        format!("{FLOW}{snoop}{back}{snoop}"),
+    ] {
+        let plan = replaced(&flows);
+        assert!(plan.refused.is_empty() && plan.wrong.is_empty(), "{flows}");
+    }
+    let split = "remedies = [\"split-connection\"]\n";
+    let two = replaced(&format!("{FLOW}{snoop}{back}{split}"));
+    assert_eq!(two.wrong[0].key, "flows.g.remedies");
+    let inside = replaced(&format!("{FLOW}remedies = [\"freeze-tcp\"]"));
+    assert_eq!(inside.refused[0].key, "flows.f.remedies");
+}
+
+/// A gateway knows a mobile by one address.
+#[test]
+fn a_gateways_mobile_keeps_its_address() {
+    for live in ["nat = true", "address = \"new\""] {
+        let flow = format!("{FLOW}remedies = [\"snoop\"]\n[live]\n{live}");
+        let plan = replaced(&flow);
+        assert_eq!(plan.refused[0].key, "flows.f.remedies");
+        assert!(plan.refused[0].message.contains("one address"), "{live}");
+    }
+}
+
 #[test]
 fn kernels_do_not_speak_aerotp() {
     let wrong = planned(&format!("{FLOW}transport = \"aerotp\"")).wrong;

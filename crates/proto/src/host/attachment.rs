@@ -9,7 +9,7 @@
 use super::{Host, HostEvent};
 use crate::crosslayer::{CrossLayerSignal, PathParameters, Signal};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::attachment::{Attachment, Handover, Measurement, Output, Refusal};
+use crate::mobility::attachment::{Attachment, Handover, Input, Output, Refusal};
 use crate::time::Instant;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -68,10 +68,10 @@ impl Host {
         }
     }
 
-    /// Takes in a mobile's measurement, for a decision from outside.
-    pub fn handle_measurement(&mut self, measurement: Measurement) {
+    /// Takes in what a mobile has measured, or what its decision from outside has answered.
+    pub fn handle_input(&mut self, now: Instant, input: Input) {
         if let Some(own) = self.attachment_mut() {
-            own.handle_measurement(measurement);
+            own.handle_input(now, input);
         }
     }
 

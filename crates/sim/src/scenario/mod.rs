@@ -58,7 +58,8 @@ pub use defaults::json_defaults;
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use link_edit::LinkEdit;
 pub use overrides::Override;
-pub use profiles::PythonClasses;
+use profiles::BesideKernels;
+pub use profiles::{Decisions, PythonClasses};
 pub use resolve_remedies::json_remedies;
 pub use schema::json_schema;
 pub use units::quantity_of;
@@ -122,12 +123,16 @@ pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError
 }
 
 /// [`load`] for a live run, in which a flow may have any congestion control: the kernel's, of which
-/// [`Loaded::document`] tells.
+/// [`Loaded::document`] tells. `decisions` brings classes in Python that decide which link a mobile uses.
 ///
 /// # Errors
 /// Every mistake that was found.
-pub fn load_live(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
-    load_for(path, overrides, Stacks::Kernels)
+pub fn load_live(
+    path: &Path,
+    overrides: &[Override],
+    decisions: &Decisions<'_>,
+) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::Kernels(decisions))
 }
 
 /// [`load`] where classes in Python may be brought along.
@@ -147,7 +152,7 @@ pub fn load_with(
 enum Stacks<'a> {
     Simulated,
     WithPython(&'a dyn PythonClasses),
-    Kernels,
+    Kernels(&'a Decisions<'a>),
 }
 
 fn load_for(
@@ -315,12 +320,14 @@ fn resolved(
     overrides::apply(&mut document, overrides)?;
     refuse_newer(&document)?;
     let mut values = document.table.clone();
-    let classes = match stacks {
+    let beside_kernels;
+    let classes: Option<&dyn PythonClasses> = match stacks {
         Stacks::WithPython(classes) => Some(classes),
         Stacks::Simulated => None,
-        Stacks::Kernels => {
+        Stacks::Kernels(decisions) => {
             profiles::leave_out_foreign_controls(&mut values);
-            None
+            beside_kernels = BesideKernels(decisions);
+            Some(&beside_kernels)
         }
     };
     let mut report = Report::new(&document, classes);

@@ -635,7 +635,7 @@ pub struct Record {
 }
 
 /// Settings of a live run alone; a simulated one ignores them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Live {
     /// Nodes that are real hosts, each once and never none; all others are simulated.
     pub hosts: Vec<NodeIndex>,
@@ -645,6 +645,9 @@ pub struct Live {
     pub nat: bool,
     /// From one look at the kernel's TCP connections to the next; at least 1 ms.
     pub sample_interval: Duration,
+    /// Flows between real hosts in whose place programs speak: gateways serve the connections of these as they would the
+    /// flow's. No key: a driver with programs moves them here from [`Scenario::flows`].
+    pub replaced: Vec<Flow>,
     /// A 99th percentile of the lateness of events above this marks the run as not to be trusted.
     pub lateness_bound: Duration,
 }

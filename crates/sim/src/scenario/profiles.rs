@@ -52,6 +52,29 @@ pub trait PythonClasses {
     fn decision(&self, class: &str) -> Result<decision::External, String>;
 }
 
+/// Brings the decision that a class in Python is, by `module.Class`. An error follows the name in a sentence.
+pub type Decisions<'a> = dyn Fn(&str) -> Result<decision::External, String> + Sync + 'a;
+
+/// Classes of a live run: all but decisions would work inside a kernel's TCP.
+pub struct BesideKernels<'a>(pub &'a Decisions<'a>);
+
+impl PythonClasses for BesideKernels<'_> {
+    fn congestion(&self, _: &str) -> Result<Algorithm, String> {
+        Err(WITHIN_KERNEL.to_owned())
+    }
+
+    fn remedy(&self, _: &str) -> Result<remedies::External, String> {
+        Err(WITHIN_KERNEL.to_owned())
+    }
+
+    fn decision(&self, class: &str) -> Result<decision::External, String> {
+        (self.0)(class)
+    }
+}
+
+const WITHIN_KERNEL: &str =
+    "works inside the TCP of an end, which is the kernel's in a live run (baton live)";
+
 /// The congestion control called `name`. One in Python needs `classes`, which only Python has.
 pub fn congestion(name: &str, classes: Option<&dyn PythonClasses>) -> Result<Algorithm, String> {
     match (name, name.strip_prefix(PYTHON), classes) {

@@ -52,6 +52,7 @@ pub(super) fn live(
         },
         nat: raw.nat.unwrap_or(false),
         sample_interval,
+        replaced: Vec::new(),
         lateness_bound: raw
             .lateness_bound
             .map_or(Duration::from_millis(1), |bound| bound.0),

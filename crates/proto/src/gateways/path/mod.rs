@@ -48,8 +48,8 @@ pub struct Served {
     pub mobile: IpAddr,
     /// The other end's address.
     pub correspondent: IpAddr,
-    /// The port at which one of the two listens.
-    pub port: u16,
+    /// The port at which one of the two listens; `None` for any.
+    pub port: Option<u16>,
 }
 
 /// A service for such connections.
@@ -109,7 +109,7 @@ struct Mobile {
     asked: Option<Asked>,
     /// True while no packet reaches it.
     is_lost: bool,
-    flows: BTreeMap<(IpAddr, u16), Flow>,
+    flows: BTreeMap<(IpAddr, Option<u16>), Flow>,
 }
 
 #[derive(Debug)]
@@ -292,7 +292,7 @@ impl PathAgents {
     fn served(&self, one: Endpoint, other: Endpoint) -> Option<Served> {
         let between = |mobile: Endpoint, peer: Endpoint| {
             let flows = &self.mobiles.get(&mobile.address)?.flows;
-            let mut ports = [peer.port, mobile.port].into_iter();
+            let mut ports = [Some(peer.port), Some(mobile.port), None].into_iter();
             let port = ports.find(|&port| flows.contains_key(&(peer.address, port)))?;
             Some(Served {
                 mobile: mobile.address,

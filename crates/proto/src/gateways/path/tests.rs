@@ -55,8 +55,12 @@ struct Row {
 }
 
 impl Row {
-    /// Creates a row with delays of 10 ms to the gateway and 50 ms from it.
+    /// Creates a row with delays of 10 ms to the gateway and 50 ms from it, which serves connections to [`PORT`].
     fn new(service: Service) -> Row {
+        Row::serving(Some(PORT), service)
+    }
+
+    fn serving(port: Option<u16>, service: Service) -> Row {
         let mut hosts = [1, 2, 3].map(|last| Host::new(address(last), [last; 16]));
         for (node, host) in hosts.iter_mut().enumerate() {
             let interface = host.add_interface(1500);
@@ -69,7 +73,7 @@ impl Row {
         let served = Served {
             mobile: address(3),
             correspondent: address(1),
-            port: PORT,
+            port,
         };
         let path = hosts[1]
             .layers_mut()
@@ -243,6 +247,18 @@ fn a_syn_is_answered_at_the_gateway_which_opens_the_other_half_in_the_same_names
 }
 
 /// A mobile that reads nothing takes its window, the gateway a send and a receive buffer, the server the rest.
+#[test]
+fn a_gateway_may_serve_connections_to_any_port() {
+    let profile = Profile::rfc();
+    for (port, is_split) in [(None, true), (Some(PORT), true), (Some(PORT + 1), false)] {
+        let mut row = Row::serving(port, split(&profile));
+        row.begin(&profile);
+        row.run(Instant::from_millis(400));
+        let answered = if is_split { 10 } else { 110 };
+        assert_eq!(row.seen(1, 0)[0], (answered, SYN_ACK, 0), "{port:?}");
+    }
+}
+
 #[test]
 fn the_window_towards_the_sender_follows_the_room_that_is_left() {
     let mut profile = Profile::rfc();

@@ -3,13 +3,19 @@
 use super::policy::{Due, InUse};
 use super::{Handover, OldQueue};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::attachment::decision::{Answer, Decision, LinkView, MobileView, Occasion};
+use crate::mobility::attachment::decision::{
+    Answer, Decision, LinkView, MobileView, Occasion, Response,
+};
 use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
 
 /// Shortest time until a decision is asked again, so that a run ends.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// A decision from outside, and its view of the links.
+///
+/// It answers one question at a time. Further ones wait, with the links as they were then; the link in use is the one at
+/// the time of asking, so that each question knows of the answers before.
 #[derive(Debug)]
 pub struct Decider {
     decision: Box<dyn Decision>,
@@ -19,6 +25,17 @@ pub struct Decider {
     wanted: Option<(Instant, Wanted)>,
     /// Time of the next question.
     ask_at: Option<Instant>,
+    /// Time of the question whose answer is to come.
+    unanswered: Option<Instant>,
+    waiting: VecDeque<Question>,
+}
+
+#[derive(Debug)]
+struct Question {
+    at: Instant,
+    occasion: Occasion,
+    position_m: Option<f64>,
+    links: Vec<LinkView>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +66,8 @@ impl Decider {
             position_m: None,
             wanted: None,
             ask_at: None,
+            unanswered: None,
+            waiting: VecDeque::new(),
         }
     }
 
@@ -62,13 +81,17 @@ impl Decider {
         self.position_m = Some(metres);
     }
 
-    /// Returns the link that the decision names when it hears which are up, or else the first that is.
+    /// Returns the link that the decision names when it hears which are up, or else the first that is. Its answers are waited
+    /// for.
     pub(super) fn first(&mut self, now: Instant, up: &[InterfaceId]) -> Option<InterfaceId> {
         let is_up = |&place: &usize| up.contains(&self.links[place].interface);
         let up: Vec<usize> = (0..self.links.len()).filter(is_up).collect();
         for &place in &up {
             self.learn(now, place, LinkEvent::Up);
-            self.ask(now, Occasion::Said(place, LinkEvent::Up), None);
+            let question = self.question(now, Occasion::Said(place, LinkEvent::Up));
+            let (occasion, view) = question.put(None);
+            let answer = self.decision.on_event(occasion, &view);
+            self.take(now, now, answer);
         }
         let named = self.wanted.take().map(|(_, wanted)| wanted.place);
         let place = named.or_else(|| up.first().copied()).unwrap_or(0);
@@ -92,6 +115,18 @@ impl Decider {
         [wanted, self.ask_at].into_iter().flatten().min()
     }
 
+    /// Takes in the answer to the question that was to be answered later. It holds from now on, but for a delay, which counts
+    /// from the question.
+    pub(super) fn handle_answer(&mut self, now: Instant, answer: Option<Answer>, used: InUse) {
+        let Some(asked) = self.unanswered.take() else {
+            return;
+        };
+        self.take(now, asked, answer);
+        if self.wanted.is_none() {
+            self.ask_waiting(self.place_used(used));
+        }
+    }
+
     /// The handover that was answered, unless it leads to where the mobile is. The decision is asked first, if it wanted to
     /// be.
     pub(super) fn poll(&mut self, now: Instant, used: InUse) -> Option<Due> {
@@ -99,6 +134,14 @@ impl Decider {
         if self.ask_at.take_if(|at| *at <= now).is_some() {
             self.ask(now, Occasion::Asked, used);
         }
+        let due = self.take_due(used);
+        if due.is_none() {
+            self.ask_waiting(used);
+        }
+        due
+    }
+
+    fn take_due(&mut self, used: Option<usize>) -> Option<Due> {
         let (answered, Wanted { place, handover }) = self.wanted.take()?;
         if used == Some(place) {
             return None;
@@ -139,14 +182,38 @@ impl Decider {
         }
     }
 
-    fn ask(&mut self, now: Instant, occasion: Occasion, used: Option<usize>) {
-        let view = MobileView {
-            now,
-            used,
+    fn question(&self, at: Instant, occasion: Occasion) -> Question {
+        Question {
+            at,
+            occasion,
             position_m: self.position_m,
             links: self.links.iter().map(|known| known.view).collect(),
-        };
-        match self.decision.on_event(occasion, &view) {
+        }
+    }
+
+    fn ask(&mut self, now: Instant, occasion: Occasion, used: Option<usize>) {
+        let question = self.question(now, occasion);
+        self.waiting.push_back(question);
+        self.ask_waiting(used);
+    }
+
+    /// Asks the questions that wait, until the answer to one takes time.
+    fn ask_waiting(&mut self, used: Option<usize>) {
+        while self.unanswered.is_none()
+            && let Some(question) = self.waiting.pop_front()
+        {
+            let at = question.at;
+            let (occasion, view) = question.put(used);
+            match self.decision.ask(occasion, &view) {
+                Response::Now(answer) => self.take(at, at, answer),
+                Response::Later => self.unanswered = Some(at),
+            }
+        }
+    }
+
+    /// Takes in an answer at `now` to a question of the time `asked`.
+    fn take(&mut self, now: Instant, asked: Instant, answer: Option<Answer>) {
+        match answer {
             Some(Answer::Use { link, soft, outage }) if link < self.links.len() => {
                 let handover = match soft {
                     true => Handover::MAKE_BEFORE_BREAK,
@@ -161,8 +228,23 @@ impl Decider {
                 };
                 self.wanted = Some((now, wanted));
             }
-            Some(Answer::AskAgain(after)) => self.ask_at = Some(now + after.max(SHORTEST_WAIT)),
+            Some(Answer::AskAgain(after)) => {
+                self.ask_at = Some((asked + after.max(SHORTEST_WAIT)).max(now));
+            }
             Some(Answer::Use { .. }) | None => {}
         }
+    }
+}
+
+impl Question {
+    /// Returns what the decision is asked, of a mobile that uses this link.
+    fn put(self, used: Option<usize>) -> (Occasion, MobileView) {
+        let view = MobileView {
+            now: self.at,
+            used,
+            position_m: self.position_m,
+            links: self.links,
+        };
+        (self.occasion, view)
     }
 }

@@ -55,15 +55,29 @@ pub enum Answer {
     AskAgain(Duration),
 }
 
+/// Response to a question, which need not be the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// The answer.
+    Now(Option<Answer>),
+    /// The answer takes time: the mobile's driver hands it in ([`Input::Answer`](super::Input::Answer)).
+    Later,
+}
+
 /// A policy that decides which link a mobile uses.
 pub trait Decision: fmt::Debug + Send {
     /// Returns the change to make, or `None`. At the start every link that is up reports so; the first link in use is
     /// the last one that an answer named.
     fn on_event(&mut self, occasion: Occasion, mobile: &MobileView) -> Option<Answer>;
+
+    /// Asks the same of a mobile under way, which does not wait for an answer that takes time.
+    fn ask(&mut self, occasion: Occasion, mobile: &MobileView) -> Response {
+        Response::Now(self.on_event(occasion, mobile))
+    }
 }
 
-/// A constructor of one mobile's decision from the names of its candidate links.
-type Factory = dyn Fn(&[String]) -> Box<dyn Decision> + Send + Sync;
+/// A constructor of a mobile's decision from the mobile's name and those of its candidate links.
+type Factory = dyn Fn(&str, &[String]) -> Box<dyn Decision> + Send + Sync;
 
 /// A named decision from outside this crate. Two are equal if they share a factory.
 #[derive(Clone)]
@@ -73,10 +87,10 @@ pub struct External {
 }
 
 impl External {
-    /// Creates the decision `name`; `factory` receives the links' names in the order of their indices.
+    /// Creates the decision `name`; `factory` receives the mobile's name, and the links' in the order of their indices.
     pub fn new(
         name: &str,
-        factory: impl Fn(&[String]) -> Box<dyn Decision> + Send + Sync + 'static,
+        factory: impl Fn(&str, &[String]) -> Box<dyn Decision> + Send + Sync + 'static,
     ) -> External {
         External {
             name: name.into(),
@@ -84,9 +98,14 @@ impl External {
         }
     }
 
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Builds the decision of a mobile with these links.
-    pub fn build(&self, links: &[String]) -> Box<dyn Decision> {
-        (self.factory)(links)
+    pub fn build(&self, mobile: &str, links: &[String]) -> Box<dyn Decision> {
+        (self.factory)(mobile, links)
     }
 }
 

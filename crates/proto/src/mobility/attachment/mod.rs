@@ -4,7 +4,8 @@
 //! outputs stand in one queue, because their order counts: commands to media, and signals to the other parts of the node
 //! and to whoever records them. To drive it:
 //! 1. Call [`Attachment::begin`] once.
-//! 2. Hand it events: [`handle_link`](Attachment::handle_link), [`handle_signal`](Attachment::handle_signal); and handovers on demand: [`request`](Attachment::request).
+//! 2. Hand it events: [`handle_link`](Attachment::handle_link), [`handle_signal`](Attachment::handle_signal), [`handle_input`](Attachment::handle_input); and
+//!    handovers on demand: [`request`](Attachment::request).
 //! 3. When the time of [`poll_timeout`](Attachment::poll_timeout) has come, which an event may set to the present, call
 //!    [`handle_timeout`](Attachment::handle_timeout).
 //! 4. After each of these, drain [`poll`](Attachment::poll), and carry out each output before asking for the next.
@@ -92,13 +93,15 @@ pub struct Attachment {
     outputs: Burst<Output>,
 }
 
-/// A measurement of a mobile, by which a decision from outside may go.
+/// An input of a decision from outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Measurement {
+pub enum Input {
     /// Power received at an interface, in dBm; `None` if too little to measure.
     ReceivedPower(InterfaceId, Option<f64>),
     /// Position of the mobile, in metres from its line's beginning.
     Position(f64),
+    /// Answer to the question that was to be answered later ([`decision::Response::Later`]).
+    Answer(Option<decision::Answer>),
 }
 
 /// A reason not to make a handover on demand.
@@ -184,16 +187,16 @@ impl Attachment {
         self.under_way.is_some()
     }
 
-    /// Tells a decision from outside what the mobile has measured.
-    pub fn handle_measurement(&mut self, measurement: Measurement) {
+    /// Takes in what the mobile has measured, or what its decision from outside has answered.
+    pub fn handle_input(&mut self, now: Instant, input: Input) {
+        let used = self.in_use();
         let Policy::Decision(decider) = &mut self.policy else {
             return;
         };
-        match measurement {
-            Measurement::ReceivedPower(interface, dbm) => {
-                decider.set_received_power(interface, dbm);
-            }
-            Measurement::Position(metres) => decider.set_position(metres),
+        match input {
+            Input::ReceivedPower(interface, dbm) => decider.set_received_power(interface, dbm),
+            Input::Position(metres) => decider.set_position(metres),
+            Input::Answer(answer) => decider.handle_answer(now, answer, used),
         }
     }
 

@@ -139,7 +139,7 @@ fn policy(
         }
         AttachmentPolicy::Decision(chosen) => {
             let interfaces = chosen.links.iter().map(interface).collect();
-            let decision = chosen.decision.build(&chosen.names);
+            let decision = chosen.decision.build(&scenario.nodes[node], &chosen.names);
             Policy::Decision(Box::new(Decider::new(decision, interfaces)))
         }
     }

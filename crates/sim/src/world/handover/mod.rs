@@ -18,7 +18,8 @@ use super::{Net, World, routing};
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{LinkIndex, NodeIndex, StationId};
 use baton_proto::interface::{InterfaceId, LinkCommand, LinkEvent};
-use baton_proto::mobility::attachment::{Begun, Handover, Measurement, Output, Refusal, Signal};
+use baton_proto::mobility::attachment::decision::Answer;
+use baton_proto::mobility::attachment::{Begun, Handover, Input, Output, Refusal, Signal};
 use baton_proto::packet::FlowId;
 use baton_proto::time::Instant;
 
@@ -122,6 +123,14 @@ impl World {
         self.pump(node.0);
         self.settle();
         Ok(())
+    }
+
+    /// Hands a mobile the answer of its decision from outside, which has taken its time.
+    pub fn answer(&mut self, node: NodeIndex, answer: Option<Answer>) {
+        let host = &mut self.net.nodes[node.0].host;
+        host.handle_input(self.now, Input::Answer(answer));
+        self.pump(node.0);
+        self.settle();
     }
 
     /// Returns the error for a handover on demand that a mobile refuses.
@@ -264,9 +273,9 @@ impl World {
             let received_dbm = along.reception.measured_dbm(position_m);
             let interface = self.net.interface(node, link);
             let host = &mut self.net.nodes[node].host;
-            host.handle_measurement(Measurement::ReceivedPower(interface, received_dbm));
+            host.handle_input(self.now, Input::ReceivedPower(interface, received_dbm));
             if place == 0 {
-                host.handle_measurement(Measurement::Position(position_m));
+                host.handle_input(self.now, Input::Position(position_m));
             }
         }
     }

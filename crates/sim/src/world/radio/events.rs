@@ -5,7 +5,7 @@ use super::super::wires::RadioPlace;
 use crate::link::cells::{Direction, Event, Measured, Message};
 use crate::record::{SignalRecord, SignalWay};
 use baton_proto::interface::LinkEvent;
-use baton_proto::mobility::attachment::{Attachment, Measurement};
+use baton_proto::mobility::attachment::{Attachment, Input};
 use baton_proto::packet;
 
 impl World {
@@ -52,8 +52,8 @@ impl World {
         let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
         let signal = packet::Wording::new(event.event.name(), details);
         self.record_link(node, link, signal);
-        let measured = Measurement::ReceivedPower(interface, Some(received_dbm));
-        self.net.nodes[node].host.handle_measurement(measured);
+        let measured = Input::ReceivedPower(interface, Some(received_dbm));
+        self.net.nodes[node].host.handle_input(self.now, measured);
         if let Some(mobile) = self.net.wires[link].mobile {
             self.tell_mobile(mobile, interface, event.event);
         }

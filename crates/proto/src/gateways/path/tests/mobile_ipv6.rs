@@ -38,7 +38,7 @@ fn gateway(service: Service) -> Host {
     let served = Served {
         mobile: HOME.into(),
         correspondent: SERVER.into(),
-        port: PORT,
+        port: Some(PORT),
     };
     host.layers_mut()
         .get_or_add(|| PathAgents::new([2; 16]))

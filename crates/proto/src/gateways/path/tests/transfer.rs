@@ -51,7 +51,7 @@ impl Ground {
         let served = Served {
             mobile: address_of(MOBILE),
             correspondent: address_of(SERVER),
-            port: PORT,
+            port: Some(PORT),
         };
         for (node, host) in hosts.iter_mut().enumerate() {
             let ground = host.add_interface(1500);

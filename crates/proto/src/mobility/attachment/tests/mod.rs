@@ -6,6 +6,7 @@ mod policies;
 mod preparation;
 mod timetable;
 
+use super::decision::Answer;
 use super::*;
 use crate::time::Duration;
 
@@ -91,6 +92,13 @@ impl Timeline {
         self.run_until(milliseconds);
         self.mobile
             .handle_link(at(milliseconds), InterfaceId(interface), event);
+        self.take_outputs();
+    }
+
+    fn answer(&mut self, milliseconds: u64, answer: Option<Answer>) {
+        self.run_until(milliseconds);
+        let input = Input::Answer(answer);
+        self.mobile.handle_input(at(milliseconds), input);
         self.take_outputs();
     }
 

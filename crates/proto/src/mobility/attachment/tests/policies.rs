@@ -1,8 +1,7 @@
 //! Preference and decisions from outside: their handovers. When preference wants one is told in `failback`.
 
 use super::*;
-use crate::mobility::attachment::Measurement;
-use crate::mobility::attachment::decision::{Answer, Decision, MobileView, Occasion};
+use crate::mobility::attachment::decision::{Decision, MobileView, Occasion, Response};
 use crate::mobility::attachment::failback::FailbackTimes;
 use std::sync::{Arc, Mutex};
 
@@ -153,10 +152,10 @@ fn a_decision_hears_what_is_measured_and_answers() {
     mobile.told(0);
     mobile
         .mobile
-        .handle_measurement(Measurement::ReceivedPower(InterfaceId(0), Some(-77.0)));
+        .handle_input(at(1000), Input::ReceivedPower(InterfaceId(0), Some(-77.0)));
     mobile
         .mobile
-        .handle_measurement(Measurement::Position(1500.0));
+        .handle_input(at(1000), Input::Position(1500.0));
     mobile.hear(1000, 0, LinkEvent::ParametersReport);
     let expected = [
         "begun soft 1 to 0 at 1000",
@@ -258,4 +257,87 @@ fn an_answer_may_change_nothing() {
         told.iter().all(|(_, what)| !what.starts_with("begun")),
         "{told:?}"
     );
+}
+
+/// A decision that answers when the test does.
+#[derive(Debug)]
+struct Slow(Scripted);
+
+impl Decision for Slow {
+    fn on_event(&mut self, occasion: Occasion, mobile: &MobileView) -> Option<Answer> {
+        self.0.on_event(occasion, mobile)
+    }
+
+    fn ask(&mut self, occasion: Occasion, mobile: &MobileView) -> Response {
+        self.0.on_event(occasion, mobile);
+        Response::Later
+    }
+}
+
+/// A mobile whose decision takes time, with the links 0 and 1 at places 0 and 1, on the first.
+fn slowly_decided() -> (Timeline, Asked) {
+    let asked = Asked::default();
+    let decision = Box::new(Slow(Scripted {
+        answers: Vec::new(),
+        asked: Arc::clone(&asked),
+    }));
+    let places = [0, 1].map(InterfaceId).to_vec();
+    let policy = Policy::Decision(Box::new(Decider::new(decision, places)));
+    let mut mobile = Timeline::begin(settings(policy), &[0, 1]);
+    mobile.told(0);
+    asked.lock().unwrap().clear();
+    (mobile, asked)
+}
+
+/// Time, the link in use and the links that are up, of each question.
+fn questions(asked: &Asked) -> Vec<(Instant, Option<usize>, Vec<bool>)> {
+    let asked = asked.lock().unwrap();
+    let views = asked.iter().map(|(_, view)| view);
+    let up = |view: &MobileView| view.links.iter().map(|link| link.up).collect();
+    views.map(|view| (view.now, view.used, up(view))).collect()
+}
+
+/// A late answer holds from when it comes. The next question waits for it, and then shows the links as they were, but the link
+/// that the answer has chosen.
+#[test]
+fn an_answer_may_come_later() {
+    let (mut mobile, asked) = slowly_decided();
+    mobile.hear(1000, 0, LinkEvent::GoingDown);
+    mobile.hear(1010, 1, LinkEvent::ParametersReport);
+    mobile.told(1010);
+    mobile.hear(1020, 0, LinkEvent::Down);
+    assert_eq!(questions(&asked), [(at(1000), Some(0), vec![true, true])]);
+    mobile.told(1040);
+    mobile.answer(1050, Some(use_softly(1)));
+    let lost_before = "begun hard 0 to 1 at 1020";
+    assert_eq!(mobile.told_at(1050)[0], lost_before);
+    assert_eq!(
+        questions(&asked)[1..],
+        [(at(1010), Some(1), vec![true, true])]
+    );
+    mobile.answer(1060, None);
+    assert_eq!(
+        questions(&asked)[2..],
+        [(at(1020), Some(1), vec![false, true])]
+    );
+    mobile.answer(1070, None);
+    // Nothing is left to be answered.
+    mobile.answer(1080, Some(use_softly(0)));
+    assert_eq!(mobile.told(2000), []);
+}
+
+/// The delay of an answer that comes later counts from the question; where it is over, the decision is asked at once.
+#[test]
+fn an_answer_that_comes_later_may_ask_to_be_asked_again() {
+    let (mut mobile, asked) = slowly_decided();
+    mobile.hear(1000, 1, LinkEvent::ParametersReport);
+    mobile.answer(1030, Some(Answer::AskAgain(ms(100))));
+    mobile.told(1100);
+    mobile.answer(1350, Some(Answer::AskAgain(ms(100))));
+    mobile.told(1400);
+    let times: Vec<Instant> = questions(&asked)
+        .iter()
+        .map(|question| question.0)
+        .collect();
+    assert_eq!(times, [at(1000), at(1100), at(1350)]);
 }

@@ -1,0 +1,247 @@
+//! Decisions of classes in Python in a live run: questions of the emulator, and replies of the process that holds the
+//! classes. Each is a JSON object on a line.
+
+use baton_proto::interface::LinkEvent;
+use baton_proto::mobility::attachment::decision::{self, Answer, MobileView, Occasion};
+use baton_proto::time::{Duration, Instant};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Events that a decision hears, but for the parameters of a link, whose report has the same name as another.
+const EVENTS: [LinkEvent; 10] = [
+    LinkEvent::Detected,
+    LinkEvent::Up,
+    LinkEvent::ParametersReport,
+    LinkEvent::GoingDown,
+    LinkEvent::CellGoingDown,
+    LinkEvent::Rollback,
+    LinkEvent::Down,
+    LinkEvent::HandoverImminent,
+    LinkEvent::HandoverComplete,
+    LinkEvent::QueueDrained,
+];
+
+/// A question to the decision of a mobile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The mobile's name.
+    pub mobile: String,
+    /// Event of a link by the standard's name, and the link's place; none if the decision wanted to be asked.
+    event: Option<(String, usize)>,
+    now_ns: u64,
+    used: Option<usize>,
+    position_m: Option<f64>,
+    links: Vec<LinkView>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct LinkView {
+    up: bool,
+    going_down: bool,
+    received_dbm: Option<f64>,
+}
+
+impl Question {
+    /// Makes the question of a mobile.
+    pub fn new(mobile: &str, occasion: Occasion, view: &MobileView) -> Question {
+        let event = match occasion {
+            Occasion::Said(place, event) => Some((event.name().to_owned(), place)),
+            Occasion::Asked => None,
+        };
+        let links = view.links.iter().map(|link| LinkView {
+            up: link.up,
+            going_down: link.going_down,
+            received_dbm: link.received_dbm,
+        });
+        Question {
+            mobile: mobile.to_owned(),
+            event,
+            now_ns: view.now.as_nanos(),
+            used: view.used,
+            position_m: view.position_m,
+            links: links.collect(),
+        }
+    }
+
+    /// Returns the occasion and the view that a decision is asked with; none if no link has such an event.
+    pub fn put(&self) -> Option<(Occasion, MobileView)> {
+        let occasion = match &self.event {
+            Some((name, place)) => {
+                let mut events = EVENTS.into_iter();
+                Occasion::Said(*place, events.find(|event| event.name() == name)?)
+            }
+            None => Occasion::Asked,
+        };
+        let links = self.links.iter().map(|link| decision::LinkView {
+            up: link.up,
+            going_down: link.going_down,
+            received_dbm: link.received_dbm,
+        });
+        let view = MobileView {
+            now: Instant::from_nanos(self.now_ns),
+            used: self.used,
+            position_m: self.position_m,
+            links: links.collect(),
+        };
+        Some((occasion, view))
+    }
+}
+
+/// The reply to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The mobile's name.
+    pub mobile: String,
+    /// The decision.
+    pub decided: Decided,
+}
+
+/// A decision, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decided {
+    /// Nothing is to change.
+    Nothing,
+    /// [`Answer::Use`].
+    Use {
+        /// The link's place.
+        link: usize,
+        /// True for a soft handover.
+        soft: bool,
+        /// Outage of a hard one.
+        outage_ns: u64,
+    },
+    /// [`Answer::AskAgain`].
+    AskAgain {
+        /// The delay.
+        after_ns: u64,
+    },
+    /// The class has failed.
+    Failed {
+        /// Reason, in a sentence after the class's name.
+        why: String,
+    },
+}
+
+impl From<Option<Answer>> for Decided {
+    fn from(answer: Option<Answer>) -> Decided {
+        match answer {
+            None => Decided::Nothing,
+            Some(Answer::Use { link, soft, outage }) => Decided::Use {
+                link,
+                soft,
+                outage_ns: outage.as_nanos(),
+            },
+            Some(Answer::AskAgain(after)) => Decided::AskAgain {
+                after_ns: after.as_nanos(),
+            },
+        }
+    }
+}
+
+impl Decided {
+    /// Returns the answer.
+    ///
+    /// # Errors
+    /// The reason why the class has none.
+    pub fn answer(self) -> Result<Option<Answer>, String> {
+        match self {
+            Decided::Nothing => Ok(None),
+            Decided::Use {
+                link,
+                soft,
+                outage_ns,
+            } => Ok(Some(Answer::Use {
+                link,
+                soft,
+                outage: Duration::from_nanos(outage_ns),
+            })),
+            Decided::AskAgain { after_ns } => {
+                Ok(Some(Answer::AskAgain(Duration::from_nanos(after_ns))))
+            }
+            Decided::Failed { why } => Err(why),
+        }
+    }
+}
+
+/// Encodes a message, with the end of its line.
+pub fn encode(message: &impl Serialize) -> Vec<u8> {
+    // Nothing in a message can fail to be written: its keys are texts.
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// Decodes a line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything that a class sees comes through the pipe as it was, to the last bit.
+    #[test]
+    fn a_question_comes_through_as_it_was() {
+        let view = MobileView {
+            now: Instant::from_nanos(u64::MAX),
+            used: Some(1),
+            position_m: Some(0.1 + 0.2),
+            links: [Some(-70.1 / 3.0), None, Some(5e-324)]
+                .map(|received_dbm| decision::LinkView {
+                    up: received_dbm.is_some(),
+                    going_down: received_dbm.is_none(),
+                    received_dbm,
+                })
+                .to_vec(),
+        };
+        let heard = EVENTS.map(|event| Occasion::Said(2, event));
+        for occasion in heard.into_iter().chain([Occasion::Asked]) {
+            let line = encode(&Question::new("laptop", occasion, &view));
+            let question: Question = decode(&line).expect("a question");
+            let (put, seen) = question.put().expect("an event");
+            assert_eq!(seen, view);
+            match (put, occasion) {
+                (Occasion::Said(2, put), Occasion::Said(_, event)) => {
+                    assert_eq!(put.name(), event.name());
+                }
+                (put, occasion) => assert_eq!(put, occasion),
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_comes_through_as_it_was() {
+        let hard = Answer::Use {
+            link: 3,
+            soft: false,
+            outage: Duration::from_nanos(1),
+        };
+        let again = Answer::AskAgain(Duration::from_secs(9));
+        for answer in [None, Some(hard), Some(again)] {
+            let reply = Reply {
+                mobile: "laptop".to_owned(),
+                decided: answer.into(),
+            };
+            let read: Reply = decode(&encode(&reply)).expect("a reply");
+            assert_eq!(read.decided.answer(), Ok(answer));
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        for line in [
+            &b""[..],
+            b"{}",
+            b"\xff",
+            br#"{"mobile":"a","decided":"use"}"#,
+        ] {
+            assert!(decode::<Reply>(line).is_err());
+            assert!(decode::<Question>(line).is_err());
+        }
+    }
+}
