@@ -123,6 +123,8 @@ impl Uplink {
     fn follow_device(&mut self, now: Instant) {
         self.sockets.view.forget_sources();
         if !self.can_send() {
+            // The kernel would send by this device from another one's address, and the home agent answer there.
+            self.sockets.close();
             self.path.uplink_down(now);
         } else if self.sockets.is_empty() && !self.open_socket() {
             return;
