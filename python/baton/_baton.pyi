@@ -18,6 +18,7 @@ __all__ = [
     "LinkEvent",
     "LinkView",
     "Listener",
+    "LiveDecisions",
     "LossSample",
     "MobileView",
     "PacketError",

@@ -5,10 +5,10 @@
 //! the mobility protocol, not a route, says by which one packets leave.
 
 use crate::medium::News;
+use crate::node;
 use baton_proto::host::{Host, HostEvent, Verdict};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::attachment::{Output, Signal};
-use baton_proto::mobility::mobile_ipv6::MobileNode;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 
@@ -109,9 +109,7 @@ impl Engine {
         owner: &mut impl Owner,
         outlet: &mut impl Outlet,
     ) {
-        if let Some(mobile) = self.host.layer_mut::<MobileNode>() {
-            mobile.home_agent_restarted(now);
-        }
+        node::home_agent_restarted(&mut self.host, now);
         self.drain(now, owner, outlet);
     }
 

@@ -209,6 +209,13 @@ fn binding_times(is_proven: bool) -> BindingTimes {
     }
 }
 
+/// Lets a mobile node know that its home agent was started anew, and has forgotten it.
+pub fn home_agent_restarted(host: &mut Host, now: Instant) {
+    if let Some(mobile) = host.layer_mut::<MobileNode>() {
+        mobile.home_agent_restarted(now);
+    }
+}
+
 /// Lets a node's home agent know these mobiles, and no others.
 pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
     let Some(agent) = host.layers_mut().get_mut::<HomeAgent>() else {
