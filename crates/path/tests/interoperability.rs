@@ -66,9 +66,12 @@ fn a_home_agent_answers_the_other_implementation() {
     let mut response = Vec::new();
     assert_eq!(home.poll_transmit(now, &mut response), Some(from));
     assert_eq!(response.len(), bytes(RESPONSE).len());
-    // Under these keys nothing else is taken, and the other's session is not this one.
-    let forged = home
-        .handle_datagram(now, from, &mut bytes(CONFIRMATION))
-        .unwrap_err();
+    // The other's session is not this one, and under these keys nothing else is taken.
+    let mut other = bytes(CONFIRMATION);
+    let unknown = home.handle_datagram(now, from, &mut other).unwrap_err();
+    assert_eq!(unknown, Rejected::UnknownSession);
+    let mut forged = bytes(CONFIRMATION);
+    forged[4..8].copy_from_slice(&response[4..8]);
+    let forged = home.handle_datagram(now, from, &mut forged).unwrap_err();
     assert_eq!(forged, Rejected::Forged);
 }

@@ -5,6 +5,7 @@ use baton_daemon::engine::{Engine, Outlet, Owner};
 use baton_daemon::medium::{Medium, MediumEvent};
 use baton_daemon::node;
 use baton_daemon::tunnel::pieces;
+use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::offload;
 use baton_proto::host::{Host, HostEvent};
@@ -145,6 +146,13 @@ impl Node {
     pub fn take_link(&mut self, now: Instant, place: usize, change: &LinkChange) {
         self.ports.now = now;
         self.ports.media[place].handle_link(now, change);
+        self.take_events(InterfaceId(place));
+    }
+
+    /// Hears of the kernel's address of an uplink's device.
+    pub fn take_address(&mut self, now: Instant, place: usize, change: &AddressChange) {
+        self.ports.now = now;
+        self.ports.media[place].handle_address(now, change);
         self.take_events(InterfaceId(place));
     }
 

@@ -15,13 +15,14 @@ use baton_daemon::tunnel::held::Stranded;
 use baton_daemon::tunnel::paths::Paths;
 use baton_daemon::tunnel::plain::routers::PlainRouters;
 use baton_daemon::tunnel::uplink::{Ends, Uplink};
+use baton_linux::addresses::{AddressChange, InterfaceAddress};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::Link;
 use baton_path::{
     ELIDED, Initiator, InitiatorConfig, Listener, ListenerConfig, PACKET, PresharedKey, PrivateKey,
 };
 use baton_proto::time::{Duration, Instant};
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const ROUTER_KEY: PrivateKey = PrivateKey::from_bytes([1; 32]);
 const HOME_KEY: PrivateKey = PrivateKey::from_bytes([2; 32]);
@@ -30,6 +31,11 @@ const STRANGE_KEY: PrivateKey = PrivateKey::from_bytes([3; 32]);
 const UPLINKS: usize = 2;
 /// The device of all uplinks. The loopback device has the number 1.
 const DEVICE: &str = "lo";
+/// The address of the uplinks' device.
+const ADDRESS: InterfaceAddress = InterfaceAddress {
+    interface: 1,
+    address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+};
 /// The number of the path of the router that says anything.
 const CHATTY: u8 = 5;
 /// Packets that may be held for a router without a path: 1 MiB, and none is shorter than its header.
@@ -203,6 +209,8 @@ impl Pair {
     fn raise(&mut self) {
         for uplink in 0..UPLINKS {
             self.router.take_link(self.now, uplink, &link(true));
+            let address = AddressChange::Is(ADDRESS);
+            self.router.take_address(self.now, uplink, &address);
         }
     }
 
@@ -236,7 +244,11 @@ impl Pair {
             12 => self.router.take_link(now, way.0, &link(way.1)),
             13 => self.chat(way.1, bytes.take(length)),
             14 => self.restart(way.1, length as u8),
-            _ => self.router.take_link(now, way.0, &LinkChange::Gone(1)),
+            _ if way.1 => self.router.take_link(now, way.0, &LinkChange::Gone(1)),
+            _ => {
+                let address = AddressChange::Gone(ADDRESS);
+                self.router.take_address(now, way.0, &address);
+            }
         }
     }
 

@@ -173,10 +173,11 @@ impl Initiator {
         let is_early = self
             .reset_at
             .is_some_and(|before| now.saturating_since(before) < RESET_INTERVAL);
-        if !is_asked && !is_early {
-            self.reset_at = Some(now);
-            self.begin_handshake(now);
+        if is_asked || is_early {
+            return Err(Rejected::Unexpected);
         }
+        self.reset_at = Some(now);
+        self.begin_handshake(now);
         Ok(())
     }
 
