@@ -141,7 +141,7 @@ fn programs_have_the_gateways_of_the_flows_that_they_replace() {
     let split = "remedies = [\"split-connection\"]\n";
     let two = replaced(&format!("{FLOW}{snoop}{back}{split}"));
     assert_eq!(two.wrong[0].key, "flows.g.remedies");
-    let inside = replaced(&format!("{FLOW}remedies = [\"freeze-tcp\"]"));
+    let inside = replaced(&format!("{FLOW}remedies = [\"ready-mobile\"]"));
     assert_eq!(inside.refused[0].key, "flows.f.remedies");
 }
 
