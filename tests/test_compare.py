@@ -171,7 +171,7 @@ def test_the_command_prints_a_table_and_writes_a_page(baton, two, tmp_path):
 def test_json_is_one_object(baton, two):
     process = baton("compare", "a", "b", "--json")
     told = json.loads(process.stdout)
-    assert told.keys() == {"format", "a", "b", "flows", "remarks", "report"}
+    assert told.keys() == {"format", "a", "b", "flows", "handovers", "remarks", "report"}
     goodput = told["flows"][0]["quantities"][0]
     assert goodput == {
         "quantity": "goodput_bps",
