@@ -75,6 +75,11 @@ impl UnderWay {
         first.is_some()
     }
 
+    /// Returns the bytes of all packets.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Returns the number of packets.
     pub fn packets(&self) -> usize {
         self.packets.len()

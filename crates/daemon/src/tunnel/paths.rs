@@ -34,11 +34,12 @@ use std::os::fd::BorrowedFd;
 /// Bytes that are held for a router without a path (chosen).
 const MOST_HELD: usize = 1 << 20;
 
-/// Packets of a replay that are under way at first (chosen: whole ones are 5 Mbit/s for 100 ms), and at most (20 Mbit/s for 80 ms). In
-/// between their number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would
-/// overflow a queue, which is as often one of packets as one of bytes.
-const FIRST_REPLAYED: usize = 45;
-const MOST_REPLAYED: usize = 140;
+/// Bytes of a replay that are under way at first (chosen: 100 ms of 5 Mbit/s), and at most (20 Mbit/s for 80 ms). In between their
+/// number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would overflow a queue.
+const FIRST_REPLAYED: usize = 64 << 10;
+const MOST_REPLAYED: usize = 192 << 10;
+/// Bytes as which a shorter packet counts there (chosen: some 400 fill a replay), as queues are as often of packets as of bytes.
+const LEAST_COUNTED: usize = 480;
 
 /// A path that is up or was.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ struct PathState {
     /// The router, by its interface identifier.
     router: u64,
     under_way: UnderWay,
-    /// Packets that may be under way while those that were held are sent; `None` if as many as come.
+    /// Bytes that may be under way while packets that were held are sent; `None` if as many as come.
     window: Option<usize>,
     /// Packets that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes (RFC 8201 section 4).
     waiting: Held,
@@ -56,10 +57,15 @@ struct PathState {
 }
 
 impl PathState {
-    /// Returns true if as many packets are under way as may be.
+    /// Returns the bytes that are under way, as they count in a replay.
+    fn counted(&self) -> usize {
+        let packets = self.under_way.packets();
+        self.under_way.bytes().max(packets * LEAST_COUNTED)
+    }
+
+    /// Returns true if as much is under way as may be.
     fn is_full(&self) -> bool {
-        self.window
-            .is_some_and(|window| self.under_way.packets() >= window)
+        self.window.is_some_and(|window| self.counted() >= window)
     }
 }
 
@@ -213,9 +219,9 @@ impl Paths {
                 Event::Down => self.take_down(now, key),
                 Event::Receipted { up_to } => {
                     if let Some(state) = self.paths.get_mut(&key) {
-                        let before = state.under_way.packets();
+                        let before = state.counted();
                         state.under_way.receipted(up_to);
-                        let arrived = before - state.under_way.packets();
+                        let arrived = before - state.counted();
                         let wider = |window: usize| (window + arrived).min(MOST_REPLAYED);
                         state.window = state.window.map(wider);
                         self.go_on_with_replay(now, key);
