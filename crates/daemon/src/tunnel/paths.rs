@@ -38,8 +38,9 @@ const MOST_HELD: usize = 1 << 20;
 /// number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would overflow a queue.
 const FIRST_REPLAYED: usize = 64 << 10;
 const MOST_REPLAYED: usize = 192 << 10;
-/// Bytes as which a shorter packet counts there (chosen: some 400 fill a replay), as queues are as often of packets as of bytes.
-const LEAST_COUNTED: usize = 480;
+/// Bytes as which a shorter packet counts there (chosen: some 160 fill a replay, and a socket of a host holds 270): queues are as
+/// often of packets as of bytes.
+const LEAST_COUNTED: usize = 1200;
 
 /// A path that is up or was.
 #[derive(Debug)]
