@@ -153,11 +153,15 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Replaces the forecast; the node forgets what the one before expected.
-    fn set_forecaster(&mut self, forecaster: Option<Forecaster>) {
-        for uplink in self.leaving() {
-            let goes = false;
-            self.expect(&Expected { uplink, goes });
+    /// Replaces the forecast by one that goes on from it; without one all uplinks are expected to stay.
+    fn set_forecaster(&mut self, mut forecaster: Option<Forecaster>) {
+        let leaving = self.leaving();
+        match &mut forecaster {
+            Some(forecaster) => forecaster.go_on_from(&leaving),
+            None => leaving.into_iter().for_each(|uplink| {
+                let goes = false;
+                self.expect(&Expected { uplink, goes });
+            }),
         }
         self.forecaster = forecaster;
     }

@@ -123,6 +123,13 @@ impl Forecast {
         changes
     }
 
+    /// Goes on from a forecast that expected these uplinks to go.
+    pub fn go_on_from(&mut self, before: &[String]) {
+        for (uplink, leaving) in &mut self.leaving {
+            *leaving = before.contains(uplink);
+        }
+    }
+
     /// Returns the uplinks that are expected to go.
     pub fn leaving(&self) -> impl Iterator<Item = &str> {
         let leaving = self.leaving.iter().filter(|(_, leaving)| *leaving);
@@ -168,6 +175,11 @@ impl Forecaster {
         let unix = Duration::from_nanos(u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX));
         let fix = self.receiver.as_ref().and_then(Receiver::fix);
         self.forecast.look(unix, fix)
+    }
+
+    /// Goes on from a forecast that expected these uplinks to go.
+    pub fn go_on_from(&mut self, before: &[String]) {
+        self.forecast.go_on_from(before);
     }
 
     /// Returns the forecast.

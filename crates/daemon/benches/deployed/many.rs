@@ -1,5 +1,5 @@
-//! A home agent of 10,000 routers, each with two paths: its memory; and 100 handovers a second among 2,000, since one core that plays
-//! 10,000 is late and loses their paths.
+//! A home agent of 10,000 routers, each with two paths: its memory; and 100 handovers a second among 2,000: among 10,000 none was
+//! acknowledged, and why is open.
 //!
 //! The daemon runs by itself; all routers are in this process, behind one socket, and each is found by the index of its session that
 //! datagrams bring (`baton_path`, frames).

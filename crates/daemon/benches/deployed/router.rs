@@ -6,24 +6,18 @@ use baton_daemon::node;
 use baton_daemon::tunnel::addresses::CareOfPrefix;
 use baton_daemon::tunnel::outer::Outer;
 use baton_daemon::tunnel::registration_key;
+use baton_daemon::tunnel::uplink::advertisement;
 use baton_path::{Event, Initiator, InitiatorConfig, PresharedKey, PrivateKey, PublicKey};
 use baton_proto::host::{Host, HostEvent};
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::Signal;
-use baton_proto::mobility::discovery;
 use baton_proto::mobility::mobile_ipv6::MobileNode;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Instant;
 use baton_proto::wire::icmp::IcmpMessage;
-use baton_proto::wire::neighbor_discovery::{
-    ALL_NODES, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
-};
 use core::net::{Ipv6Addr, SocketAddr};
 
 pub const HOME_AGENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0x100, 0, 0, 0, 0, 1);
-/// The router's link-local address on a path.
-const LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
-const LIFETIME_S: u16 = 9000;
 
 /// A router.
 pub struct Router {
@@ -227,21 +221,8 @@ impl Router {
             source,
             destination: HOME_AGENT,
         });
-        let advertisement = RouterAdvertisement {
-            hop_limit: 64,
-            router_lifetime_s: LIFETIME_S,
-            prefixes: vec![PrefixInformation {
-                prefix: prefix.network(number).expect("a network"),
-                on_link: false,
-                autonomous: true,
-                router_address: None,
-                valid_lifetime_s: LIFETIME_S.into(),
-                preferred_lifetime_s: LIFETIME_S.into(),
-            }],
-            ..RouterAdvertisement::default()
-        };
-        let message = NeighborDiscovery::RouterAdvertisement(advertisement);
-        self.arrive(now, place, discovery(LINK_LOCAL, ALL_NODES, message));
+        let network = prefix.network(number).expect("a network");
+        self.arrive(now, place, advertisement(network));
     }
 
     fn arrive(&mut self, now: Instant, place: usize, packet: Packet) {

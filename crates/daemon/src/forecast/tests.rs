@@ -46,6 +46,16 @@ fn an_uplink_is_left_ahead_of_its_time_and_stays_afterwards() {
 }
 
 #[test]
+fn a_forecast_that_goes_on_from_another_says_only_what_is_new() {
+    let text = "timetable = [{ uplink = \"wwan0\", from = \"08:00\", until = \"09:00\" }]";
+    let mut forecast = of_timetable(text).unwrap();
+    forecast.go_on_from(&uplinks());
+    let stays = expected("wlan0", false);
+    assert_eq!(look(&mut forecast, 8.5 * 3600.0), stays);
+    assert_eq!(forecast.leaving().collect::<Vec<_>>(), ["wwan0"]);
+}
+
+#[test]
 fn a_time_of_day_comes_back_each_day_also_over_midnight() {
     let mut forecast = of_timetable(
         "timetable = [{ uplink = \"wwan0\", from = \"23:59:00\", until = \"00:01:00\" }]",

@@ -43,7 +43,7 @@ pub struct Status {
 pub struct CaptureStatus {
     /// Packets and events that have come.
     pub records: u64,
-    /// Those of them that were left out, because its reader was too slow.
+    /// Packets and events that were left out, because its reader was too slow.
     pub left_out: u64,
 }
 

@@ -14,7 +14,7 @@ pub const MOST_READ: usize = MOST_DATAGRAMS;
 pub struct Sockets {
     v4: Option<Bound>,
     v6: Option<Bound>,
-    /// What a capture sees of them.
+    /// The view that a capture has of them.
     pub view: View,
 }
 

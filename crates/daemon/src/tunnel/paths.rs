@@ -398,13 +398,10 @@ impl Paths {
             let sent = listener.send(now, key, kind, content, out)?;
             Ok((sent.to, sent.counter))
         });
-        let is_current = |state: &&mut PathState| {
-            let router = self.routers.get(&state.router);
-            router.is_some_and(|router| router.current == Some(key))
-        };
+        let router = self.paths.get(&key).map(|state| state.router);
         // Of a copy by the path that a router has left nothing is sent again.
-        let state = self.paths.get_mut(&key).filter(is_current);
-        let Some(state) = state.filter(|_| kind == ELIDED) else {
+        let is_kept = kind == ELIDED && router.is_some_and(|router| self.leads_to(router, key));
+        let Some(state) = self.paths.get_mut(&key).filter(|_| is_kept) else {
             return number.map(|_| ());
         };
         match number {

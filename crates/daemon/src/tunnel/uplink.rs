@@ -313,7 +313,7 @@ impl Uplink {
 }
 
 /// Returns the advertisement of a link's prefix.
-pub(super) fn advertisement(prefix: Ipv6Prefix) -> Packet {
+pub fn advertisement(prefix: Ipv6Prefix) -> Packet {
     let advertisement = RouterAdvertisement {
         hop_limit: 64,
         router_lifetime_s: LIFETIME_S,
