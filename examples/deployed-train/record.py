@@ -92,7 +92,7 @@ class _Stream:
         return _longest_gap(self.arrivals, window)
 
     def lost(self, window: tuple[float, float]) -> int:
-        """How many of those that were sent in a time did not arrive. The last that arrived is the last that counts."""
+        """Counts datagrams sent in a time that did not arrive. The last that arrived is the last that counts."""
         sent = ((number, self.begun + number * INTERVAL_S) for number in range(max(self.first)))
         return sum(window[0] <= at < window[1] and number not in self.first for number, at in sent)
 

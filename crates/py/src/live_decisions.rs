@@ -53,7 +53,10 @@ impl LiveDecisions {
         let decision = by_mobile.get_mut(&asked.mobile);
         let (Some(decision), Some((occasion, view))) = (decision, asked.put()) else {
             let text = String::from_utf8_lossy(question);
-            let message = format!("{text}: is no question to a class of this scenario");
+            let message = format!(
+                "\"{}\" is no question to a class of this scenario",
+                text.trim_end()
+            );
             return Err(PyValueError::new_err(message));
         };
         let answer = raising(|| decision.on_event(occasion, &view))?;

@@ -175,7 +175,7 @@ pub fn encode(message: &impl Serialize) -> Vec<u8> {
 /// Decodes a line.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the line.
 pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     serde_json::from_slice(line).map_err(|error| error.to_string())
 }

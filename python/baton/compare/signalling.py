@@ -14,7 +14,7 @@ from baton.summary import Json
 
 from .runs import handovers
 
-# What routers say at any time, and no handover is the reason of.
+# Messages that routers send at any time, for whatever reason.
 AT_ANY_TIME = {"Multicast Listener Report", "Router Advertisement", "Router Solicitation"}
 
 

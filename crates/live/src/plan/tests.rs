@@ -115,7 +115,7 @@ fn a_remedy_works_at_a_gateway_but_not_in_a_kernels_tcp() {
     );
 }
 
-/// What is refused where programs speak in place of flows.
+/// Plans a run in which programs speak in place of flows.
 fn replaced(text: &str) -> Plan {
     let text =
         format!("{LINKS}mobiles.a.timetable = [{{ at = \"0 s\", attach = \"one\" }}]\n{text}");

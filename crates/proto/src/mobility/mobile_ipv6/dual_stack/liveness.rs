@@ -25,7 +25,7 @@ pub(super) enum Action {
     Dead,
 }
 
-/// What is known of an uplink.
+/// Signs of life of an uplink.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Liveness {
     is_up: bool,

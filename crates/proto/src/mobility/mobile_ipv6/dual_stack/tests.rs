@@ -424,7 +424,7 @@ fn of_many_places_the_latest_are_remembered() {
 }
 
 proptest! {
-    /// What begins like a message for either end, and goes on as it likes, is no update and no answer.
+    /// Octets that begin like a message for either end, and go on anyhow, are no update and no answer.
     #[test]
     fn any_octets_are_survived_and_change_nothing(
         from in 0..120usize,
