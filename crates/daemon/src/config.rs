@@ -95,6 +95,9 @@ pub struct MobileNodeConfig {
     /// The lifetime that it asks for its bindings.
     #[serde(default)]
     pub lifetime: Lifetime,
+    /// True to ask the home agent at each move to send to the old care-of address, too, for a while.
+    #[serde(default)]
+    pub bicast: bool,
     /// True if it asks on a link whether somebody has its care-of address, before it uses that.
     #[serde(default = "yes")]
     pub duplicate_address_detection: bool,
@@ -139,7 +142,7 @@ pub struct HomeAgentConfig {
     /// The longest lifetime of a binding that it grants.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
-    /// The time after a move for which packets go to the old care-of address, too. Without one, packets are held on request.
+    /// The time after a move for which packets go to the old care-of address, too, of a mobile that asks for it.
     pub bicast: Option<Time>,
     /// The prefix of the care-of addresses that paths prove.
     #[serde(skip)]

@@ -57,7 +57,7 @@ pub struct HomeAgentRole {
     /// The longest lifetime of a binding that it grants.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
-    /// The time after a move for which packets go by the router's old path, too. Without one, packets are held on a router's request.
+    /// The time after a move for which packets go by the old path, too, of a router that asks for it.
     pub bicast: Option<Time>,
     /// The routers that may register.
     #[schemars(with = "Vec<RouterTable>")]

@@ -49,6 +49,9 @@ pub struct MobileRouterConfig {
     /// The way in which the home agent learns of these networks.
     #[serde(default)]
     pub registration: Registration,
+    /// True to ask the home agent at each move to send by the old path, too, for a while.
+    #[serde(default)]
+    pub bicast: bool,
     /// The device by which the kernel sends what leaves these networks.
     #[serde(default)]
     pub device: TunnelDevice,
@@ -306,6 +309,7 @@ impl MobileRouterConfig {
             security_parameter_index: index,
             key,
             lifetime: self.lifetime,
+            bicast: self.bicast,
             // The home agent gives no address twice.
             duplicate_address_detection: false,
             is_proven: matches!(self.home_agent.protection, Protection::Encrypted { .. }),

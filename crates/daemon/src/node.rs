@@ -2,7 +2,7 @@
 
 use crate::config::{
     AccessRouterConfig, Advertisements, Config, FailbackConfig, HomeAgentConfig, MobileNodeConfig,
-    Network, Registration, Secret, SecurityParameterIndex, SubscriberConfig, Time,
+    Network, Registration, Secret, SecurityParameterIndex, SubscriberConfig,
 };
 use crate::device::{Device, DeviceError};
 use crate::port::Port;
@@ -185,6 +185,7 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
                 timeout: binding_times(config.is_proven).initial_timeout,
                 ..BufferingRequest::STUDY_D
             }),
+            asks_for_bicasting: config.bicast,
             tells_routers: false,
             has_group: false,
             optimizes_routes: false,
@@ -243,10 +244,8 @@ fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
         // There is no home link on which somebody could have a mobile's address.
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: ConfigurationTimes::default().retransmission_time,
-        strategy: match config.bicast {
-            Some(Time(overlap)) => Strategy::Bicast { overlap },
-            None => Strategy::Buffer(BUFFER),
-        },
+        strategy: Strategy::Buffer(BUFFER),
+        bicast_on_request: config.bicast.map(|overlap| overlap.0),
         proven_care_of: config.proven_care_of,
         path_mtu,
         clamp_segment_size: true,

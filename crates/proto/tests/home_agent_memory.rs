@@ -77,6 +77,7 @@ fn a_registered_mobile_takes_less_than_1_kib() {
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: Duration::from_secs(1),
         strategy: Strategy::Buffer(policy),
+        bicast_on_request: None,
         proven_care_of: None,
         path_mtu: 1500,
         clamp_segment_size: false,

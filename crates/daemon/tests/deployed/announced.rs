@@ -83,6 +83,7 @@ fn what_comes_while_the_only_uplink_is_away_is_held_at_the_home_agent() {
 fn copies_by_the_old_path_make_a_bad_beginning_of_the_new_one_good() {
     let world = World::new(Version::V4);
     world.configure("home-agent", ("bicast = \"1 s\"", ""));
+    world.configure("mobile-router", ("bicast = true", ""));
     let begun = foretell(&world, 6 * SECOND..20 * SECOND);
     let (_home_agent, mut router) = world.start();
     let streams = world.streams(Version::V6);

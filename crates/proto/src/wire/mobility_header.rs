@@ -286,17 +286,20 @@ pub struct NonceIndices {
     pub care_of: u16,
 }
 
-/// Buffering at the home agent: the mobile's request in an update, the home agent's answer in an acknowledgement.
+/// Handling of packets at the home agent during a handover: the mobile's request in an update, the home agent's answer in an
+/// acknowledgement.
 ///
 /// Study D refers to a four-byte option of draft-xia-mipshop-ha-buffering-01, whose layout was not found. Encoded as
 /// the experimental mobility option (RFC 5096 section 4, type 18) with two bytes of data, chosen here: 0xBA, which
-/// distinguishes the experiment, and 0 to forward or 1 to buffer.
+/// distinguishes the experiment, and 0 to forward, 1 to buffer or 2 to bicast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketBuffering {
     /// Forward packets to the care-of address.
     Forward = 0,
     /// Hold packets until the next update without this request.
     Buffer = 1,
+    /// Send to the previous care-of address, too, for a time that the home agent knows.
+    Bicast = 2,
 }
 
 /// Authenticator of 96 bits over [`MobilityMessage::authenticated_bytes`].

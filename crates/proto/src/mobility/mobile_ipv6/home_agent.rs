@@ -50,6 +50,8 @@ pub struct HomeAgentSettings {
     pub retransmission_time: Duration,
     /// Strategy during handovers.
     pub strategy: Strategy,
+    /// Duration of sending to both locations of a mobile that asks for it, under any strategy; `None` to refuse.
+    pub bicast_on_request: Option<Duration>,
     /// Prefix of care-of addresses that end as their mobile's home address, which the link proves: tunnelled packets from there
     /// are taken ahead of the mobile's update, which may be lost.
     pub proven_care_of: Option<Ipv6Prefix>,

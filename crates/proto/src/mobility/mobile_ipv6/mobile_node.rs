@@ -77,6 +77,8 @@ pub struct FleetSettings {
     pub binding_times: BindingTimes,
     /// Buffering to request from the home agent before a move, if any.
     pub buffering: Option<BufferingRequest>,
+    /// True to ask the home agent at each move to send to the previous location, too, for a while.
+    pub asks_for_bicasting: bool,
     /// True if the mobile reports its new location to the router of the previous link (RFC 5568), which forwards held
     /// packets.
     pub tells_routers: bool,

@@ -279,6 +279,7 @@ impl MobilityOptions {
             (EXPERIMENTAL, 2) => match data {
                 [BUFFERING, 0] => self.packet_buffering = Some(PacketBuffering::Forward),
                 [BUFFERING, 1] => self.packet_buffering = Some(PacketBuffering::Buffer),
+                [BUFFERING, 2] => self.packet_buffering = Some(PacketBuffering::Bicast),
                 _ => {}
             },
             (EXPERIMENTAL, 9) if data[0] == LAST_RECEIVED => {

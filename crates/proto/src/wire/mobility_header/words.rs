@@ -72,6 +72,7 @@ const fn of_buffering(buffering: Option<PacketBuffering>) -> &'static str {
     match buffering {
         Some(PacketBuffering::Buffer) => ", buffer",
         Some(PacketBuffering::Forward) => ", forward",
+        Some(PacketBuffering::Bicast) => ", bicast",
         None => "",
     }
 }

@@ -77,6 +77,7 @@ fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings 
         buffering: mobility
             .asks_for_buffering
             .then_some(BufferingRequest::STUDY_D),
+        asks_for_bicasting: false,
         tells_routers: mobility.access_router_buffering.is_some(),
         has_group: mobility.multicast_buffering.is_some(),
         optimizes_routes: mobility.route_optimization,
@@ -186,6 +187,7 @@ impl World {
             detection: agent.detection,
             retransmission_time: ConfigurationTimes::default().retransmission_time,
             strategy: agent.strategy,
+            bicast_on_request: None,
             proven_care_of: None,
             path_mtu: PATH_MTU,
             clamp_segment_size: agent.clamp_segment_size,

@@ -33,8 +33,8 @@ struct Request {
 }
 
 impl Request {
-    fn asks_for_buffering(&self) -> bool {
-        self.update.packet_buffering == Some(PacketBuffering::Buffer)
+    fn asks_for(&self, handling: PacketBuffering) -> bool {
+        self.update.packet_buffering == Some(handling)
     }
 
     fn sequence(&self) -> BindingSequence {
@@ -208,7 +208,7 @@ impl HomeAgent {
             Some(known) if known.care_of == request.care_of => known.former,
             known => {
                 let care_of = known.as_ref().map_or(request.home, |known| known.care_of);
-                Some(self.former(now, care_of))
+                Some(self.former(now, care_of, request))
             }
         };
         let binding = Binding {
@@ -239,19 +239,23 @@ impl HomeAgent {
     }
 
     /// Makes the previous location of a mobile that leaves it.
-    fn former(&self, now: Instant, care_of: Ipv6Addr) -> Former {
+    fn former(&self, now: Instant, care_of: Ipv6Addr, request: &Request) -> Former {
+        let asked = request.asks_for(PacketBuffering::Bicast);
+        let overlap = match self.settings.strategy {
+            Strategy::Bicast { overlap } => Some(overlap),
+            Strategy::Forward | Strategy::Buffer(_) => {
+                self.settings.bicast_on_request.filter(|_| asked)
+            }
+        };
         Former {
             care_of,
-            copied_until: match self.settings.strategy {
-                Strategy::Bicast { overlap } => now + overlap,
-                Strategy::Forward | Strategy::Buffer(_) => now,
-            },
+            copied_until: overlap.map_or(now, |overlap| now + overlap),
             taken_until: now + MEMORY_OF_DELETED,
         }
     }
 
     fn next_stage(&self, now: Instant, known: Option<Binding>, request: &Request) -> Stage {
-        let asks = request.asks_for_buffering();
+        let asks = request.asks_for(PacketBuffering::Buffer);
         let stage = known.map(|known| known.stage);
         // A mobile at home already has its address, so there is no detection.
         let stage = match request.care_of == request.home {
@@ -296,10 +300,12 @@ impl HomeAgent {
             self.prefixes.insert(prefix.address(), (prefix, home));
             self.bound.push_back(prefix);
         }
-        let holds = match &self.bindings[&home.to_bits()].stage {
-            Stage::Buffering(_) => update.packet_buffering,
-            _ => None,
+        let holds = matches!(binding.stage, Stage::Buffering(_));
+        let is_granted = |asked: &PacketBuffering| match asked {
+            PacketBuffering::Forward | PacketBuffering::Buffer => holds,
+            PacketBuffering::Bicast => self.settings.bicast_on_request.is_some(),
         };
+        let granted = update.packet_buffering.filter(is_granted);
         let request = Request {
             home,
             source,
@@ -309,7 +315,7 @@ impl HomeAgent {
         };
         let mut answer = self.answer(&request, BindingStatus::ACCEPTED);
         answer.lifetime = lifetime;
-        answer.packet_buffering = holds;
+        answer.packet_buffering = granted;
         answer.ipv4_acknowledgements = self.acknowledge_ipv4(home, update);
         self.send_answer(now, &request, answer);
         self.release(now, home);

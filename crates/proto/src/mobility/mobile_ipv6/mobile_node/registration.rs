@@ -328,7 +328,14 @@ impl MobileNode {
             mobile_router: self.settings.router.is_some(),
             lifetime,
             alternate_care_of_address: (purpose == Purpose::Announce).then_some(care_of),
-            packet_buffering: (purpose == Purpose::Buffer).then_some(PacketBuffering::Buffer),
+            packet_buffering: match purpose {
+                Purpose::Buffer => Some(PacketBuffering::Buffer),
+                Purpose::Register | Purpose::Announce => {
+                    let asks = self.settings.fleet.asks_for_bicasting;
+                    asks.then_some(PacketBuffering::Bicast)
+                }
+                Purpose::Deregister => None,
+            },
             path_report: self.path_report(now),
             ..BindingUpdate::default()
         };

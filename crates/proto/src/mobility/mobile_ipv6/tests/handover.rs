@@ -330,6 +330,36 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     assert!(world.stale.is_empty());
 }
 
+/// Each packet comes twice during the overlap only if the mobile asks for it and the home agent grants it.
+#[test]
+fn bicasting_on_request_takes_two() {
+    let overlap = Some(Duration::from_secs(2));
+    let cases = [(true, overlap, 1), (true, None, 0), (false, overlap, 0)];
+    for (asks, granted, copies) in cases {
+        let mut settings = mobile_settings();
+        Arc::make_mut(&mut settings.fleet).asks_for_bicasting = asks;
+        let agent = HomeAgentSettings {
+            strategy: Strategy::Buffer(POLICY),
+            bicast_on_request: granted,
+            ..agent_settings()
+        };
+        let mut world = World::new(settings, agent, subscriber());
+        world.attach(0, 1);
+        world.run_until(at(3500));
+        world.attach(1, 2);
+        world.mobile.prefer(world.now, InterfaceId(1));
+        world.run_until(at(4500));
+        assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
+        world.send_down(ip(HOME), 1);
+        world.run_until(at(6500));
+        world.send_down(ip(HOME), 2);
+        world.run_until(at(7500));
+        let got: &[u64] = if copies == 1 { &[1, 1, 2] } else { &[1, 2] };
+        assert_eq!(world.got, got, "asks {asks}, granted {granted:?}");
+        assert_eq!(world.home_agent.counts().copies, copies);
+    }
+}
+
 /// The copy goes to the home link if a mobile leaves home without a binding.
 #[test]
 fn bicasting_covers_the_home_link() {
