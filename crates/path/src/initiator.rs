@@ -159,14 +159,13 @@ impl Initiator {
     /// Takes the word of the system that the uplink cannot carry anything.
     pub fn uplink_down(&mut self, now: Instant) {
         self.path.set_down(now);
-        self.keep_trying(now);
     }
 
     /// Takes the word of the system that the uplink may carry again: tries at once.
     pub fn uplink_up(&mut self, now: Instant) {
-        if !self.path.is_up() {
-            self.path.hurry(now);
-            self.begin_handshake(now);
+        match self.path.session() {
+            Some(_) => self.path.hurry(now),
+            None => self.begin_handshake(now),
         }
     }
 

@@ -169,7 +169,7 @@ impl Listener {
             Ok(Kind::Transport) => {
                 let header: [u8; TRANSPORT_HEADER] = array_at(datagram, 0);
                 let taken = self.take_transport(now, from, datagram);
-                if matches!(taken, Err(Rejected::UnknownSession)) {
+                if matches!(taken, Err(Rejected::UnknownSession | Rejected::Expired)) {
                     self.reset(now, from, &header);
                 }
                 taken

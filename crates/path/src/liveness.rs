@@ -82,6 +82,11 @@ impl Liveness {
         matches!(self.state, State::Down(..))
     }
 
+    /// Time since something authentic has arrived.
+    pub(crate) fn silence(&self, now: Instant) -> Duration {
+        now.saturating_since(self.last_arrival)
+    }
+
     /// Notes that something has left that asks for an answer.
     pub(crate) fn asked(&mut self, now: Instant) {
         self.in_vain = self.in_vain.saturating_add(1);
@@ -208,7 +213,7 @@ impl Liveness {
 
     /// Datagrams whose absence speaks against the path: ours without an answer, the peer's that a stream lacks.
     fn evidence(&self, now: Instant) -> u64 {
-        let silence = now.saturating_since(self.last_arrival).as_nanos();
+        let silence = self.silence(now).as_nanos();
         let missing = silence.checked_div(self.mean_gap.as_nanos()).unwrap_or(0);
         self.in_vain + if self.is_steady() { missing } else { 0 }
     }

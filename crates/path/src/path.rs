@@ -28,10 +28,9 @@ use std::collections::VecDeque;
 pub const OVERHEAD: usize = TRANSPORT_HEADER + HEADER + TAG_BYTES;
 /// Distance of the initiator's probes: with their answers and IPv6 and UDP headers 832 bit/s. They keep NATs open too.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
-/// Their distance when the path has just come up, and their number: both ends soon know how the round trip varies, and an uplink
+/// Their distances when the path has just come up, in milliseconds: both ends soon know how the round trip varies, and an uplink
 /// that flickers is down again before anybody trusts it (chosen: 2 s).
-const FIRST_PROBE_INTERVAL: Duration = Duration::from_millis(100);
-const FIRST_PROBES: u8 = 20;
+const FIRST_PROBE_INTERVALS: [u64; 8] = [100, 100, 100, 100, 400, 400, 400, 400];
 /// Silence after which a responder asks itself: two of the initiator's probes and some more (chosen).
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -60,7 +59,7 @@ pub(crate) struct Path {
     mtu: Mtu,
     /// The moment of the next probe at an initiator.
     next_probe: Option<Instant>,
-    /// Probes that are still to be sent at the first distance.
+    /// Probes that were sent since the path has come up, as far as their distances differ.
     first_probes: u8,
     is_initiator: bool,
     probe_due: bool,
@@ -150,13 +149,9 @@ impl Path {
     /// Has a probe sent, and plans the next.
     pub(crate) fn probe(&mut self, now: Instant) {
         self.probe_due = true;
-        let interval = match self.first_probes.checked_sub(1) {
-            Some(left) => {
-                self.first_probes = left;
-                FIRST_PROBE_INTERVAL
-            }
-            None => PROBE_INTERVAL,
-        };
+        let first = FIRST_PROBE_INTERVALS.get(usize::from(self.first_probes));
+        let interval = first.copied().map_or(PROBE_INTERVAL, Duration::from_millis);
+        self.first_probes = self.first_probes.saturating_add(1);
         self.next_probe = Some(now + interval);
     }
 
@@ -233,6 +228,11 @@ impl Path {
         self.mtu.largest().saturating_sub(headers)
     }
 
+    /// Time since something authentic has arrived.
+    pub(crate) fn silence(&self, now: Instant) -> Duration {
+        self.liveness.silence(now)
+    }
+
     /// Notes that the path is down because the caller says so.
     pub(crate) fn set_down(&mut self, now: Instant) {
         if self.liveness.set_down(now) {
@@ -256,7 +256,7 @@ impl Path {
             self.mtu.resume(now);
             self.events.push_back(Event::Up);
             if self.is_initiator {
-                self.first_probes = FIRST_PROBES;
+                self.first_probes = 0;
                 self.probe(now);
             }
         }

@@ -222,6 +222,65 @@ fn a_session_of_before_a_restart_is_not_taken_for_another_of_after_it() {
     assert_eq!(answer, Some(pair.router_address));
 }
 
+/// Of initiations a home agent takes some thousand a second: those of all its routers at once must not be spent on paths that are
+/// only dead.
+#[test]
+fn a_dead_path_costs_no_handshake_and_a_home_agent_that_has_forgotten_it_one() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    pair.cut();
+    pair.watched = true;
+    pair.run_for(Duration::from_secs(9));
+    assert_eq!(pair.downs(), [1, 1]);
+    assert_eq!(initiations(&pair), 0);
+    pair.home = pipe::listener(pair.now, 77);
+    pair.forget();
+    pair.behaviour.is_dead = false;
+    pair.run_for(Duration::from_millis(1_200));
+    assert!(pair.router.is_up() && pair.key_is_up());
+    assert_eq!(initiations(&pair), 1);
+}
+
+#[test]
+fn a_path_that_is_silent_for_ten_seconds_tries_a_handshake_each_five() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    pair.run_for(Duration::from_secs(2));
+    pair.cut();
+    pair.watched = true;
+    pair.run_for(Duration::from_secs(60));
+    let number = initiations(&pair);
+    assert!((9..=11).contains(&number), "{number} initiations");
+}
+
+#[test]
+fn a_datagram_under_keys_that_are_too_old_is_answered_by_a_reset() {
+    let mut pair = Pair::up(Behaviour::delayed(25), 3);
+    let mut datagram = Vec::new();
+    let sent = pair
+        .router
+        .send(pair.now, baton_path::PACKET, b"packet", &mut datagram);
+    sent.unwrap();
+    // A machine that was suspended does not know how old its keys are.
+    let later = pair.now + Duration::from_secs(181);
+    let taken = pair
+        .home
+        .handle_datagram(later, pair.router_address, &mut datagram);
+    assert_eq!(taken.err(), Some(Rejected::Expired));
+    let mut answer = Vec::new();
+    let to = pair.home.poll_transmit(later, &mut answer);
+    assert_eq!(to, Some(pair.router_address));
+    let taken = pair
+        .router
+        .handle_datagram(pair.now, pair.home_address, &mut answer);
+    assert_eq!(taken, Ok(None));
+}
+
+/// Returns how many initiations were sent.
+fn initiations(pair: &Pair) -> usize {
+    let sent = pair.seen.iter();
+    sent.filter(|(to_home, datagram)| *to_home && datagram.first() == Some(&1))
+        .count()
+}
+
 fn restart_event(pair: &Pair) -> Instant {
     let found = pair
         .router_events

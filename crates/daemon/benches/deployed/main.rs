@@ -1,5 +1,5 @@
 //! Numbers of the daemons beside their targets: what a handover, a flickering uplink and a restart cost two hosts that talk, and what a home
-//! agent of 10,000 routers takes. As root; `make bench-daemon` runs it with the throughput of the tunnel.
+//! agent of 10,000 routers takes. As root; `make bench-daemon` runs it with the throughput of the tunnel. Names of cases behind `--` choose.
 //!
 //! Times depend on what else the machine does: how late it was itself stands beside them.
 
@@ -28,15 +28,18 @@ fn main() {
         load.split(' ').next().unwrap_or_default()
     );
     println!("{:<58} {:<44} target", "case", "measured");
-    let cases: [fn() -> Vec<Row>; 6] = [
-        stalls::announced,
-        stalls::unannounced,
-        wireguard::unannounced,
-        stalls::flicker,
-        stalls::restart,
-        many::bound,
+    let cases: [(&str, fn() -> Vec<Row>); 6] = [
+        ("announced", stalls::announced),
+        ("unannounced", stalls::unannounced),
+        ("wireguard", wireguard::unannounced),
+        ("flicker", stalls::flicker),
+        ("restart", stalls::restart),
+        ("many", many::bound),
     ];
-    for Row(case, measured, target) in cases.into_iter().flat_map(|case| case()) {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |name: &str| wanted.len() < 2 || wanted.iter().any(|wanted| wanted == name);
+    let cases = cases.into_iter().filter(|(name, _)| is_wanted(name));
+    for Row(case, measured, target) in cases.flat_map(|(_, case)| case()) {
         println!("{case:<58} {measured:<44} {target}");
     }
 }

@@ -1,5 +1,4 @@
-//! A home agent of 10,000 routers, each with two paths: its memory; and 100 handovers a second among 2,000: among 10,000 none was
-//! acknowledged, and why is open.
+//! A home agent of 10,000 routers, each with two paths: its memory, its restart, and 100 handovers a second.
 //!
 //! The daemon runs by itself; all routers are in this process, behind one socket, and each is found by the index of its session that
 //! datagrams bring (`baton_path`, frames).
@@ -19,14 +18,14 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 const ROUTERS: u16 = 10_000;
-const MOVING: u16 = 2_000;
 /// Routers that are started in a second: each makes two handshakes, and above 1,000 they cost a round trip more.
 const JOINING: u64 = 400;
 const HANDOVERS: u64 = 100;
 const SECONDS: u64 = 20;
-/// The time for which all may join, beyond what their number takes, and for which answers are waited for.
+/// The times for which all may take to be bound, and for which answers are waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 const MOST_BATCHES: usize = 64;
@@ -39,19 +38,24 @@ struct Crowd {
     socket: UdpSocket,
     buffer: ReceiveBuffer,
     remote: SocketAddr,
-    /// Routers and paths, by the indices of their sessions.
+    /// Routers and paths, by the indices of their sessions at this end.
     indices: HashMap<u32, (u16, usize)>,
+    /// The same by the indices of the home agent, which a reset brings.
+    remote_indices: HashMap<u32, (u16, usize)>,
     due: BinaryHeap<Reverse<(Instant, u16)>>,
     scheduled: Vec<Instant>,
-    updates: u64,
+    /// Acknowledged bindings.
     registered: u64,
+    /// Datagrams that the kernel did not take.
     refused: u64,
-    /// The beginnings of handovers that are under way, and the times that the others took.
-    begun: HashMap<u16, Instant>,
+    /// Handovers that have begun.
+    begun: u64,
+    /// The beginnings of those that are under way, and the times that the others took.
+    under_way: HashMap<u16, Instant>,
     took: Vec<Duration>,
 }
 
-/// Binds all of them, moves some, and looks at the daemon.
+/// Binds all of them, starts the home agent anew, moves some, and looks at the daemon.
 pub fn bound() -> Vec<Row> {
     let (namespace, folder) = (Namespace::new(), Folder::new());
     namespace.run(|| {
@@ -66,23 +70,26 @@ pub fn bound() -> Vec<Row> {
     let empty = start(&namespace, &write_config(&folder.0, &key, 1));
     let before = resident_bytes(&empty);
     drop(empty);
-    let gather = |number: u16| {
-        let daemon = start(&namespace, &write_config(&folder.0, &key, number));
-        let any = ([127, 0, 0, 1], 0).into();
-        let socket = namespace.run(|| UdpSocket::open(any, None).expect("a port"));
-        let mut crowd = Crowd::new(socket);
-        crowd.join(number, &public);
-        (daemon, crowd)
-    };
-    let (daemon, crowd) = gather(ROUTERS);
+    let config = write_config(&folder.0, &key, ROUTERS);
+    let daemon = start(&namespace, &config);
+    let any = ([127, 0, 0, 1], 0).into();
+    let socket = namespace.run(|| UdpSocket::open(any, None).expect("a port"));
+    let mut crowd = Crowd::new(socket);
+    crowd.join(&public);
     let bound = crowd.registered;
     let each = (resident_bytes(&daemon).saturating_sub(before)) as f64 / f64::from(ROUTERS);
-    let status = daemon.status();
-    drop((daemon, crowd));
-    let (_daemon, mut crowd) = gather(MOVING);
-    let joined = (crowd.updates, crowd.registered);
-    crowd.hand_over();
-    let (updates, answers) = (crowd.updates - joined.0, crowd.registered - joined.1);
+    let killed = crowd.now();
+    drop(daemon);
+    let daemon = start(&namespace, &config);
+    let starts = crowd.now().saturating_since(killed);
+    crowd.wait_until_bound_again();
+    let back = crowd.now().saturating_since(killed);
+    // An operator looks on meanwhile.
+    let status = thread::scope(|scope| {
+        let status = scope.spawn(|| daemon.status());
+        crowd.hand_over();
+        status.join().expect("a status")
+    });
     crowd.took.sort();
     let longest = crowd.took.last().copied().unwrap_or_default();
     let is_bound = |line: &&str| line.contains("bound to path") && !line.contains("path none");
@@ -99,8 +106,13 @@ pub fn bound() -> Vec<Row> {
             "8000 B".to_owned(),
         ),
         Row(
-            "home agent of 2,000: 100 handovers a second, sent, acknowledged",
-            format!("{updates}, {answers} in {SECONDS} s"),
+            "  killed and started: running, all bound again with both paths",
+            format!("{:.1} s, {:.1} s", starts.as_secs_f64(), back.as_secs_f64()),
+            "-".to_owned(),
+        ),
+        Row(
+            "  100 handovers a second: begun, complete",
+            format!("{0}, {1} in {SECONDS} s", crowd.begun, crowd.took.len()),
             format!("{0}, {0}", HANDOVERS * SECONDS),
         ),
         Row(
@@ -159,12 +171,13 @@ impl Crowd {
             buffer: ReceiveBuffer::default(),
             remote: ADDRESS.parse().expect("an address"),
             indices: HashMap::new(),
+            remote_indices: HashMap::new(),
             due: BinaryHeap::new(),
             scheduled: Vec::new(),
-            updates: 0,
             registered: 0,
             refused: 0,
-            begun: HashMap::new(),
+            begun: 0,
+            under_way: HashMap::new(),
             took: Vec::new(),
         }
     }
@@ -174,14 +187,12 @@ impl Crowd {
     }
 
     /// Starts the routers, so many a second, and waits until all are bound and have both paths.
-    fn join(&mut self, number: u16, home_agent: &PublicKey) {
-        let wanted = u64::from(number);
+    fn join(&mut self, home_agent: &PublicKey) {
         let begun = self.now();
-        let end = begun + Duration::from_secs(wanted / JOINING) + PATIENCE;
-        loop {
+        while self.routers.len() < usize::from(ROUTERS) {
             let now = self.now();
             let due = now.saturating_since(begun).as_nanos() * JOINING / 1_000_000_000;
-            while (self.routers.len() as u64) < due.min(wanted) {
+            while (self.routers.len() as u64) < due.min(ROUTERS.into()) {
                 let number = self.routers.len() as u16;
                 let router = Router::new(now, number, home_agent, self.remote);
                 self.routers.push(router);
@@ -189,12 +200,25 @@ impl Crowd {
                 self.turn(number);
             }
             self.work();
-            let is_up =
-                |router: &Router| router.is_bound && router.paths.iter().all(|path| path.is_up());
-            let all_started = self.routers.len() as u64 == wanted;
-            // Whoever is bound once has been acknowledged: only then all of them are looked at.
-            let may_be_up = all_started && self.registered >= wanted;
-            if now > end || may_be_up && self.routers.iter().all(is_up) {
+        }
+        self.wait_until_bound(0);
+    }
+
+    /// Waits until all routers are bound at a home agent that was started anew, and have both paths.
+    fn wait_until_bound_again(&mut self) {
+        self.wait_until_bound(self.registered);
+    }
+
+    /// Waits until each router is bound and has both paths, and as many have been acknowledged since there were `before`.
+    fn wait_until_bound(&mut self, before: u64) {
+        let is_up =
+            |router: &Router| router.is_bound && router.paths.iter().all(|path| path.is_up());
+        let end = self.now() + PATIENCE;
+        while self.now() < end {
+            self.work();
+            // Only then all of them are looked at.
+            let may_be = self.registered - before >= ROUTERS.into();
+            if may_be && self.routers.iter().all(is_up) {
                 return;
             }
         }
@@ -202,23 +226,22 @@ impl Crowd {
 
     /// Moves routers, one after the other, and waits for the last answers.
     fn hand_over(&mut self) {
-        let begun = self.now();
-        let mut moved = 0;
+        let started = self.now();
         loop {
-            let elapsed = self.now().saturating_since(begun).as_nanos();
-            while moved < (elapsed * HANDOVERS / 1_000_000_000).min(HANDOVERS * SECONDS) {
+            let elapsed = self.now().saturating_since(started).as_nanos();
+            while self.begun < (elapsed * HANDOVERS / 1_000_000_000).min(HANDOVERS * SECONDS) {
                 // Far from each other in the home agent's memory.
-                let number = (moved * 7_919 % self.routers.len() as u64) as u16;
+                let number = (self.begun * 7_919 % self.routers.len() as u64) as u16;
                 let now = self.now();
-                self.begun.insert(number, now);
+                self.under_way.insert(number, now);
                 self.routers[usize::from(number)].hand_over(now);
                 self.turn(number);
-                moved += 1;
+                self.begun += 1;
             }
             self.work();
             let is_late =
                 Duration::from_nanos(elapsed) > Duration::from_secs(SECONDS) + LAST_ANSWERS;
-            if is_late || moved == HANDOVERS * SECONDS && self.begun.is_empty() {
+            if is_late || self.begun == HANDOVERS * SECONDS && self.under_way.is_empty() {
                 return;
             }
         }
@@ -230,9 +253,10 @@ impl Crowd {
         if ready.is_ok_and(|ready| ready[0]) {
             self.take_datagrams();
         }
-        let now = self.now();
+        let end = self.now() + Duration::from_millis(1);
         while let Some(&Reverse((due, number))) = self.due.peek() {
-            if due > now {
+            let now = self.now();
+            if due > now || now > end {
                 break;
             }
             self.due.pop();
@@ -253,13 +277,17 @@ impl Crowd {
             };
             let from = batch.sender;
             for datagram in batch.datagrams() {
-                // Of a response the second number, of the others the first.
-                let place = if datagram.first() == Some(&2) { 8 } else { 4 };
+                // Of a response the second number, of the others the first, which in a reset is the home agent's own.
+                let (indices, place) = match datagram.first() {
+                    Some(2) => (&self.indices, 8),
+                    Some(5) => (&self.remote_indices, 4),
+                    _ => (&self.indices, 4),
+                };
                 let index = datagram
                     .get(place..place + 4)
                     .and_then(|bytes| bytes.try_into().ok());
                 let Some(&(number, path)) =
-                    index.and_then(|bytes| self.indices.get(&u32::from_le_bytes(bytes)))
+                    index.and_then(|bytes| indices.get(&u32::from_le_bytes(bytes)))
                 else {
                     continue;
                 };
@@ -274,11 +302,16 @@ impl Crowd {
     fn turn(&mut self, number: u16) {
         let now = self.now();
         let router = &mut self.routers[usize::from(number)];
-        let (socket, remote, indices) = (&self.socket, self.remote, &mut self.indices);
+        let (socket, remote) = (&self.socket, self.remote);
+        let (indices, remote_indices) = (&mut self.indices, &mut self.remote_indices);
         let mut refused = 0;
-        self.updates += router.turn(now, |path, datagram| {
-            if let [1, _, _, _, a, b, c, d, ..] = *datagram {
-                indices.insert(u32::from_le_bytes([a, b, c, d]), (number, path));
+        router.turn(now, |path, datagram| {
+            if let [kind @ (1 | 4), _, _, _, a, b, c, d, ..] = *datagram {
+                let index = u32::from_le_bytes([a, b, c, d]);
+                match kind {
+                    1 => indices.insert(index, (number, path)),
+                    _ => remote_indices.insert(index, (number, path)),
+                };
             }
             let sent = socket.send(remote, 0, datagram, datagram.len());
             refused += u64::from(!matches!(sent, Ok(true)));
@@ -286,9 +319,10 @@ impl Crowd {
         self.refused += refused;
         let answers = router.take_answers();
         self.registered += answers;
-        if let Some(begun) = self.begun.get(&number).filter(|_| answers > 0) {
-            self.took.push(now.saturating_since(*begun));
-            self.begun.remove(&number);
+        if answers > 0
+            && let Some(begun) = self.under_way.remove(&number)
+        {
+            self.took.push(now.saturating_since(begun));
         }
         let due = router.poll_timeout().unwrap_or(Instant::NEVER);
         if due != self.scheduled[usize::from(number)] {

@@ -153,14 +153,14 @@ impl Router {
         }
     }
 
-    /// Does what is due, and gives each datagram that is to be sent, with its path, to `send`; returns how many binding updates there were.
-    pub fn turn(&mut self, now: Instant, mut send: impl FnMut(usize, &[u8])) -> u64 {
+    /// Does what is due, and gives each datagram that is to be sent, with its path, to `send`.
+    pub fn turn(&mut self, now: Instant, mut send: impl FnMut(usize, &[u8])) {
         self.engine.advance(now, &mut self.news, &mut self.outgoing);
         for place in 0..self.paths.len() {
             self.paths[place].handle_timeout(now);
             self.follow(now, place);
         }
-        let (mut updates, mut datagram) = (0, Vec::new());
+        let mut datagram = Vec::new();
         for (interface, packet) in core::mem::take(&mut self.outgoing.0) {
             let is_discovery = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
             let Some(outer) = self
@@ -180,7 +180,6 @@ impl Router {
                 .send(now, kind, &bytes, &mut datagram)
                 .is_ok()
             {
-                updates += 1;
                 send(interface.0, &datagram);
             }
         }
@@ -191,7 +190,6 @@ impl Router {
                 datagram.clear();
             }
         }
-        updates
     }
 
     fn follow(&mut self, now: Instant, place: usize) {
@@ -202,6 +200,10 @@ impl Router {
                     self.advertise(now, place);
                 }
                 Event::Down => self.link(now, place, false),
+                Event::Restarted => {
+                    let (news, outgoing) = (&mut self.news, &mut self.outgoing);
+                    self.engine.handle_restarted_home_agent(now, news, outgoing);
+                }
                 _ => {}
             }
         }

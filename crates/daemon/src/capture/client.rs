@@ -40,7 +40,10 @@ pub fn save(socket: &Path, file: &Path, most: Option<Duration>) -> Result<(), St
         false => Box::new(create(file).map_err(wrong)?),
     };
     let until = most.and_then(|most| Instant::now().checked_add(most));
-    match copy(&mut stream, &mut out, (&signals, until)) {
+    // The beginning of the capture may have come with the answer.
+    let begun = out.write_all(stream.buffer());
+    let copied = begun.and_then(|()| copy(&mut stream.into_inner(), &mut out, (&signals, until)));
+    match copied {
         // Whoever reads the pipe has seen enough.
         Err(error) if is_output && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         copied => copied.map_err(wrong),

@@ -163,35 +163,31 @@ fn begin_capture(mut caller: UnixStream, tap: &Tap) -> io::Result<()> {
 /// # Errors
 /// The socket, and what helps.
 pub fn call(path: &Path, command: &Command) -> Result<Answer, String> {
-    let mut stream = connect(path, command)?;
-    read_answer(path, &mut stream)
+    read_answer(path, &mut connect(path, command)?)
 }
 
 /// Sends a command to a daemon.
 ///
 /// # Errors
 /// The socket, and what helps.
-pub fn connect(path: &Path, command: &Command) -> Result<UnixStream, String> {
+pub fn connect(path: &Path, command: &Command) -> Result<BufReader<UnixStream>, String> {
     let wrong = |error: io::Error| format!("{}: {error}; is the daemon running?", path.display());
     let mut stream = UnixStream::connect(path).map_err(wrong)?;
     stream.set_read_timeout(Some(2 * PATIENCE)).map_err(wrong)?;
     let mut line = serde_json::to_vec(command).map_err(|error| error.to_string())?;
     line.push(b'\n');
     stream.write_all(&line).map_err(wrong)?;
-    Ok(stream)
+    Ok(BufReader::new(stream))
 }
 
-/// Reads the line of an answer, and nothing behind it.
+/// Reads the line of an answer. Behind it a capture begins.
 ///
 /// # Errors
 /// As of [`call`].
-pub fn read_answer(path: &Path, stream: &mut UnixStream) -> Result<Answer, String> {
+pub fn read_answer(path: &Path, stream: &mut impl BufRead) -> Result<Answer, String> {
     let wrong = |error: io::Error| format!("{}: {error}; is the daemon running?", path.display());
-    // A capture begins behind the line, and is not for a buffer here.
-    let (mut line, mut byte) = (Vec::new(), [0]);
-    while stream.read(&mut byte).map_err(wrong)? == 1 && byte != *b"\n" {
-        line.extend(byte);
-    }
+    let mut line = Vec::new();
+    stream.read_until(b'\n', &mut line).map_err(wrong)?;
     serde_json::from_slice(&line).map_err(|error| format!("{}: {error}", path.display()))
 }
 

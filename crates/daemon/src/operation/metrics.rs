@@ -210,12 +210,9 @@ mod tests {
 
     #[test]
     fn a_state_is_written_in_the_format() {
+        let (name, remote) = (("wlan0".to_owned(), true), ([192, 0, 2, 1], 4191).into());
         let status = Status {
-            uplinks: vec![PathStatus {
-                name: "wlan0".to_owned(),
-                up: true,
-                ..PathStatus::default()
-            }],
+            uplinks: vec![PathStatus::new(name, remote, 1436)],
             ..Status::default()
         };
         let text = text(&status);

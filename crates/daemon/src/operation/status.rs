@@ -2,6 +2,7 @@
 
 use baton_path::{Counters, Measured, Rejected};
 use baton_proto::time::Duration;
+use core::net::{Ipv6Addr, SocketAddr};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,14 +73,14 @@ pub struct HandoverStatus {
 }
 
 /// A path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathStatus {
     /// The device of the uplink, or the path's number at its router.
     pub name: String,
     /// True if it carries packets.
     pub up: bool,
     /// The address to which its datagrams go.
-    pub remote: String,
+    pub remote: SocketAddr,
     /// The longest packet that it carries, in bytes.
     pub packet_mtu: u16,
     /// The smoothed round trip in seconds, once one was measured.
@@ -95,10 +96,10 @@ pub struct PathStatus {
 }
 
 /// A router that a home agent knows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RouterStatus {
     /// Its home address.
-    pub home_address: String,
+    pub home_address: Ipv6Addr,
     /// The path to which its binding leads.
     pub bound_to: Option<String>,
     /// Its paths.
@@ -108,19 +109,25 @@ pub struct RouterStatus {
 }
 
 impl PathStatus {
-    /// Describes a path by its measurements.
-    pub fn new(
-        (name, up): (String, bool),
-        remote: String,
-        packet_mtu: u16,
-        measured: Measured,
-    ) -> PathStatus {
-        let seconds = |time: Duration| time.as_secs_f64();
+    /// Describes a path on which nothing is measured.
+    pub fn new((name, up): (String, bool), remote: SocketAddr, packet_mtu: u16) -> PathStatus {
         PathStatus {
             name,
             up,
             remote,
             packet_mtu,
+            round_trip_s: None,
+            round_trip_variation_s: 0.0,
+            delay_variation_s: 0.0,
+            loss: [0.0; 2],
+            bytes_per_s: [0; 2],
+        }
+    }
+
+    /// Adds measurements.
+    pub fn with(self, measured: Measured) -> PathStatus {
+        let seconds = |time: Duration| time.as_secs_f64();
+        PathStatus {
             round_trip_s: measured.round_trip.map(seconds),
             round_trip_variation_s: seconds(measured.round_trip_variation),
             delay_variation_s: seconds(measured.delay_variation),
@@ -129,6 +136,7 @@ impl PathStatus {
                 measured.sent_bytes_per_second,
                 measured.received_bytes_per_second,
             ],
+            ..self
         }
     }
 }

@@ -5,7 +5,7 @@
 //! that were under way when it died; they go by the router's next path as soon as the node speaks there, which it does when it
 //! knows of the move, or by the same one when it is up again.
 
-use super::addresses::{CareOfPrefix, NETWORKS};
+use super::addresses::CareOfPrefix;
 use super::arrivals::Arrivals;
 use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::held::{Held, MOST_UNDER_WAY, UnderWay};
@@ -185,31 +185,27 @@ impl Paths {
     ) -> Option<RouterStatus> {
         let router = self.routers.get(&identifier)?;
         let mut status = RouterStatus {
-            home_address: router.home_address?.to_string(),
+            home_address: router.home_address?,
             bound_to: None,
             paths: Vec::new(),
             held_packets: router.held.len() as u64,
         };
         let current = router.current;
-        for number in 0..NETWORKS {
-            let Some(path) = self.listener.find(&key, number) else {
-                continue;
-            };
+        let paths: Vec<PathKey> = self.listener.paths_of(&key).collect();
+        for path in paths {
             let (info, measured) = self
                 .listener
                 .path(path)
                 .zip(self.listener.measured(now, path))?;
-            let name = (number.to_string(), info.is_up);
-            status.paths.push(PathStatus::new(
-                name,
-                info.remote.to_string(),
-                info.packet_mtu,
-                measured,
-            ));
+            let number = info.path.to_string();
             if current == Some(path) {
-                status.bound_to = Some(number.to_string());
+                status.bound_to = Some(number.clone());
             }
+            let name = (number, info.is_up);
+            let path = PathStatus::new(name, info.remote, info.packet_mtu);
+            status.paths.push(path.with(measured));
         }
+        status.paths.sort_by(|one, other| one.name.cmp(&other.name));
         Some(status)
     }
 

@@ -444,11 +444,11 @@ impl Medium for Uplink {
 
     fn report(&mut self, now: Instant, status: &mut Status) {
         let name = (self.device.clone(), self.path.is_up());
-        let (remote, mtu) = (self.remote.to_string(), self.path.packet_mtu());
+        let (remote, mtu) = (self.remote, self.path.packet_mtu());
         let measured = self.path.measured(now);
         status
             .uplinks
-            .push(PathStatus::new(name, remote, mtu, measured));
+            .push(PathStatus::new(name, remote, mtu).with(measured));
         status.reject(self.path.counters());
         status.lose("lost with an uplink", self.lost_in_replay);
         status.lose("not for this end of a path", self.misdirected);

@@ -19,6 +19,8 @@ pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LEAST_RETRY: Duration = Duration::from_millis(250);
 /// Largest distance of two initiations (WireGuard, section 6.4).
 const LARGEST_RETRY: Duration = Duration::from_secs(5);
+/// Silence of a path with keys after which an initiation is tried (chosen: ten probes of a path that is down).
+const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 /// Least distance of two handshakes for resets (chosen: so two routers with one key do not take the path from each other all the time).
 const RESET_INTERVAL: Duration = Duration::from_secs(1);
 /// Time for which a cookie is used (WireGuard, section 6.6).
@@ -42,11 +44,18 @@ impl Initiator {
             || self.path.messages() >= REKEY_AFTER_MESSAGES
     }
 
-    /// Sees to it that initiations go on while new keys are due, or the path is down: a home agent that was started anew has
-    /// none of its keys, and is silent as if the path were dead.
+    /// Sees to it that initiations go on while there are no keys, or new ones are due. A path that is down and has keys is probed: a
+    /// home agent that was started anew answers by a reset. An initiation costs it a hundred times as much as a probe, and those of
+    /// all routers at once would take all its time; so one leaves, seldom, only where resets do not come either.
     pub(super) fn keep_trying(&mut self, now: Instant) {
-        if self.next_attempt.is_none() && (!self.path.is_up() || self.rekeys(now)) {
+        if self.next_attempt.is_some() {
+            return;
+        }
+        if self.path.session().is_none() || self.rekeys(now) {
             self.begin_handshake(now);
+        } else if !self.path.is_up() && self.path.silence(now) >= LONGEST_SILENCE {
+            self.begin_handshake(now);
+            self.retry = LARGEST_RETRY;
         }
     }
 

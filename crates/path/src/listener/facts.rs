@@ -25,15 +25,20 @@ pub struct PathInfo {
 }
 
 impl Listener {
+    /// Returns the paths of a router.
+    pub fn paths_of(&self, peer: &PublicKey) -> impl Iterator<Item = PathKey> {
+        let paths = self.peers.get(peer).map(|peer| peer.paths.as_slice());
+        let key = |&(_, place): &(u8, u32)| {
+            let generation = self.places.get(place as usize)?.generation;
+            Some(PathKey { place, generation })
+        };
+        paths.unwrap_or_default().iter().filter_map(key)
+    }
+
     /// Finds the path that a router calls by this number.
     pub fn find(&self, peer: &PublicKey, path: u8) -> Option<PathKey> {
-        let paths = &self.peers.get(peer)?.paths;
-        let (_, place) = paths.iter().find(|(id, _)| *id == path)?;
-        let generation = self.places.get(*place as usize)?.generation;
-        Some(PathKey {
-            place: *place,
-            generation,
-        })
+        let is_it = |key: &PathKey| self.path(*key).is_some_and(|info| info.path == path);
+        self.paths_of(peer).find(is_it)
     }
 
     /// Returns the facts about a path; none, if it was removed.

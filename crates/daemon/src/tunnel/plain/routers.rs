@@ -138,15 +138,12 @@ impl PlainRouters {
         for home in self.end.mobiles() {
             let current = self.current.get(&home);
             let bound = current.and_then(|care_of| self.care_of.of(*care_of));
-            let places = self.end.places(home).map(|(number, remote)| PathStatus {
-                name: number.to_string(),
-                up: true,
-                remote: remote.to_string(),
-                packet_mtu: u16::try_from(longest_carried(self.mtu)).unwrap_or(u16::MAX),
-                ..PathStatus::default()
+            let mtu = u16::try_from(longest_carried(self.mtu)).unwrap_or(u16::MAX);
+            let places = self.end.places(home).map(|(number, remote)| {
+                PathStatus::new((number.to_string(), true), remote.into(), mtu)
             });
             status.routers.push(RouterStatus {
-                home_address: home.to_string(),
+                home_address: home,
                 bound_to: bound.map(|(number, _)| number.to_string()),
                 paths: places.collect(),
                 held_packets: 0,

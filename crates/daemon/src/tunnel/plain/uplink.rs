@@ -296,13 +296,11 @@ impl Medium for PlainUplink {
     }
 
     fn report(&mut self, _now: Instant, status: &mut Status) {
-        status.uplinks.push(PathStatus {
-            name: self.device.clone(),
-            up: self.end.is_up(),
-            remote: self.remote.to_string(),
-            packet_mtu: u16::try_from(longest_carried(self.mtu)).unwrap_or(u16::MAX),
-            ..PathStatus::default()
-        });
+        let mtu = u16::try_from(longest_carried(self.mtu)).unwrap_or(u16::MAX);
+        let name = (self.device.clone(), self.end.is_up());
+        status
+            .uplinks
+            .push(PathStatus::new(name, self.remote.into(), mtu));
         let counts = self.end.counts();
         status.refuse("Unauthenticated", counts.unauthenticated);
         status.refuse("Unexpected", counts.unexpected);
