@@ -64,6 +64,13 @@ packet_size = "100 B"
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "live: makes live runs; tests/live_tests.py has the rule")
+    config.addinivalue_line("markers", "quiet: wants the machine for itself, as all that is live does")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("live"):
+            item.add_marker("quiet")
 
 
 def pytest_runtest_setup(item):

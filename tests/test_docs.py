@@ -13,6 +13,9 @@ import pytest
 
 from snippets import PAGES, ROOT, Snippet, read
 
+# Some pages make live runs, and all of them run beside each other.
+pytestmark = pytest.mark.quiet
+
 # A page is a session of its own, but those of the tutorial are one, in their order; so are those of a scenario's
 # tables, which only hold scenarios.
 JOINED = (ROOT / "docs" / "tutorial", ROOT / "docs" / "reference" / "scenario")
