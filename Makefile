@@ -26,7 +26,8 @@ test: $(VENV)/built $(VENV)/installed-dev batond
 	@if [ "$$(id -u)" = 0 ]; then echo "As root, also what makes network namespaces:" && \
 	    cargo test --workspace --tests --locked --quiet -- --ignored; \
 	else echo "Not root: what makes network namespaces is left out (shown as ignored above)"; fi
-	pytest --quiet
+	pytest --quiet --numprocesses 2 --dist loadfile -m "not quiet"
+	pytest --quiet -m quiet
 
 build: $(VENV)/built
 
