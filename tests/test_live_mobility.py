@@ -237,7 +237,8 @@ def test_a_gateway_hides_the_losses_of_the_last_hop_from_the_kernels_tcp(tmp_pat
         found[name] = download
     assert found[remedy]["completion_s"] < found["none"]["completion_s"]
     if remedy == "split-connection":
-        assert found[remedy]["retransmitted"] == 0 < found["none"]["retransmitted"]
+        # The server's kernel may probe (RFC 8985 section 7) while the gateway's window is closed.
+        assert found[remedy]["retransmitted"] <= 2 < 10 <= found["none"]["retransmitted"]
 
 
 def test_a_gateway_splits_the_connections_of_programs(tmp_path):
