@@ -17,6 +17,9 @@ use std::time::Duration;
 /// A figure: its name, what was measured, and the target.
 pub struct Row(pub &'static str, pub String, pub String);
 
+/// A case, which is measured by a call of it.
+type Case = fn() -> Vec<Row>;
+
 fn main() {
     // `cargo test` calls benchmarks, too.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -28,7 +31,7 @@ fn main() {
         load.split(' ').next().unwrap_or_default()
     );
     println!("{:<58} {:<44} target", "case", "measured");
-    let cases: [(&str, fn() -> Vec<Row>); 6] = [
+    let cases: [(&str, Case); 6] = [
         ("announced", stalls::announced),
         ("unannounced", stalls::unannounced),
         ("wireguard", wireguard::unannounced),
