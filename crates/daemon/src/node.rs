@@ -233,6 +233,11 @@ pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
             prefixes: (!prefixes.is_empty()).then_some(prefixes.into()),
         });
     }
+    // Until a router is bound, the kernel, from which such packets come, must not get them back.
+    for Network(network) in mobiles.iter().flat_map(|mobile| &mobile.networks) {
+        host.routes_mut()
+            .set_prefix(*network, Rank::HomeNetwork.interface());
+    }
 }
 
 fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {

@@ -15,15 +15,15 @@ const LAST: u32 = u32::MAX;
 pub struct Routing {
     /// The tunnel's device.
     pub device: String,
-    /// Networks to which the device leads.
+    /// Networks to which the device leads, and nothing else: without the tunnel they cannot be reached.
     pub to: Vec<prefix::Prefix>,
     /// Networks whose packets leave by the device, and by no other: without the tunnel they are told that nothing can be reached.
     /// Routes to other networks of this machine come before it.
     pub from: Vec<prefix::Prefix>,
 }
 
-/// Rules that are in the kernel. They are removed with this value; routes go with the device. A daemon that is killed leaves the rules,
-/// by which nothing leaks.
+/// Rules and routes in the kernel. They are removed with this value; routes by the device go with that. A daemon that is killed leaves
+/// the rules and the routes that lead nowhere, by which nothing leaks.
 pub struct Installed {
     kernel: RouteSocket,
     routing: Routing,
@@ -42,7 +42,7 @@ impl Routing {
             let is_from = self.from.contains(network);
             let set = match is_from {
                 true => set_from(&mut kernel, network, index),
-                false => kernel.set_route(&route(of(network), MAIN_TABLE, index)),
+                false => set_to(&mut kernel, network, index),
             };
             set.map_err(wrong)?;
         }
@@ -66,14 +66,13 @@ impl Installed {
         for network in &self.routing.to {
             let wrong = |error| refused(network, &error);
             if !networks.contains(network) {
-                let route = route(of(network), MAIN_TABLE, index);
-                self.kernel.delete_route(&route).map_err(wrong)?;
+                for route in routes_to(network, index) {
+                    self.kernel.delete_route(&route).map_err(wrong)?;
+                }
             }
         }
         for network in &networks {
-            let wrong = |error| refused(network, &error);
-            let route = route(of(network), MAIN_TABLE, index);
-            self.kernel.set_route(&route).map_err(wrong)?;
+            set_to(&mut self.kernel, network, index).map_err(|error| refused(network, &error))?;
         }
         self.routing.to = networks;
         Ok(())
@@ -87,7 +86,10 @@ impl Drop for Installed {
             for rule in rules(network) {
                 let _ = self.kernel.delete_rule(&rule);
             }
-            let _ = self.kernel.delete_route(&nowhere(network));
+            let _ = self.kernel.delete_route(&nowhere(all(network), TABLE));
+        }
+        for network in &self.routing.to {
+            let _ = self.kernel.delete_route(&nowhere(of(network), MAIN_TABLE));
         }
     }
 }
@@ -98,12 +100,31 @@ fn set_from(
     network: &prefix::Prefix,
     device: InterfaceIndex,
 ) -> io::Result<()> {
-    kernel.set_route(&nowhere(network))?;
+    kernel.set_route(&nowhere(all(network), TABLE))?;
     kernel.set_route(&route(all(network), TABLE, device))?;
     for rule in rules(network) {
         kernel.add_rule(&rule)?;
     }
     Ok(())
+}
+
+/// Leads what is for a network into the tunnel, or nowhere.
+fn set_to(
+    kernel: &mut RouteSocket,
+    network: &prefix::Prefix,
+    device: InterfaceIndex,
+) -> io::Result<()> {
+    routes_to(network, device)
+        .iter()
+        .try_for_each(|route| kernel.set_route(route))
+}
+
+/// Returns the routes to a network: by the tunnel's device, and the one that is taken without it.
+fn routes_to(network: &prefix::Prefix, device: InterfaceIndex) -> [Route<'static>; 2] {
+    [
+        nowhere(of(network), MAIN_TABLE),
+        route(of(network), MAIN_TABLE, device),
+    ]
 }
 
 /// Returns the rules for packets from a network: routes of the main table first, except for its default route.
@@ -153,10 +174,10 @@ fn route(destination: Prefix, table: u32, interface: InterfaceIndex) -> Route<'s
     }
 }
 
-fn nowhere(network: &prefix::Prefix) -> Route<'static> {
+fn nowhere(destination: Prefix, table: u32) -> Route<'static> {
     Route {
-        destination: all(network),
-        table: TABLE,
+        destination,
+        table,
         metric: LAST,
         way: Way::Unreachable,
     }

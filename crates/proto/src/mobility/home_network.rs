@@ -26,6 +26,9 @@ const WAITING: BufferPolicy = BufferPolicy {
     drop_duplicates: false,
 };
 
+/// Hosts whose addresses are resolved at a time: those of more are given up at once, as by Linux (`gc_thresh3`).
+const MOST_UNRESOLVED: usize = 1024;
+
 /// The layer behind a home agent's routes to its home network: packets that await address resolution.
 #[derive(Debug, Default)]
 pub struct HomeNetwork {
@@ -50,6 +53,12 @@ impl HomeNetwork {
     /// Queues a packet for its receiver; the first one starts the resolution.
     fn hold(&mut self, now: Instant, packet: Packet) {
         let address = packet.ip.destination;
+        if self.waiting.len() >= MOST_UNRESOLVED && !self.waiting.contains_key(&address) {
+            self.discarded += 1;
+            self.told.extend(Held::of(&packet, true));
+            self.failed.push_back(packet);
+            return;
+        }
         let deadlines = &mut self.deadlines;
         let waiting = self.waiting.entry(address).or_insert_with(|| {
             let until = now + RESOLUTION;
@@ -152,6 +161,21 @@ mod tests {
 
     fn at(milliseconds: u64) -> Instant {
         Instant::from_millis(milliseconds)
+    }
+
+    /// Linux's ip-sysctl.rst: 1024 neighbours at most.
+    #[test]
+    fn packets_for_more_hosts_than_linux_resolves_fail_at_once() {
+        let mut network = HomeNetwork::default();
+        for number in 0..1_026_u128 {
+            let mut packet = datagram(number as u64);
+            packet.ip.destination = core::net::Ipv6Addr::from_bits(1 << 64 | number).into();
+            network.hold(at(1_000), packet);
+        }
+        assert_eq!(network.failed.len(), 2);
+        assert_eq!(network.discarded(), 2);
+        network.handle_timeout(at(4_000));
+        assert_eq!(network.failed.len(), 1_026);
     }
 
     /// Linux's ip-sysctl.rst: the queue takes 212,992 bytes; the oldest packets make room.
