@@ -66,8 +66,8 @@ def peak_of(folder: Path) -> float:
 
 
 def test_memory_has_a_bound_whatever_the_length(tmp_path: Path) -> None:
-    """Three times as many packets and values take little more memory: shares of them are held, whose sizes differ by a sixth, and
-    a single column of them would take a fifth more."""
+    """Three times as many packets and values take little more memory: of both a share is held, whose size varies by a
+    sixth. A single column of them all would be a fifth more."""
     peaks = {}
     for times in (13, 20, 60):
         folder = repeated(tmp_path / f"{times}", times)
