@@ -198,6 +198,7 @@ impl HomeAgentRole {
                 device: self.device.0.clone(),
                 to: self.prefixes(),
                 from: Vec::new(),
+                own: None,
             },
         })
     }

@@ -212,6 +212,7 @@ impl MobileRouterConfig {
                 device: self.device.0.clone(),
                 to: Vec::new(),
                 from: self.networks.iter().map(|network| network.0).collect(),
+                own: Some(self.home_address.0),
             },
         })
     }

@@ -1,7 +1,9 @@
 //! Routes and rules of the machine's kernel that lead a router's networks through the tunnel.
 
 use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Rule, Way};
+use baton_linux::udp::source_towards;
 use baton_proto::wire::prefix;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::io;
 
 /// The table of a router's networks, and the place of the rules that lead there (chosen: the port of RFC 5555).
@@ -9,6 +11,18 @@ const TABLE: u32 = 4191;
 const PRIORITY: u32 = 4191;
 /// The metric of the route that is taken while the tunnel's device is off.
 const LAST: u32 = u32::MAX;
+
+/// The table of ICMP errors of this machine. Without the tunnel, from which the packets come, there are none.
+const ERRORS_TABLE: u32 = 4192;
+/// The rule for ICMP errors of this machine about IPv4 packets that it forwards: their route is sought before they have a source.
+const ERRORS: Rule<'static> = Rule {
+    priority: PRIORITY,
+    from: Prefix::UNSPECIFIED_IPV4,
+    incoming: Some("lo"),
+    protocol: Some(1),
+    table: ERRORS_TABLE,
+    suppressed_length: None,
+};
 
 /// Routes and rules that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +34,9 @@ pub struct Routing {
     /// Networks whose packets leave by the device, and by no other: without the tunnel they are told that nothing can be reached.
     /// Routes to other networks of this machine come before it.
     pub from: Vec<prefix::Prefix>,
+    /// The router's own address inside the tunnel, which is the device's: the source of the kernel's ICMP errors about IPv6 packets from
+    /// there, which quote them. Those about IPv4 packets are told by having no source yet.
+    pub own: Option<Ipv6Addr>,
 }
 
 /// Rules and routes in the kernel. They are removed with this value; routes by the device go with that. A daemon that is killed leaves
@@ -36,20 +53,56 @@ impl Routing {
     /// The network, and the words of the kernel.
     pub fn install(self) -> Result<Installed, String> {
         let mut kernel = RouteSocket::open().map_err(|error| format!("route netlink: {error}"))?;
-        for network in self.to.iter().chain(&self.from) {
+        for network in self.to.iter().chain(&self.from).chain(&self.of_itself()) {
             let wrong = |error| refused(network, &error);
             let index = kernel.link(&self.device).map_err(wrong)?.index;
-            let is_from = self.from.contains(network);
-            let set = match is_from {
-                true => set_from(&mut kernel, network, index),
-                false => set_to(&mut kernel, network, index),
+            let set = match self.to.contains(network) {
+                true => set_to(&mut kernel, network, index),
+                false => set_from(&mut kernel, network, index),
             };
             set.map_err(wrong)?;
+        }
+        if let Some(own) = self.own {
+            let wrong = |error| format!("{own} at {}: {error}", self.device);
+            let index = kernel.link(&self.device).map_err(wrong)?.index;
+            kernel.add_address(index, own.into()).map_err(wrong)?;
+            let errors = self.way_of_errors(index);
+            kernel.set_route(&errors).map_err(wrong)?;
+            kernel.add_rule(&ERRORS).map_err(wrong)?;
         }
         Ok(Installed {
             kernel,
             routing: self,
         })
+    }
+}
+
+impl Routing {
+    /// Returns the route of ICMP errors about IPv4 packets. Their source is the machine's address in a network behind it, if it has one yet:
+    /// of another the home agent takes nothing.
+    fn way_of_errors(&self, interface: InterfaceIndex) -> Route<'static> {
+        let mut sources = self.from.iter().filter_map(|network| {
+            let IpAddr::V4(first) = network.address() else {
+                return None;
+            };
+            let next = Ipv4Addr::from_bits(first.to_bits().wrapping_add(1));
+            let source = source_towards((next, 9).into(), None).ok()?;
+            network.contains(source).then_some(source)
+        });
+        Route {
+            way: Way::Device {
+                interface,
+                source: sources.next(),
+                metrics: &[],
+            },
+            ..route(Prefix::ALL_IPV4, ERRORS_TABLE, interface)
+        }
+    }
+
+    /// Returns the router's own address as a network.
+    fn of_itself(&self) -> Vec<prefix::Prefix> {
+        let own = self.own.map(|own| prefix::Prefix::single(own.into()));
+        own.into_iter().collect()
     }
 }
 
@@ -81,7 +134,10 @@ impl Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        for network in &self.routing.from {
+        if self.routing.own.is_some() {
+            let _ = self.kernel.delete_rule(&ERRORS);
+        }
+        for network in self.routing.from.iter().chain(&self.routing.of_itself()) {
             // A rule that is gone is what is wanted.
             for rule in rules(network) {
                 let _ = self.kernel.delete_rule(&rule);
@@ -133,6 +189,7 @@ fn rules(network: &prefix::Prefix) -> [Rule<'static>; 2] {
         priority: PRIORITY,
         from: of(network),
         incoming: None,
+        protocol: None,
         table: TABLE,
         suppressed_length: None,
     };

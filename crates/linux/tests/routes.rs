@@ -116,6 +116,7 @@ fn what_comes_from_the_mobile_network_leaves_by_the_tunnel_or_not_at_all() {
                 priority: 1000,
                 from,
                 incoming: Some("first"),
+                protocol: None,
                 table: TABLE,
                 suppressed_length: None,
             };

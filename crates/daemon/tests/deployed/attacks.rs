@@ -2,8 +2,8 @@
 
 use crate::world::datagram::{datagram, endpoints, payload};
 use crate::world::stream::PLAINTEXT;
-use crate::world::{HOME_AGENT, HOST, Version, WLAN, WWAN, World};
-use std::net::{SocketAddr, SocketAddrV4};
+use crate::world::{CORRESPONDENT, HOME_AGENT, HOST, Version, WLAN, WWAN, World};
+use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -121,6 +121,64 @@ fn forged_replayed_and_truncated_datagrams_and_floods_do_not_get_in_and_do_not_e
 /// Returns true if somewhere in a packet are these bytes.
 fn holds(packet: &[u8], bytes: &[u8]) -> bool {
     packet.windows(bytes.len()).any(|window| window == bytes)
+}
+
+/// Packets whose hop limits end at the vehicle's router: its kernel answers each by an ICMP error, which quotes the packet.
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn errors_of_the_routers_kernel_do_not_leave_outside_the_tunnel() {
+    let world = World::new(Version::V4);
+    let _daemons = world.start();
+    for (host, correspondent) in HOST.into_iter().zip(CORRESPONDENT) {
+        let socket = world
+            .correspondent
+            .run(|| UdpSocket::bind((correspondent, 0)).unwrap());
+        let before = world.router.run(|| errors_about_hop_limits("Out"));
+        for hops in 1..=5 {
+            set_hop_limit(&socket, hops);
+            // An error of a router before is told here.
+            let _ = socket.send_to(PLAINTEXT, (host, 9));
+            sleep(Duration::from_millis(200));
+        }
+        let errors = world.router.run(|| errors_about_hop_limits("Out")) - before;
+        assert!(errors > 0, "{host}");
+    }
+    // From the kernels of the home agent and of the router, of each IP version one.
+    let received = world.correspondent.run(|| errors_about_hop_limits("In"));
+    assert_eq!(received, 2 * 2);
+    let state = world.air.state();
+    let mut seen = state.uplinks.iter().flat_map(|uplink| &uplink.seen);
+    assert!(seen.all(|packet| !holds(packet, PLAINTEXT)));
+}
+
+fn set_hop_limit(socket: &UdpSocket, hops: u32) {
+    match socket.local_addr().unwrap().is_ipv4() {
+        true => socket.set_ttl(hops).unwrap(),
+        false => {
+            use nix::sys::socket::{setsockopt, sockopt::Ipv6Ttl};
+            setsockopt(socket, Ipv6Ttl, &(hops as i32)).unwrap();
+        }
+    }
+}
+
+/// Returns the number of errors about hop limits that the kernel of this namespace has sent ("Out") or received ("In").
+fn errors_about_hop_limits(direction: &str) -> u64 {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    let v4 = read("/proc/thread-self/net/snmp");
+    let mut icmp = v4.lines().filter(|line| line.starts_with("Icmp:"));
+    let [names, numbers] = [(); 2].map(|()| icmp.next().unwrap().split(' '));
+    let v4 = names
+        .zip(numbers)
+        .find(|(name, _)| *name == format!("{direction}TimeExcds"));
+    let v6 = read("/proc/thread-self/net/snmp6");
+    let v6 = v6
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("Icmp6{direction}TimeExcds")));
+    let numbers = [v4.unwrap().1, v6.unwrap().trim()];
+    numbers
+        .map(|number| number.parse::<u64>().unwrap())
+        .iter()
+        .sum()
 }
 
 #[test]

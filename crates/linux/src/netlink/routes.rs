@@ -62,6 +62,8 @@ pub struct Rule<'a> {
     pub from: Prefix,
     /// Name of the interface by which they come in, if it matters; `lo` for those of this machine.
     pub incoming: Option<&'a str>,
+    /// Protocol of the packets, if it matters: the number of the IP header.
+    pub protocol: Option<u8>,
     /// Number of the table.
     pub table: u32,
     /// Longest prefix of the routes that are passed over there: 0 passes over default routes.
@@ -73,6 +75,11 @@ impl Prefix {
     pub const ALL_IPV4: Prefix = Prefix {
         address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         length: 0,
+    };
+    /// The address of a packet whose source is not chosen yet.
+    pub const UNSPECIFIED_IPV4: Prefix = Prefix {
+        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        length: 32,
     };
     /// All IPv6 addresses.
     pub const ALL_IPV6: Prefix = Prefix {
@@ -201,6 +208,10 @@ fn rule_message(rule: &Rule<'_>) -> RuleMessage {
     if let Some(name) = rule.incoming {
         let name = RuleAttribute::Iifname(name.to_owned());
         message.attributes.push(name);
+    }
+    if let Some(protocol) = rule.protocol {
+        let protocol = RuleAttribute::IpProtocol(i32::from(protocol).into());
+        message.attributes.push(protocol);
     }
     if let Some(length) = rule.suppressed_length {
         let length = RuleAttribute::SuppressPrefixLen(length.into());

@@ -26,6 +26,7 @@ use namespace::raise;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use stream::{Record, Stream};
 
@@ -61,8 +62,12 @@ pub enum Version {
     V6,
 }
 
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// All of it. The daemons are not yet started.
 pub struct World {
+    /// The only world at a time: two would make each other late.
+    _alone: MutexGuard<'static, ()>,
     pub air: Air,
     pub home: Namespace,
     pub router: Namespace,
@@ -79,6 +84,7 @@ pub struct World {
 impl World {
     /// Makes namespaces, devices and files. Over IPv4 there are translators on the way.
     pub fn new(over: Version) -> World {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let [home, router, host, correspondent, another] = [(); 5].map(|()| Namespace::new());
         let at = [&router, &router, &another];
         let home_agent = home.run(|| device("eth0", &HOME_AGENT, None));
@@ -110,6 +116,7 @@ impl World {
         let folder = Folder::new();
         let (home_agent_config, router_config) = write_files(&folder, over);
         World {
+            _alone: alone,
             air: Air::new(devices, uplinks.into()),
             home,
             router,
