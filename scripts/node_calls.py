@@ -19,7 +19,7 @@ LABORATORY = ROOT / "crates/sim/src"
 SET_UP = (
     "mobility/",
     "world/aerotp_gateways.rs",
-    "world/aerotp_paths.rs",
+    "world/paths.rs",
     "world/build.rs",
     "world/gateways.rs",
     "world/handover/build.rs",

@@ -60,7 +60,21 @@ KINDS = (
             ),
         },
     ),
-    Kind("transport", 55, {"aerotp": (f"{PROTO}aerotp", f"{PROTO}wire/aerotp", f"{PROTO}gateways/aerotp")}),
+    Kind(
+        "transport",
+        30,
+        {
+            "aerotp": (
+                f"{PROTO}aerotp",
+                f"{PROTO}wire/aerotp",
+                f"{PROTO}gateways/aerotp",
+                f"{PROTO}host/aerotp",
+                f"{SIM}transport/aerotp",
+                "crates/py/src/aerotp",
+                f"{BATON}aerotp",
+            )
+        },
+    ),
     Kind("importer", 2, {"drive_log": (f"{BATON}trace_import/drive_log",)}),
     Kind("report panel", 1, {"map_svg": (f"{BATON}report/map_svg",), "ladder_svg": (f"{BATON}report/ladder_svg",)}),
     Kind("study", 2, {"study_a": (f"{BATON}reproduce/study_a",), "study_t": (f"{BATON}reproduce/study_t",)}),

@@ -9,12 +9,12 @@ use baton_daemon::port::Port;
 use baton_linux::addresses::AddressMonitor;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
-use baton_proto::host::{Host, HostEvent, SocketId};
+use baton_proto::host::{Host, HostEvent, SocketEvent, SocketId};
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::Signal;
 use baton_proto::packet::{Wording, pattern_byte};
+use baton_proto::tcp::Endpoint;
 use baton_proto::tcp::profile::Profile;
-use baton_proto::tcp::{Endpoint, Event};
 use baton_proto::time::{Duration, Instant};
 use nix::sched::{CloneFlags, unshare};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -162,14 +162,19 @@ impl Owner for Client<'_> {
                 }
                 self.reports.send(Report::Registered(interface)).unwrap();
             }
-            HostEvent::Tcp { socket, event } => match event {
-                Event::Readable => self.read(now, host, socket),
-                Event::PeerClosed => {
+            HostEvent::Socket { socket, event } => match event {
+                SocketEvent::Readable => self.read(now, host, socket),
+                SocketEvent::PeerClosed => {
                     self.read(now, host, socket);
                     self.reports.send(Report::Complete(self.received)).unwrap();
                 }
-                Event::Reset | Event::Refused | Event::TimedOut => panic!("{event:?}"),
-                Event::Connected | Event::Writable | Event::Closed => {}
+                SocketEvent::Reset | SocketEvent::Refused | SocketEvent::TimedOut => {
+                    panic!("{event:?}")
+                }
+                SocketEvent::Connected
+                | SocketEvent::Writable
+                | SocketEvent::Closed
+                | SocketEvent::Skipped => {}
             },
             other => panic!("{other:?}"),
         }
@@ -209,9 +214,9 @@ impl Owner for Server {
     fn handle_event(&mut self, _now: Instant, host: &mut Host, event: HostEvent) {
         match event {
             HostEvent::Accepted { socket, .. } => self.write(host, socket),
-            HostEvent::Tcp { socket, event } => match event {
-                Event::Connected | Event::Writable => self.write(host, socket),
-                Event::PeerClosed => {
+            HostEvent::Socket { socket, event } => match event {
+                SocketEvent::Connected | SocketEvent::Writable => self.write(host, socket),
+                SocketEvent::PeerClosed => {
                     self.is_closed = true;
                     host.connection_mut(socket).unwrap().close();
                 }

@@ -14,7 +14,7 @@ use baton_proto::tcp::Endpoint;
 use baton_proto::time::Duration;
 use baton_proto::wire::icmp::IcmpError;
 use baton_proto::wire::protocol;
-use baton_sim::scenario::mode_name;
+use baton_sim::transport::aerotp::mode_name;
 use beginning::{Beginning, rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -18,4 +18,5 @@ pub mod rng;
 pub mod run;
 pub mod scenario;
 pub mod sweep;
+pub mod transport;
 pub mod world;

@@ -3,9 +3,7 @@
 use super::{Plan, Refusal};
 use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::remedies::{Kind, Scheme};
-use baton_sim::scenario::model::{
-    AddressPolicy, AttachmentPolicy, Flow, Mobile, Scenario, Transport,
-};
+use baton_sim::scenario::model::{AddressPolicy, AttachmentPolicy, Flow, Mobile, Scenario};
 use std::collections::BTreeSet;
 
 impl Plan {
@@ -61,10 +59,10 @@ impl Plan {
 
     /// Refuses what a flow between kernels would need in their transports.
     pub(super) fn refuse_at_ends(&mut self, scenario: &Scenario, flow: &Flow) {
-        if let Transport::Aerotp(_) = flow.transport {
+        if let Some(transport) = flow.transport.other() {
             let key = format!("flows.{}.transport", flow.name);
-            let message = "kernels do not speak AeroTP";
-            let nearest = "\"tcp\" or \"udp\", across a link with `aerotp_gateways`";
+            let message = format!("no kernel speaks \"{}\"", transport.name());
+            let nearest = transport.in_place_of_kernels();
             self.wrong.push(Refusal::new(&key, message, Some(nearest)));
         }
         self.refuse_remedies(scenario, flow);

@@ -90,7 +90,7 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
             }))
         }
         // The plan refuses it before.
-        Transport::Aerotp(_) => Err(io::ErrorKind::Unsupported.into()),
+        Transport::Other(_) => Err(io::ErrorKind::Unsupported.into()),
         Transport::Icmp => {
             let protocol = match spec.is_ipv4() {
                 true => SockProtocol::Icmp,

@@ -7,11 +7,11 @@ use crate::kernel::{self, KernelEnd};
 use crate::seen::{Carried, Sent};
 use baton_live::clock::RealClock;
 use baton_live::namespace::RealHost;
-use baton_proto::host::{Host, SocketId};
+use baton_proto::host::{Host, SocketEvent, SocketId};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::tcp::profile::Profile;
-use baton_proto::tcp::{Connection, Endpoint, Event};
+use baton_proto::tcp::{Connection, Endpoint};
 use baton_proto::time::Instant;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
@@ -55,7 +55,7 @@ pub struct Bench {
     /// By [`Side`].
     pub addresses: [IpAddr; 2],
     pub socket: Option<SocketId>,
-    pub events: Vec<Event>,
+    pub events: Vec<SocketEvent>,
     pub kernel: KernelEnd,
     /// By the [`Side`] that sends.
     pub sent: [Sent; 2],
@@ -133,7 +133,7 @@ impl Bench {
         let mut bench = Bench::new(setting);
         bench.open(profile, opener);
         bench.until("connected at both ends", |bench| {
-            bench.kernel.is_open() && bench.events.contains(&Event::Connected)
+            bench.kernel.is_open() && bench.events.contains(&SocketEvent::Connected)
         });
         bench
     }

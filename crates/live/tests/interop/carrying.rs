@@ -2,8 +2,8 @@
 
 use crate::bench::{Bench, Side};
 use crate::seen::Carried;
+use baton_proto::host::SocketEvent;
 use baton_proto::packet::pattern_byte;
-use baton_proto::tcp::Event;
 use baton_proto::time::{Duration, Instant};
 
 /// Bytes of one write or read.
@@ -114,10 +114,14 @@ impl Bench {
         self.finish(first.other());
         self.until("closed", |bench| {
             bench.read(first.other());
-            bench.has_ended(first.other()) && bench.events.contains(&Event::Closed)
+            bench.has_ended(first.other()) && bench.events.contains(&SocketEvent::Closed)
         });
         assert_eq!(self.kernel.error, None);
-        let unwanted = [Event::Reset, Event::TimedOut, Event::Refused];
+        let unwanted = [
+            SocketEvent::Reset,
+            SocketEvent::TimedOut,
+            SocketEvent::Refused,
+        ];
         assert!(!self.events.iter().any(|event| unwanted.contains(event)));
     }
 
@@ -132,7 +136,7 @@ impl Bench {
     fn has_ended(&self, from: Side) -> bool {
         match from {
             Side::Ours => self.kernel.ended,
-            Side::Kernel => self.events.contains(&Event::PeerClosed),
+            Side::Kernel => self.events.contains(&SocketEvent::PeerClosed),
         }
     }
 }

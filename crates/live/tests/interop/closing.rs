@@ -2,7 +2,8 @@
 
 use crate::bench::{Bench, PLAIN, Setting, Side};
 use crate::for_each;
-use baton_proto::tcp::{Event, State};
+use baton_proto::host::SocketEvent;
+use baton_proto::tcp::State;
 use std::io::ErrorKind;
 
 const SETTING: Setting<'static> = Setting {
@@ -56,7 +57,7 @@ fn a_side_that_breaks_off_is_heard() {
                     Side::Kernel => {
                         bench.kernel.abort();
                         bench.until("reset at our end", |bench| {
-                            bench.events.contains(&Event::Reset)
+                            bench.events.contains(&SocketEvent::Reset)
                         });
                         assert_eq!(bench.connection().state(), State::Closed);
                     }

@@ -2,9 +2,10 @@
 
 use crate::bench::{Bench, PLAIN, Setting, Side};
 use crate::for_each;
+use baton_proto::host::SocketEvent;
 use baton_proto::packet::{Body, Payload};
+use baton_proto::tcp::State;
 use baton_proto::tcp::profile::Profile;
-use baton_proto::tcp::{Event, State};
 use baton_proto::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use baton_proto::wire::protocol;
 use baton_proto::wire::tcp::{SackBlocks, TcpFlags, TcpHeader};
@@ -116,7 +117,7 @@ fn an_exact_reset_ends_the_connection() {
             bench.forge(to, Body::Tcp(header, Payload::EMPTY));
             match to {
                 Side::Ours => {
-                    bench.until("reset", |bench| bench.events.contains(&Event::Reset));
+                    bench.until("reset", |bench| bench.events.contains(&SocketEvent::Reset));
                     assert_eq!(bench.connection().state(), State::Closed);
                 }
                 Side::Kernel => bench.until("reset", |bench| {

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, PLAIN, Setting, Side};
 use crate::for_each;
-use baton_proto::tcp::Event;
+use baton_proto::host::SocketEvent;
 use baton_proto::tcp::profile::Profile;
 use std::io::ErrorKind;
 
@@ -95,7 +95,7 @@ fn syns_that_cross_make_one_connection() {
         let mut bench = Bench::new(&setting);
         bench.open_at_once(&profile);
         bench.until("connected at both ends", |bench| {
-            bench.kernel.is_open() && bench.events.contains(&Event::Connected)
+            bench.kernel.is_open() && bench.events.contains(&SocketEvent::Connected)
         });
         for sent in bench.sent {
             assert!(sent.syn.is_some(), "{name}");
@@ -116,7 +116,7 @@ fn where_nobody_listens_the_connection_is_refused() {
     for name in Profile::NAMES {
         let mut bench = Bench::new(&setting);
         bench.connect(&Profile::named(name).unwrap());
-        bench.until("refused", |bench| bench.events == [Event::Refused]);
+        bench.until("refused", |bench| bench.events == [SocketEvent::Refused]);
     }
     let mut bench = Bench::new(&setting);
     bench.connect_to_nobody();

@@ -99,6 +99,7 @@ pub struct Connection {
     pub(super) reset_due: bool,
     pub(super) is_over: bool,
     pub(super) opening_sent: bool,
+    is_opener: bool,
     events: VecDeque<Event>,
     pub(super) statistics: Statistics,
 }
@@ -143,6 +144,7 @@ impl Connection {
             reset_due: false,
             is_over: false,
             opening_sent: false,
+            is_opener: true,
             events: VecDeque::new(),
             statistics: Statistics::default(),
             configuration,
@@ -160,7 +162,13 @@ impl Connection {
         let mut connection = Connection::connect(now, configuration, identity, addresses, mtu);
         // It has nothing to say before it is spoken to.
         connection.opening_sent = true;
+        connection.is_opener = false;
         connection
+    }
+
+    /// Returns true if this end opened the connection.
+    pub fn is_opener(&self) -> bool {
+        self.is_opener
     }
 
     /// Adds a path; packets are spread over all that are up, each at its own rate.

@@ -6,12 +6,12 @@ mod on_host;
 mod polls;
 #[cfg(test)]
 mod tests;
+mod transport;
 
+use super::Delivery;
 use super::sockets::{FIRST_EPHEMERAL_PORT, Pair};
-use crate::aerotp::{
-    self, Configuration, Connection, Identity, PathId, State, Transmission, timestamp,
-};
-use crate::packet::{FlowId, Payload};
+use crate::aerotp::{self, Configuration, Connection, Identity, PathId, State, timestamp};
+use crate::packet::{Body, FlowId, Payload};
 use crate::rate::DataRate;
 use crate::tcp::Endpoint;
 use crate::tcp::isn::{initial_sequence_number, pair_hasher};
@@ -27,9 +27,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 /// The first path of a connection, the one meant by links and peers that know of no other.
 const PATH: PathId = PathId(0);
 
-/// An AeroTP connection in its host; a number is never reused.
+/// A connection by its number, which is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AerotpId(pub u32);
+struct AerotpId(u32);
 
 /// A datagram of the stateless mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,37 +128,17 @@ struct Listener {
     half_open: VecDeque<AerotpId>,
 }
 
-/// A packet's fate.
-pub(super) enum Delivery {
-    /// A connection took it.
-    Taken,
-    /// It opened a connection.
-    Accepted(AerotpId),
-    /// A datagram for a port that is bound.
-    Datagram(Payload),
-    /// A datagram beyond repair.
-    Damaged,
-    /// It has no receiver; the reset to answer with, if one is required.
-    Nobody(Option<Box<AerotpPacket>>),
-}
-
 /// A connection to be opened.
-pub(super) struct Beginning {
+struct Beginning {
     pub pair: Pair,
     /// Largest packet on the path, in bytes.
     pub mtu: u32,
     pub flow: Option<FlowId>,
 }
 
-/// A packet to send.
-pub(super) struct Outgoing {
-    pub transmission: Transmission,
-    pub flow: Option<FlowId>,
-}
-
 /// All AeroTP connections of a host.
 #[derive(Debug)]
-pub(super) struct AerotpSockets {
+pub struct AerotpSockets {
     /// Boxed one by one: a tree's nodes are half empty where numbers ascend.
     sockets: BTreeMap<AerotpId, Box<Socket>>,
     /// Connections by the ends of each path.
@@ -180,7 +160,7 @@ pub(super) struct AerotpSockets {
 }
 
 impl AerotpSockets {
-    pub fn new(secret: [u8; 16]) -> AerotpSockets {
+    fn new(secret: [u8; 16]) -> AerotpSockets {
         AerotpSockets {
             sockets: BTreeMap::new(),
             by_pair: BTreeMap::new(),
@@ -200,7 +180,7 @@ impl AerotpSockets {
     }
 
     /// Opens a connection from a fresh port; the port in `beginning` is ignored.
-    pub fn connect(
+    fn connect(
         &mut self,
         now: Instant,
         mut beginning: Beginning,
@@ -260,7 +240,7 @@ impl AerotpSockets {
         id
     }
 
-    pub fn listen(
+    fn listen(
         &mut self,
         port: u16,
         configuration: Configuration,
@@ -278,15 +258,15 @@ impl AerotpSockets {
         );
     }
 
-    pub fn bind(&mut self, port: u16) {
+    fn bind(&mut self, port: u16) {
         self.bound.insert(port);
     }
 
-    pub fn connection(&self, id: AerotpId) -> Option<&Connection> {
+    fn connection(&self, id: AerotpId) -> Option<&Connection> {
         self.sockets.get(&id).map(|socket| &socket.connection)
     }
 
-    pub fn connection_mut(&mut self, id: AerotpId) -> Option<&mut Connection> {
+    fn connection_mut(&mut self, id: AerotpId) -> Option<&mut Connection> {
         self.touch(id);
         self.sockets
             .get_mut(&id)
@@ -294,13 +274,13 @@ impl AerotpSockets {
     }
 
     /// Moves a connection to another address of its host.
-    pub fn move_to(&mut self, now: Instant, id: AerotpId, address: IpAddr) {
+    fn move_to(&mut self, now: Instant, id: AerotpId, address: IpAddr) {
         self.change_paths(id, |connection| connection.move_to(now, PATH, address));
         self.touch(id);
     }
 
     /// Adds a path to a connection, between these addresses, own first.
-    pub fn add_path(
+    fn add_path(
         &mut self,
         now: Instant,
         id: AerotpId,
@@ -328,26 +308,10 @@ impl AerotpSockets {
         self.by_pair.extend(socket.pairs().map(|pair| (pair, id)));
     }
 
-    /// Returns the number of half-open connections dropped to make room.
-    pub fn dropped(&self) -> u64 {
-        self.dropped_in_all
-    }
-
-    /// Returns the peers of connections, once for each connection.
-    pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
-        self.sockets.values().map(|socket| socket.peer())
-    }
-
-    /// Takes in a packet that came to the local end of `pair` from the other.
-    pub fn deliver(
-        &mut self,
-        now: Instant,
-        pair: Pair,
-        packet: AerotpPacket,
-        mtu: impl FnOnce() -> u32,
-    ) -> Delivery {
+    /// Takes in a packet that came to the local end of `pair` from the other, over a path back for packets of `mtu` bytes.
+    fn deliver(&mut self, now: Instant, pair: Pair, packet: AerotpPacket, mtu: u32) -> Delivery {
         if packet.header.mode == Mode::UnreliableDatagram {
-            return self.deliver_datagram(pair.0.port, packet);
+            return self.deliver_datagram(pair, packet);
         }
         if let Some(id) = self.find(&pair, &packet.header) {
             self.hand_in(now, (id, pair), packet);
@@ -360,7 +324,8 @@ impl AerotpSockets {
         };
         let port = pair.0.port;
         let Some(listener) = self.listeners.get_mut(&port).filter(opens) else {
-            return Delivery::Nobody(aerotp::reset_reply(&packet.header, now).map(Box::new));
+            let reset = aerotp::reset_reply(&packet.header, now);
+            return Delivery::Nobody(reset.map(|reset| Body::Aerotp(Box::new(reset))));
         };
         let flow = listener.flow;
         // The end that opens decides the class of both directions.
@@ -372,14 +337,10 @@ impl AerotpSockets {
         if crowded {
             self.make_room(port);
         }
-        let beginning = Beginning {
-            pair,
-            mtu: mtu(),
-            flow,
-        };
+        let beginning = Beginning { pair, mtu, flow };
         let identity = self.identity(now, pair);
         let addresses = (pair.0.address, pair.1.address);
-        let connection = Connection::accept(now, configuration, identity, addresses, beginning.mtu);
+        let connection = Connection::accept(now, configuration, identity, addresses, mtu);
         let id = self.add(connection, &beginning);
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.half_open = Some(port);
@@ -388,14 +349,20 @@ impl AerotpSockets {
             listener.half_open.push_back(id);
         }
         self.hand_in(now, (id, pair), packet);
-        Delivery::Accepted(id)
+        let number = id.0;
+        Delivery::Accepted { number, port }
     }
 
-    fn deliver_datagram(&self, port: u16, packet: AerotpPacket) -> Delivery {
+    fn deliver_datagram(&self, (local, from): Pair, packet: AerotpPacket) -> Delivery {
+        let port = local.port;
         match packet.condition {
             _ if !self.bound.contains(&port) => Delivery::Nobody(None),
             Condition::Damaged(_) => Delivery::Damaged,
-            Condition::Clean | Condition::Corrected(_) => Delivery::Datagram(packet.payload),
+            Condition::Clean | Condition::Corrected(_) => Delivery::Datagram {
+                port,
+                from,
+                payload: packet.payload,
+            },
         }
     }
 

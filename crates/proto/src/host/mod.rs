@@ -30,9 +30,10 @@ mod routes;
 mod routing;
 pub(crate) mod sockets;
 mod transmitting;
+mod transport;
 mod transports;
 
-pub use aerotp::{AerotpDatagram, AerotpId};
+pub use aerotp::AerotpDatagram;
 pub use backpressure::Backpressure;
 pub use bad_state::{BadStateNotifier, Conversation};
 pub use few::Few;
@@ -40,24 +41,26 @@ pub use layers::Layers;
 use origin::CodePoints;
 pub use origin::Origin;
 pub use routes::{Places, RouteTable};
-pub use sockets::SocketId;
+pub use transport::{
+    Delivery, Incoming, Outgoing, Pattern, Socket, SocketCounters, SocketEvent, SocketId,
+    SocketState, Transport, TransportPlace,
+};
 
-use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::CrossLayerSignal;
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
 use crate::packet::{FlowId, IpHeader, Packet, Payload, Wording};
-use crate::tcp::{self, Endpoint};
+use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use addresses::Addresses;
-use aerotp::AerotpSockets;
 use attachment::HostAttachment;
 use core::net::IpAddr;
 use layer::{Around, Counters, Layer, Neighbor, Rank};
 use links::Links;
 use sockets::Sockets;
 use std::collections::VecDeque;
+use transport::Transports;
 
 /// Initial hop limit of packets (RFC 1700's recommended default of 64).
 const HOP_LIMIT: u8 = 64;
@@ -84,37 +87,14 @@ pub enum HostEvent {
         port: u16,
     },
     /// An event of a connection.
-    Tcp {
+    Socket {
         /// The connection.
         socket: SocketId,
         /// The event.
-        event: tcp::Event,
+        event: SocketEvent,
     },
     /// A datagram arrived.
     Datagram {
-        /// Port that it was sent to.
-        port: u16,
-        /// The sender.
-        from: Endpoint,
-        /// The payload.
-        payload: Payload,
-    },
-    /// A listener has a new AeroTP connection.
-    AerotpAccepted {
-        /// The connection.
-        socket: AerotpId,
-        /// The listener's port.
-        port: u16,
-    },
-    /// An event of an AeroTP connection.
-    Aerotp {
-        /// The connection.
-        socket: AerotpId,
-        /// The event.
-        event: AerotpEvent,
-    },
-    /// A datagram of AeroTP's stateless mode arrived.
-    AerotpDatagram {
         /// Port that it was sent to.
         port: u16,
         /// The sender.
@@ -160,7 +140,7 @@ pub struct Discarded {
     pub damaged: u64,
     /// No receiver at the port, or a protocol that this host does not speak.
     pub no_receiver: u64,
-    /// Refused because of a full listen queue; for AeroTP, half open and dropped to make room.
+    /// Refused because of a full listen queue, or half open and dropped to make room.
     pub backlog: u64,
     /// Messages to mobility agents that were unreadable, unexpected, or failed authentication.
     pub messages: u64,
@@ -247,8 +227,8 @@ pub struct Host {
     layers: Option<Box<Layers>>,
     /// `None` until a flow has a code point.
     code_points: Option<Box<CodePoints>>,
-    /// `None` until AeroTP is used.
-    aerotp: Option<Box<AerotpSockets>>,
+    /// Transports beside TCP; `None` until one is used.
+    transports: Option<Box<Transports>>,
     /// For a mobile only.
     attachment: Option<Box<HostAttachment>>,
     links: Links,
@@ -272,7 +252,7 @@ impl Host {
             layers: None,
             identification: 0,
             code_points: None,
-            aerotp: None,
+            transports: None,
             attachment: None,
             links: Links::default(),
         }
@@ -397,13 +377,16 @@ impl Host {
         concerned: impl Fn(IpAddr) -> bool,
     ) {
         self.sockets.signal(now, signal, &concerned);
-        self.signal_aerotp(signal, concerned);
+        for transport in self.transports.iter_mut().flat_map(|all| all.iter_mut()) {
+            transport.signal(now, signal, &concerned);
+        }
     }
 
     /// Returns the peers of this host's connections, once for each connection.
     fn peers(&self) -> impl Iterator<Item = IpAddr> {
-        let aerotp = self.aerotp.iter().flat_map(|aerotp| aerotp.peers());
-        self.sockets.peers().chain(aerotp)
+        let others = self.transports.iter().flat_map(|all| all.iter());
+        let others = others.flat_map(|transport| transport.peers());
+        self.sockets.peers().chain(others)
     }
 
     /// Takes in an event of the medium at an interface that concerns one of the hosts at its other end; then drain the polls.
@@ -446,8 +429,8 @@ impl Host {
         let given_up = self.given_up.as_ref();
         let mut sum = given_up.map_or_else(Discarded::default, |all| all.discarded);
         sum.backlog = self.sockets.refused();
-        if let Some(aerotp) = &self.aerotp {
-            sum.backlog += aerotp.dropped();
+        for transport in self.transports.iter().flat_map(|all| all.iter()) {
+            sum.backlog += transport.refused();
         }
         for (_, counters) in self.layer_counters() {
             sum.add(counters.discarded);
@@ -488,8 +471,11 @@ impl Host {
     /// Returns the time of the next [`Host::handle_timeout`].
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let mut sockets = self.sockets.poll_timeout();
-        if let Some(aerotp) = &mut self.aerotp {
-            sockets = sockets.into_iter().chain(aerotp.poll_timeout()).min();
+        if let Some(transports) = &mut self.transports {
+            let others = transports
+                .iter_mut()
+                .filter_map(|transport| transport.poll_timeout());
+            sockets = sockets.into_iter().chain(others).min();
         }
         if let Some(own) = &self.attachment {
             sockets = sockets.into_iter().chain(own.machine.poll_timeout()).min();
@@ -503,8 +489,8 @@ impl Host {
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
-        if let Some(aerotp) = &mut self.aerotp {
-            aerotp.handle_timeout(now);
+        for transport in self.transports.iter_mut().flat_map(|all| all.iter_mut()) {
+            transport.handle_timeout(now);
         }
         if let Some(layers) = &mut self.layers {
             layers.handle_timeout(now);
@@ -525,16 +511,7 @@ impl Host {
         {
             return Some(HostEvent::Layer(words));
         }
-        match self.sockets.poll_event() {
-            Some((socket, event)) => Some(HostEvent::Tcp { socket, event }),
-            None => self.poll_aerotp_event(),
-        }
-    }
-
-    /// Returns a connection whose state may have changed since it was last returned here.
-    #[inline]
-    pub fn poll_changed(&mut self) -> Option<SocketId> {
-        self.sockets.poll_changed()
+        self.poll_socket_event()
     }
 }
 

@@ -130,22 +130,21 @@ impl Host {
                         from,
                         payload,
                     });
-                } else {
+                    return;
+                }
+                let body = Body::Udp(header, payload);
+                if let Some(body) = self.deliver_to_transports(now, &ip, body, packet.flow) {
                     self.count_unreceived();
-                    let unheard = Packet {
-                        body: Body::Udp(header, payload),
-                        ..packet
-                    };
+                    let unheard = Packet { body, ..packet };
                     self.send_error(&unheard, IcmpError::PortUnreachable);
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Aerotp(aerotp) => self.deliver_aerotp(now, &ip, *aerotp, packet.flow),
-            Body::Mobility(_)
-            | Body::Tunnel(_)
-            | Body::Extended(_)
-            | Body::Opaque { .. }
-            | Body::Verbatim(_) => self.count_unreceived(),
+            body => {
+                if let Some(_unheard) = self.deliver_to_transports(now, &ip, body, packet.flow) {
+                    self.count_unreceived();
+                }
+            }
         }
     }
 
@@ -200,9 +199,9 @@ impl Host {
         {
             return;
         }
-        let aerotp = self.aerotp.as_mut();
-        let is_aerotp = aerotp.is_some_and(|aerotp| aerotp.handle_icmp(now, error, &quoted));
-        if !is_aerotp && !self.sockets.handle_icmp(now, error, &quoted) {
+        let mut others = self.transports.iter_mut().flat_map(|all| all.iter_mut());
+        let is_taken = others.any(|transport| transport.handle_icmp(now, error, &quoted));
+        if !is_taken && !self.sockets.handle_icmp(now, error, &quoted) {
             self.events
                 .push_back(HostEvent::Undelivered { error, quoted });
         }

@@ -1,5 +1,6 @@
 //! Sockets of a host: lookup by segment, lists of connections with events or segments to send, deadlines.
 
+use super::SocketId;
 use super::few::FewQueued;
 use super::origin::Origin;
 use crate::crosslayer::{Acknowledgment, CrossLayerSignal, Remedy};
@@ -19,10 +20,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
 pub(super) const FIRST_EPHEMERAL_PORT: u16 = 49152;
-
-/// A connection by its place in its host; a place is reused only after its connection was abandoned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SocketId(pub u32);
 
 /// A connection's two ends, the local one first.
 pub type Pair = (Endpoint, Endpoint);

@@ -297,9 +297,9 @@ fn an_error_about_an_optimised_route_reaches_the_connection_at_home() {
     assert_eq!(error.ip.destination, IpAddr::V6(care_of));
     error.ip.destination = home.into();
     mobile.handle_packet(Instant::ZERO, InterfaceId(0), error);
-    let event = HostEvent::Tcp {
+    let event = HostEvent::Socket {
         socket,
-        event: tcp::Event::Refused,
+        event: SocketEvent::Refused,
     };
     assert_eq!(mobile.poll_event(), Some(event));
 }

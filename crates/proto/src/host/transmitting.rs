@@ -43,13 +43,10 @@ impl Host {
             }
             let mut packet = match self.outbox.pop_front() {
                 Some(packet) => packet,
-                None => {
-                    let Some(outgoing) = self.sockets.poll_transmit(now) else {
-                        self.queue_aerotp(now)?;
-                        continue;
-                    };
-                    outgoing.into_packet(&mut self.origin())
-                }
+                None => match self.sockets.poll_transmit(now) {
+                    Some(outgoing) => outgoing.into_packet(&mut self.origin()),
+                    None => self.poll_transports(now)?,
+                },
             };
             if let Some(layers) = &mut self.layers {
                 match layers.output(now, packet) {
@@ -76,9 +73,9 @@ impl Host {
         !self.outbox.is_empty()
             || self.sockets.may_transmit()
             || self
-                .aerotp
+                .transports
                 .as_ref()
-                .is_some_and(|aerotp| aerotp.may_transmit())
+                .is_some_and(|all| all.iter().any(|transport| transport.may_transmit()))
     }
 
     /// Lets layers that end connections of others do their remaining work.

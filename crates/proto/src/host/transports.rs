@@ -1,6 +1,6 @@
-//! Calls of applications on a host's TCP, UDP and ICMP.
+//! Calls of applications on a host's transports.
 
-use super::{Host, SocketId, mtu_towards};
+use super::{Host, Socket, SocketId, Transport, TransportPlace, mtu_towards};
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::packet::{Body, CodePoint, FlowId, Payload};
 use crate::tcp::profile::Profile;
@@ -8,9 +8,48 @@ use crate::tcp::{Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpMessage};
 use crate::wire::udp::UdpHeader;
+use core::any::Any;
 use core::net::IpAddr;
 
 impl Host {
+    /// Returns a transport and its place, to call on; it begins to exist with the first call. `make` gets the host's secret.
+    pub fn transport_mut<T: Transport>(
+        &mut self,
+        make: impl FnOnce([u8; 16]) -> T,
+    ) -> (TransportPlace, &mut T) {
+        let transports = self.transports.get_or_insert_default();
+        let mut all = transports.iter();
+        let place = all.position(|transport| {
+            let transport: &dyn Any = &**transport;
+            transport.is::<T>()
+        });
+        let place = place.unwrap_or_else(|| {
+            transports.push(Box::new(make(self.sockets.secret())));
+            transports.len() - 1
+        });
+        let transport: &mut dyn Any = &mut *transports[place];
+        let transport = transport.downcast_mut();
+        (TransportPlace(place), transport.expect("found by its type"))
+    }
+
+    /// Returns a connection of a transport beside TCP.
+    pub fn socket(&self, socket: SocketId) -> Option<&dyn Socket> {
+        let Some((place, number)) = socket.split() else {
+            let connection: &dyn Socket = self.sockets.connection(socket)?;
+            return Some(connection);
+        };
+        self.transports.as_ref()?.get(place)?.socket(number)
+    }
+
+    /// Returns a connection of any transport, to call on.
+    pub fn socket_mut(&mut self, socket: SocketId) -> Option<&mut dyn Socket> {
+        let Some((place, number)) = socket.split() else {
+            let connection: &mut dyn Socket = self.sockets.connection_mut(socket)?;
+            return Some(connection);
+        };
+        self.transports.as_mut()?.get_mut(place)?.socket_mut(number)
+    }
+
     /// Opens a connection to `remote` from a fresh port.
     pub fn tcp_connect(
         &mut self,

@@ -8,7 +8,7 @@ use baton_proto::host::AerotpDatagram;
 use baton_proto::packet::{self, Body, Payload};
 use baton_proto::tcp::Endpoint;
 use baton_proto::wire::aerotp::{AerotpPacket, Condition, Mack, Mode, Protection};
-use baton_sim::scenario::mode_name;
+use baton_sim::transport::aerotp::mode_name;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -5,7 +5,7 @@ use super::counting;
 use super::measured::processor_seconds;
 use baton_proto::aerotp::Configuration;
 use baton_proto::gateways::aerotp::{AerotpGateway, Rule, Selector};
-use baton_proto::host::{AerotpId, Host, HostEvent, SocketId, Verdict};
+use baton_proto::host::{Host, HostEvent, SocketId, Verdict};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Packet, Payload};
 use baton_proto::rate::DataRate;
@@ -98,7 +98,7 @@ impl Row {
 
     /// Applications read at once, so that no buffer holds what has come.
     fn read(&mut self, node: usize, event: &HostEvent) {
-        if let HostEvent::Tcp { socket, .. } | HostEvent::Accepted { socket, .. } = event
+        if let HostEvent::Socket { socket, .. } | HostEvent::Accepted { socket, .. } = event
             && let Some(connection) = self.hosts[node].connection_mut(*socket)
         {
             connection.discard(u64::MAX);
@@ -262,7 +262,7 @@ pub fn native(connections: usize) -> f64 {
     (before - counting::live_bytes()) as f64 / connections as f64
 }
 
-fn write(host: &mut Host, socket: AerotpId) {
+fn write(host: &mut Host, socket: SocketId) {
     if let Some(connection) = host.aerotp_mut(socket) {
         connection.write(&Payload::Pattern {
             stream: 7,
@@ -283,7 +283,7 @@ fn exchange(now: Instant, hosts: &mut [Host; 2]) {
         let mut quiet = true;
         for from in [0, 1] {
             while let Some(event) = hosts[from].poll_event() {
-                if let HostEvent::Aerotp { socket, .. } = event
+                if let HostEvent::Socket { socket, .. } = event
                     && let Some(connection) = hosts[from].aerotp_mut(socket)
                 {
                     while connection.read(now, u64::MAX).is_some() {}
@@ -293,7 +293,7 @@ fn exchange(now: Instant, hosts: &mut [Host; 2]) {
                 quiet = false;
                 hosts[1 - from].handle_packet(now, InterfaceId(0), packet);
             }
-            while hosts[from].poll_aerotp_changed().is_some() {}
+            while hosts[from].poll_changed().is_some() {}
         }
         if quiet {
             return;

@@ -122,7 +122,7 @@ fn valid_of(what: &str, (listed, count): (&[&str], usize)) -> String {
 }
 
 /// `time` in seconds, without needless zeros.
-pub(super) fn seconds(time: Duration) -> String {
+pub(crate) fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 

@@ -18,19 +18,15 @@ mod ipv4_prefix;
 mod link_edit;
 pub mod model;
 mod overrides;
-mod profiles;
+pub(crate) mod profiles;
 pub(crate) mod raw;
-mod raw_aerotp;
-mod raw_flows;
+pub(crate) mod raw_flows;
 pub(crate) mod raw_links;
 mod raw_losses;
 mod raw_reception;
 mod raw_regulators;
 pub(crate) mod raw_tracks;
 pub(crate) mod resolve;
-mod resolve_aerotp;
-mod resolve_aerotp_gateways;
-mod resolve_aerotp_paths;
 mod resolve_behind;
 mod resolve_changes;
 mod resolve_control;
@@ -44,7 +40,7 @@ mod resolve_radios;
 mod resolve_reception;
 mod resolve_regulators;
 mod resolve_remedies;
-mod resolve_tcp;
+pub(crate) mod resolve_tcp;
 pub(crate) mod resolve_tracks;
 mod resolve_traffic;
 mod schema;
@@ -64,11 +60,11 @@ pub use resolve_remedies::json_remedies;
 pub use schema::json_schema;
 pub use units::quantity_of;
 
+use crate::transport::aerotp::{self, AerotpSettings};
 use baton_proto::tcp::profile::Profile;
 use document::Document;
-use model::{AerotpSettings, Scenario};
+use model::Scenario;
 use resolve::Report;
-pub use resolve_aerotp::mode_name;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -273,9 +269,13 @@ pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
 /// # Errors
 /// As of [`tcp_profile`].
 pub fn aerotp_settings(settings: toml::Table) -> Result<AerotpSettings, ScenarioError> {
-    lone(settings, "aerotp", |raw: &raw_aerotp::RawAerotp, report| {
-        resolve_aerotp::keys(raw, &document::Path::default(), report)
-    })
+    lone(
+        settings,
+        "aerotp",
+        |raw: &aerotp::keys::RawAerotp, report| {
+            aerotp::resolve::keys(raw, &document::Path::default(), report)
+        },
+    )
 }
 
 /// Resolves settings that stand by themselves; messages name them `origin`.

@@ -10,8 +10,8 @@ use crate::link::reception::Reception;
 use crate::mobility::{Agents, Mobility};
 use crate::position::Track;
 use crate::position::line::LineRun;
-use baton_proto::aerotp::Configuration;
-use baton_proto::gateways::aerotp::Selector;
+use crate::transport::FlowTransport;
+use crate::transport::aerotp::AerotpGateways;
 use baton_proto::mobility::attachment::Handover;
 use baton_proto::mobility::attachment::decision;
 use baton_proto::mobility::attachment::failback::FailbackTimes;
@@ -20,7 +20,6 @@ use baton_proto::rate::DataRate;
 use baton_proto::remedies;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::aerotp::Mode;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::ops::Range;
 use std::borrow::Cow;
@@ -466,8 +465,8 @@ pub struct Flow {
     pub radio_service: RadioService,
     /// Schemes against what a handover does to it, in the order in which they hear of one.
     pub remedies: Vec<remedies::Scheme>,
-    /// Over several links at once, if that is asked of AeroTP.
-    pub paths: Option<AerotpPaths>,
+    /// Links over which its connection sends, if several at once.
+    pub paths: Option<FlowPaths>,
     /// Settings of a gateway's half towards the mobile, if a remedy splits the connection.
     pub gateway: Option<Profile>,
     /// With which other flows its results are summed up, if with any.
@@ -507,8 +506,8 @@ pub enum Transport {
     },
     /// UDP.
     Udp,
-    /// AeroTP.
-    Aerotp(AerotpSettings),
+    /// Another transport.
+    Other(Arc<dyn FlowTransport>),
     /// ICMP echo; only with [`Traffic::Ping`].
     Icmp,
 }
@@ -518,8 +517,26 @@ impl Transport {
     pub fn loses(&self) -> bool {
         match self {
             Transport::Tcp { .. } => false,
-            Transport::Aerotp(settings) => !settings.configuration.mode.repeats(),
+            Transport::Other(transport) => transport.loses(),
             Transport::Udp | Transport::Icmp => true,
+        }
+    }
+
+    /// Returns its name in scenarios and results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Transport::Tcp { .. } => "tcp",
+            Transport::Udp => "udp",
+            Transport::Other(transport) => transport.name(),
+            Transport::Icmp => "icmp",
+        }
+    }
+
+    /// Returns the transport, if it is another than TCP, UDP and ICMP.
+    pub fn other(&self) -> Option<&dyn FlowTransport> {
+        match self {
+            Transport::Other(transport) => Some(&**transport),
+            Transport::Tcp { .. } | Transport::Udp | Transport::Icmp => None,
         }
     }
 
@@ -527,48 +544,19 @@ impl Transport {
     pub fn connects(&self) -> bool {
         match self {
             Transport::Tcp { .. } => true,
-            Transport::Aerotp(settings) => settings.configuration.mode != Mode::UnreliableDatagram,
+            Transport::Other(transport) => transport.connects(),
             Transport::Udp | Transport::Icmp => false,
         }
     }
 }
 
-/// Settings of a flow's AeroTP.
+/// Links over all of which a connection sends at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AerotpSettings {
-    /// Of both ends, but for the rate at the start.
-    pub configuration: Configuration,
-    /// The rate at the start; `None` is that of the slowest link on the way.
-    pub rate: Option<DataRate>,
-}
-
-/// Links over all of which an AeroTP connection sends at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AerotpPaths {
+pub struct FlowPaths {
     /// The flow's end that has them; no mobile, and no router.
     pub host: NodeIndex,
     /// Two or more different ones. The connection begins over the first.
     pub links: Vec<LinkIndex>,
-}
-
-/// A link with an AeroTP gateway at each end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AerotpGateways {
-    /// The link.
-    pub link: LinkIndex,
-    /// Rules of conversion, in order.
-    pub rules: Vec<GatewayRule>,
-}
-
-/// Conversion of some connections and datagrams on the link between gateways.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GatewayRule {
-    /// The packets that it applies to.
-    pub selector: Selector,
-    /// The AeroTP; a rate of `None` is the link's.
-    pub aerotp: AerotpSettings,
-    /// The gateways' TCP.
-    pub profile: Profile,
 }
 
 /// Behaviour of an application.

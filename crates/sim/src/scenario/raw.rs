@@ -1,7 +1,6 @@
 //! A scenario as it is written. The documentation of these types is that of the format, and its JSON
 //! Schema is generated from them; what the keys mean together is the business of `resolve`.
 
-use super::raw_aerotp::RawAerotpGateways;
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
 use super::raw_losses::RawLoss;
@@ -9,6 +8,7 @@ use super::raw_reception::RawLine;
 use super::raw_tracks::RawTrack;
 use super::units::{PositiveTime, Time};
 use crate::mobility::{RawForeignAgent, RawHomeAgent, RawMobility};
+use crate::transport::aerotp::keys::RawAerotpGateways;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;

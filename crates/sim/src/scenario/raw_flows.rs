@@ -1,8 +1,8 @@
 //! Flows and the settings of their TCP, as written.
 
 use super::profiles;
-use super::raw_aerotp::RawFlowAerotp;
 use super::units::{PositiveTime, Rate, Size, Time};
+use crate::transport::aerotp::keys::RawFlowAerotp;
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;

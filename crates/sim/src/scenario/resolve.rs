@@ -13,11 +13,11 @@ use super::resolve_links::Links;
 use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
-    expectation, idle, resolve_aerotp_gateways, resolve_aerotp_paths, resolve_changes,
-    resolve_flows, resolve_links, resolve_live, resolve_losses, resolve_mobility,
-    resolve_regulators, resolve_remedies,
+    expectation, idle, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
+    resolve_mobility, resolve_regulators, resolve_remedies,
 };
 use crate::mobility::{self, Agents};
+use crate::transport::aerotp;
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -248,8 +248,7 @@ pub(super) fn resolve(
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     let gateways = &raw.aerotp_gateways;
-    let aerotp_gateways =
-        resolve_aerotp_gateways::gateways(gateways, &links, (&mobiles, &flows), report);
+    let aerotp_gateways = aerotp::gateways::gateways(gateways, &links, (&mobiles, &flows), report);
     mobility::check_flows(raw, &flows, &mobiles, report);
     let around = resolve_remedies::Around {
         links: &links,
@@ -258,7 +257,7 @@ pub(super) fn resolve(
     };
     resolve_remedies::check(raw, &flows, &around, report);
     resolve_remedies::check_base_stations(raw, (&flows, &mobiles), &links, report);
-    resolve_aerotp_paths::check(raw, (&flows, &mobiles), &links, report);
+    aerotp::paths::check(raw, (&flows, &mobiles), &links, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {

@@ -5,20 +5,20 @@ use super::error::{quoted, seconds};
 use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
 use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
 use super::resolve::{MOST_EVENTS, Report, node};
-use super::resolve_aerotp;
-use super::resolve_aerotp_paths;
 use super::resolve_links::Links;
 use super::resolve_remedies;
 use super::resolve_tcp;
 use super::resolve_traffic::traffic;
-use baton_proto::aerotp::Coding;
+use crate::transport::aerotp;
 use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeSet;
 
-/// Headers of IPv4 and of UDP or an ICMP echo.
-const DATAGRAM_HEADERS: u32 = 28;
+/// Bytes of IPv4's header.
+const IPV4_HEADER: u32 = 20;
+/// Bytes of IPv4's header and of UDP's or an ICMP echo's.
+const DATAGRAM_HEADERS: u32 = IPV4_HEADER + 8;
 
 /// Resolves all flows.
 pub(super) fn flows(
@@ -69,7 +69,7 @@ fn flow(
         check_datagram((traffic, headers), [from, to], links, path, report);
     }
     let remedies = resolve_remedies::named(raw, path, report);
-    let paths = resolve_aerotp_paths::paths(raw, [from, to], links, path, report);
+    let paths = aerotp::paths::paths(raw, [from, to], links, path, report);
     Some(Flow {
         gateway: resolve_tcp::gateway(raw, &remedies, path, report),
         name: raw.name.clone(),
@@ -135,7 +135,7 @@ fn check_ends(
     }
 }
 
-/// TCP and AeroTP take what the links give: reports a run that would never end. Flows that send less than that are
+/// A stream takes what the links give: reports a run that would never end. Flows that send less than that are
 /// many times cheaper, and pass all the same.
 fn check_stream(
     span: Duration,
@@ -163,15 +163,9 @@ fn check_stream(
 
 /// Returns the length of the headers around a datagram's payload, with IPv4's header.
 fn datagram_headers(transport: &Transport) -> u32 {
-    /// Bytes of IPv4's header, of AeroTP's and of its check.
-    const AEROTP: u32 = 20 + 22 + 4;
-    match transport {
-        Transport::Aerotp(settings) => match settings.configuration.coding {
-            Coding::Fixed(protection) => AEROTP + protection.strength.bytes() as u32,
-            Coding::Adaptive => AEROTP,
-        },
-        _ => DATAGRAM_HEADERS,
-    }
+    transport.other().map_or(DATAGRAM_HEADERS, |transport| {
+        IPV4_HEADER + transport.datagram_header_length()
+    })
 }
 
 /// A datagram that fits no link of its source, or none of its destination, never arrives.
@@ -238,12 +232,7 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
         }
         RawTransport::Aerotp => {
             report.misplaced(path, &keys, &["aerotp"], "transport = \"aerotp\"");
-            if raw.code_point.is_some() {
-                let message = "a flow over \"aerotp\" has the code point of its class; expected aerotp = { class = 0 } to 7";
-                report.wrong(&path.key("code_point"), message.to_owned());
-            }
-            let settings = resolve_aerotp::settings(raw, path, report)?;
-            Some(Transport::Aerotp(settings))
+            aerotp::resolve::transport(raw, path, report)
         }
         RawTransport::Icmp => {
             report.misplaced(path, &keys, &[], "transport = \"icmp\"");

@@ -216,7 +216,7 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.initial_slow_start_threshold, threshold);
 }
 
-pub(super) fn set<T>(setting: &mut T, given: Option<T>) {
+pub(crate) fn set<T>(setting: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *setting = given;
     }
@@ -255,7 +255,7 @@ fn rto_arithmetic(raw: RawRtoArithmetic) -> RtoArithmetic {
 }
 
 /// `given` if it lies from `least` to `most`, which fits 32 bits.
-pub(super) fn bounded(
+pub(crate) fn bounded(
     given: Option<Size>,
     least: u64,
     most: u64,

@@ -3,7 +3,7 @@
 use super::World;
 use crate::link::End;
 use crate::rng::Seed;
-use crate::scenario::model::GatewayRule;
+use crate::transport::aerotp::GatewayRule;
 use baton_proto::gateways::aerotp::{AerotpGateway, Rule};
 use baton_proto::rate::DataRate;
 
@@ -35,11 +35,9 @@ impl World {
 }
 
 fn rule(given: &GatewayRule, rate: DataRate) -> Rule {
-    let mut configuration = given.aerotp.configuration.clone();
-    configuration.initial_rate = given.aerotp.rate.unwrap_or(rate);
     Rule {
         selector: given.selector,
-        configuration,
+        configuration: given.aerotp.at(rate),
         profile: given.profile.clone(),
     }
 }

@@ -108,7 +108,7 @@ impl World {
         world.add_ports(real);
         world.add_path_agents();
         world.add_aerotp_gateways();
-        world.add_aerotp_paths();
+        world.add_paths();
         world.read_kernels();
         world.add_notifiers();
         world.net.subscribe_to_media();

@@ -3,17 +3,18 @@
 use super::delays::WayDelays;
 use super::observed::ObservedFlow;
 use super::packet_counts::{LossCounts, PacketCounts, Way};
+use super::paths::FlowPath;
 use super::progress::Progress;
-use super::traffic::{AerotpRun, Application};
+use super::traffic::Application;
 use crate::kernel::Timer;
 use crate::observe::Side;
 use crate::record::{Quantity, Recorder, Subject};
 use crate::scenario::model::{Flow, Traffic, Transport};
-use baton_proto::aerotp;
-use baton_proto::host::{AerotpId, Host, HostEvent, SocketId};
+use crate::transport::Opening;
+use baton_proto::host::{Host, HostEvent, Socket, SocketEvent, SocketId, SocketState};
 use baton_proto::packet::{FlowId, IpHeader};
 use baton_proto::rate::DataRate;
-use baton_proto::tcp::{self, Connection, Endpoint};
+use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
 use core::net::IpAddr;
@@ -46,15 +47,6 @@ pub struct Delivered {
     pub waited: Duration,
 }
 
-/// A connection that a flow has opened.
-#[derive(Clone, Copy, Debug)]
-pub enum Opened {
-    /// A TCP connection.
-    Tcp(SocketId),
-    /// An AeroTP connection.
-    Aerotp(AerotpId),
-}
-
 /// A running flow.
 #[derive(Debug)]
 pub struct FlowRun {
@@ -81,8 +73,10 @@ pub struct FlowRun {
     pub movers: Vec<usize>,
     /// The connection at source and sink.
     pub sockets: [Option<SocketId>; 2],
-    /// State of AeroTP flows.
-    pub aerotp: Box<AerotpRun>,
+    /// Paths of its connection, if it has several.
+    pub(super) paths: Vec<FlowPath>,
+    /// Bytes that its transport has left out.
+    pub(super) skipped: u64,
     /// Progress of delivery.
     pub progress: Progress,
     /// True if gateways may hold its data, between the packets that bring and take it.
@@ -100,7 +94,7 @@ pub struct FlowRun {
     /// Time from the start to the delivery of the last byte, for a finite flow that has completed.
     pub completion: Option<Duration>,
     /// Reason for the connection's early end.
-    pub failure: Option<tcp::Event>,
+    pub failure: Option<SocketEvent>,
     /// Observations from its packets, if real hosts send them.
     pub observed: Option<Box<ObservedFlow>>,
     pub(super) application: Application,
@@ -137,7 +131,8 @@ impl FlowRun {
             mobiles: [None; 2],
             movers: Vec::new(),
             sockets: [None; 2],
-            aerotp: Box::default(),
+            paths: Vec::new(),
+            skipped: 0,
             progress: Progress::default(),
             in_custody: false,
             packets: [PacketCounts::default(); 2],
@@ -249,8 +244,8 @@ impl FlowRun {
         match (&self.spec.transport, self.addresses[0]) {
             (Transport::Tcp { .. }, IpAddr::V4(_)) => 40,
             (Transport::Tcp { .. }, IpAddr::V6(_)) => 60,
-            (Transport::Aerotp(_), IpAddr::V4(_)) => 46,
-            (Transport::Aerotp(_), IpAddr::V6(_)) => 66,
+            (Transport::Other(transport), IpAddr::V4(_)) => 20 + transport.header_length(),
+            (Transport::Other(transport), IpAddr::V6(_)) => 40 + transport.header_length(),
             (_, IpAddr::V4(_)) => 28,
             (_, IpAddr::V6(_)) => 48,
         }
@@ -287,7 +282,10 @@ impl FlowRun {
                 source.udp_bind(self.port);
                 sink.udp_bind(self.port);
             }
-            Transport::Aerotp(settings) => self.prepare_aerotp(settings, sink),
+            Transport::Other(transport) => match self.active() {
+                Role::Source => transport.listen(sink, self.port, self.id),
+                Role::Sink => transport.listen(source, self.port, self.id),
+            },
             Transport::Icmp => {}
         }
     }
@@ -298,27 +296,42 @@ impl FlowRun {
     }
 
     /// Does the work due at the active end; returns the connection if one was opened. `rate` is that of the slowest link on
-    /// the flow's way, used only to start over AeroTP.
-    pub fn run(&mut self, now: Instant, host: &mut Host, rate: DataRate) -> Option<Opened> {
+    /// the flow's way.
+    pub fn run(&mut self, now: Instant, host: &mut Host, rate: DataRate) -> Option<SocketId> {
         let mut opened = None;
         if !self.started {
             self.started = true;
-            if self.aerotp_settings().is_some() && self.spec.transport.connects() {
-                opened = self.connect_aerotp(now, host, rate).map(Opened::Aerotp);
-            } else if let Transport::Tcp { sender, receiver } = &self.spec.transport {
-                let role = self.active();
-                let profile = if role == Role::Source {
-                    sender
-                } else {
-                    receiver
-                };
-                let socket = host.tcp_connect(now, self.remote(role), profile, Some(self.id));
-                self.sockets[role as usize] = Some(socket);
-                opened = Some(Opened::Tcp(socket));
-            }
+            opened = self.open(now, host, rate);
+            self.sockets[self.active() as usize] = opened;
         }
         self.tick(now, host);
         opened
+    }
+
+    /// Opens the connection, if the transport has one.
+    fn open(&self, now: Instant, host: &mut Host, rate: DataRate) -> Option<SocketId> {
+        let role = self.active();
+        let remote = self.remote(role);
+        match &self.spec.transport {
+            Transport::Tcp { sender, receiver } => {
+                let profile = match role {
+                    Role::Source => sender,
+                    Role::Sink => receiver,
+                };
+                Some(host.tcp_connect(now, remote, profile, Some(self.id)))
+            }
+            Transport::Other(transport) => {
+                let has_paths = !self.paths.is_empty();
+                let opening = Opening {
+                    local: has_paths.then_some(self.addresses[role as usize]),
+                    remote,
+                    flow: self.id,
+                    rate,
+                };
+                transport.connect(now, host, &opening)
+            }
+            Transport::Udp | Transport::Icmp => None,
+        }
     }
 
     /// Takes in what happened at one end; says what was delivered by it.
@@ -334,16 +347,16 @@ impl FlowRun {
                 self.sockets[role as usize] = Some(socket);
                 None
             }
-            HostEvent::AerotpAccepted { socket, .. } => {
-                self.aerotp.sockets[role as usize] = Some(socket);
-                None
+            // Called as itself, not as a trait object: bulk data comes this way.
+            HostEvent::Socket { socket, event } if socket.is_tcp() => {
+                let connection = host.connection_mut(socket)?;
+                self.handle_socket(now, role, event, connection)
             }
-            HostEvent::Tcp { socket, event } => self.handle_tcp(now, host, role, socket, event),
-            HostEvent::Aerotp { socket, event } => {
-                self.handle_aerotp(now, host, (role, socket), event)
+            HostEvent::Socket { socket, event } => {
+                let socket = host.socket_mut(socket)?;
+                self.handle_socket(now, role, event, socket)
             }
-            HostEvent::Datagram { payload, from, .. }
-            | HostEvent::AerotpDatagram { payload, from, .. } => {
+            HostEvent::Datagram { payload, from, .. } => {
                 self.handle_datagram(now, host, role, from, payload)
             }
             HostEvent::EchoReply { echo } => self.handle_reply(now, echo.sequence),
@@ -362,30 +375,30 @@ impl FlowRun {
         }
     }
 
-    fn handle_tcp(
+    fn handle_socket<S: Socket + ?Sized>(
         &mut self,
         now: Instant,
-        host: &mut Host,
         role: Role,
-        socket: SocketId,
-        event: tcp::Event,
+        event: SocketEvent,
+        socket: &mut S,
     ) -> Option<Delivered> {
-        let connection = host.connection_mut(socket)?;
         match event {
-            tcp::Event::Connected | tcp::Event::Writable => {
-                self.fill(role, connection);
+            SocketEvent::Connected | SocketEvent::Writable => {
+                self.fill(role, socket);
                 None
             }
-            tcp::Event::Readable => {
-                let bytes = connection.discard(u64::MAX);
-                self.take_bytes(now, role, bytes, connection)
+            SocketEvent::Readable => {
+                let bytes = socket.read(now);
+                self.take_bytes(now, role, bytes, socket)
             }
-            tcp::Event::PeerClosed => {
-                self.handle_peer_closed(role, connection);
+            SocketEvent::Skipped => {
+                self.skipped = socket.skipped().unwrap_or(0);
+                self.end_if_accounted(now);
                 None
             }
-            tcp::Event::Closed => None,
-            tcp::Event::Refused | tcp::Event::Reset | tcp::Event::TimedOut => {
+            SocketEvent::PeerClosed => self.handle_peer_closed(now, role, socket),
+            SocketEvent::Closed => None,
+            SocketEvent::Refused | SocketEvent::Reset | SocketEvent::TimedOut => {
                 self.failure.get_or_insert(event);
                 None
             }
@@ -441,69 +454,50 @@ impl FlowRun {
     }
 
     /// Records the state of the source's connection.
-    pub fn record_connection(
-        &mut self,
-        now: Instant,
-        connection: &Connection,
-        recorder: &mut Recorder,
-    ) {
-        let subject = self.subject;
-        let mut put = |quantity, value| recorder.series(now, subject, quantity, value);
-        put(
-            Quantity::CongestionWindow,
-            f64::from(connection.congestion_window()),
-        );
-        let threshold = connection.slow_start_threshold();
-        if threshold < u32::MAX {
-            put(Quantity::SlowStartThreshold, f64::from(threshold));
+    pub fn record_socket(&mut self, now: Instant, state: SocketState, recorder: &mut Recorder) {
+        let sample = state.rtt_sample;
+        let is_new = |&(samples, _): &(u64, Duration)| samples != self.recorded_samples;
+        let sample = sample.filter(is_new);
+        let seconds = |time: Option<Duration>| time.map(Duration::as_secs_f64);
+        let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
+        let rate = state.sending_rate.map(|rate| rate.bits_per_second() as f64);
+        let values = [
+            (Quantity::CongestionWindow, bytes(state.congestion_window)),
+            (
+                Quantity::SlowStartThreshold,
+                bytes(state.slow_start_threshold),
+            ),
+            (Quantity::BytesInFlight, bytes(state.bytes_in_flight)),
+            (
+                Quantity::RetransmissionTimeout,
+                seconds(state.retransmission_timeout),
+            ),
+            (Quantity::SendingRate, rate),
+            (Quantity::SmoothedRoundTripTime, seconds(state.smoothed_rtt)),
+            (
+                Quantity::RoundTripTime,
+                seconds(sample.map(|(_, sample)| sample)),
+            ),
+        ];
+        for (quantity, value) in values {
+            if let Some(value) = value {
+                recorder.series(now, self.subject, quantity, value);
+            }
         }
-        put(
-            Quantity::BytesInFlight,
-            f64::from(connection.bytes_in_flight()),
-        );
-        put(
-            Quantity::RetransmissionTimeout,
-            connection.retransmission_timeout().as_secs_f64(),
-        );
-        if let Some(rtt) = connection.smoothed_rtt() {
-            put(Quantity::SmoothedRoundTripTime, rtt.as_secs_f64());
-        }
-        let samples = connection.statistics().rtt_samples;
-        if let Some(sample) = connection.last_rtt_sample()
-            && samples != self.recorded_samples
-        {
-            put(Quantity::RoundTripTime, sample.as_secs_f64());
+        if let Some((samples, _)) = sample {
             self.recorded_samples = samples;
         }
     }
 
-    /// Records the state of the source's AeroTP connection.
-    pub fn record_aerotp(
-        &self,
-        now: Instant,
-        connection: &aerotp::Connection,
-        recorder: &mut Recorder,
-    ) {
-        const PATH: aerotp::PathId = aerotp::PathId(0);
-        let mut put = |quantity, value| recorder.series(now, self.subject, quantity, value);
-        put(Quantity::BytesInFlight, connection.in_flight() as f64);
-        if let Some(rate) = connection.rate(PATH) {
-            put(Quantity::SendingRate, rate.bits_per_second() as f64);
-        }
-        if let Some(rtt) = connection.smoothed_rtt(PATH) {
-            put(Quantity::SmoothedRoundTripTime, rtt.as_secs_f64());
-        }
-    }
-
     /// Records a delivery: the bytes so far, at most once in each interval, and the
-    /// round-trip time of a ping. (Over TCP the connection's own samples are recorded instead.)
+    /// round-trip time of a ping. (Of a connection its own samples are recorded instead.)
     pub fn record_delivery(&mut self, now: Instant, interval: Duration, recorder: &mut Recorder) {
         if self.last_row.is_none_or(|last| now >= last + interval) {
             self.last_row = Some(now);
             self.record_delivered_bytes(now, recorder);
         }
         if let Some(rtt) = self.application.latest_ping()
-            && !matches!(self.spec.transport, Transport::Tcp { .. })
+            && !self.spec.transport.connects()
         {
             let rtt = rtt.as_secs_f64();
             recorder.series(now, self.subject, Quantity::RoundTripTime, rtt);

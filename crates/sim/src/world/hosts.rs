@@ -1,11 +1,11 @@
 //! Hosts and the flows' applications on them.
 
-use super::flow::{Delivered, Opened, Role};
+use super::flow::{Delivered, Role};
 use super::packet_counts::Way;
 use super::radio::is_for_all;
 use super::{Event, LeadsTo, World};
 use crate::link::End;
-use baton_proto::host::{AerotpId, HostEvent, SocketId};
+use baton_proto::host::{HostEvent, Socket, SocketId};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::Packet;
 use baton_proto::rate::DataRate;
@@ -32,10 +32,7 @@ impl World {
         self.drive(node);
         self.settle_accounts(node);
         while let Some(socket) = self.net.nodes[node].host.poll_changed() {
-            self.record_connection(node, socket);
-        }
-        while let Some(socket) = self.net.nodes[node].host.poll_aerotp_changed() {
-            self.record_aerotp(node, socket);
+            self.record_socket(node, socket);
         }
         // A context from another gateway brings deadlines that passed on the way: time does not run back.
         let deadline = self.net.nodes[node].host.poll_timeout();
@@ -103,10 +100,6 @@ impl World {
         if let HostEvent::Accepted { socket, .. } = event {
             self.assign_socket(node, socket, flow, role);
         }
-        if let HostEvent::AerotpAccepted { socket, .. } = event {
-            let apart = self.net.nodes[node].apart();
-            apart.aerotp.insert(socket, (flow, role));
-        }
         let delivered = self.load.flows[flow].handle_event(
             self.now,
             &mut self.net.nodes[node].host,
@@ -130,17 +123,8 @@ impl World {
     fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
         let state = &self.net.nodes[node];
         let port = match event {
-            HostEvent::Tcp { socket, .. } => {
-                let (flow, role) = (*state.sockets.get(socket.0 as usize)?)?;
-                return Some((flow as usize, role));
-            }
-            HostEvent::Aerotp { socket, .. } => {
-                return state.flow_of_aerotp(*socket);
-            }
-            HostEvent::Accepted { port, .. }
-            | HostEvent::Datagram { port, .. }
-            | HostEvent::AerotpAccepted { port, .. }
-            | HostEvent::AerotpDatagram { port, .. } => *port,
+            HostEvent::Socket { socket, .. } => return state.flow_of(*socket),
+            HostEvent::Accepted { port, .. } | HostEvent::Datagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
             HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) | HostEvent::ForKernel(_) => {
@@ -152,41 +136,24 @@ impl World {
     }
 
     /// Records a sender's state after something has touched it.
-    fn record_connection(&mut self, node: usize, socket: SocketId) {
+    fn record_socket(&mut self, node: usize, socket: SocketId) {
         if !self.probes.recorder.records_series() {
             return;
         }
-        if let Some(&Some((flow, Role::Source))) =
-            self.net.nodes[node].sockets.get(socket.0 as usize)
-            && let Some(connection) = self.net.nodes[node].host.connection(socket)
+        let node = &self.net.nodes[node];
+        if let Some((flow, Role::Source)) = node.flow_of(socket)
+            && let Some(state) = node.host.socket(socket).map(Socket::state)
         {
-            self.load.flows[flow as usize].record_connection(
-                self.now,
-                connection,
-                &mut self.probes.recorder,
-            );
+            let recorder = &mut self.probes.recorder;
+            self.load.flows[flow].record_socket(self.now, state, recorder);
         }
     }
 
-    fn record_aerotp(&mut self, node: usize, socket: AerotpId) {
-        if !self.probes.recorder.records_series() {
-            return;
+    fn assign_socket(&mut self, node: usize, socket: SocketId, flow: usize, role: Role) {
+        self.net.nodes[node].assign(socket, flow, role);
+        if socket.is_tcp() {
+            self.install_remedies(node, socket, flow, role);
         }
-        if let Some((flow, Role::Source)) = self.net.nodes[node].flow_of_aerotp(socket)
-            && let Some(connection) = self.net.nodes[node].host.aerotp(socket)
-        {
-            self.load.flows[flow].record_aerotp(self.now, connection, &mut self.probes.recorder);
-        }
-    }
-
-    fn assign_socket(&mut self, node: usize, id: SocketId, flow: usize, role: Role) {
-        let socket = id.0 as usize;
-        let sockets = &mut self.net.nodes[node].sockets;
-        while sockets.len() <= socket {
-            sockets.push(None);
-        }
-        sockets[socket] = Some((flow as u32, role));
-        self.install_remedies(node, id, flow, role);
     }
 
     pub(super) fn run_source(&mut self, flow: usize) {
@@ -195,20 +162,15 @@ impl World {
         }
         let node = self.load.flows[flow].active_node();
         let run = &self.load.flows[flow];
-        let rate = match run.aerotp_settings() {
-            Some(_) if run.is_to_start() => self.slowest_on_way(flow, run.aerotp.paths.first()),
+        let rate = match run.spec.transport.other() {
+            Some(_) if run.is_to_start() => self.slowest_on_way(flow, run.paths.first()),
             _ => DataRate::ZERO,
         };
         let opened = self.load.flows[flow].run(self.now, &mut self.net.nodes[node].host, rate);
         let role = self.load.flows[flow].role_at(node);
-        match opened {
-            Some(Opened::Tcp(socket)) => self.assign_socket(node, socket, flow, role),
-            Some(Opened::Aerotp(socket)) => {
-                let apart = self.net.nodes[node].apart();
-                apart.aerotp.insert(socket, (flow, role));
-                self.open_aerotp_paths(flow, socket);
-            }
-            None => {}
+        if let Some(socket) = opened {
+            self.assign_socket(node, socket, flow, role);
+            self.open_paths(flow, socket);
         }
         self.pump(node);
         if self.load.flows[flow].application.is_stopped() {

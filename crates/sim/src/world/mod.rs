@@ -7,7 +7,6 @@
 
 mod accounts;
 mod aerotp_gateways;
-mod aerotp_paths;
 pub(crate) mod agents;
 mod build;
 mod by_hand;
@@ -23,6 +22,7 @@ mod notifiers;
 pub mod observed;
 pub mod overload;
 pub mod packet_counts;
+mod paths;
 pub mod ports;
 pub mod progress;
 pub(crate) mod radio;
@@ -85,7 +85,7 @@ use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Tables};
 use crate::scenario::model::{NodeIndex, Scenario, SignallingLoss};
 use agents::Directory;
-use baton_proto::host::{AerotpId, Few, Host};
+use baton_proto::host::{Few, Host, SocketId};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::time::Instant;
 use core::net::IpAddr;
@@ -187,7 +187,7 @@ pub(crate) struct Node {
     timer: Timer,
     /// For each interface what it leads to.
     pub(crate) interfaces: Few<LeadsTo>,
-    /// Flow and end of each socket.
+    /// Flow and end of each TCP connection.
     sockets: Few<Option<(u32, Role)>>,
     /// True if a kernel takes its place.
     real: bool,
@@ -205,8 +205,8 @@ const _: () = assert!(size_of::<Node>() == 448, "seven cache lines");
 struct Apart {
     /// Flow of each listening or bound port, and of each identifier of pings.
     ports: BTreeMap<u16, usize>,
-    /// Flow and end of each AeroTP connection.
-    aerotp: BTreeMap<AerotpId, (usize, Role)>,
+    /// Flow and end of each connection beside TCP's.
+    sockets: BTreeMap<SocketId, (u32, Role)>,
     /// The kernel's interface, if the node is real and not a mobile.
     port: Option<PortId>,
 }
@@ -224,8 +224,27 @@ impl Node {
         self.apart.as_ref()?.ports.get(&port).copied()
     }
 
-    fn flow_of_aerotp(&self, socket: AerotpId) -> Option<(usize, Role)> {
-        self.apart.as_ref()?.aerotp.get(&socket).copied()
+    /// Returns the flow of a connection, and its end here.
+    fn flow_of(&self, socket: SocketId) -> Option<(usize, Role)> {
+        let (flow, role) = match socket.is_tcp() {
+            true => (*self.sockets.get(socket.0 as usize)?)?,
+            false => *self.apart.as_ref()?.sockets.get(&socket)?,
+        };
+        Some((flow as usize, role))
+    }
+
+    /// Notes the flow of a connection, and its end here.
+    fn assign(&mut self, socket: SocketId, flow: usize, role: Role) {
+        let owner = (flow as u32, role);
+        if !socket.is_tcp() {
+            self.apart().sockets.insert(socket, owner);
+            return;
+        }
+        let place = socket.0 as usize;
+        while self.sockets.len() <= place {
+            self.sockets.push(None);
+        }
+        self.sockets[place] = Some(owner);
     }
 }
 

@@ -2,19 +2,21 @@
 
 use super::World;
 use super::flow::FlowRun;
-use crate::scenario::model::Transport;
+use crate::scenario::model::Flow;
 use baton_proto::host::{Backpressure, BadStateNotifier, Conversation};
 use baton_proto::remedies::{Kind, Scheme};
 use std::collections::BTreeSet;
 
 impl World {
-    /// Gives AeroTP backpressure to the nodes of a scenario that have it, and explicit bad state notification to the ends of links
+    /// Gives backpressure to the nodes of a scenario with transports that follow links, and explicit bad state notification to the ends of links
     /// with retransmission, for the flows with that remedy.
     pub(super) fn add_notifiers(&mut self) {
         let mut flows = self.scenario.flows.iter();
-        let speaks_aerotp = !self.scenario.aerotp_gateways.is_empty()
-            || flows.any(|flow| matches!(flow.transport, Transport::Aerotp(_)));
-        if speaks_aerotp {
+        let follows = |flow: &Flow| {
+            let transport = flow.transport.other();
+            transport.is_some_and(|transport| transport.follows_links())
+        };
+        if !self.scenario.aerotp_gateways.is_empty() || flows.any(follows) {
             for node in &mut self.net.nodes {
                 node.host.add_layer(Backpressure::default());
             }

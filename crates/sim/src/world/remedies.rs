@@ -1,9 +1,9 @@
 //! Remedies of flows at their connections, and the link parameters used by remedies and gateways.
 
-use super::aerotp_paths::FlowPath;
 use super::flow::Role;
 use super::handover::MobileRun;
 use super::media::{packet_rate, parameters};
+use super::paths::FlowPath;
 use super::{Net, World};
 use crate::link::End;
 use baton_proto::crosslayer::PathParameters;

@@ -10,15 +10,12 @@ use super::packet_counts::{BothWays, LossCounts, PacketSummary};
 use super::radio::RadioSummary;
 use super::{Net, World};
 use crate::run::FORMAT;
-use crate::scenario::mode_name;
-use crate::scenario::model::{LinkIndex, Transport};
-use baton_proto::aerotp;
-use baton_proto::host::Discarded;
+use crate::scenario::model::LinkIndex;
+use crate::transport::TransportResult;
 use baton_proto::host::layer::Counters;
+use baton_proto::host::{Discarded, Socket, SocketEvent};
 use baton_proto::mobility::buffering::BufferCounts;
-use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::aerotp::ErrorRate;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -193,9 +190,9 @@ pub struct FlowSummary {
     /// Round-trip times of a ping flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
-    /// Results of a flow over an AeroTP connection; absent for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aerotp: Option<AerotpResult>,
+    /// Results that only its transport has, under the transport's name; absent for most.
+    #[serde(flatten)]
+    pub own: Option<TransportResult>,
     /// Reason for the connection's early end; null otherwise.
     pub failure: Option<String>,
     /// Results of a flow between real hosts; absent for others.
@@ -212,25 +209,6 @@ pub struct PingResult {
     pub answered: u64,
     /// Mean round-trip time in seconds.
     pub mean_rtt_s: Option<f64>,
-}
-
-/// Counters of an AeroTP connection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct AerotpResult {
-    /// "reliable", "near-reliable", "quasi-reliable" or "unreliable-connection".
-    pub mode: &'static str,
-    /// Packets that came to the far end with a payload beyond repair.
-    pub damaged_packets: u64,
-    /// Bytes that the code put right at the far end.
-    pub corrected_bytes: u64,
-    /// Bytes that were left out at the far end, since nothing is sent again.
-    pub skipped_bytes: u64,
-    /// Packets with nothing but an acknowledgment that the far end sent.
-    pub macks: u64,
-    /// Packets that the source sent to ask a far end that did not answer.
-    pub probes: u64,
-    /// Bit error rate last measured by the far end.
-    pub measured_bit_error_rate: f64,
 }
 
 /// A handover's results.
@@ -337,42 +315,30 @@ fn agents(world: &World) -> Vec<AgentSummary> {
 }
 
 fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSummary {
-    let transport = match flow.spec.transport {
-        Transport::Tcp { .. } => "tcp",
-        Transport::Udp => "udp",
-        Transport::Aerotp(_) => "aerotp",
-        Transport::Icmp => "icmp",
-    };
-    let statistics = world.net.source_statistics(flow);
+    let [source, sink] = [0, 1].map(|end| world.net.socket(flow, end));
+    let counters = source.map(Socket::counters);
+    let counted = counters.unwrap_or_default();
+    let packets_of_both = || flow.packets.iter().map(|counts| counts.sent).sum();
     let ping = flow.application.ping_summary().map(|ping| PingResult {
         sent: ping.sent,
         answered: ping.answered,
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
     });
-    let aerotp = [0, 1].map(|end| world.net.aerotp_connection(flow, end));
-    let aerotp_statistics = aerotp.map(|end| end.map(|connection| connection.statistics()));
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
     let delays = flow.source_first(flow.delays.each_ref());
     let simulated = FlowSummary {
         name: flow.spec.name.clone(),
         flow_class: flow.spec.class.clone(),
-        transport,
+        transport: flow.spec.transport.name(),
         delivered_bytes: flow.progress.delivered_bytes,
         completion_s: flow.completion.map(Duration::as_secs_f64),
         goodput_bps: goodput(flow, world.now),
-        segments_sent: match (statistics, aerotp_statistics[0]) {
-            (Some(statistics), _) => statistics.segments_sent,
-            (None, Some(statistics)) => statistics.packets,
-            (None, None) => flow.packets.iter().map(|counts| counts.sent).sum(),
-        },
-        retransmitted: match (statistics, aerotp_statistics[0]) {
-            (Some(statistics), _) => Some(statistics.retransmitted),
-            (None, statistics) => Some(statistics.map_or(0, |statistics| statistics.retransmitted)),
-        },
+        segments_sent: counters.map_or_else(packets_of_both, |counters| counters.packets_sent),
+        retransmitted: Some(counted.retransmitted),
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
-        timeouts: Some(statistics.map_or(0, |statistics| statistics.timeouts)),
-        fast_retransmits: Some(statistics.map_or(0, |statistics| statistics.fast_retransmits)),
-        duplicate_acks: statistics.map_or(0, |statistics| statistics.duplicate_acks_received),
+        timeouts: Some(counted.timeouts),
+        fast_retransmits: Some(counted.fast_retransmits),
+        duplicate_acks: counted.duplicate_acks,
         copies_received: flow.application.came_again(),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
@@ -380,7 +346,12 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
         delay: delays[0].of_data().and_then(Delays::summary),
         packet_delay: delays.map(WayDelays::summary).into(),
         ping,
-        aerotp: aerotp_result(aerotp),
+        own: flow
+            .spec
+            .transport
+            .other()
+            .zip(source)
+            .and_then(|(transport, source)| transport.result(source, sink)),
         failure: flow.failure.map(|event| failure(event).to_owned()),
         observed: None,
     };
@@ -405,28 +376,11 @@ fn packets(flow: &FlowRun, under_way: [u64; 2]) -> BothWays<PacketSummary> {
     flow.source_first([of_way(0), of_way(1)]).into()
 }
 
-/// Returns the results of an AeroTP connection, by its ends at source and sink.
-fn aerotp_result(ends: [Option<&aerotp::Connection>; 2]) -> Option<AerotpResult> {
-    let [source, sink] = ends;
-    let sent = source?.statistics();
-    let received = sink.map(|sink| sink.statistics()).unwrap_or_default();
-    let measured = sink.map(|sink| sink.error_rate_here());
-    Some(AerotpResult {
-        mode: mode_name(source?.configuration().mode),
-        damaged_packets: received.damaged,
-        corrected_bytes: received.corrected,
-        skipped_bytes: received.skipped,
-        macks: received.macks,
-        probes: sent.probes,
-        measured_bit_error_rate: measured.map_or(0.0, ErrorRate::rate),
-    })
-}
-
-pub(super) fn failure(event: tcp::Event) -> &'static str {
+pub(super) fn failure(event: SocketEvent) -> &'static str {
     match event {
-        tcp::Event::Refused => "the connection was refused",
-        tcp::Event::Reset => "the connection was reset",
-        tcp::Event::TimedOut => {
+        SocketEvent::Refused => "the connection was refused",
+        SocketEvent::Reset => "the connection was reset",
+        SocketEvent::TimedOut => {
             "the connection timed out: the far end did not answer for longer than is permitted"
         }
         _ => "the connection ended",
@@ -508,31 +462,18 @@ impl World {
         if let Some((observed, main)) = flow.observation() {
             return observed.conversation.counters(main).spurious;
         }
-        // A packet that a code across packets has restored before it came is there already, too, and was sent once.
-        if let Some(connection) = self.net.aerotp_connection(flow, 1) {
-            let sent = self.net.aerotp_connection(flow, 0);
-            let again = sent.map_or(0, |sent| sent.statistics().retransmitted);
-            return connection.statistics().duplicates.min(again);
+        let [source, sink] = [0, 1].map(|end| self.net.socket(flow, end));
+        match (sink, flow.spec.transport.other()) {
+            (Some(sink), Some(transport)) => transport.spurious(source, sink),
+            (Some(sink), None) => sink.counters().duplicates_received,
+            (None, _) => 0,
         }
-        self.net
-            .connection(flow, 1)
-            .map_or(0, |connection| connection.statistics().duplicates_received)
     }
 }
 
 impl Net {
-    fn connection(&self, flow: &FlowRun, end: usize) -> Option<&baton_proto::tcp::Connection> {
+    fn socket(&self, flow: &FlowRun, end: usize) -> Option<&dyn Socket> {
         let node = [flow.spec.from.0, flow.spec.to.0][end];
-        flow.sockets[end].and_then(|socket| self.nodes[node].host.connection(socket))
-    }
-
-    fn aerotp_connection(&self, flow: &FlowRun, end: usize) -> Option<&aerotp::Connection> {
-        let node = [flow.spec.from.0, flow.spec.to.0][end];
-        flow.aerotp.sockets[end].and_then(|socket| self.nodes[node].host.aerotp(socket))
-    }
-
-    fn source_statistics(&self, flow: &FlowRun) -> Option<&Statistics> {
-        self.connection(flow, 0)
-            .map(|connection| connection.statistics())
+        self.nodes[node].host.socket(flow.sockets[end]?)
     }
 }

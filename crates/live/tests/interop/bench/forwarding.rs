@@ -125,7 +125,7 @@ impl Bench {
             if let Some(event) = self.ours.poll_event() {
                 match event {
                     HostEvent::Accepted { socket, .. } => self.socket = Some(socket),
-                    HostEvent::Tcp { event, .. } => self.events.push(event),
+                    HostEvent::Socket { event, .. } => self.events.push(event),
                     _ => {}
                 }
             } else if let Some((_, packet)) = self.ours.poll_transmit(now) {

@@ -180,7 +180,8 @@ impl Row {
 
     fn saw(&self, node: usize, wanted: tcp::Event) -> bool {
         self.events.iter().any(|(_, at, event)| {
-            *at == node && matches!(event, HostEvent::Tcp { event, .. } if *event == wanted)
+            *at == node
+                && matches!(event, HostEvent::Socket { event, .. } if *event == wanted.into())
         })
     }
 

@@ -336,7 +336,8 @@ fn a_reset_is_carried_across_and_so_is_a_refusal() {
 
 fn tcp_event(event: crate::tcp::Event) -> HostEvent {
     let socket = SocketId(0);
-    HostEvent::Tcp { socket, event }
+    let event = event.into();
+    HostEvent::Socket { socket, event }
 }
 
 /// Connections that began elsewhere, or are not at the last hop, pass unsplit.

@@ -10,23 +10,23 @@ use crate::wire::protocol;
 use core::net::IpAddr;
 
 impl AerotpSockets {
-    /// Passes a link signal to the connections to peers for which `concerned` returns true. `rate` is the link's in their direction.
-    pub fn signal(
+    /// Takes in a link signal for the connections to peers for which `concerned` returns true.
+    pub(super) fn note_signal(
         &mut self,
         signal: &CrossLayerSignal,
         concerned: impl Fn(IpAddr) -> bool,
-        rate: Option<DataRate>,
     ) {
-        let up = match signal {
-            CrossLayerSignal::Connected(_) | CrossLayerSignal::PeerMoved(_) => true,
-            CrossLayerSignal::Disconnected => false,
+        let (is_up, rate) = match signal {
+            CrossLayerSignal::Connected(path) => (true, Some(path.from_mobile)),
+            CrossLayerSignal::PeerMoved(moved) => (true, moved.rate),
+            CrossLayerSignal::Disconnected => (false, None),
             _ => return,
         };
         self.each(|socket| {
             if !concerned(socket.peer()) {
                 return false;
             }
-            match up {
+            match is_up {
                 true => socket.connection.link_up(PATH, rate),
                 false => socket.connection.link_down(PATH),
             }
@@ -36,7 +36,7 @@ impl AerotpSockets {
 
     /// Takes in an event of a link with this `rate`, if the medium has reported one, for the path of each connection that leaves by the
     /// link. `leaves` decides that by the path's ends, own first, and by whether the connection has other paths.
-    pub fn on_link(
+    pub(super) fn on_link(
         &mut self,
         event: LinkEvent,
         rate: Option<DataRate>,
@@ -74,7 +74,12 @@ impl AerotpSockets {
 
     /// Hands an ICMP error to all connections that it may be about, those to its destination: ports are not quoted. Returns true if it
     /// is about AeroTP.
-    pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+    pub(super) fn note_icmp(
+        &mut self,
+        now: Instant,
+        error: IcmpError,
+        quoted: &QuotedPacket,
+    ) -> bool {
         if quoted.protocol != protocol::AEROTP {
             return false;
         }

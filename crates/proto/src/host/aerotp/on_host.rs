@@ -1,27 +1,18 @@
 //! AeroTP's connections and datagrams on a host.
 
-use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, Delivery, PATH};
+use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, PATH};
 use crate::aerotp::{Configuration, Connection};
-use crate::crosslayer::CrossLayerSignal;
-use crate::host::{Host, HostEvent, mtu_towards};
-use crate::interface::{InterfaceId, LinkEvent};
-use crate::packet::{Body, FlowId, IpHeader};
+use crate::host::{Host, SocketId, mtu_towards};
+use crate::packet::{Body, FlowId};
 use crate::rate::DataRate;
 use crate::tcp::Endpoint;
 use crate::time::Instant;
-use crate::wire::aerotp::AerotpPacket;
+use core::any::Any;
 use core::net::IpAddr;
 
 impl Host {
-    /// Returns an AeroTP connection whose state may have changed since it was last returned here.
-    pub fn poll_aerotp_changed(&mut self) -> Option<AerotpId> {
-        self.aerotp.as_mut()?.poll_changed()
-    }
-
     fn aerotp_sockets(&mut self) -> &mut AerotpSockets {
-        let secret = self.sockets.secret();
-        self.aerotp
-            .get_or_insert_with(|| Box::new(AerotpSockets::new(secret)))
+        self.transport_mut(AerotpSockets::new).1
     }
 
     /// Opens an AeroTP connection to `remote` from a fresh port. Data written at once leaves with its first packet.
@@ -31,7 +22,7 @@ impl Host {
         remote: Endpoint,
         configuration: Configuration,
         flow: Option<FlowId>,
-    ) -> AerotpId {
+    ) -> SocketId {
         let ends = (self.source_towards(remote), remote);
         self.aerotp_connect_from(now, ends, configuration, flow)
     }
@@ -43,17 +34,17 @@ impl Host {
         (address, remote): (IpAddr, Endpoint),
         configuration: Configuration,
         flow: Option<FlowId>,
-    ) -> AerotpId {
+    ) -> SocketId {
         let mtu = self.mtu_between(address, remote.address);
         let pair = (Endpoint { address, port: 0 }, remote);
         let beginning = Beginning { pair, mtu, flow };
         let is_down = self.is_link_down(address);
-        let sockets = self.aerotp_sockets();
-        let socket = sockets.connect(now, beginning, configuration);
-        if is_down && let Some(connection) = sockets.connection_mut(socket) {
+        let (place, sockets) = self.transport_mut(AerotpSockets::new);
+        let id = sockets.connect(now, beginning, configuration);
+        if is_down && let Some(connection) = sockets.connection_mut(id) {
             connection.link_down(PATH);
         }
-        socket
+        place.socket(id.0)
     }
 
     /// Lets an AeroTP connection send over one more path, between these addresses, own first, at a rate of its own. Its token is
@@ -61,17 +52,16 @@ impl Host {
     pub fn aerotp_add_path(
         &mut self,
         now: Instant,
-        socket: AerotpId,
+        socket: SocketId,
         addresses: (IpAddr, IpAddr),
         rate: DataRate,
     ) {
         let mtu = self.mtu_between(addresses.0, addresses.1);
         let is_down = self.is_link_down(addresses.0);
-        let Some(aerotp) = &mut self.aerotp else {
-            return;
-        };
-        aerotp.add_path(now, socket, addresses, (mtu, rate));
-        if is_down && let Some(connection) = aerotp.connection_mut(socket) {
+        let id = id_of(socket);
+        let sockets = self.aerotp_sockets();
+        sockets.add_path(now, id, addresses, (mtu, rate));
+        if is_down && let Some(connection) = sockets.connection_mut(id) {
             let path = connection.paths().find(|&(_, known)| known == addresses);
             if let Some((path, _)) = path {
                 connection.link_down(path);
@@ -83,24 +73,6 @@ impl Host {
     fn is_link_down(&self, address: IpAddr) -> bool {
         let interface = self.interface_of(address);
         interface.is_some_and(|interface| self.links.is_down(interface))
-    }
-
-    /// Passes a link event to AeroTP's connections. It concerns paths from an address of the interface and, in connections with several
-    /// paths, paths from an address of no interface whose route to the peer leads there.
-    pub(in super::super) fn tell_aerotp(
-        &mut self,
-        interface: InterfaceId,
-        event: LinkEvent,
-        rate: Option<DataRate>,
-    ) {
-        let Some(mut aerotp) = self.aerotp.take() else {
-            return;
-        };
-        aerotp.on_link(event, rate, |(own, remote), has_others| {
-            let by_route = || self.routes.lookup(remote).filter(|_| has_others);
-            self.interface_of(own).or_else(by_route) == Some(interface)
-        });
-        self.aerotp = Some(aerotp);
     }
 
     /// Returns the largest packet on the first link from an own address to another host's, in bytes.
@@ -125,20 +97,20 @@ impl Host {
     }
 
     /// Returns an AeroTP connection, to call on; its packets and events then come out of the polls.
-    pub fn aerotp_mut(&mut self, socket: AerotpId) -> Option<&mut Connection> {
-        self.aerotp.as_mut()?.connection_mut(socket)
+    pub fn aerotp_mut(&mut self, socket: SocketId) -> Option<&mut Connection> {
+        let socket: &mut dyn Any = self.socket_mut(socket)?;
+        socket.downcast_mut()
     }
 
     /// Moves an AeroTP connection to another address of this host. The peer recognizes it by its token.
-    pub fn aerotp_move(&mut self, now: Instant, socket: AerotpId, address: IpAddr) {
-        if let Some(aerotp) = &mut self.aerotp {
-            aerotp.move_to(now, socket, address);
-        }
+    pub fn aerotp_move(&mut self, now: Instant, socket: SocketId, address: IpAddr) {
+        self.aerotp_sockets().move_to(now, id_of(socket), address);
     }
 
     /// Returns an AeroTP connection.
-    pub fn aerotp(&self, socket: AerotpId) -> Option<&Connection> {
-        self.aerotp.as_ref()?.connection(socket)
+    pub fn aerotp(&self, socket: SocketId) -> Option<&Connection> {
+        let socket: &dyn Any = self.socket(socket)?;
+        socket.downcast_ref()
     }
 
     /// Accepts datagrams of AeroTP's stateless mode at `port`.
@@ -157,82 +129,9 @@ impl Host {
         let packet = datagram.into_packet(now);
         self.send(destination, Body::Aerotp(Box::new(packet)), flow);
     }
+}
 
-    /// Hands an AeroTP packet to its connection.
-    pub(in super::super) fn deliver_aerotp(
-        &mut self,
-        now: Instant,
-        ip: &IpHeader,
-        packet: AerotpPacket,
-        flow: Option<FlowId>,
-    ) {
-        let local = Endpoint {
-            address: ip.destination,
-            port: packet.header.destination_port,
-        };
-        let remote = Endpoint {
-            address: ip.source,
-            port: packet.header.source_port,
-        };
-        let port = local.port;
-        self.aerotp_sockets();
-        let Some(sockets) = &mut self.aerotp else {
-            return;
-        };
-        let mtu = || mtu_towards(&self.routes, &self.interface_mtus, remote.address);
-        match sockets.deliver(now, (local, remote), packet, mtu) {
-            Delivery::Taken => {}
-            Delivery::Accepted(socket) => {
-                self.events
-                    .push_back(HostEvent::AerotpAccepted { socket, port });
-            }
-            Delivery::Datagram(payload) => {
-                self.events.push_back(HostEvent::AerotpDatagram {
-                    port,
-                    from: remote,
-                    payload,
-                });
-            }
-            Delivery::Damaged => self.count_damaged(),
-            Delivery::Nobody(reset) => {
-                self.count_unreceived();
-                if let Some(reset) = reset {
-                    self.send(remote.address, Body::Aerotp(reset), flow);
-                }
-            }
-        }
-    }
-
-    /// Puts the next AeroTP packet into the outbox, if there is one.
-    pub(in super::super) fn queue_aerotp(&mut self, now: Instant) -> Option<()> {
-        let outgoing = self.aerotp.as_mut()?.poll_transmit(now)?;
-        let sent = outgoing.transmission;
-        let body = Body::Aerotp(Box::new(sent.packet));
-        let mut packet = self.origin().packet(sent.addresses, body, outgoing.flow);
-        packet.retransmission = sent.retransmission;
-        self.outbox.push_back(packet);
-        Some(())
-    }
-
-    /// Passes a link signal to AeroTP's connections, at a mobile's end or at its correspondent's.
-    pub(in super::super) fn signal_aerotp(
-        &mut self,
-        signal: &CrossLayerSignal,
-        concerned: impl Fn(IpAddr) -> bool,
-    ) {
-        let Some(aerotp) = &mut self.aerotp else {
-            return;
-        };
-        let rate = match signal {
-            CrossLayerSignal::Connected(path) => Some(path.from_mobile),
-            CrossLayerSignal::PeerMoved(moved) => moved.rate,
-            _ => None,
-        };
-        aerotp.signal(signal, concerned, rate);
-    }
-
-    pub(in super::super) fn poll_aerotp_event(&mut self) -> Option<HostEvent> {
-        let (socket, event) = self.aerotp.as_mut()?.poll_event()?;
-        Some(HostEvent::Aerotp { socket, event })
-    }
+/// Returns the number of one of AeroTP's sockets.
+fn id_of(socket: SocketId) -> AerotpId {
+    AerotpId(socket.split().map_or(u32::MAX, |(_, number)| number))
 }

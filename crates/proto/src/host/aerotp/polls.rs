@@ -1,12 +1,14 @@
 //! Polls of AeroTP connections: deadlines, events, packets to send.
 
-use super::{AerotpId, AerotpSockets, Outgoing};
+use super::{AerotpId, AerotpSockets};
 use crate::aerotp;
+use crate::host::Outgoing;
+use crate::packet::Body;
 use crate::time::Instant;
 use core::cmp::Reverse;
 
 impl AerotpSockets {
-    pub fn poll_timeout(&mut self) -> Option<Instant> {
+    pub(super) fn next_timeout(&mut self) -> Option<Instant> {
         while let Some(&Reverse((at, id))) = self.deadlines.peek() {
             let Some(socket) = self.sockets.get_mut(&id) else {
                 self.deadlines.pop();
@@ -29,8 +31,8 @@ impl AerotpSockets {
         None
     }
 
-    pub fn handle_timeout(&mut self, now: Instant) {
-        while self.poll_timeout().is_some_and(|at| at <= now) {
+    pub(super) fn do_due(&mut self, now: Instant) {
+        while self.next_timeout().is_some_and(|at| at <= now) {
             let Some(Reverse((_, id))) = self.deadlines.pop() else {
                 return;
             };
@@ -42,7 +44,7 @@ impl AerotpSockets {
         }
     }
 
-    pub fn poll_event(&mut self) -> Option<(AerotpId, aerotp::Event)> {
+    pub(super) fn next_event(&mut self) -> Option<(AerotpId, aerotp::Event)> {
         if let Some(id) = self.dropped.pop_front() {
             return Some((id, aerotp::Event::Closed));
         }
@@ -62,17 +64,16 @@ impl AerotpSockets {
         None
     }
 
-    /// Returns true if a connection may have a packet to send.
-    pub fn may_transmit(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+    pub(super) fn next_packet(&mut self, now: Instant) -> Option<Outgoing> {
         while let Some(&id) = self.ready.front() {
             if let Some(socket) = self.sockets.get_mut(&id) {
-                if let Some(transmission) = socket.connection.poll_transmit(now) {
-                    let flow = socket.flow;
-                    return Some(Outgoing { transmission, flow });
+                if let Some(sent) = socket.connection.poll_transmit(now) {
+                    return Some(Outgoing {
+                        addresses: sent.addresses,
+                        body: Body::Aerotp(Box::new(sent.packet)),
+                        flow: socket.flow,
+                        retransmission: sent.retransmission,
+                    });
                 }
                 socket.ready = false;
                 self.changed.push_back(id);
@@ -86,10 +87,6 @@ impl AerotpSockets {
             self.ready.pop_front();
         }
         None
-    }
-
-    pub fn poll_changed(&mut self) -> Option<AerotpId> {
-        self.changed.pop_front()
     }
 
     /// Ensures that the heap holds an entry at the connection's deadline or before; if that has passed, as a probe's may while its link

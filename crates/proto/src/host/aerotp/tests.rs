@@ -1,8 +1,7 @@
 //! AeroTP connections among hosts: admission, answers, and lookup after a move.
 
 use super::*;
-use crate::aerotp::Event;
-use crate::host::{Backpressure, Host, HostEvent};
+use crate::host::{Backpressure, Host, HostEvent, SocketEvent, SocketId};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters, TransmitStatus};
 use crate::packet::{Body, Packet};
 use crate::rate::DataRate;
@@ -81,15 +80,15 @@ fn talk(now: Instant, milliseconds: u64, hosts: &mut [Host; 2]) -> [Vec<HostEven
     events
 }
 
-fn accepted(events: &[HostEvent]) -> Vec<AerotpId> {
+fn accepted(events: &[HostEvent]) -> Vec<SocketId> {
     let of = |event: &HostEvent| match event {
-        HostEvent::AerotpAccepted { socket, port: PORT } => Some(*socket),
+        HostEvent::Accepted { socket, port: PORT } => Some(*socket),
         _ => None,
     };
     events.iter().filter_map(of).collect()
 }
 
-fn readable(host: &Host, socket: AerotpId) -> u64 {
+fn readable(host: &Host, socket: SocketId) -> u64 {
     host.aerotp(socket).map_or(0, Connection::readable)
 }
 
@@ -189,7 +188,7 @@ fn datagrams_need_no_connection_and_get_no_answer() {
         address: address(0, 1),
         port: 4000,
     };
-    let expected = HostEvent::AerotpDatagram {
+    let expected = HostEvent::Datagram {
         port: PORT,
         from,
         payload: data(700),
@@ -202,12 +201,13 @@ fn datagrams_need_no_connection_and_get_no_answer() {
 fn who_writes_to_nobody_is_told_and_in_a_mode_without_answers_is_not() {
     for (mode, told) in [(Mode::Reliable, true), (Mode::QuasiReliable, false)] {
         let mut hosts = [host(0, 1), host(0, 2)];
+        hosts[1].aerotp_bind(PORT + 1);
         let socket = hosts[0].aerotp_connect(Instant::ZERO, server(), configuration(mode), None);
         hosts[0].aerotp_mut(socket).unwrap().write(&data(100));
         let events = talk(Instant::ZERO, 30, &mut hosts);
-        let reset = HostEvent::Aerotp {
+        let reset = HostEvent::Socket {
             socket,
-            event: Event::Reset,
+            event: SocketEvent::Reset,
         };
         assert_eq!(events[0].contains(&reset), told, "{mode:?}");
         assert_eq!(hosts[1].discarded().no_receiver, 1);
@@ -347,6 +347,7 @@ fn a_connection_s_class_is_the_code_point_of_all_its_packets_in_both_directions(
 #[test]
 fn resets_and_datagrams_have_the_class_of_whom_they_are_for() {
     let mut hosts = [host(0, 1), host(0, 2)];
+    hosts[1].aerotp_bind(PORT + 1);
     let mut mine = configuration(Mode::Reliable);
     mine.class = ServiceClass::new(6).unwrap();
     hosts[0].aerotp_connect(Instant::ZERO, server(), mine, None);
@@ -406,8 +407,10 @@ fn a_connection_over_two_interfaces_is_one_at_both_ends() {
         hosts[1].handle_packet(now, InterfaceId(0), packet);
     }
     let [_, events] = talk(now, 1000, &mut hosts);
-    assert_eq!(accepted(&events), [AerotpId(0)]);
-    let peer = hosts[1].aerotp(AerotpId(0)).unwrap();
+    let [socket] = accepted(&events)[..] else {
+        panic!("not one connection: {events:?}");
+    };
+    let peer = hosts[1].aerotp(socket).unwrap();
     assert_eq!((peer.readable(), peer.paths().count()), (20_000, 2));
     assert_eq!(peer.statistics().refused, 0);
     assert_eq!(hosts.map(|host| host.discarded().no_receiver), [0, 0]);
@@ -427,7 +430,7 @@ fn carries() -> LinkEvent {
 }
 
 /// Returns how many packets of a megabyte leave by each interface within a second without an answer.
-fn sent_over(host: &mut Host, socket: AerotpId) -> [usize; 2] {
+fn sent_over(host: &mut Host, socket: SocketId) -> [usize; 2] {
     host.aerotp_mut(socket).unwrap().write(&data(1_000_000));
     let mut counts = [0; 2];
     for step in 0..100 {

@@ -1,10 +1,12 @@
 //! AeroTP in scenario files.
 
 use super::*;
+use crate::transport::aerotp::AerotpSettings;
 use baton_proto::aerotp::Coding;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use baton_proto::wire::aerotp::Mode;
+use core::any::Any;
 
 const RIGHT: &str = r#"
 name = "telemetry"
@@ -31,9 +33,8 @@ aerotp = { mode = "near-reliable", coding = { words = 32, header = true }, block
 fn every_setting_is_read() {
     let scenario = parsed(RIGHT);
     assert!(scenario.links[0].config.up.channel.spares_headers);
-    let Transport::Aerotp(settings) = &scenario.flows[0].transport else {
-        panic!("AeroTP");
-    };
+    let transport: &dyn Any = scenario.flows[0].transport.other().unwrap();
+    let settings: &AerotpSettings = transport.downcast_ref().unwrap();
     let read = &settings.configuration;
     assert_eq!(
         settings.rate,

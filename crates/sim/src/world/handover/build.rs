@@ -4,7 +4,7 @@ use super::MobileRun;
 use crate::mobility::Mobility;
 use crate::rng::Seed;
 use crate::scenario::model::{
-    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Scenario, TimetableEntry, Transport,
+    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Scenario, TimetableEntry,
 };
 use crate::world::flow::FlowRun;
 use crate::world::wires::LeadsTo;
@@ -167,11 +167,12 @@ impl Net {
 
 impl Load {
     /// Returns true if a mobile's binding updates report the parameters of its link, because one of its flows uses them: by a
-    /// remedy, or by an AeroTP sender, which adapts its rate.
+    /// remedy, or by a transport that follows links.
     fn reports_paths(&self, mobile: &Mobile, flows: &[usize]) -> bool {
         let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
         let wants = |flow: &FlowRun| {
-            matches!(flow.spec.transport, Transport::Aerotp(_))
+            let transport = flow.spec.transport.other();
+            transport.is_some_and(|transport| transport.follows_links())
                 || flow.spec.remedies.iter().any(by_update)
         };
         mobile

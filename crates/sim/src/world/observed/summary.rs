@@ -5,7 +5,7 @@ use super::super::flow::FlowRun;
 use super::super::summary::{FlowSummary, failure};
 use super::ObservedFlow;
 use crate::observe::{End, Side};
-use baton_proto::tcp;
+use baton_proto::host::SocketEvent;
 use serde::Serialize;
 
 /// Further results of a flow between real hosts, from its packets.
@@ -51,8 +51,8 @@ impl ObservedFlow {
         let node =
             |side: Side| self.nodes[side as usize].map(|node| world.scenario.nodes[node].clone());
         let failure = flow.observed_failure().map(|end| match end {
-            End::Refused => failure(tcp::Event::Refused),
-            End::Reset | End::Finished => failure(tcp::Event::Reset),
+            End::Refused => failure(SocketEvent::Refused),
+            End::Reset | End::Finished => failure(SocketEvent::Reset),
         });
         FlowSummary {
             transport: self.transport,

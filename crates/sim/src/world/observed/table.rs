@@ -131,10 +131,10 @@ impl World {
         let port = view.ports.1;
         let flow = self.net.nodes[node].flow_at_port(port)?;
         let run = &self.load.flows[flow];
-        let carried = match run.spec.transport {
+        let carried = match &run.spec.transport {
             Transport::Tcp { .. } => view.protocol == protocol::TCP,
             Transport::Udp => view.protocol == protocol::UDP,
-            Transport::Aerotp(_) => view.protocol == protocol::AEROTP,
+            Transport::Other(transport) => view.protocol == transport.protocol(),
             Transport::Icmp => matches!(view.protocol, protocol::ICMP | protocol::ICMPV6),
         };
         let ends = [run.spec.from.0, run.spec.to.0];

@@ -85,7 +85,7 @@ fn with_headers_spared_a_code_repairs_all_and_without_all_but_what_the_headers_l
     let all = 3e6 / 8.0 * 30.0;
     let spared = delivered("headers");
     near(spared.delivered_bytes as f64, all, 1000.0);
-    let aerotp = spared.aerotp.unwrap();
+    let aerotp = aerotp_of(&spared);
     assert_eq!((aerotp.damaged_packets, aerotp.skipped_bytes), (0, 0));
     // Wrong bytes among 1260 B, less those in the 256 B of parity of packets with undamaged data, which are not
     // decoded.
@@ -131,7 +131,7 @@ fn every_mode_delivers_what_it_promises() {
             "{mode}"
         );
         let noisy = flow(5e-5);
-        let skipped = noisy.aerotp.unwrap().skipped_bytes;
+        let skipped = aerotp_of(&noisy).skipped_bytes;
         let repeats = mode.ends_with("reliable") && !mode.starts_with("quasi");
         assert_eq!(
             noisy.delivered_bytes + skipped,
@@ -168,7 +168,7 @@ fn a_code_across_packets_leaves_what_the_binomial_formula_says() {
         let results = run(&scenario(40, &[&path, &telemetry(&keys)]));
         let flow = super::flow(&results.summary, "telemetry").clone();
         assert_eq!(
-            flow.delivered_bytes + flow.aerotp.unwrap().skipped_bytes,
+            flow.delivered_bytes + aerotp_of(&flow).skipped_bytes,
             12_000_000
         );
         1.0 - flow.delivered_bytes as f64 / 12e6

@@ -121,7 +121,7 @@ fn blocks_across_links_survive_the_silence_of_one() {
             ],
         ));
         let flow = super::flow(&results.summary, "file").clone();
-        let skipped = flow.aerotp.unwrap().skipped_bytes;
+        let skipped = aerotp_of(&flow).skipped_bytes;
         assert_eq!(flow.delivered_bytes + skipped, 2_000_000);
         skipped
     };

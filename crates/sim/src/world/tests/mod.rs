@@ -35,6 +35,8 @@ use super::summary::{FlowSummary, Summary};
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink, Table};
 use crate::run::{Results, Run, RunOptions};
 use crate::scenario;
+use crate::transport::TransportResult;
+use crate::transport::aerotp::AerotpResult;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -95,6 +97,14 @@ fn standards_unless_named(keys: &str) -> &'static str {
 
 fn flow<'a>(summary: &'a Summary, name: &str) -> &'a FlowSummary {
     summary.flows.iter().find(|flow| flow.name == name).unwrap()
+}
+
+/// Returns the results that only an AeroTP flow has.
+fn aerotp_of(flow: &FlowSummary) -> AerotpResult {
+    match flow.own {
+        Some(TransportResult::Aerotp(own)) => own,
+        other => panic!("no AeroTP: {other:?}"),
+    }
 }
 
 fn near(measured: f64, expected: f64, tolerance: f64) {

@@ -3,22 +3,21 @@
 //! Each kind keeps its own counters and decides what is due; this module turns it into writes, datagrams and
 //! deliveries.
 
-mod aerotp;
 mod application;
 mod blocks;
 mod pages;
 mod ping;
 mod received;
 
-pub use aerotp::AerotpRun;
 pub use application::Application;
 
 use super::flow::{Delivered, FlowRun, Role};
 use crate::scenario::model::Transport;
+use crate::transport::Datagram;
 use application::Kind;
-use baton_proto::host::Host;
+use baton_proto::host::{Host, Pattern, Socket};
 use baton_proto::packet::Payload;
-use baton_proto::tcp::{Connection, Endpoint};
+use baton_proto::tcp::Endpoint;
 use baton_proto::time::Instant;
 use baton_proto::wire::icmp::Echo;
 use blocks::Block;
@@ -43,15 +42,9 @@ impl FlowRun {
                 Kind::Ping(_) => self.send_pings(now, host),
             }
         }
-        if let Some(connection) =
-            self.sockets[active as usize].and_then(|socket| host.connection_mut(socket))
-        {
-            self.fill(active, connection);
-        }
-        if let Some(connection) =
-            self.aerotp.sockets[active as usize].and_then(|socket| host.aerotp_mut(socket))
-        {
-            self.fill_aerotp(active, connection);
+        let socket = self.sockets[active as usize];
+        if let Some(socket) = socket.and_then(|socket| host.socket_mut(socket)) {
+            self.fill(active, socket);
         }
     }
 
@@ -59,7 +52,7 @@ impl FlowRun {
     fn stop_waiting_for_stream(&mut self) {
         let is_stream = matches!(self.application.kind, Kind::Bulk | Kind::Blocks(_))
             && self.spec.transport.connects();
-        let accounted = self.progress.delivered_bytes + self.aerotp.skipped;
+        let accounted = self.progress.delivered_bytes + self.skipped;
         if is_stream && accounted >= self.application.stream_length() {
             self.progress.stop_waiting();
         }
@@ -77,13 +70,19 @@ impl FlowRun {
         }
         let is_done = blocks.is_done();
         for block in due {
-            match self.spec.transport {
+            match &self.spec.transport {
                 Transport::Udp => {
                     let payload = block.payload(self.id.0);
                     host.udp_send(self.port, remote, payload, Some(self.id));
                 }
-                Transport::Aerotp(_) if !self.spec.transport.connects() => {
-                    self.send_aerotp_datagram(now, host, block);
+                Transport::Other(transport) if !transport.connects() => {
+                    let datagram = Datagram {
+                        port: self.port,
+                        to: remote,
+                        payload: block.payload(self.id.0),
+                        flow: self.id,
+                    };
+                    transport.send_datagram(now, host, datagram);
                 }
                 _ => {
                     let outbox = &mut self.application.outboxes[Role::Source as usize];
@@ -110,8 +109,8 @@ impl FlowRun {
         };
         while let Some(number) = ping.take_due(now) {
             self.progress.start_waiting(now);
-            match self.spec.transport {
-                Transport::Tcp { .. } => {
+            match &self.spec.transport {
+                Transport::Tcp { .. } | Transport::Other(_) => {
                     let outbox = &mut self.application.outboxes[Role::Source as usize];
                     outbox.unwritten += u64::from(ping.size);
                 }
@@ -127,42 +126,62 @@ impl FlowRun {
                     let echo = Echo::counting(self.port, number as u16, ping.size);
                     host.ping(remote.address, echo, Some(self.id));
                 }
-                // The scenario has no pings over it.
-                Transport::Aerotp(_) => {}
             }
         }
     }
 
-    /// Writes piece by piece for as long as the connection asks for more, and closes when that was all.
-    pub(super) fn fill(&mut self, role: Role, connection: &mut Connection) {
+    /// Writes piece by piece for as long as the connection has room, and closes when that was all.
+    pub(super) fn fill<S: Socket + ?Sized>(&mut self, role: Role, socket: &mut S) {
+        let record = match &self.application.kind {
+            Kind::Blocks(blocks) if socket.keeps_records() => Some(u64::from(blocks.size())),
+            _ => None,
+        };
         let outbox = &mut self.application.outboxes[role as usize];
         while outbox.unwritten > 0 {
-            let most = outbox.unwritten.min(LONGEST_WRITE);
-            let taken = connection.write_pattern(self.id.0, most);
+            let length = outbox.unwritten.min(record.unwrap_or(LONGEST_WRITE));
+            let taken = socket.write(Pattern {
+                stream: self.id.0,
+                offset: outbox.written,
+                length,
+                is_record: record.is_some(),
+            });
             outbox.written += taken;
             outbox.unwritten -= taken;
-            if taken < most || !connection.may_go_on_writing() {
+            if taken < length || !socket.may_go_on_writing() {
                 break;
             }
         }
         if outbox.unwritten == 0 && outbox.closing {
-            connection.close();
+            socket.close();
         }
     }
 
     /// Takes in the other end's close: this one follows when it has written all that it owes.
-    pub(super) fn handle_peer_closed(&mut self, role: Role, connection: &mut Connection) {
+    pub(super) fn handle_peer_closed<S: Socket + ?Sized>(
+        &mut self,
+        now: Instant,
+        role: Role,
+        socket: &mut S,
+    ) -> Option<Delivered> {
         self.application.outboxes[role as usize].closing = true;
-        self.fill(role, connection);
+        let bytes = socket.read(now);
+        let delivered = self.take_bytes(now, role, bytes, socket);
+        self.fill(role, socket);
+        // The last bytes may be among those left out.
+        if socket.skipped().is_some() && self.stream_bytes.is_some() {
+            self.complete(now);
+            self.progress.give_up_waiting(now);
+        }
+        delivered
     }
 
     /// Bytes have come out of a connection.
-    pub(super) fn take_bytes(
+    pub(super) fn take_bytes<S: Socket + ?Sized>(
         &mut self,
         now: Instant,
         role: Role,
         bytes: u64,
-        connection: &mut Connection,
+        socket: &mut S,
     ) -> Option<Delivered> {
         if bytes == 0 {
             return None;
@@ -181,14 +200,25 @@ impl FlowRun {
             (Kind::Ping(_), Role::Source) => self.take_replies(now, bytes),
             (Kind::Bulk | Kind::Blocks(_), _) => Some(self.take_stream(now, bytes)),
         };
-        self.fill(role, connection);
+        self.fill(role, socket);
         delivered
     }
 
     fn take_stream(&mut self, now: Instant, bytes: u64) -> Delivered {
-        let total = self.progress.delivered_bytes + bytes;
-        let more = total < self.application.stream_length();
-        self.deliver_of(now, bytes, more)
+        let accounted = self.progress.delivered_bytes + self.skipped + bytes;
+        let more = accounted < self.application.stream_length();
+        let delivered = self.delivered(now, bytes, more);
+        self.end_if_accounted(now);
+        delivered
+    }
+
+    /// Ends a stream of known length if all its bytes have arrived or been left out.
+    pub(super) fn end_if_accounted(&mut self, now: Instant) {
+        let accounted = self.progress.delivered_bytes + self.skipped;
+        if self.stream_bytes.is_some_and(|bytes| accounted >= bytes) {
+            self.complete(now);
+            self.progress.give_up_waiting(now);
+        }
     }
 
     /// Notes the delivery of some of a number of bytes that the scenario may have fixed.

@@ -1,19 +1,39 @@
 //! AeroTP gateways at the ends of links.
 
-use super::document::Path;
-use super::error::quoted;
-use super::model::{AerotpGateways, Flow, GatewayRule, LinkIndex, Mobile, NodeIndex, Transport};
-use super::raw::Named;
-use super::raw_aerotp::{RawAerotpGateways, RawGatewayRule};
-use super::resolve::Report;
-use super::resolve_aerotp;
-use super::resolve_links::Links;
+use super::keys::{RawAerotpGateways, RawGatewayRule};
+use super::{AerotpSettings, resolve};
+use crate::scenario::document::Path;
+use crate::scenario::error::quoted;
+use crate::scenario::model::{Flow, LinkIndex, Mobile, NodeIndex};
+use crate::scenario::raw::Named;
+use crate::scenario::resolve::Report;
+use crate::scenario::resolve_links::Links;
 use baton_proto::gateways::aerotp::Selector;
 use baton_proto::tcp::profile::Profile;
 use core::net::IpAddr;
 
+/// A link with an AeroTP gateway at each end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AerotpGateways {
+    /// The link.
+    pub link: LinkIndex,
+    /// Rules of conversion, in order.
+    pub rules: Vec<GatewayRule>,
+}
+
+/// Conversion of some connections and datagrams on the link between gateways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatewayRule {
+    /// The packets that it applies to.
+    pub selector: Selector,
+    /// The AeroTP; a rate of `None` is the link's.
+    pub aerotp: AerotpSettings,
+    /// The gateways' TCP.
+    pub profile: Profile,
+}
+
 /// Resolves the table `aerotp_gateways`.
-pub(super) fn gateways(
+pub(crate) fn gateways(
     raw: &Named<RawAerotpGateways>,
     links: &Links,
     users: (&[Mobile], &[Flow]),
@@ -74,7 +94,7 @@ fn check_ends(
             report.wrong(path, message);
         }
     }
-    let over_aerotp = |flow: &&Flow| matches!(flow.transport, Transport::Aerotp(_));
+    let over_aerotp = |flow: &&Flow| flow.transport.name() == "aerotp";
     if let Some(flow) = flows.iter().find(over_aerotp) {
         let message = format!(
             "a gateway takes all AeroTP for that of the other gateway, and flow {} goes over AeroTP; expected flows over \"tcp\", \"udp\" and \"icmp\"",
@@ -97,7 +117,7 @@ fn rule(raw: &RawGatewayRule, path: &Path, report: &mut Report<'_>) -> Option<Ga
             code_point: raw.code_point.and_then(|point| u8::try_from(point).ok()),
             destination,
         },
-        aerotp: resolve_aerotp::keys(&raw.aerotp, path, report)?,
+        aerotp: resolve::keys(&raw.aerotp, path, report)?,
         profile,
     })
 }

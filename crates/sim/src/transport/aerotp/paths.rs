@@ -1,22 +1,24 @@
 //! The links over which one AeroTP connection spreads its packets.
 
-use super::document::Path;
-use super::error::{quoted, seconds};
-use super::model::{AerotpPaths, Flow, LinkIndex, Mobile, NodeIndex, Transport};
-use super::raw::RawScenario;
-use super::raw_flows::RawFlow;
-use super::resolve::Report;
-use super::resolve_links::Links;
+use super::AerotpSettings;
+use crate::scenario::document::Path;
+use crate::scenario::error::{quoted, seconds};
+use crate::scenario::model::{Flow, FlowPaths, LinkIndex, Mobile, NodeIndex};
+use crate::scenario::raw::RawScenario;
+use crate::scenario::raw_flows::RawFlow;
+use crate::scenario::resolve::Report;
+use crate::scenario::resolve_links::Links;
 use baton_proto::wire::aerotp::Mode;
+use core::any::Any;
 
 /// The links that a flow names, all of one of its ends.
-pub(super) fn paths(
+pub(crate) fn paths(
     raw: &RawFlow,
     ends: [NodeIndex; 2],
     links: &Links,
     path: &Path,
     report: &mut Report<'_>,
-) -> Option<AerotpPaths> {
+) -> Option<FlowPaths> {
     let aerotp = raw.aerotp.as_ref()?;
     let names = aerotp.paths.as_ref()?;
     let path = path.key("aerotp").key("paths");
@@ -49,14 +51,14 @@ pub(super) fn paths(
         let message = "several paths have a rate each, that of the slowest link on it; expected no `rate` beside `paths`";
         report.wrong(&path, message.to_owned());
     }
-    Some(AerotpPaths {
+    Some(FlowPaths {
         host: host?,
         links: found,
     })
 }
 
 /// Refuses paths that lead nowhere, or that something else would change.
-pub(super) fn check(
+pub(crate) fn check(
     raw: &RawScenario,
     (flows, mobiles): (&[Flow], &[Mobile]),
     links: &Links,
@@ -139,15 +141,18 @@ fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bo
 /// Warns of a path, in a mode without repetition, whose data comes later than a gap is waited for.
 fn warn_of_late(
     flow: &Flow,
-    paths: &AerotpPaths,
+    paths: &FlowPaths,
     links: &Links,
     path: &Path,
     report: &mut Report<'_>,
 ) {
-    let Transport::Aerotp(settings) = &flow.transport else {
+    let settings: Option<&AerotpSettings> = flow
+        .transport
+        .other()
+        .and_then(|transport| (transport as &dyn Any).downcast_ref());
+    let Some(AerotpSettings { configuration, .. }) = settings else {
         return;
     };
-    let configuration = &settings.configuration;
     let delays = paths.links.iter();
     let delays = delays.map(|link| links.specs[link.0].config.round_trip_delay().as_nanos() / 2);
     let (Some(longest), Some(shortest)) = (delays.clone().max(), delays.min()) else {

@@ -1,23 +1,21 @@
-//! Several paths of one AeroTP connection: an address of its host for each link, and routes to that.
+//! Several paths of one connection: an address of its host for each link, and routes to that.
 
 use super::ports::BehindLink;
 use super::{Net, World};
 use crate::addresses::{PATHS, numbered};
-use baton_proto::host::AerotpId;
+use baton_proto::host::SocketId;
 use core::net::IpAddr;
 
 /// A path of a flow's connection.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowPath {
-    /// The link of the flow's host with several.
-    pub link: usize,
     /// Address of source and sink.
     pub addresses: [IpAddr; 2],
 }
 
 impl World {
     /// Gives hosts an address for each of their links that is a path of a flow. The flow begins over its first one.
-    pub(super) fn add_aerotp_paths(&mut self) {
+    pub(super) fn add_paths(&mut self) {
         for flow in 0..self.load.flows.len() {
             let Some(paths) = self.load.flows[flow].spec.paths.clone() else {
                 continue;
@@ -28,27 +26,26 @@ impl World {
             for link in paths.links {
                 let versions = addresses[role.other() as usize].is_ipv4();
                 addresses[role as usize] = self.net.link_address(paths.host.0, link.0, versions);
-                let path = FlowPath {
-                    link: link.0,
-                    addresses,
-                };
-                self.load.flows[flow].aerotp.paths.push(path);
+                self.load.flows[flow].paths.push(FlowPath { addresses });
             }
-            if let Some(first) = self.load.flows[flow].aerotp.paths.first() {
+            if let Some(first) = self.load.flows[flow].paths.first() {
                 self.load.flows[flow].addresses = first.addresses;
             }
         }
     }
 
     /// Opens the further paths of a connection that has just been opened over the first.
-    pub(super) fn open_aerotp_paths(&mut self, flow: usize, socket: AerotpId) {
+    pub(super) fn open_paths(&mut self, flow: usize, socket: SocketId) {
         let node = self.load.flows[flow].spec.from.0;
-        for path in self.load.flows[flow].aerotp.paths.clone() {
+        for path in self.load.flows[flow].paths.clone() {
             let [local, remote] = path.addresses;
             let rate = self.slowest_on_way(flow, Some(&path));
             let host = &mut self.net.nodes[node].host;
-            if path.addresses != self.load.flows[flow].addresses {
-                host.aerotp_add_path(self.now, socket, (local, remote), rate);
+            let run = &self.load.flows[flow];
+            if path.addresses != run.addresses
+                && let Some(transport) = run.spec.transport.other()
+            {
+                transport.add_path(self.now, host, socket, (local, remote), rate);
             }
         }
     }

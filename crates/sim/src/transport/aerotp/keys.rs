@@ -1,7 +1,7 @@
 //! The settings of AeroTP, as written: of a flow's, and of that between two gateways.
 
-use super::profiles;
-use super::units::{PositiveTime, Rate, Size};
+use crate::scenario::profiles;
+use crate::scenario::units::{PositiveTime, Rate, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,38 +1,42 @@
 //! The settings of AeroTP: of a flow's, and of that between gateways.
 
-use super::document::Path;
-use super::model::AerotpSettings;
-use super::raw_aerotp::{RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawMode};
-use super::raw_flows::{RawFlow, RawTraffic};
-use super::resolve::Report;
-use super::resolve_aerotp_paths;
-use super::resolve_tcp::{bounded, set};
+use super::AerotpSettings;
+use super::keys::{RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawMode};
+use super::paths;
+use crate::scenario::document::Path;
+use crate::scenario::model::Transport;
+use crate::scenario::raw_flows::{RawFlow, RawTraffic};
+use crate::scenario::resolve::Report;
+use crate::scenario::resolve_tcp::{bounded, set};
+use crate::scenario::units;
 use baton_proto::aerotp::{Coding, Configuration};
 use baton_proto::fec::erasure::BlockSize;
 use baton_proto::fec::interleaved::Strength;
 use baton_proto::rate::DataRate;
 use baton_proto::wire::aerotp::{Mode, Protection, ServiceClass};
+use std::sync::Arc;
 
 /// Largest buffer: sequence numbers tell positions apart that are closer than 2 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
 /// Words that study A's figures find enough for quasi-reliable data at all error rates that it tries.
 const QUASI_RELIABLE_WORDS: u16 = 96;
 
-/// Settings of the flow at `path`.
-pub(super) fn settings(
-    raw: &RawFlow,
-    path: &Path,
-    report: &mut Report<'_>,
-) -> Option<AerotpSettings> {
+/// Resolves the transport of the flow at `path`.
+pub(crate) fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Transport> {
+    if raw.code_point.is_some() {
+        let message = "a flow over \"aerotp\" has the code point of its class; expected aerotp = { class = 0 } to 7";
+        report.wrong(&path.key("code_point"), message.to_owned());
+    }
     let none = RawAerotp::default();
     let aerotp = raw.aerotp.as_ref().map_or(&none, |aerotp| &aerotp.keys);
     check_traffic(raw, mode(aerotp), path, report);
-    resolve_aerotp_paths::check_mode(raw, mode(aerotp), path, report);
-    keys(aerotp, &path.key("aerotp"), report)
+    paths::check_mode(raw, mode(aerotp), path, report);
+    let settings = keys(aerotp, &path.key("aerotp"), report)?;
+    Some(Transport::Other(Arc::new(settings)))
 }
 
 /// Resolves the keys of AeroTP at `path`.
-pub(super) fn keys(
+pub(crate) fn keys(
     aerotp: &RawAerotp,
     path: &Path,
     report: &mut Report<'_>,
@@ -50,7 +54,7 @@ pub(super) fn keys(
         &mut configuration.packets_per_mack,
         packets.and_then(|packets| u8::try_from(packets).ok()),
     );
-    let time = |time: Option<super::units::PositiveTime>| time.map(|time| time.0);
+    let time = |time: Option<units::PositiveTime>| time.map(|time| time.0);
     set(&mut configuration.mack_delay, time(aerotp.mack_delay));
     set(
         &mut configuration.reordering_wait,

@@ -1,0 +1,468 @@
+//! The seam between a host and its transports, and between a connection and its application.
+//!
+//! TCP is a field of the host, since every packet asks for it. Every other transport is a [`Transport`] that the host drives as it
+//! drives TCP. An application calls a connection of either as a [`Socket`].
+
+use super::{Host, HostEvent};
+use crate::crosslayer::CrossLayerSignal;
+use crate::interface::{InterfaceId, LinkEvent};
+use crate::packet::{Body, FlowId, IpHeader, Packet, Payload};
+use crate::rate::DataRate;
+use crate::tcp::{self, Endpoint};
+use crate::time::{Duration, Instant};
+use crate::wire::icmp::{IcmpError, QuotedPacket};
+use core::any::Any;
+use core::fmt::Debug;
+use core::net::IpAddr;
+
+/// A connection by its transport and its number there. A number of TCP's is reused only after its connection was abandoned, another
+/// transport's never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SocketId(pub u32);
+
+/// Bits of a [`SocketId`] for the number; those above hold the transport: zero for TCP, else its place at the host plus one.
+const NUMBER_BITS: u32 = 28;
+
+impl SocketId {
+    /// Returns true for a TCP connection, whose number counts from zero.
+    #[inline]
+    pub const fn is_tcp(self) -> bool {
+        self.0 >> NUMBER_BITS == 0
+    }
+
+    pub(super) const fn new(place: usize, number: u32) -> SocketId {
+        SocketId((place as u32 + 1) << NUMBER_BITS | number & ((1 << NUMBER_BITS) - 1))
+    }
+
+    /// Returns the transport's place at the host and the number there; `None` for TCP.
+    pub(super) fn split(self) -> Option<(usize, u32)> {
+        let place = (self.0 >> NUMBER_BITS).checked_sub(1)?;
+        Some((place as usize, self.0 & ((1 << NUMBER_BITS) - 1)))
+    }
+}
+
+/// Place of a transport beside TCP at its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportPlace(pub(super) usize);
+
+impl TransportPlace {
+    /// Returns the identity of the transport's connection of a number.
+    pub fn socket(self, number: u32) -> SocketId {
+        SocketId::new(self.0, number)
+    }
+}
+
+/// An event of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketEvent {
+    /// The peer has answered for the first time.
+    Connected,
+    /// New data can be read.
+    Readable,
+    /// A write that was cut short can go on.
+    Writable,
+    /// Bytes will not come any more: the transport leaves them out.
+    Skipped,
+    /// The peer will send no more, and all that it has sent can be read.
+    PeerClosed,
+    /// The connection is over.
+    Closed,
+    /// The peer refuses the connection.
+    Refused,
+    /// The peer has reset the connection.
+    Reset,
+    /// The peer has not answered for longer than the transport permits.
+    TimedOut,
+}
+
+impl From<tcp::Event> for SocketEvent {
+    #[inline]
+    fn from(event: tcp::Event) -> SocketEvent {
+        match event {
+            tcp::Event::Connected => SocketEvent::Connected,
+            tcp::Event::Readable => SocketEvent::Readable,
+            tcp::Event::Writable => SocketEvent::Writable,
+            tcp::Event::PeerClosed => SocketEvent::PeerClosed,
+            tcp::Event::Closed => SocketEvent::Closed,
+            tcp::Event::Refused => SocketEvent::Refused,
+            tcp::Event::Reset => SocketEvent::Reset,
+            tcp::Event::TimedOut => SocketEvent::TimedOut,
+        }
+    }
+}
+
+/// Bytes of a pattern to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Number of the pattern; by convention the flow's.
+    pub stream: u32,
+    /// Place of the first byte in the pattern: the number of bytes written before.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+    /// True if they are a record, which arrives as a whole where the transport keeps records.
+    pub is_record: bool,
+}
+
+impl Pattern {
+    /// Returns the bytes as a payload; at most 4 GiB of them.
+    pub fn payload(self) -> Payload {
+        Payload::Pattern {
+            stream: self.stream,
+            offset: self.offset,
+            length: u32::try_from(self.length).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// A connection as its application sees it.
+pub trait Socket: Any + Debug {
+    /// Writes as many of the bytes as there is room for; returns their number.
+    fn write(&mut self, pattern: Pattern) -> u64;
+
+    /// Returns true if more may be written after a write that was taken whole. Without it, [`SocketEvent::Writable`] follows.
+    fn may_go_on_writing(&mut self) -> bool {
+        true
+    }
+
+    /// Returns true if the transport keeps a record together in one packet.
+    fn keeps_records(&self) -> bool {
+        false
+    }
+
+    /// Reads all that has come; returns the number of bytes.
+    fn read(&mut self, now: Instant) -> u64;
+
+    /// Ends this direction once all that was written is sent.
+    fn close(&mut self);
+
+    /// Returns the number of bytes that the transport has left out before what can be read; `None` for one that leaves out nothing.
+    fn skipped(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the present state, for a record of series.
+    fn state(&self) -> SocketState;
+
+    /// Returns the counters.
+    fn counters(&self) -> SocketCounters;
+}
+
+/// Measures of a connection at one moment; `None` for one that its transport does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SocketState {
+    /// Congestion window in bytes.
+    pub congestion_window: Option<u64>,
+    /// Slow-start threshold in bytes, unless it is arbitrarily high.
+    pub slow_start_threshold: Option<u64>,
+    /// Bytes sent and not yet acknowledged.
+    pub bytes_in_flight: Option<u64>,
+    /// Time after which data without an acknowledgment is sent again.
+    pub retransmission_timeout: Option<Duration>,
+    /// Rate at which a transport that paces sends.
+    pub sending_rate: Option<DataRate>,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Option<Duration>,
+    /// Latest sample of the round-trip time, after the number of samples so far.
+    pub rtt_sample: Option<(u64, Duration)>,
+}
+
+/// Counters of a connection since its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketCounters {
+    /// Packets sent, retransmissions and bare acknowledgments included.
+    pub packets_sent: u64,
+    /// Packets among these with data that was sent before.
+    pub retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Losses found by acknowledgments.
+    pub fast_retransmits: u64,
+    /// Duplicate acknowledgments received.
+    pub duplicate_acks: u64,
+    /// Packets received that brought no new data.
+    pub duplicates_received: u64,
+}
+
+impl Socket for tcp::Connection {
+    #[inline]
+    fn write(&mut self, pattern: Pattern) -> u64 {
+        self.write_pattern(pattern.stream, pattern.length)
+    }
+
+    #[inline]
+    fn may_go_on_writing(&mut self) -> bool {
+        tcp::Connection::may_go_on_writing(self)
+    }
+
+    #[inline]
+    fn read(&mut self, _: Instant) -> u64 {
+        self.discard(u64::MAX)
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        tcp::Connection::close(self);
+    }
+
+    fn state(&self) -> SocketState {
+        let threshold = self.slow_start_threshold();
+        let samples = self.statistics().rtt_samples;
+        SocketState {
+            congestion_window: Some(self.congestion_window().into()),
+            slow_start_threshold: (threshold < u32::MAX).then_some(threshold.into()),
+            bytes_in_flight: Some(self.bytes_in_flight().into()),
+            retransmission_timeout: Some(self.retransmission_timeout()),
+            sending_rate: None,
+            smoothed_rtt: self.smoothed_rtt(),
+            rtt_sample: self.last_rtt_sample().map(|sample| (samples, sample)),
+        }
+    }
+
+    fn counters(&self) -> SocketCounters {
+        let counted = self.statistics();
+        SocketCounters {
+            packets_sent: counted.segments_sent,
+            retransmitted: counted.retransmitted,
+            timeouts: counted.timeouts,
+            fast_retransmits: counted.fast_retransmits,
+            duplicate_acks: counted.duplicate_acks_received,
+            duplicates_received: counted.duplicates_received,
+        }
+    }
+}
+
+/// A packet for this host, offered to a transport.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// Time of its arrival.
+    pub now: Instant,
+    /// Its IP header.
+    pub ip: &'a IpHeader,
+    /// Largest packet on the path back, in bytes.
+    pub mtu: u32,
+}
+
+/// A packet's fate at a transport.
+#[derive(Debug)]
+pub enum Delivery {
+    /// It belongs to another transport.
+    Other(Body),
+    /// A connection took it.
+    Taken,
+    /// It opened a connection.
+    Accepted {
+        /// The connection's number.
+        number: u32,
+        /// The listener's port.
+        port: u16,
+    },
+    /// A datagram for a port that is bound.
+    Datagram {
+        /// The port.
+        port: u16,
+        /// The sender.
+        from: Endpoint,
+        /// The payload.
+        payload: Payload,
+    },
+    /// It is damaged beyond repair.
+    Damaged,
+    /// It has no receiver; the answer, if the transport requires one.
+    Nobody(Option<Body>),
+}
+
+/// A packet of a transport to send.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// Addresses of this host and of the peer.
+    pub addresses: (IpAddr, IpAddr),
+    /// Transport header and payload.
+    pub body: Body,
+    /// Flow to which it belongs.
+    pub flow: Option<FlowId>,
+    /// True if its data was sent before.
+    pub retransmission: bool,
+}
+
+/// Connections of a transport beside TCP at one host, by numbers that are never reused. To be driven as the host itself: after any
+/// call that takes `&mut self`, the polls are drained.
+pub trait Transport: Any + Debug + Send {
+    /// Takes in a packet, or gives it back.
+    fn handle_packet(&mut self, incoming: &Incoming<'_>, body: Body) -> Delivery;
+
+    /// Takes in an ICMP error; returns false if it is about another transport.
+    fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool;
+
+    /// Takes in an event of a link with this rate, if the medium has reported one. `leaves` returns true for the addresses of a path
+    /// that leaves by the link, own first; its last argument tells whether the connection has other paths.
+    fn handle_link(
+        &mut self,
+        _now: Instant,
+        _event: LinkEvent,
+        _rate: Option<DataRate>,
+        _leaves: &dyn Fn((IpAddr, IpAddr), bool) -> bool,
+    ) {
+    }
+
+    /// Takes in a signal for connections to the peers for which `concerned` returns true.
+    fn signal(
+        &mut self,
+        now: Instant,
+        signal: &CrossLayerSignal,
+        concerned: &dyn Fn(IpAddr) -> bool,
+    );
+
+    /// Returns the peers of connections, once for each connection.
+    fn peers(&self) -> Vec<IpAddr>;
+
+    /// Returns a connection.
+    fn socket(&self, number: u32) -> Option<&dyn Socket>;
+
+    /// Returns a connection, to call on.
+    fn socket_mut(&mut self, number: u32) -> Option<&mut dyn Socket>;
+
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
+    fn poll_timeout(&mut self) -> Option<Instant>;
+
+    /// Does the work due at `now`.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Returns the next event of a connection.
+    fn poll_event(&mut self) -> Option<(u32, SocketEvent)>;
+
+    /// Returns true if a connection may have a packet to send.
+    fn may_transmit(&self) -> bool;
+
+    /// Returns the next packet to send.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing>;
+
+    /// Returns a connection whose state may have changed since it was last returned here.
+    fn poll_changed(&mut self) -> Option<u32>;
+
+    /// Returns the number of connections refused or dropped because a listen queue was full.
+    fn refused(&self) -> u64;
+}
+
+/// Transports of a host beside TCP, in the order in which they were first used.
+pub(super) type Transports = Vec<Box<dyn Transport>>;
+
+impl Host {
+    /// Offers a packet to the transports beside TCP; gives back one that none of them takes.
+    pub(super) fn deliver_to_transports(
+        &mut self,
+        now: Instant,
+        ip: &IpHeader,
+        mut body: Body,
+        flow: Option<FlowId>,
+    ) -> Option<Body> {
+        let mtu = super::mtu_towards(&self.routes, &self.interface_mtus, ip.source);
+        let incoming = Incoming { now, ip, mtu };
+        for place in 0..self.transports.as_ref().map_or(0, |all| all.len()) {
+            let transport = self.transports.as_mut()?.get_mut(place)?;
+            match transport.handle_packet(&incoming, body) {
+                Delivery::Other(other) => body = other,
+                delivery => {
+                    self.note_delivery(place, ip.source, delivery, flow);
+                    return None;
+                }
+            }
+        }
+        Some(body)
+    }
+
+    fn note_delivery(
+        &mut self,
+        place: usize,
+        source: IpAddr,
+        delivery: Delivery,
+        flow: Option<FlowId>,
+    ) {
+        match delivery {
+            Delivery::Other(_) | Delivery::Taken => {}
+            Delivery::Accepted { number, port } => {
+                let socket = SocketId::new(place, number);
+                self.events.push_back(HostEvent::Accepted { socket, port });
+            }
+            Delivery::Datagram {
+                port,
+                from,
+                payload,
+            } => {
+                let datagram = HostEvent::Datagram {
+                    port,
+                    from,
+                    payload,
+                };
+                self.events.push_back(datagram);
+            }
+            Delivery::Damaged => self.count_damaged(),
+            Delivery::Nobody(answer) => {
+                self.count_unreceived();
+                if let Some(answer) = answer {
+                    self.send(source, answer, flow);
+                }
+            }
+        }
+    }
+
+    /// Returns the next packet of the transports beside TCP.
+    pub(super) fn poll_transports(&mut self, now: Instant) -> Option<Packet> {
+        let transports = self.transports.as_mut()?;
+        let sent = transports
+            .iter_mut()
+            .find_map(|transport| transport.poll_transmit(now))?;
+        let mut packet = self.origin().packet(sent.addresses, sent.body, sent.flow);
+        packet.retransmission = sent.retransmission;
+        Some(packet)
+    }
+
+    /// Returns the next event of a connection.
+    pub(super) fn poll_socket_event(&mut self) -> Option<HostEvent> {
+        if let Some((socket, event)) = self.sockets.poll_event() {
+            let event = event.into();
+            return Some(HostEvent::Socket { socket, event });
+        }
+        let transports = self.transports.as_mut()?.iter_mut().enumerate();
+        let mut events = transports.filter_map(|(place, transport)| {
+            let (number, event) = transport.poll_event()?;
+            Some((SocketId::new(place, number), event))
+        });
+        let (socket, event) = events.next()?;
+        Some(HostEvent::Socket { socket, event })
+    }
+
+    /// Returns a connection whose state may have changed since it was last returned here.
+    #[inline]
+    pub fn poll_changed(&mut self) -> Option<SocketId> {
+        if let Some(changed) = self.sockets.poll_changed() {
+            return Some(changed);
+        }
+        let transports = self.transports.as_mut()?.iter_mut().enumerate();
+        let mut changed = transports
+            .filter_map(|(place, transport)| Some(SocketId::new(place, transport.poll_changed()?)));
+        changed.next()
+    }
+
+    /// Passes a link event to the transports beside TCP. It concerns paths from an address of the interface and, of connections with
+    /// several, paths from an address of no interface whose route to the peer leads there.
+    pub(super) fn tell_transports_of_link(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        event: LinkEvent,
+        rate: Option<DataRate>,
+    ) {
+        let Some(mut transports) = self.transports.take() else {
+            return;
+        };
+        let leaves = |(own, remote), has_others| {
+            let by_route = || self.routes.lookup(remote).filter(|_| has_others);
+            self.interface_of(own).or_else(by_route) == Some(interface)
+        };
+        for transport in &mut *transports {
+            transport.handle_link(now, event, rate, &leaves);
+        }
+        self.transports = Some(transports);
+    }
+}

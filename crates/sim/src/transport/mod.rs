@@ -1,0 +1,117 @@
+//! Transports of flows beside TCP, UDP and ICMP: a folder each, with its keys in a scenario, their resolution and its part in a run.
+//! Other modules call a flow's [`FlowTransport`].
+
+pub mod aerotp;
+
+use baton_proto::host::{Host, Socket, SocketId};
+use baton_proto::packet::{FlowId, Payload};
+use baton_proto::rate::DataRate;
+use baton_proto::tcp::Endpoint;
+use baton_proto::time::Instant;
+use core::any::Any;
+use core::fmt::Debug;
+use core::net::IpAddr;
+use serde::Serialize;
+
+/// A transport as a flow's settings have it.
+pub trait FlowTransport: Any + Debug + Send + Sync {
+    /// Returns its name in scenarios and results.
+    fn name(&self) -> &'static str;
+
+    /// Returns its number in IP headers (IANA, "Protocol Numbers").
+    fn protocol(&self) -> u8;
+
+    /// Returns the bytes of its headers around a full payload, without options and without IP's.
+    fn header_length(&self) -> u32;
+
+    /// Returns the bytes of its headers around a datagram's payload, without IP's.
+    fn datagram_header_length(&self) -> u32 {
+        self.header_length()
+    }
+
+    /// Returns true if data is written into a connection.
+    fn connects(&self) -> bool {
+        true
+    }
+
+    /// Returns true if lost data stays lost: after the source has stopped, it is not waited for.
+    fn loses(&self) -> bool {
+        false
+    }
+
+    /// Returns true if its sender goes by the rates that links report: nodes tell it of full queues, and a mobile's binding updates
+    /// report the parameters of its link.
+    fn follows_links(&self) -> bool {
+        false
+    }
+
+    /// Lets a host listen, or take datagrams, at a port.
+    fn listen(&self, host: &mut Host, port: u16, flow: FlowId);
+
+    /// Opens a connection, or gives `None` if there is none to open.
+    fn connect(&self, now: Instant, host: &mut Host, opening: &Opening) -> Option<SocketId>;
+
+    /// Opens a further path of a connection, between these addresses, own first, whose slowest link has this rate.
+    fn add_path(
+        &self,
+        _now: Instant,
+        _host: &mut Host,
+        _socket: SocketId,
+        _addresses: (IpAddr, IpAddr),
+        _rate: DataRate,
+    ) {
+    }
+
+    /// Sends a datagram, without a connection.
+    fn send_datagram(&self, _now: Instant, _host: &mut Host, _datagram: Datagram) {}
+
+    /// Returns the advice for a run with kernels, none of which speaks it.
+    fn in_place_of_kernels(&self) -> &'static str;
+
+    /// Returns its own results by the connection's ends at source and sink.
+    fn result(&self, source: &dyn Socket, sink: Option<&dyn Socket>) -> Option<TransportResult>;
+
+    /// Returns the number of packets at the sink that brought nothing new because they were sent again without need.
+    fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket) -> u64;
+}
+
+/// Settings are equal if all that they show is.
+impl PartialEq for dyn FlowTransport {
+    fn eq(&self, other: &dyn FlowTransport) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+/// A connection to be opened by a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// Address to send from; `None` is the host's choice.
+    pub local: Option<IpAddr>,
+    /// Address and port of the other end.
+    pub remote: Endpoint,
+    /// The flow.
+    pub flow: FlowId,
+    /// Rate of IP packets on the slowest link of the way.
+    pub rate: DataRate,
+}
+
+/// A datagram of a flow.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    /// Own port.
+    pub port: u16,
+    /// Its destination.
+    pub to: Endpoint,
+    /// Its payload.
+    pub payload: Payload,
+    /// The flow.
+    pub flow: FlowId,
+}
+
+/// Results that only one transport has; in JSON under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportResult {
+    /// AeroTP's.
+    Aerotp(aerotp::AerotpResult),
+}
