@@ -16,5 +16,6 @@ pub mod packet;
 pub mod rate;
 pub mod remedies;
 pub mod tcp;
+pub mod testing;
 pub mod time;
 pub mod wire;

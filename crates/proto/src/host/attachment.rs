@@ -93,7 +93,10 @@ impl Host {
     pub(super) fn signal(&mut self, now: Instant, signal: Signal) {
         match signal {
             Signal::InUse(interface, event) => self.tell_of_link(now, interface, event),
-            Signal::Complete(Some(interface)) => self.tell_of_completion(now, interface),
+            Signal::Complete(Some(interface)) => {
+                self.tell_of_completion(now, interface);
+                self.handle_attached(now, interface);
+            }
             Signal::BindingSent(correspondent) => self.tell_of_update(now, correspondent),
             Signal::PeerMoved(peer, moved) => {
                 let moved = CrossLayerSignal::PeerMoved(moved);

@@ -174,10 +174,10 @@ pub struct SocketCounters {
     pub packets_sent: u64,
     /// Packets among these with data that was sent before.
     pub retransmitted: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Losses found by acknowledgments.
-    pub fast_retransmits: u64,
+    /// Expiries of the retransmission timer; `None` for a transport that does not count them.
+    pub timeouts: Option<u64>,
+    /// Losses found by acknowledgments; `None` for a transport that does not count them.
+    pub fast_retransmits: Option<u64>,
     /// Duplicate acknowledgments received.
     pub duplicate_acks: u64,
     /// Packets received that brought no new data.
@@ -224,8 +224,8 @@ impl Socket for tcp::Connection {
         SocketCounters {
             packets_sent: counted.segments_sent,
             retransmitted: counted.retransmitted,
-            timeouts: counted.timeouts,
-            fast_retransmits: counted.fast_retransmits,
+            timeouts: Some(counted.timeouts),
+            fast_retransmits: Some(counted.fast_retransmits),
             duplicate_acks: counted.duplicate_acks_received,
             duplicates_received: counted.duplicates_received,
         }
@@ -304,6 +304,10 @@ pub trait Transport: Any + Debug + Send {
         _leaves: &dyn Fn((IpAddr, IpAddr), bool) -> bool,
     ) {
     }
+
+    /// Takes in that the host is attached elsewhere. `source` returns the address of the interface in use towards a peer, if that
+    /// interface has one of its own.
+    fn handle_attached(&mut self, _now: Instant, _source: &dyn Fn(IpAddr) -> Option<IpAddr>) {}
 
     /// Takes in a signal for connections to the peers for which `concerned` returns true.
     fn signal(
@@ -442,6 +446,26 @@ impl Host {
         let mut changed = transports
             .filter_map(|(place, transport)| Some(SocketId::new(place, transport.poll_changed()?)));
         changed.next()
+    }
+
+    /// Takes in that this host sends by another interface from now on; then drain the polls. An attachment does that itself.
+    pub fn handle_attached(&mut self, now: Instant, interface: InterfaceId) {
+        let Some(mut transports) = self.transports.take() else {
+            return;
+        };
+        let source = |peer| self.address_at(interface, peer);
+        for transport in &mut *transports {
+            transport.handle_attached(now, &source);
+        }
+        self.transports = Some(transports);
+    }
+
+    /// Returns the latest own address of an interface from which it sends to a peer, if it has addresses of its own.
+    pub fn address_at(&self, interface: InterfaceId, peer: IpAddr) -> Option<IpAddr> {
+        let own = self.addresses().filter(|&own| {
+            own.is_ipv4() == peer.is_ipv4() && self.interface_of(own) == Some(interface)
+        });
+        own.last()
     }
 
     /// Passes a link event to the transports beside TCP. It concerns paths from an address of the interface and, of connections with

@@ -65,7 +65,7 @@ impl Host {
     }
 
     /// Returns the local address for a connection to `remote`.
-    pub(super) fn source_towards(&self, remote: Endpoint) -> IpAddr {
+    pub fn source_towards(&self, remote: Endpoint) -> IpAddr {
         let layers = self.layers.as_ref();
         let chosen = layers.and_then(|layers| layers.source_towards(remote.address, remote.port));
         let address = chosen.or_else(|| self.address_towards(remote.address));

@@ -2,7 +2,7 @@
 
 use super::profiles;
 use super::units::{PositiveTime, Rate, Size, Time};
-use crate::transport::aerotp::keys::RawFlowAerotp;
+use crate::transport::{OtherTransports, RawTransport};
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -28,8 +28,9 @@ pub struct RawFlow {
     pub congestion: Option<RawCongestion>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
-    /// aerotp: settings of both ends. Default: none.
-    pub aerotp: Option<RawFlowAerotp>,
+    /// Settings of other transports, each under its name.
+    #[serde(flatten)]
+    pub others: OtherTransports,
     /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
     /// tcp, udp, icmp: code point of differentiated services of its packets (RFC 2474), both ways; queues by priority
@@ -199,31 +200,17 @@ pub enum RawControlKind {
     Hybla,
 }
 
-/// Transport of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RawTransport {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-    /// AeroTP.
-    Aerotp,
-    /// ICMP echo; only for ping.
-    Icmp,
-}
-
 /// Behaviour of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawTraffic {
-    /// As much as TCP or AeroTP takes.
+    /// As much as the transport takes. Not over UDP.
     Bulk,
     /// Block after block at a constant rate.
     Constant,
     /// A constant rate that pauses.
     OnOff,
-    /// `to` asks `from` for page after page. TCP only.
+    /// `to` asks `from` for page after page. TCP and QUIC only.
     Pages,
     /// Requests that are answered at once, for their round-trip times.
     Ping,

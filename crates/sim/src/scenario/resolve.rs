@@ -17,7 +17,7 @@ use super::{
     resolve_mobility, resolve_regulators, resolve_remedies,
 };
 use crate::mobility::{self, Agents};
-use crate::transport::aerotp;
+use crate::transport::{self, aerotp};
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,7 +257,7 @@ pub(super) fn resolve(
     };
     resolve_remedies::check(raw, &flows, &around, report);
     resolve_remedies::check_base_stations(raw, (&flows, &mobiles), &links, report);
-    aerotp::paths::check(raw, (&flows, &mobiles), &links, report);
+    transport::check(raw, (&flows, &mobiles), &links, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {

@@ -3,13 +3,13 @@
 use super::document::Path;
 use super::error::{quoted, seconds};
 use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
-use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
+use super::raw_flows::{RawFlow, RawTraffic};
 use super::resolve::{MOST_EVENTS, Report, node};
 use super::resolve_links::Links;
 use super::resolve_remedies;
 use super::resolve_tcp;
 use super::resolve_traffic::traffic;
-use crate::transport::aerotp;
+use crate::transport::{RawTransport, aerotp};
 use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -208,12 +208,12 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
         RawTransport::Tcp
     };
     let transport = raw.transport.unwrap_or(default);
-    let keys = [
+    let mut keys = vec![
         ("profile", raw.profile.is_some()),
         ("congestion", raw.congestion.is_some()),
         ("tcp", raw.tcp.is_some()),
-        ("aerotp", raw.aerotp.is_some()),
     ];
+    keys.extend(raw.others.given());
     let here = path.key("transport");
     match transport {
         RawTransport::Tcp => {
@@ -230,16 +230,17 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
             }
             Some(Transport::Udp)
         }
-        RawTransport::Aerotp => {
-            report.misplaced(path, &keys, &["aerotp"], "transport = \"aerotp\"");
-            aerotp::resolve::transport(raw, path, report)
-        }
         RawTransport::Icmp => {
             report.misplaced(path, &keys, &[], "transport = \"icmp\"");
             if !ping {
                 report.wrong(&here, "\"icmp\" carries only traffic = \"ping\"".to_owned());
             }
             Some(Transport::Icmp)
+        }
+        other => {
+            let name = other.name();
+            report.misplaced(path, &keys, &[name], &format!("transport = \"{name}\""));
+            other.resolve(raw, path, report)
         }
     }
 }

@@ -181,6 +181,7 @@ impl<'r> Writer<'r> {
                 self.node(number, &mut copy.from);
                 self.node(number, &mut copy.to);
                 let paths = copy
+                    .others
                     .aerotp
                     .as_mut()
                     .and_then(|aerotp| aerotp.paths.as_mut());

@@ -3,6 +3,12 @@
 
 pub mod aerotp;
 
+use crate::scenario::document::Path;
+use crate::scenario::model::{Flow, Mobile, Transport};
+use crate::scenario::raw::RawScenario;
+use crate::scenario::raw_flows::RawFlow;
+use crate::scenario::resolve::Report;
+use crate::scenario::resolve_links::Links;
 use baton_proto::host::{Host, Socket, SocketId};
 use baton_proto::packet::{FlowId, Payload};
 use baton_proto::rate::DataRate;
@@ -11,7 +17,61 @@ use baton_proto::time::Instant;
 use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Transport of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawTransport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// AeroTP.
+    Aerotp,
+    /// ICMP echo; only for ping.
+    Icmp,
+}
+
+/// Settings of transports beside TCP, each under its name.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct OtherTransports {
+    /// aerotp: settings of both ends. Default: none.
+    pub aerotp: Option<aerotp::keys::RawFlowAerotp>,
+}
+
+impl OtherTransports {
+    /// Returns the names, and true for those with settings.
+    pub(crate) fn given(&self) -> [(&'static str, bool); 1] {
+        [("aerotp", self.aerotp.is_some())]
+    }
+}
+
+impl RawTransport {
+    /// Returns its name in scenarios.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            RawTransport::Tcp => "tcp",
+            RawTransport::Udp => "udp",
+            RawTransport::Aerotp => "aerotp",
+            RawTransport::Icmp => "icmp",
+        }
+    }
+
+    /// Resolves the settings of the flow at `path`, if this is another transport than TCP, UDP and ICMP.
+    pub(crate) fn resolve(
+        self,
+        raw: &RawFlow,
+        path: &Path,
+        report: &mut Report<'_>,
+    ) -> Option<Transport> {
+        match self {
+            RawTransport::Aerotp => aerotp::resolve::transport(raw, path, report),
+            RawTransport::Tcp | RawTransport::Udp | RawTransport::Icmp => None,
+        }
+    }
+}
 
 /// A transport as a flow's settings have it.
 pub trait FlowTransport: Any + Debug + Send + Sync {
@@ -45,6 +105,16 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
         false
     }
 
+    /// Returns true if the end that is a mobile opens the connection, wherever the data comes from.
+    fn is_opened_by_mobile(&self) -> bool {
+        false
+    }
+
+    /// Returns true if a mobile has another address at each of its links, from which it opens and goes on.
+    fn has_new_addresses(&self) -> bool {
+        false
+    }
+
     /// Lets a host listen, or take datagrams, at a port.
     fn listen(&self, host: &mut Host, port: u16, flow: FlowId);
 
@@ -71,8 +141,8 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
     /// Returns its own results by the connection's ends at source and sink.
     fn result(&self, source: &dyn Socket, sink: Option<&dyn Socket>) -> Option<TransportResult>;
 
-    /// Returns the number of packets at the sink that brought nothing new because they were sent again without need.
-    fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket) -> u64;
+    /// Returns the number of packets with data that were sent again without need, if links have lost so many of those to the sink.
+    fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket, lost: u64) -> u64;
 }
 
 /// Settings are equal if all that they show is.
@@ -114,4 +184,14 @@ pub struct Datagram {
 pub enum TransportResult {
     /// AeroTP's.
     Aerotp(aerotp::AerotpResult),
+}
+
+/// Reports what the transports of flows do not go with.
+pub(crate) fn check(
+    raw: &RawScenario,
+    users: (&[Flow], &[Mobile]),
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    aerotp::paths::check(raw, users, links, report);
 }

@@ -1,7 +1,7 @@
 //! Building of a world at time zero from a scenario.
 
 use super::agents::{Directory, access_links};
-use super::flow::FlowRun;
+use super::flow::{FlowRun, Role};
 use super::observed::Observed;
 use super::ports::RealHosts;
 use super::traffic::Application;
@@ -109,6 +109,7 @@ impl World {
         world.add_path_agents();
         world.add_aerotp_gateways();
         world.add_paths();
+        world.add_link_addresses();
         world.read_kernels();
         world.add_notifiers();
         world.net.subscribe_to_media();
@@ -216,6 +217,16 @@ fn flows(
         next_ports[sink] = next_ports[source];
         let id = FlowId(number as u32);
         let mut run = FlowRun::new(id, spec, addresses, port, application, subject);
+        if let Some(transport) = run.spec.transport.other()
+            && transport.is_opened_by_mobile()
+        {
+            let is_mobile = |node| scenario.mobiles.iter().any(|mobile| mobile.node == node);
+            let ends = [run.spec.from, run.spec.to].map(is_mobile);
+            run.opener = match (run.active(), ends) {
+                (Role::Sink, _) | (_, [false, true]) => Role::Sink,
+                _ => Role::Source,
+            };
+        }
         run.in_custody = !scenario.aerotp_gateways.is_empty();
         for end in [source, sink] {
             nodes[end].apart().ports.insert(run.port, number);

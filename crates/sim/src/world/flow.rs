@@ -47,6 +47,14 @@ pub struct Delivered {
     pub waited: Duration,
 }
 
+/// Returns the end of an application that keeps the time: it asks for pages, or sends.
+const fn active(traffic: &Traffic) -> Role {
+    match traffic {
+        Traffic::Pages { .. } => Role::Sink,
+        _ => Role::Source,
+    }
+}
+
 /// A running flow.
 #[derive(Debug)]
 pub struct FlowRun {
@@ -67,6 +75,8 @@ pub struct FlowRun {
     /// Port of the listening or answering end; over UDP of both, over ICMP the identifier. No other flow of
     /// either host has it.
     pub port: u16,
+    /// The end that opens the connection.
+    pub(super) opener: Role,
     /// The mobiles at its ends.
     pub mobiles: [Option<usize>; 2],
     /// The mobiles whose handovers concern it: the ones at its ends, and routers whose networks contain its ends.
@@ -100,7 +110,7 @@ pub struct FlowRun {
     pub(super) application: Application,
     subject: Subject,
     /// Time of the last record of delivered bytes.
-    /// Returns the time of the next [`FlowRun::run`].
+    /// Returns the time of the next [`FlowRun::start`] or [`FlowRun::tick`].
     last_row: Option<Instant>,
     /// Round-trip samples of the source's connection that were recorded.
     recorded_samples: u64,
@@ -128,6 +138,7 @@ impl FlowRun {
             nodes: [spec.from.0, spec.to.0],
             addresses,
             port,
+            opener: active(&spec.traffic),
             mobiles: [None; 2],
             movers: Vec::new(),
             sockets: [None; 2],
@@ -152,7 +163,7 @@ impl FlowRun {
         }
     }
 
-    /// Returns the time of the next [`FlowRun::run`].
+    /// Returns the time of the next [`FlowRun::start`] or [`FlowRun::tick`].
     pub fn deadline(&self) -> Option<Instant> {
         if self.failure.is_some() {
             return None;
@@ -179,17 +190,14 @@ impl FlowRun {
         self.spec.start <= completed && [done, self.stop].iter().flatten().all(|&end| end >= at)
     }
 
-    /// Returns the end that opens the connection and keeps the time.
+    /// Returns the end that keeps the time.
     pub fn active(&self) -> Role {
-        match self.spec.traffic {
-            Traffic::Pages { .. } => Role::Sink,
-            _ => Role::Source,
-        }
+        active(&self.spec.traffic)
     }
 
-    /// Returns the node of the active end.
-    pub fn active_node(&self) -> usize {
-        match self.active() {
+    /// Returns the node at an end.
+    pub fn node_of(&self, role: Role) -> usize {
+        match role {
             Role::Source => self.spec.from.0,
             Role::Sink => self.spec.to.0,
         }
@@ -274,7 +282,7 @@ impl FlowRun {
             sink.set_code_point(self.id, code_point);
         }
         match &self.spec.transport {
-            Transport::Tcp { sender, receiver } => match self.active() {
+            Transport::Tcp { sender, receiver } => match self.opener {
                 Role::Source => sink.tcp_listen(self.port, receiver.clone(), 16, Some(self.id)),
                 Role::Sink => source.tcp_listen(self.port, sender.clone(), 16, Some(self.id)),
             },
@@ -282,7 +290,7 @@ impl FlowRun {
                 source.udp_bind(self.port);
                 sink.udp_bind(self.port);
             }
-            Transport::Other(transport) => match self.active() {
+            Transport::Other(transport) => match self.opener {
                 Role::Source => transport.listen(sink, self.port, self.id),
                 Role::Sink => transport.listen(source, self.port, self.id),
             },
@@ -295,22 +303,17 @@ impl FlowRun {
         !self.started
     }
 
-    /// Does the work due at the active end; returns the connection if one was opened. `rate` is that of the slowest link on
-    /// the flow's way.
-    pub fn run(&mut self, now: Instant, host: &mut Host, rate: DataRate) -> Option<SocketId> {
-        let mut opened = None;
-        if !self.started {
-            self.started = true;
-            opened = self.open(now, host, rate);
-            self.sockets[self.active() as usize] = opened;
-        }
-        self.tick(now, host);
+    /// Starts at the end that opens; returns the connection if there is one. `rate` is that of the slowest link on the flow's way.
+    pub fn start(&mut self, now: Instant, host: &mut Host, rate: DataRate) -> Option<SocketId> {
+        self.started = true;
+        let opened = self.open(now, host, rate);
+        self.sockets[self.opener as usize] = opened;
         opened
     }
 
     /// Opens the connection, if the transport has one.
     fn open(&self, now: Instant, host: &mut Host, rate: DataRate) -> Option<SocketId> {
-        let role = self.active();
+        let role = self.opener;
         let remote = self.remote(role);
         match &self.spec.transport {
             Transport::Tcp { sender, receiver } => {

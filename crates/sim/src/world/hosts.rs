@@ -160,23 +160,36 @@ impl World {
         if !self.load.flows[flow].timer.fired(self.now) {
             return;
         }
-        let node = self.load.flows[flow].active_node();
-        let run = &self.load.flows[flow];
-        let rate = match run.spec.transport.other() {
-            Some(_) if run.is_to_start() => self.slowest_on_way(flow, run.paths.first()),
-            _ => DataRate::ZERO,
-        };
-        let opened = self.load.flows[flow].run(self.now, &mut self.net.nodes[node].host, rate);
-        let role = self.load.flows[flow].role_at(node);
-        if let Some(socket) = opened {
-            self.assign_socket(node, socket, flow, role);
-            self.open_paths(flow, socket);
+        if self.load.flows[flow].is_to_start() {
+            self.start_flow(flow);
         }
+        let run = &mut self.load.flows[flow];
+        let node = run.node_of(run.active());
+        run.tick(self.now, &mut self.net.nodes[node].host);
         self.pump(node);
         if self.load.flows[flow].application.is_stopped() {
             self.end_silence(flow);
         }
         self.arm_flow(flow);
+    }
+
+    /// Opens a flow's connection, at whichever end does.
+    fn start_flow(&mut self, flow: usize) {
+        let run = &self.load.flows[flow];
+        let (role, node) = (run.opener, run.node_of(run.opener));
+        let is_elsewhere = role != run.active();
+        let rate = match run.spec.transport.other() {
+            Some(_) => self.slowest_on_way(flow, run.paths.first()),
+            None => DataRate::ZERO,
+        };
+        let host = &mut self.net.nodes[node].host;
+        if let Some(socket) = self.load.flows[flow].start(self.now, host, rate) {
+            self.assign_socket(node, socket, flow, role);
+            self.open_paths(flow, socket);
+        }
+        if is_elsewhere {
+            self.pump(node);
+        }
     }
 
     pub(super) fn arm_flow(&mut self, flow: usize) {

@@ -59,7 +59,7 @@ impl World {
 
 /// Returns the TCP connections of a flow.
 fn conversation(run: &FlowRun) -> Conversation {
-    let opener = run.active();
+    let opener = run.opener;
     Conversation {
         listener: run.addresses[opener.other() as usize],
         port: run.port,

@@ -1,5 +1,6 @@
 //! Several paths of one connection: an address of its host for each link, and routes to that.
 
+use super::agents::access_links;
 use super::ports::BehindLink;
 use super::{Net, World};
 use crate::addresses::{PATHS, numbered};
@@ -30,6 +31,25 @@ impl World {
             }
             if let Some(first) = self.load.flows[flow].paths.first() {
                 self.load.flows[flow].addresses = first.addresses;
+            }
+        }
+    }
+
+    /// Gives a mobile an address at each of its links, if a flow of it wants that.
+    pub(super) fn add_link_addresses(&mut self) {
+        for flow in 0..self.load.flows.len() {
+            let run = &self.load.flows[flow];
+            let transport = run.spec.transport.other();
+            if !transport.is_some_and(|transport| transport.has_new_addresses()) {
+                continue;
+            }
+            let is_ipv4 = run.addresses[0].is_ipv4();
+            for number in run.mobiles.into_iter().flatten() {
+                let mobile = &self.scenario.mobiles[number];
+                let node = mobile.node.0;
+                for link in access_links(&self.scenario, &mobile.attachment) {
+                    self.net.link_address(node, link, is_ipv4);
+                }
             }
         }
     }

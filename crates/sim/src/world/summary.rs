@@ -6,7 +6,7 @@ use super::flow::FlowRun;
 use super::handover::FlowAtHandover;
 use super::observed::ObservedSummary;
 use super::overload::Overload;
-use super::packet_counts::{BothWays, LossCounts, PacketSummary};
+use super::packet_counts::{BothWays, LossCounts, PacketSummary, Way};
 use super::radio::RadioSummary;
 use super::{Net, World};
 use crate::run::FORMAT;
@@ -149,7 +149,7 @@ pub struct FlowSummary {
     /// Class in the scenario; only for a flow with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_class: Option<String>,
-    /// "tcp", "udp", "aerotp" or "icmp".
+    /// "tcp", "udp", "icmp", or the name of another transport.
     pub transport: &'static str,
     /// Payload bytes delivered to the application at the far end.
     pub delivered_bytes: u64,
@@ -336,8 +336,8 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
         segments_sent: counters.map_or_else(packets_of_both, |counters| counters.packets_sent),
         retransmitted: Some(counted.retransmitted),
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
-        timeouts: Some(counted.timeouts),
-        fast_retransmits: Some(counted.fast_retransmits),
+        timeouts: counters.map_or(Some(0), |counters| counters.timeouts),
+        fast_retransmits: counters.map_or(Some(0), |counters| counters.fast_retransmits),
         duplicate_acks: counted.duplicate_acks,
         copies_received: flow.application.came_again(),
         longest_stall_s: stall.as_secs_f64(),
@@ -464,7 +464,10 @@ impl World {
         }
         let [source, sink] = [0, 1].map(|end| self.net.socket(flow, end));
         match (sink, flow.spec.transport.other()) {
-            (Some(sink), Some(transport)) => transport.spurious(source, sink),
+            (Some(sink), Some(transport)) => {
+                let lost = flow.losses()[Way::ToSink as usize].total();
+                transport.spurious(source, sink, lost)
+            }
             (Some(sink), None) => sink.counters().duplicates_received,
             (None, _) => 0,
         }

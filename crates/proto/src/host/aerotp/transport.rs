@@ -164,6 +164,8 @@ impl Socket for Connection {
         SocketCounters {
             packets_sent: counted.packets,
             retransmitted: counted.retransmitted,
+            timeouts: Some(0),
+            fast_retransmits: Some(0),
             duplicates_received: counted.duplicates,
             ..SocketCounters::default()
         }

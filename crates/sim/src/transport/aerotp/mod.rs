@@ -142,7 +142,7 @@ impl FlowTransport for AerotpSettings {
     }
 
     /// A packet that a code across packets has restored before it came is a duplicate, too, and was sent once.
-    fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket) -> u64 {
+    fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket, _: u64) -> u64 {
         let sent_again = source.map_or(0, |source| source.counters().retransmitted);
         sink.counters().duplicates_received.min(sent_again)
     }

@@ -19,7 +19,7 @@ pub(crate) fn paths(
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<FlowPaths> {
-    let aerotp = raw.aerotp.as_ref()?;
+    let aerotp = raw.others.aerotp.as_ref()?;
     let names = aerotp.paths.as_ref()?;
     let path = path.key("aerotp").key("paths");
     let mut found: Vec<LinkIndex> = Vec::new();
@@ -172,6 +172,7 @@ fn warn_of_late(
 /// Says that a mode without a connection has no paths.
 pub(super) fn check_mode(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>) {
     let has_paths = raw
+        .others
         .aerotp
         .as_ref()
         .is_some_and(|aerotp| aerotp.paths.is_some());

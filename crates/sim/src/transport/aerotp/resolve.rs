@@ -28,7 +28,11 @@ pub(crate) fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> 
         report.wrong(&path.key("code_point"), message.to_owned());
     }
     let none = RawAerotp::default();
-    let aerotp = raw.aerotp.as_ref().map_or(&none, |aerotp| &aerotp.keys);
+    let aerotp = raw
+        .others
+        .aerotp
+        .as_ref()
+        .map_or(&none, |aerotp| &aerotp.keys);
     check_traffic(raw, mode(aerotp), path, report);
     paths::check_mode(raw, mode(aerotp), path, report);
     let settings = keys(aerotp, &path.key("aerotp"), report)?;
