@@ -47,6 +47,14 @@ class Aerotp(TypedDict):
     measured_bit_error_rate: Annotated[float, "Bit error rate as the far end measured it last"]
 
 
+class Quic(TypedDict):
+    """Counters of a QUIC connection."""
+
+    congestion_events: Annotated[int, "Reductions of the source's congestion window"]
+    migrations: Annotated[int, "Changes of an end's address"]
+    path_mtu: Annotated[int, "Largest UDP payload from the source, in bytes, as far as it has found out"]
+
+
 class Delay(TypedDict):
     """One-way delays of packets, each from its own sending: a retransmission anew."""
 
@@ -122,19 +130,19 @@ class FlowSummary(TypedDict):
 
     name: Annotated[str, "Name in the scenario; of a program's conversation transport, port and running number"]
     flow_class: Annotated[str, "Its `class` in the scenario, or what several are written as; only of a flow with one"]
-    transport: Annotated[str, "`tcp`, `udp`, `aerotp` or `icmp`"]
+    transport: Annotated[str, "`tcp`, `udp`, `aerotp`, `quic` or `icmp`"]
     delivered_bytes: Annotated[int, "Payload bytes delivered to the application at the far end"]
     completion_s: Annotated[float | None, "From the start to the last byte; null if unfinished or endless"]
     goodput_bps: Annotated[float, "Payload delivered, over the time from the start to the completion, or to the end"]
     segments_sent: Annotated[
         int,
-        "TCP and AeroTP: segments from the sender, acknowledgments included. UDP and ICMP: datagrams of both ends",
+        "With a connection: packets from the sender, acknowledgments included. UDP and ICMP: datagrams of both ends",
     ]
     retransmitted: Annotated[int | None, "Of these, retransmissions; null of a program's datagrams: nobody can tell"]
     spurious_retransmitted: Annotated[int, "Segments that came to the far end with nothing new in them"]
     timeouts: Annotated[
         int | None,
-        "Expiries of the retransmission timer; null where a kernel does not tell, or a program sends datagrams",
+        "Expiries of the retransmission timer; null over QUIC, where a kernel does not tell, or a program sends datagrams",
     ]
     fast_retransmits: Annotated[int | None, "Losses that duplicate acknowledgments told; null if a kernel sends"]
     duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]
@@ -150,6 +158,7 @@ class FlowSummary(TypedDict):
     packet_delay: Annotated[PacketDelay, "One-way delays of all packets that came to its ends, of each way"]
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
     aerotp: Annotated[Aerotp, "What the connection did; only over AeroTP, but not of datagrams"]
+    quic: Annotated[Quic, "What the connection did; only over QUIC"]
     failure: Annotated[str | None, "Why the connection ended before its time; null otherwise"]
 
 

@@ -789,6 +789,30 @@ to = "server"
 transport = "aerotp"
 bytes = "1 MB"
 aerotp = { mode = "reliable" }
+
+[[flows]]
+name = "page"
+from = "server"
+to = "laptop"
+transport = "quic"
+bytes = "1 MB"
+quic = { congestion = "cubic" }
+''',
+    ),
+    Section(
+        "flows.quic",
+        "The settings of [QUIC](../../models/quic.md), at both ends.",
+        '''
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+transport = "quic"
+bytes = "20 MB"
+
+[flows.quic]
+congestion = "new-reno"
+address = "kept"
 ''',
     ),
     Section(

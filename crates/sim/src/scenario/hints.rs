@@ -29,12 +29,10 @@ const KEYS: [(&str, &str); 13] = [
 
 const NO_ECN: &str = "explicit congestion notification is not modelled";
 const OF_SATELLITES: &str = "a geostationary one is \"geo\", one in a low orbit \"starlink\" or, with a recording, \"trace\"";
-const NO_QUIC: &str =
-    "QUIC is not simulated; a live run (baton live) takes any program that speaks it";
 const NO_LATER_BBR: &str = "of BBR the first version is modelled, as \"bbr\"; a live run (baton live) has the kernel's control";
 
 /// Keys and words for what there is not, or not under this name, with the key that a word stands at ("" for a key itself).
-const NOT_MODELLED: [(&str, &str, &str); 17] = [
+const NOT_MODELLED: [(&str, &str, &str); 16] = [
     ("", "ecn", NO_ECN),
     ("", "l4s", NO_ECN),
     ("congestion", "bbr2", NO_LATER_BBR),
@@ -53,8 +51,11 @@ const NOT_MODELLED: [(&str, &str, &str); 17] = [
         "wifi5",
         "say \"wifi6\" with a rate of its own, or \"trace\" with a recording",
     ),
-    ("transport", "quic", NO_QUIC),
-    ("transport", "http3", NO_QUIC),
+    (
+        "transport",
+        "http3",
+        "it runs over \"quic\", with traffic = \"pages\"",
+    ),
     (
         "transport",
         "mptcp",

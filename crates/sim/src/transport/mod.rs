@@ -2,6 +2,7 @@
 //! Other modules call a flow's [`FlowTransport`].
 
 pub mod aerotp;
+pub mod quic;
 
 use crate::scenario::document::Path;
 use crate::scenario::model::{Flow, Mobile, Transport};
@@ -30,6 +31,8 @@ pub enum RawTransport {
     Udp,
     /// AeroTP.
     Aerotp,
+    /// QUIC (RFC 9000), as quinn has it.
+    Quic,
     /// ICMP echo; only for ping.
     Icmp,
 }
@@ -39,12 +42,17 @@ pub enum RawTransport {
 pub struct OtherTransports {
     /// aerotp: settings of both ends. Default: none.
     pub aerotp: Option<aerotp::keys::RawFlowAerotp>,
+    /// quic: settings of both ends. Default: none.
+    pub quic: Option<quic::RawQuic>,
 }
 
 impl OtherTransports {
     /// Returns the names, and true for those with settings.
-    pub(crate) fn given(&self) -> [(&'static str, bool); 1] {
-        [("aerotp", self.aerotp.is_some())]
+    pub(crate) fn given(&self) -> [(&'static str, bool); 2] {
+        [
+            ("aerotp", self.aerotp.is_some()),
+            ("quic", self.quic.is_some()),
+        ]
     }
 }
 
@@ -55,6 +63,7 @@ impl RawTransport {
             RawTransport::Tcp => "tcp",
             RawTransport::Udp => "udp",
             RawTransport::Aerotp => "aerotp",
+            RawTransport::Quic => "quic",
             RawTransport::Icmp => "icmp",
         }
     }
@@ -68,6 +77,7 @@ impl RawTransport {
     ) -> Option<Transport> {
         match self {
             RawTransport::Aerotp => aerotp::resolve::transport(raw, path, report),
+            RawTransport::Quic => Some(quic::transport(raw)),
             RawTransport::Tcp | RawTransport::Udp | RawTransport::Icmp => None,
         }
     }
@@ -184,6 +194,8 @@ pub struct Datagram {
 pub enum TransportResult {
     /// AeroTP's.
     Aerotp(aerotp::AerotpResult),
+    /// QUIC's.
+    Quic(quic::QuicResult),
 }
 
 /// Reports what the transports of flows do not go with.
@@ -194,4 +206,5 @@ pub(crate) fn check(
     report: &mut Report<'_>,
 ) {
     aerotp::paths::check(raw, users, links, report);
+    quic::check(raw, users, links, report);
 }

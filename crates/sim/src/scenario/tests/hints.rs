@@ -52,8 +52,8 @@ fn words_of_other_tools_are_answered_with_ours() {
         ),
         (
             "transport = \"udp\"",
-            "transport = \"quic\"",
-            "unknown transport \"quic\": QUIC is not simulated; a live run (baton live) takes any program that speaks it (valid: tcp,",
+            "transport = \"http3\"",
+            "unknown transport \"http3\": it runs over \"quic\", with traffic = \"pages\" (valid: tcp,",
         ),
         (
             "kind = \"gsm\"",

@@ -677,7 +677,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "flows.download.byts=1 kB",
-        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, aerotp, remedies, code_point, priority, acknowledged, copies, class, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, aerotp, quic, remedies, code_point, priority, acknowledged, copies, class, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
     ),
     (
         "links.gsm.rate=fast",

@@ -19,6 +19,7 @@ mod path_mtu;
 mod ports;
 mod ports_mobility;
 mod priority;
+mod quic;
 mod radio;
 mod reception;
 mod remedies;

@@ -1,0 +1,20 @@
+//! QUIC (RFC 9000) as a transport of a host, by `quinn-proto`.
+//!
+//! That library is a state machine, but asks for the standard library's time, randomness and TLS. Here time is the host's, all
+//! randomness comes from the host's secret, and in the place of TLS stands a [session](session) whose messages have TLS's lengths.
+//! Nothing is secret, so that the same calls give the same bytes. A connection carries one stream in each direction.
+#![forbid(unsafe_code)]
+
+mod configuration;
+mod connection;
+mod endpoint;
+mod keys;
+mod seeded;
+mod session;
+mod stop_watch;
+#[cfg(test)]
+mod tests;
+
+pub use configuration::{Configuration, CongestionControl};
+pub use connection::{QuicConnection, QuicStatistics};
+pub use endpoint::QuicSockets;

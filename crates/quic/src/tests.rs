@@ -1,0 +1,314 @@
+//! Connections between two hosts on a wire: handshakes, losses, moves, and bytes that no peer would send.
+
+use crate::{Configuration, QuicConnection, QuicSockets};
+use baton_proto::host::{Host, HostEvent, Pattern, SocketEvent, SocketId};
+use baton_proto::interface::InterfaceId;
+use baton_proto::packet::{Body, Packet, Payload};
+use baton_proto::tcp::Endpoint;
+use baton_proto::testing::{Entering, Net, Passage, address};
+use baton_proto::time::{Duration, Instant};
+use core::any::Any;
+use core::net::{IpAddr, Ipv4Addr};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+const PORT: u16 = 443;
+/// Delay of the wire: the round-trip time is 100 ms.
+const DELAY: Duration = Duration::from_millis(50);
+
+fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(milliseconds)
+}
+
+/// A server at host 1 that sends each client a number of bytes, and a client at host 0 that reads them.
+struct Download {
+    net: Net,
+    client: SocketId,
+    length: u64,
+    written: u64,
+    read: u64,
+    done_at: Option<Instant>,
+}
+
+impl Download {
+    fn new(length: u64) -> Download {
+        let mut net = Net::row(2, DELAY);
+        let (_, server) = net.hosts[1].transport_mut(QuicSockets::new);
+        server.listen(PORT, Configuration::default(), None);
+        let remote = Endpoint {
+            address: address(1),
+            port: PORT,
+        };
+        let (place, client) = net.hosts[0].transport_mut(QuicSockets::new);
+        let number = client
+            .connect(
+                Instant::ZERO,
+                address(0),
+                remote,
+                Configuration::default(),
+                None,
+            )
+            .expect("there is a way");
+        Download {
+            client: place.socket(number),
+            net,
+            length,
+            written: 0,
+            read: 0,
+            done_at: None,
+        }
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        let (length, written, read) = (self.length, &mut self.written, &mut self.read);
+        let done_at = &mut self.done_at;
+        self.net.run_answering(until, |net, host, event| {
+            let &HostEvent::Socket { socket, event } = event else {
+                return;
+            };
+            let now = net.now();
+            let Some(socket) = net.hosts[host].socket_mut(socket) else {
+                return;
+            };
+            match event {
+                SocketEvent::Connected | SocketEvent::Writable if host == 1 => {
+                    *written += socket.write(Pattern {
+                        stream: 7,
+                        offset: *written,
+                        length: length - *written,
+                        is_record: false,
+                    });
+                    if *written == length {
+                        socket.close();
+                    }
+                }
+                SocketEvent::Readable => *read += socket.read(now),
+                SocketEvent::PeerClosed => {
+                    socket.close();
+                    done_at.get_or_insert(now);
+                }
+                _ => {}
+            }
+        });
+    }
+
+    fn at_client(&self) -> &QuicConnection {
+        connection(&self.net.hosts[0], self.client)
+    }
+
+    fn at_server(&self) -> &QuicConnection {
+        connection(&self.net.hosts[1], self.net.accepted(1)[0])
+    }
+}
+
+fn connection(host: &Host, socket: SocketId) -> &QuicConnection {
+    let socket: &dyn Any = host.socket(socket).unwrap();
+    socket.downcast_ref().unwrap()
+}
+
+/// Returns a decision that loses one packet in so many, always the same ones.
+fn losing(one_in: u64) -> impl FnMut(&mut Packet, Entering) -> Passage {
+    let mut state = 1_u64;
+    move |_, _| {
+        // Numerical Recipes' generator; its low bits are not used.
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) & 0xFFFF_FFFF;
+        match (state >> 16).is_multiple_of(one_in) {
+            true => Passage::Lost,
+            false => Passage::Arrives,
+        }
+    }
+}
+
+#[test]
+fn a_client_may_send_after_one_round_trip_and_a_server_s_data_is_there_after_two() {
+    let mut download = Download::new(1000);
+    download.run_until(at(1000));
+    // RFC 9001, figure 5: the client is done when the server's flight is there, the server when the client's Finished is. The amplification limit
+    // (RFC 9000 section 8.1) of three times the first 1200 bytes lets the whole flight pass.
+    assert_eq!(download.net.seen(0, SocketEvent::Connected), Some(at(100)));
+    assert_eq!(download.net.seen(1, SocketEvent::Connected), Some(at(150)));
+    assert_eq!(download.done_at, Some(at(200)));
+    assert_eq!(download.read, 1000);
+    assert!(download.net.seen(0, SocketEvent::Closed).is_some());
+    assert!(download.net.seen(1, SocketEvent::Closed).is_some());
+}
+
+#[test]
+fn two_percent_of_losses_cost_time_and_no_byte() {
+    let time_of = |lossy: bool| {
+        let mut download = Download::new(1_000_000);
+        if lossy {
+            download.net.decide(losing(50));
+        }
+        download.run_until(at(60_000));
+        assert_eq!((download.written, download.read), (1_000_000, 1_000_000));
+        (download.done_at.unwrap(), download.at_server().statistics())
+    };
+    let ((clean, none), (lossy, some)) = (time_of(false), time_of(true));
+    assert_eq!(none.lost_packets, 0);
+    assert!(
+        some.lost_packets > 5 && some.congestion_events > 0,
+        "{some:?}"
+    );
+    assert!(clean < lossy, "{clean:?} {lossy:?}");
+}
+
+/// Returns the packets of a lossy download, with their times.
+fn trace(secret: u8) -> Vec<(Instant, Vec<u8>)> {
+    let mut download = Download::new(100_000);
+    download.net.hosts[0] = Host::new(address(0), [secret; 16]);
+    let interface = download.net.hosts[0].add_interface(1500);
+    download.net.hosts[0]
+        .routes_mut()
+        .set_default(Some(interface));
+    let remote = Endpoint {
+        address: address(1),
+        port: PORT,
+    };
+    let (_, client) = download.net.hosts[0].transport_mut(QuicSockets::new);
+    let opened = client.connect(
+        Instant::ZERO,
+        address(0),
+        remote,
+        Configuration::default(),
+        None,
+    );
+    assert!(opened.is_some());
+    let trace = Rc::new(RefCell::new(Vec::new()));
+    let (kept, mut lose) = (trace.clone(), losing(20));
+    download.net.decide(move |packet, entering| {
+        let mut bytes = Vec::new();
+        packet.encode(&mut bytes);
+        kept.borrow_mut().push((entering.at, bytes));
+        lose(packet, entering)
+    });
+    download.run_until(at(20_000));
+    assert_eq!(download.read, 100_000);
+    trace.take()
+}
+
+#[test]
+fn one_seed_gives_one_trace() {
+    let first = trace(3);
+    assert!(first == trace(3), "two runs differ");
+    assert!(
+        first != trace(4),
+        "another secret gives the same connection IDs"
+    );
+}
+
+/// Attaches the client at another address, as a host with an address for each interface does.
+fn attach(download: &mut Download, last: u8) {
+    let moved = IpAddr::V4(Ipv4Addr::new(10, 1, 0, last));
+    let now = download.net.now();
+    let host = &mut download.net.hosts[0];
+    host.add_interface_address(moved, InterfaceId(0));
+    host.handle_attached(now, InterfaceId(0));
+}
+
+#[test]
+fn a_soft_handover_to_another_address_goes_on_without_a_new_connection() {
+    let mut download = Download::new(20_000_000);
+    download.run_until(at(1000));
+    let before = download.read;
+    attach(&mut download, 9);
+    download.run_until(at(60_000));
+    assert_eq!(download.read, 20_000_000);
+    assert!(0 < before && before < 20_000_000);
+    let [client, server] = [download.at_client(), download.at_server()];
+    assert_eq!(
+        [client, server].map(|end| end.statistics().migrations),
+        [1, 1]
+    );
+    assert_eq!(server.peer().ip().to_string(), "10.1.0.9");
+    assert_eq!(download.net.accepted(1).len(), 1);
+}
+
+/// Downloads across an outage from 1 s to 3 s, after which the client may have another address.
+fn hard_handover(changes_address: bool) -> Download {
+    let mut download = Download::new(20_000_000);
+    download.net.decide(
+        |_, entering| match (at(1000)..at(3000)).contains(&entering.at) {
+            true => Passage::Lost,
+            false => Passage::Arrives,
+        },
+    );
+    download.run_until(at(3000));
+    if changes_address {
+        attach(&mut download, 9);
+    }
+    download.run_until(at(60_000));
+    assert_eq!(download.read, 20_000_000);
+    assert_eq!(download.net.accepted(1).len(), 1);
+    download
+}
+
+#[test]
+fn a_hard_handover_resumes_at_the_kept_address_with_the_next_probe() {
+    let download = hard_handover(false);
+    assert_eq!(download.at_server().statistics().migrations, 0);
+}
+
+#[test]
+fn a_hard_handover_resumes_at_a_changed_address_at_once() {
+    let [kept, changed] = [false, true].map(|changes| hard_handover(changes).done_at.unwrap());
+    assert_eq!(hard_handover(true).at_server().statistics().migrations, 1);
+    // The client's packet from the new address wakes the server, whose own probes are seconds apart by then.
+    assert!(changed < kept, "{changed:?} {kept:?}");
+}
+
+#[test]
+fn silence_ends_a_connection_after_quinn_s_30_seconds() {
+    let mut download = Download::new(10_000_000);
+    download.run_until(at(1000));
+    download.net.decide(|_, _| Passage::Lost);
+    download.run_until(at(100_000));
+    let lost = download.net.seen(0, SocketEvent::TimedOut).unwrap();
+    // Counted from the last packet that came, at 1.05 s, or from the first one after it that asks for an answer (RFC 9000 section 10.1).
+    assert!(at(31_050) <= lost && lost < at(31_250), "{lost:?}");
+}
+
+#[test]
+fn a_port_without_a_listener_is_silent() {
+    let mut net = Net::row(2, DELAY);
+    let (_, server) = net.hosts[1].transport_mut(QuicSockets::new);
+    server.listen(PORT, Configuration::default(), None);
+    let remote = Endpoint {
+        address: address(1),
+        port: PORT + 1,
+    };
+    let (_, client) = net.hosts[0].transport_mut(QuicSockets::new);
+    client.connect(
+        Instant::ZERO,
+        address(0),
+        remote,
+        Configuration::default(),
+        None,
+    );
+    net.run_until(at(60_000));
+    // Nobody is at the port: it answers with ICMP, which QUIC does not believe.
+    assert_eq!(net.seen(0, SocketEvent::TimedOut), Some(at(30_000)));
+    assert!(net.hosts[1].discarded().no_receiver > 0);
+}
+
+/// A packet whose payload is cut, flipped or replaced is refused by its tag, and the data arrives all the same.
+#[test]
+fn damaged_and_foreign_datagrams_change_nothing() {
+    let mut download = Download::new(300_000);
+    download.net.decide(|packet, entering| {
+        if let Body::Udp(_, Payload::Bytes(bytes)) = &mut packet.body {
+            let (length, number) = (bytes.len(), entering.number as usize);
+            match number % 17 {
+                3 => bytes[number * 31 % length] ^= 1 << (number % 8),
+                5 => *bytes = bytes[..number * 7 % length].into(),
+                7 => bytes.iter_mut().enumerate().for_each(|(place, byte)| {
+                    *byte = byte.wrapping_mul(167).wrapping_add((place * number) as u8);
+                }),
+                _ => {}
+            }
+        }
+        Passage::Arrives
+    });
+    download.run_until(at(120_000));
+    assert_eq!(download.read, 300_000);
+}
