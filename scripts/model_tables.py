@@ -62,9 +62,17 @@ def keys(*names: str) -> str:
 def queue(management: str) -> str:
     """Returns the keys of `queue` for a manager."""
     schema = flat(link_schema())
-    defaults = {f"queue.{key}": value for key, value in DEFAULTS["queues"][management].items()}
-    own = [key for key in schema if key in defaults]
-    return rows(schema, ["queue.limit", "queue.management", *own], defaults)
+    own = {f"queue.{key}": entry for key, entry in kind_of_queue(management).items()}
+    defaults = {key: entry["default"] for key, entry in own.items()}
+    return rows(schema | own, ["queue.limit", "queue.management", *own], defaults)
+
+
+def kind_of_queue(management: str) -> Schema:
+    """Returns the keys of `queue` that only one manager has, with their defaults."""
+    tables = link_schema()["properties"]["queue"]["anyOf"]
+    branches = [branch for table in tables for branch in table.get("oneOf", [])]
+    found = next(branch["properties"] for branch in branches if branch["properties"]["management"]["const"] == management)
+    return {key: {**entry, "needed": False} for key, entry in found.items() if key != "management"}
 
 
 def control(kind: str) -> str:
@@ -131,7 +139,7 @@ def description(entry: Schema) -> str:
     """Returns the types' documentation of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
     links = rf"({'|'.join(DEFAULTS['links'])}) only(, which needs at least one)?"
-    text = re.sub(rf"^({links}|red|codel|westwood|scalable|bic|vegas|hybla): ", "", text)
+    text = re.sub(rf"^({links}|westwood|scalable|bic|vegas|hybla): ", "", text)
     text = re.sub(r"\s*Default:? .*$", "", text).rstrip(".")
     return text[:1].upper() + text[1:]
 

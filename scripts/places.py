@@ -41,7 +41,7 @@ KINDS = (
     Kind(
         "congestion control", 7, {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "vegas", "hybla")}
     ),
-    Kind("queue discipline", 8, {"codel": (f"{SIM}link/codel",)}),
+    Kind("queue discipline", 1, {"codel": (f"{SIM}link/queue/codel",)}),
     # Its own are also the study that reproduces it, and the link budget of a user's own cell.
     Kind("link with cells", 3, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget")}),
     Kind("shared link", 8, {"dcf": (f"{SIM}link/dcf",)}),

@@ -71,7 +71,7 @@ class Delay(TypedDict):
 class LostBy(TypedDict):
     """Lost packets by the cause of their loss."""
 
-    queue: Annotated[int, "A link's queue had no room or its manager (RED, CoDel) chose them, or a policer did"]
+    queue: Annotated[int, "A link's queue had no room, its discipline chose them, or a policer did"]
     channel: Annotated[int, "A link's channel lost them, or damaged them beyond a checksum"]
     link_down: Annotated[
         int, "A link was down or went down with them, or its queue was discarded: what a handover or an outage takes"

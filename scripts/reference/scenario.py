@@ -141,9 +141,11 @@ def tables_of(schema: Any) -> Iterator[list[str]]:
 def body(schema: Schema, section: Section, keys: list[str]) -> str:
     """A table's words, keys and example. Raises `ValueError` for a key that the example lacks."""
     found, rows = at(schema, section.path), []
+    # Keys of one kind of table stand in the page of its model.
+    of_kinds = {name for branch in found.get("oneOf", []) for name in branch.get("properties", {})}
     for name in keys:
         value = found["properties"][name]
-        if not re.search(rf"\b{name}\b", section.example):
+        if name not in of_kinds and not re.search(rf"\b{name}\b", section.example):
             raise ValueError(f"{section.path}: the example has no `{name}`")
         meaning, default = split_default(
             " ".join(value.get("description", "").split()), name in found.get("required", []), section
@@ -168,6 +170,8 @@ def split_default(description: str, required: bool, section: Section) -> tuple[s
 
 def kind(value: Schema) -> str:
     """Returns the kind of a value, in a few words."""
+    if value.get("type") == "object":
+        return "table"
     if "const" in value:
         return f'`"{value["const"]}"`'
     for list_name in ("oneOf", "anyOf"):
@@ -177,8 +181,6 @@ def kind(value: Schema) -> str:
         return " or ".join(f'`"{each}"`' for each in value["enum"])
     if value["type"] == "array":
         return array(value)
-    if value["type"] == "object":
-        return "table"
     if value["type"] == "string":
         return FORMATS[value["format"]][0] if "format" in value else "text"
     return {"boolean": "`true` or `false`"}.get(value["type"]) or number(value)

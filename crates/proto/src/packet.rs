@@ -10,7 +10,9 @@ use crate::wire::icmp::IcmpMessage;
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpHeader;
 use crate::wire::udp::UdpHeader;
+use core::hash::{Hash, Hasher};
 use core::net::IpAddr;
+use siphasher::sip::SipHasher13;
 
 mod body;
 mod extended;
@@ -319,6 +321,16 @@ pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
 }
 
 impl Packet {
+    /// Returns a hash of addresses, protocol and ports, by which a router tells flows apart (RFC 8290 section 4.1.1). Of a packet in a
+    /// tunnel only the outer header is seen.
+    pub fn flow_hash(&self) -> u32 {
+        let mut hasher = SipHasher13::new();
+        (self.ip.source, self.ip.destination).hash(&mut hasher);
+        self.body.protocol(&self.ip).hash(&mut hasher);
+        self.body.ports().hash(&mut hasher);
+        hasher.finish() as u32
+    }
+
     /// Returns the length of the packet in bytes, from the IP header to the end of the payload; of one that stands for several,
     /// of the longest of them.
     #[inline]

@@ -36,6 +36,27 @@ impl Body {
         }
     }
 
+    /// Returns the ports of a TCP, UDP or AeroTP packet, source first; zeros of any other.
+    pub(super) fn ports(&self) -> [u16; 2] {
+        match self {
+            Body::Tcp(header, _) => [header.source_port, header.destination_port],
+            Body::Udp(header, _) => [header.source_port, header.destination_port],
+            Body::Aerotp(packet) => [packet.header.source_port, packet.header.destination_port],
+            Body::Extended(extended) => extended.body.ports(),
+            Body::Verbatim(verbatim) => {
+                let carried = verbatim.carried();
+                let has_ports = matches!(carried.protocol, protocol::TCP | protocol::UDP);
+                match *carried.bytes {
+                    [a, b, c, d, ..] if has_ports && carried.fragment == 0 => {
+                        [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])]
+                    }
+                    _ => [0; 2],
+                }
+            }
+            Body::Icmp(_) | Body::Tunnel(_) | Body::Mobility(_) | Body::Opaque { .. } => [0; 2],
+        }
+    }
+
     /// Returns the length before the transport's payload in bytes; the whole length if there is no such payload.
     pub(super) fn headers_length(&self) -> u32 {
         match self {

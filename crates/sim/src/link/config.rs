@@ -1,5 +1,6 @@
 //! A link's parameters, checked: the scenario makes them, the link models take them.
 
+use super::queue::Management;
 use super::regulator::RegulatorConfig;
 use super::trace::Trace;
 use crate::rng::Seed;
@@ -197,8 +198,8 @@ impl Framing {
 pub struct QueueConfig {
     /// Capacity of the queue.
     pub limit: QueueLimit,
-    /// Choice of the packets that are dropped, and of the time.
-    pub management: QueueManagement,
+    /// Order of service, and choice of the packets that are dropped.
+    pub management: Management,
 }
 
 /// Capacity of a queue.
@@ -208,44 +209,6 @@ pub enum QueueLimit {
     Packets(u32),
     /// Packets of this many bytes together.
     Bytes(u64),
-}
-
-/// Choice of the packets that a queue drops, and of the time; and the order of service, where it is not that of
-/// arrival.
-#[derive(Clone, Debug, PartialEq)]
-pub enum QueueManagement {
-    /// Whoever finds the queue full.
-    DropTail,
-    /// Random early detection (Floyd and Jacobson 1993, "gentle" as in Floyd's note of 2000).
-    Red(RedConfig),
-    /// Controlled delay (RFC 8289).
-    CoDel(CoDelConfig),
-    /// Nobody but for want of room, and then the youngest of the lowest precedence: packets are served by precedence, in
-    /// order of arrival among equals.
-    Priority,
-}
-
-/// Parameters of RED; thresholds are in packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedConfig {
-    /// Average queue below which nobody is dropped.
-    pub minimum_threshold: f64,
-    /// Average queue above which the drop probability leaves `maximum_probability` and climbs to one at twice
-    /// this threshold (gentle).
-    pub maximum_threshold: f64,
-    /// Drop probability at the maximum threshold, in (0, 1].
-    pub maximum_probability: f64,
-    /// Weight of the present queue in the moving average, in (0, 1].
-    pub weight: f64,
-}
-
-/// Parameters of CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CoDelConfig {
-    /// Acceptable standing delay (RFC 8289: 5 ms).
-    pub target: Duration,
-    /// Time in which an excess must persist, about a worst-case RTT (RFC 8289: 100 ms).
-    pub interval: Duration,
 }
 
 /// A link that sends again what its channel has lost, in order: nothing else is sent meanwhile. It hears of a loss as soon as

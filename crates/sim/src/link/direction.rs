@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::config::{DirectionConfig, QueueLimit};
-use super::queue::{Item, Manager, Offered};
+use super::queue::{Arrival, Discipline, Dropped, Item, Offered, Refusal, Site, Waiting};
 use super::trace::Cursor;
 use super::{DropReason, End, Fate, Outcome};
 use crate::packets::PacketId;
@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 #[repr(C, align(64))]
 pub(super) struct Direction {
     /// Packets in the order in which they are served: first those in flight, then the one in service, then
-    /// those that wait. A packet is written here once and moves on by the borders between the three; only a
-    /// priority queue lets one in before others.
+    /// those that wait, unless a discipline keeps these. A packet is written here once and moves on by the borders between the
+    /// three.
     held: VecDeque<Held>,
     /// Losses not yet told: when the first of them happened, or never.
     next_drop: Instant,
@@ -30,7 +30,7 @@ pub(super) struct Direction {
     in_flight: u32,
     /// True if a packet has begun to be served and has not yet left the transmitter.
     serving: bool,
-    /// No queue manager and no channel, and nothing that one of them has decided before.
+    /// No discipline and no channel, and nothing that one of them has decided before.
     pub plain: bool,
     /// No recording and no jitter: the delay below holds for every packet.
     pub steady: bool,
@@ -40,11 +40,12 @@ pub(super) struct Direction {
     pub last_length: Option<u32>,
     pub last_time: Duration,
     limit: QueueLimit,
-    /// Bytes that wait.
+    /// Bytes that wait here, and not in a discipline.
     bytes: u64,
     offered: u64,
 
-    manager: Manager,
+    /// Managed queue, which keeps the packets that wait.
+    discipline: Option<Box<dyn Discipline>>,
     channel: Option<Box<Channel>>,
     /// Packets in flight that will not arrive as they were offered, in their order.
     marred: VecDeque<(PacketId, Outcome)>,
@@ -92,7 +93,7 @@ impl Direction {
             limit: config.queue.limit,
             bytes: 0,
             offered: 0,
-            manager: Manager::DropTail,
+            discipline: None,
             channel: None,
             marred: VecDeque::new(),
             dropped: VecDeque::new(),
@@ -109,16 +110,51 @@ impl Direction {
     /// Takes other parameters.
     pub fn reconfigure(&mut self, link: &str, config: &DirectionConfig, seed: Seed) {
         let draws = seed.keyed(&stream_name(self.from, link, "queue"));
-        let waiting = self.waiting();
-        self.manager.reconfigure(config, draws, waiting);
+        self.set_discipline(config, &Site::new(config, draws));
         self.channel = Channel::new(config, (link, self.from), seed, self.channel.take());
         self.limit = config.queue.limit;
         self.delay = config.delay;
         self.steady = config.trace.is_none() && config.jitter.is_zero();
-        self.plain = matches!(self.manager, Manager::DropTail)
-            && self.channel.is_none()
-            && self.marred.is_empty();
+        self.plain = self.discipline.is_none() && self.channel.is_none() && self.marred.is_empty();
         self.last_length = None;
+    }
+
+    /// Takes the discipline that the settings name; one that stays keeps its state, and all packets that wait stay.
+    fn set_discipline(&mut self, config: &DirectionConfig, site: &Site) {
+        let management = &config.queue.management;
+        let own = self.discipline.as_mut();
+        if own.is_some_and(|own| own.reconfigure(management, site)) {
+            return;
+        }
+        let waiting = self.take_all();
+        self.discipline = management.build(site);
+        self.give_back(waiting);
+    }
+
+    /// Takes out the packets that wait without a discipline.
+    fn take_waiting(&mut self) -> Vec<Waiting> {
+        let first = self.held.len() - self.waiting();
+        let taken = self.held.drain(first..);
+        let unclassed = |held: Held| Waiting {
+            item: held.item,
+            class: None,
+        };
+        let taken: Vec<Waiting> = taken.map(unclassed).collect();
+        self.bytes -= bytes_of(&taken);
+        taken
+    }
+
+    /// Lets packets wait behind those that do.
+    fn give_back(&mut self, waiting: Vec<Waiting>) {
+        if let Some(discipline) = &mut self.discipline {
+            return discipline.restore(waiting);
+        }
+        self.bytes += bytes_of(&waiting);
+        let held = waiting.into_iter().map(|Waiting { item, .. }| Held {
+            item,
+            arrival: Instant::NEVER,
+        });
+        self.held.extend(held);
     }
 
     /// Takes a packet into the queue if it finds room; drops it otherwise and returns false. `up` is whether
@@ -129,86 +165,59 @@ impl Direction {
         let Offered { packet, length, .. } = offered;
         let number = self.offered;
         self.offered += 1;
+        let item = Item {
+            packet,
+            length,
+            number,
+            offered_at: now,
+        };
+        if !self.plain && self.discipline.is_some() {
+            return self.enqueue_managed(now, offered, item, up);
+        }
         let waiting = self.waiting();
         let idle = up && !self.serving && waiting == 0;
-        let has_room = idle || self.limit.has_room(waiting, self.bytes, length);
-        if !(self.plain && has_room)
-            && let Some(reason) = self.refusal(now, offered, has_room)
-        {
-            self.drop(now, packet, reason);
+        if !idle && !self.limit.has_room(waiting, self.bytes, length) {
+            self.drop(now, packet, DropReason::QueueFull);
             return false;
         }
         self.bytes += u64::from(length);
         self.held.push_back(Held {
-            item: Item {
-                packet,
-                length,
-                number,
-                offered_at: now,
-            },
+            item,
             arrival: Instant::NEVER,
         });
-        if !self.plain {
-            self.put_in_order(offered.precedence);
-        }
         true
     }
 
-    /// Returns the reason for not letting in the packet that was offered last, for which there is room or not.
     #[cold]
-    fn refusal(&mut self, now: Instant, offered: Offered, has_room: bool) -> Option<DropReason> {
-        let (number, waiting) = (self.offered - 1, self.waiting());
-        if self.manager.refuses(now, number, waiting, has_room) {
-            return Some(DropReason::QueueManagement);
-        }
-        (!has_room && !self.push_out(now, offered)).then_some(DropReason::QueueFull)
-    }
-
-    /// Drops as many of the last that wait as make room for a packet that goes before them; none if that would not do. Says
-    /// whether there is room now.
-    fn push_out(&mut self, now: Instant, offered: Offered) -> bool {
-        let (limit, mut packets, mut bytes) = (self.limit, self.waiting(), self.bytes);
-        let Some(priority) = self.manager.priority() else {
+    fn enqueue_managed(&mut self, now: Instant, offered: Offered, item: Item, up: bool) -> bool {
+        let Some(discipline) = &mut self.discipline else {
             return false;
         };
-        let mut out = 0;
-        let lower = priority.below(offered.precedence);
-        for held in self.held.iter().rev().take(lower) {
-            out += 1;
-            packets -= 1;
-            bytes -= u64::from(held.item.length);
-            if limit.has_room(packets, bytes, offered.length) {
-                break;
-            }
-        }
-        if !limit.has_room(packets, bytes, offered.length) {
-            return false;
-        }
-        priority.take_last(out);
-        self.bytes = bytes;
-        for _ in 0..out {
-            if let Some(held) = self.held.pop_back() {
-                self.drop(now, held.item.packet, DropReason::QueueFull);
-            }
-        }
-        true
-    }
-
-    /// Moves the last packet, which has just come, to its place, where that is another.
-    #[cold]
-    fn put_in_order(&mut self, precedence: u8) {
-        let Some(priority) = self.manager.priority() else {
-            return;
+        let (packets, bytes) = discipline.waiting();
+        let idle = up && !self.serving && packets == 0;
+        let arrival = Arrival {
+            now,
+            item,
+            class: offered.class,
+            limit: self.limit,
+            has_room: idle || self.limit.has_room(packets, bytes, item.length),
         };
-        let behind = priority.enter(precedence);
-        if behind > 0
-            && let Some(held) = self.held.pop_back()
-        {
-            self.held.insert(self.held.len() - behind, held);
+        let mut dropped = Vec::new();
+        let taken = discipline.enqueue(&arrival, &mut dropped);
+        self.note_dropped(now, &dropped);
+        if let Err(why) = taken {
+            self.drop(now, item.packet, why.into());
+        }
+        taken.is_ok()
+    }
+
+    fn note_dropped(&mut self, now: Instant, dropped: &[Dropped]) {
+        for &Dropped { packet, why } in dropped {
+            self.drop(now, packet, why.into());
         }
     }
 
-    /// Packets that wait.
+    /// Packets that wait here, and not in a discipline.
     #[inline]
     fn waiting(&self) -> usize {
         self.held.len() - self.in_flight as usize - usize::from(self.serving)
@@ -220,8 +229,9 @@ impl Direction {
     pub fn serve_next(&mut self, now: Instant) -> Option<u32> {
         if !self.plain {
             self.failures = 0;
-            self.drop_managed(now);
-            self.leave_first(1);
+            if self.discipline.is_some() {
+                self.take_from_discipline(now);
+            }
         }
         let length = self.head().map(|held| held.item.length);
         self.bytes -= u64::from(length.unwrap_or(0));
@@ -229,33 +239,31 @@ impl Direction {
         length
     }
 
-    /// Tells a priority queue that its first packets leave.
-    fn leave_first(&mut self, packets: usize) {
-        if let Some(priority) = self.manager.priority() {
-            priority.take_first(packets);
-        }
-    }
-
-    /// Tells a priority queue that packets come back to its head.
-    fn come_back(&mut self, packets: usize) {
-        if let Some(priority) = self.manager.priority() {
-            priority.put_back(packets);
-        }
-    }
-
-    /// Lets the queue's manager drop from its head.
+    /// Brings the next packet of the discipline here, if there is one.
     #[cold]
-    fn drop_managed(&mut self, now: Instant) {
-        loop {
-            let head = self.head().map(|held| held.item);
-            let behind = self.bytes - head.map_or(0, |item| u64::from(item.length));
-            if !self.manager.drops_head(now, head.as_ref(), behind) {
-                return;
-            }
-            if let Some(held) = self.held.remove(self.in_flight as usize) {
-                self.bytes = behind;
-                self.drop(now, held.item.packet, DropReason::QueueManagement);
-            }
+    fn take_from_discipline(&mut self, now: Instant) {
+        let Some(discipline) = &mut self.discipline else {
+            return;
+        };
+        let mut dropped = Vec::new();
+        let next = discipline.dequeue(now, &mut dropped);
+        self.note_dropped(now, &dropped);
+        if let Some(item) = next {
+            self.bytes += u64::from(item.length);
+            self.held.push_back(Held {
+                item,
+                arrival: Instant::NEVER,
+            });
+        }
+    }
+
+    /// Lets the last packet here, which waits again, wait before all others.
+    fn come_back(&mut self) {
+        if let Some(discipline) = &mut self.discipline
+            && let Some(held) = self.held.pop_back()
+        {
+            self.bytes -= u64::from(held.item.length);
+            discipline.put_back(held.item);
         }
     }
 
@@ -385,7 +393,7 @@ impl Direction {
         if let Some(item) = self.in_service() {
             self.bytes += u64::from(item.length);
             self.serving = false;
-            self.come_back(1);
+            self.come_back();
         }
         self.service_end = Instant::NEVER;
     }
@@ -399,7 +407,7 @@ impl Direction {
             let item = self.held[last].item;
             self.in_flight -= 1;
             self.bytes += u64::from(item.length);
-            self.come_back(1);
+            self.come_back();
             if self
                 .marred
                 .back()
@@ -411,60 +419,49 @@ impl Direction {
         self.last_arrival = now;
     }
 
-    /// Of packets that wait, how many the link itself holds.
-    fn own(&self, flow_control: Option<QueueLimit>) -> usize {
-        let Some(limit) = flow_control else {
-            return self.waiting();
-        };
-        let first = self.held.len() - self.waiting();
-        let (mut packets, mut bytes) = (0, 0);
-        for held in self.held.range(first..) {
-            if !limit.has_room(packets, bytes, held.item.length) {
-                break;
-            }
-            packets += 1;
-            bytes += u64::from(held.item.length);
-        }
-        packets
-    }
-
     /// Drops what the link itself holds, what is in flight included; what waits at IP stays.
     pub fn drop_own(&mut self, now: Instant, flow_control: Option<QueueLimit>) {
-        let (own, waiting) = (self.own(flow_control), self.waiting());
+        let beyond = flow_control.map(|own| self.take_out_beyond(own));
         self.put_back(now);
-        let own = own + self.waiting() - waiting;
-        let first = self.held.len() - self.waiting();
-        self.leave_first(own);
-        for held in self.held.drain(first..first + own) {
-            self.next_drop = self.next_drop.min(now);
-            self.dropped
-                .push_back((now, held.item.packet, DropReason::LinkDown));
-            self.bytes -= u64::from(held.item.length);
-        }
+        self.drop_waiting(now, DropReason::LinkDown);
+        self.give_back(beyond.unwrap_or_default());
     }
 
     /// Takes out what waits beyond what the link itself holds.
     pub fn take_beyond(&mut self, own: QueueLimit) -> Vec<PacketId> {
-        let first = self.held.len() - self.waiting() + self.own(Some(own));
-        let taken: Vec<Item> = self.held.drain(first..).map(|held| held.item).collect();
-        let bytes: u64 = taken.iter().map(|item| u64::from(item.length)).sum();
-        self.bytes -= bytes;
-        if let Some(priority) = self.manager.priority() {
-            priority.take_last(taken.len());
+        let taken = self.take_out_beyond(own);
+        taken.iter().map(|waiting| waiting.item.packet).collect()
+    }
+
+    /// Takes out what waits beyond these packets or bytes.
+    fn take_out_beyond(&mut self, own: QueueLimit) -> Vec<Waiting> {
+        let mut waiting = self.take_all();
+        let (mut packets, mut bytes) = (0, 0);
+        for Waiting { item, .. } in &waiting {
+            if !own.has_room(packets, bytes, item.length) {
+                break;
+            }
+            packets += 1;
+            bytes += u64::from(item.length);
         }
-        taken.iter().map(|item| item.packet).collect()
+        let beyond = waiting.split_off(packets);
+        self.give_back(waiting);
+        beyond
+    }
+
+    /// Takes out everything that waits, in the order of service.
+    fn take_all(&mut self) -> Vec<Waiting> {
+        match &mut self.discipline {
+            Some(discipline) => discipline.unload(),
+            None => self.take_waiting(),
+        }
     }
 
     /// Drops everything that waits.
     pub fn drop_waiting(&mut self, now: Instant, reason: DropReason) {
-        let waiting = self.waiting();
-        let first = self.held.len() - waiting;
-        self.leave_first(waiting);
-        for held in self.held.drain(first..) {
-            self.next_drop = self.next_drop.min(now);
-            self.dropped.push_back((now, held.item.packet, reason));
+        for Waiting { item, .. } in self.take_all() {
+            self.drop(now, item.packet, reason);
         }
-        self.bytes = 0;
     }
 
     /// Returns the time of the next fate that is already certain; never if none is.
@@ -528,12 +525,20 @@ impl Direction {
 
     /// Packets and bytes that wait.
     pub fn queue(&self) -> (u32, u64) {
-        (self.waiting() as u32, self.bytes)
+        let (packets, bytes) = self.managed();
+        ((self.waiting() + packets) as u32, self.bytes + bytes)
+    }
+
+    /// Packets and bytes that wait in a discipline.
+    fn managed(&self) -> (usize, u64) {
+        let discipline = self.discipline.as_ref();
+        discipline.map_or((0, 0), |discipline| discipline.waiting())
     }
 
     /// Returns true if the queue manager may drop packets when the one in service has left.
     pub fn drops_at_dequeue(&self) -> bool {
-        self.manager.drops_at_dequeue() && self.waiting() > 0
+        let discipline = self.discipline.as_ref();
+        discipline.is_some_and(|one| one.drops_at_dequeue() && one.waiting().0 > 0)
     }
 
     /// Returns true if there may be a drop when the one in service has left: by the queue manager, or because it does
@@ -544,7 +549,20 @@ impl Direction {
 
     /// Returns true if nothing waits, is in service or in flight.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.held.is_empty() && self.managed().0 == 0
+    }
+}
+
+fn bytes_of(waiting: &[Waiting]) -> u64 {
+    waiting.iter().map(|one| u64::from(one.item.length)).sum()
+}
+
+impl From<Refusal> for DropReason {
+    fn from(why: Refusal) -> DropReason {
+        match why {
+            Refusal::Full => DropReason::QueueFull,
+            Refusal::Chosen => DropReason::QueueManagement,
+        }
     }
 }
 

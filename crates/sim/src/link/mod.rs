@@ -16,17 +16,14 @@
 mod capacity;
 pub mod cells;
 mod channel;
-mod codel;
 pub mod config;
 mod dcf;
 mod direction;
 pub mod ldacs1;
 mod pipe;
 pub mod presets;
-mod priority;
-mod queue;
+pub(crate) mod queue;
 pub mod reception;
-mod red;
 pub mod regulator;
 pub mod trace;
 
@@ -34,10 +31,10 @@ use crate::packets::PacketId;
 use crate::rng::Seed;
 use baton_proto::packet::{BitErrors, FlowId};
 use baton_proto::time::Instant;
-use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement, Shared};
+use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, Shared};
 use dcf::Dcf;
 use direction::Direction;
-use queue::Offered;
+use queue::{Class, Management, Offered};
 use regulator::{Admission, Entrance};
 
 /// The two ends of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
@@ -107,7 +104,7 @@ impl Outcome {
 pub enum DropReason {
     /// No room in the queue.
     QueueFull,
-    /// The queue manager (RED, CoDel) chose it.
+    /// The queue's discipline chose it.
     QueueManagement,
     /// The channel damaged it (packet or bit error) and the link drops damaged packets.
     ChannelError,
@@ -158,8 +155,8 @@ impl DropReason {
 pub struct Label {
     /// Its flow, for shapers and policers.
     pub flow: Option<FlowId>,
-    /// The first three bits of its traffic class (RFC 2474 section 4.2.2), 0 to 7, for a priority queue.
-    pub precedence: u8,
+    /// Facts for managed queues.
+    pub class: Class,
 }
 
 /// A link between two ends.
@@ -185,8 +182,8 @@ pub struct Link {
     config: Shared<LinkConfig>,
     /// Its two directions, at hand for each hop.
     ways: [Shared<DirectionConfig>; 2],
-    /// True if one of its queues serves by precedence.
-    by_precedence: bool,
+    /// True if one of its queues is managed, and may tell packets apart.
+    is_managed: bool,
     state: State,
     seed: Seed,
     directions: Directions,
@@ -237,7 +234,7 @@ impl Link {
             release_at: Instant::NEVER,
             dcf: None,
             entrance: Entrance::new(&config.regulators),
-            by_precedence: is_by_precedence(&config),
+            is_managed: is_managed(&config),
             ways: [config.down.clone(), config.up.clone()],
             config,
             state: State::Up,
@@ -249,14 +246,14 @@ impl Link {
     }
 
     /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`. Of a link that
-    /// [`reads_labels`](Link::reads_labels) it is nobody's, and of precedence 0.
+    /// [`reads_labels`](Link::reads_labels) it is nobody's, and of no class.
     #[inline]
     pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
-        let precedence = 0;
+        let class = Class::default();
         let offered = Offered {
             packet,
             length,
-            precedence,
+            class,
         };
         self.take_in(now, from, offered);
     }
@@ -273,10 +270,10 @@ impl Link {
         }
     }
 
-    /// Returns true if it has shapers or policers, which need the flow of each packet, or a queue by precedence.
+    /// Returns true if it has shapers or policers, which need the flow of each packet, or a managed queue.
     #[inline]
     pub fn reads_labels(&self) -> bool {
-        self.by_precedence || self.entrance.is_some()
+        self.is_managed || self.entrance.is_some()
     }
 
     /// As [`offer`](Link::offer), for a packet with a label.
@@ -290,7 +287,7 @@ impl Link {
         let offered = Offered {
             packet,
             length,
-            precedence: label.precedence,
+            class: label.class,
         };
         if self.admits(now, from, offered, label.flow) {
             self.take_in(now, from, offered);
@@ -425,7 +422,7 @@ impl Link {
         pipe::retrace(up, &self.config.up, &config.up);
         down.reconfigure(&config.name, &config.down, self.seed);
         up.reconfigure(&config.name, &config.up, self.seed);
-        self.by_precedence = is_by_precedence(&config);
+        self.is_managed = is_managed(&config);
         self.ways = [config.down.clone(), config.up.clone()];
         self.config = config;
         self.set_medium(now);
@@ -626,11 +623,11 @@ impl Link {
     }
 }
 
-/// Returns true if a queue of a link serves by precedence.
-fn is_by_precedence(config: &LinkConfig) -> bool {
+/// Returns true if a queue of a link is managed.
+fn is_managed(config: &LinkConfig) -> bool {
     [&config.down, &config.up]
         .into_iter()
-        .any(|direction| direction.queue.management == QueueManagement::Priority)
+        .any(|direction| direction.queue.management != Management::DropTail)
 }
 
 /// The end whose moment is the earlier one; at equal times A.

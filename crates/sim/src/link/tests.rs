@@ -4,9 +4,13 @@ mod priority;
 mod waiting;
 
 use super::config::*;
+use super::queue::codel::CoDel;
+use super::queue::priority::Priority;
+use super::queue::red::Red;
 use super::*;
 use crate::packets::Packets;
 use crate::rng::Stream;
+use crate::scenario::units::PositiveTime;
 use crate::world::packet_counts::Way;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::rate::DataRate;
@@ -53,7 +57,7 @@ pub(super) fn plain() -> LinkConfig {
         jitter: Duration::ZERO,
         queue: QueueConfig {
             limit: QueueLimit::Packets(2),
-            management: QueueManagement::DropTail,
+            management: Management::DropTail,
         },
         flow_control: None,
         retransmission: None,
@@ -113,7 +117,10 @@ pub(super) fn drain(
 fn label(flow: u32) -> Label {
     Label {
         flow: Some(FlowId(flow)),
-        precedence: flow as u8,
+        class: Class {
+            precedence: flow as u8,
+            flow_hash: flow,
+        },
     }
 }
 
@@ -512,7 +519,7 @@ fn compared_variants_meet_the_same_channel() {
         config.up.channel.packet_error_rate = 0.1;
         config.down.queue.limit = QueueLimit::Packets(1000);
         if red {
-            config.up.queue.management = QueueManagement::Red(RedConfig {
+            config.up.queue.management = Management::Red(Red {
                 minimum_threshold: 0.0,
                 maximum_threshold: 2.0,
                 maximum_probability: 0.5,
@@ -611,14 +618,14 @@ mod conservation {
                 down.jitter = Duration::from_millis(7);
                 down.channel.packet_error_rate = 0.2;
                 down.queue.limit = QueueLimit::Packets(20);
-                down.queue.management = QueueManagement::CoDel(CoDelConfig {
-                    target: Duration::from_millis(5),
-                    interval: Duration::from_millis(20),
+                down.queue.management = Management::CoDel(CoDel {
+                    target: PositiveTime(Duration::from_millis(5)),
+                    interval: PositiveTime(Duration::from_millis(20)),
                 });
             }
             2 => {
                 down.queue.limit = QueueLimit::Bytes(9000);
-                down.queue.management = QueueManagement::Red(RedConfig {
+                down.queue.management = Management::Red(Red {
                     minimum_threshold: 1.0,
                     maximum_threshold: 3.0,
                     maximum_probability: 0.3,
@@ -652,8 +659,8 @@ mod conservation {
             7 => {
                 config.down.queue.limit = QueueLimit::Bytes(9000);
                 config.down.flow_control = Some(QueueLimit::Packets(1));
-                config.down.queue.management = QueueManagement::Priority;
-                config.up.queue.management = QueueManagement::Priority;
+                config.down.queue.management = Management::Priority(Priority {});
+                config.up.queue.management = Management::Priority(Priority {});
                 config.up.jitter = Duration::from_millis(7);
             }
             _ => {

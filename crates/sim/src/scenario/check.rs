@@ -6,8 +6,9 @@ use super::document::Path;
 use super::error::quoted;
 use super::hints::{double_brackets, per_cent, unknown_key, unknown_word};
 use super::resolve::Report;
+use super::tagged::OfKind;
 use super::units::{FORMATS, Format};
-use serde_json::Value as Schema;
+use serde_json::{Map, Value as Schema};
 use toml::{Table, Value};
 
 /// Reports all in `value`, which stands at `path`, that `schema` does not allow.
@@ -36,7 +37,8 @@ fn kind(schema: &Schema) -> &str {
 
 /// The branches of `anyOf` and `oneOf`; words only are no branches (see [`words`]).
 fn alternatives(schema: &Schema) -> Option<Vec<&Schema>> {
-    if words(schema).is_some() {
+    // A table of several kinds is one table.
+    if words(schema).is_some() || kind(schema) == "object" {
         return None;
     }
     let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?;
@@ -100,15 +102,27 @@ fn check_alternatives(
 
 fn check_table(table: &Table, schema: &Schema, path: &Path, report: &mut Report<'_>) {
     let known = schema["properties"].as_object();
+    let of_kind = OfKind::of(table, schema);
     for (key, value) in table {
         let here = path.key(key);
         match known.and_then(|known| known.get(key)) {
+            Some(_) if of_kind.as_ref().is_some_and(|own| !own.has(key)) => {
+                of_kind
+                    .iter()
+                    .for_each(|own| own.refuse(key, &here, report));
+            }
             Some(schema) => check(value, schema, &here, report),
             None if schema["additionalProperties"].is_object() => {
                 check(value, &schema["additionalProperties"], &here, report);
             }
             None => {
-                let message = unknown_key(key, known, path, report);
+                let fits = |key: &str| of_kind.as_ref().is_none_or(|own| own.has(key));
+                let own: Option<Map<String, Schema>> = known.map(|known| {
+                    let own = known.iter().filter(|(key, _)| fits(key));
+                    own.map(|(key, schema)| (key.clone(), schema.clone()))
+                        .collect()
+                });
+                let message = unknown_key(key, own.as_ref(), path, report);
                 report.wrong_key(&here, message);
             }
         }

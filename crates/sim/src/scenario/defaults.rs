@@ -1,9 +1,8 @@
 //! Defaults of a scenario, in a scenario's own words: for the pages about the models.
 
 use crate::link::cells;
-use crate::link::config::{
-    Damaged, DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement,
-};
+use crate::link::config::{Damaged, LinkConfig, Medium, QueueLimit};
+use crate::link::queue::Management;
 use crate::scenario::model::Scenario;
 use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
@@ -12,7 +11,6 @@ use serde_json::{Map, Value, json};
 const KINDS: [&str; 9] = [
     "wired", "geo", "wifi", "gsm", "wifi6", "lte", "5g", "starlink", "trace",
 ];
-const QUEUES: [&str; 4] = ["drop-tail", "red", "codel", "priority"];
 const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";
 
 /// The defaults as JSON: `links` (each kind's keys), `queues` (each management's), `burst_loss` and `profiles`
@@ -25,15 +23,15 @@ pub fn json_defaults() -> Value {
     links[cells::KIND] = smallest_radio("")
         .and_then(|scenario| cells::json_defaults(scenario.radios.first()?))
         .into();
-    let queues = QUEUES.map(|name| {
-        let config = smallest("wired", &format!("queue.management = \"{name}\""));
-        (name, config.map(|config| queue(&config.down)))
-    });
+    let queues = Management::kinds().into_iter();
+    let queues: Map<String, Value> = queues
+        .map(|kind| (kind.name.to_owned(), kind.defaults))
+        .collect();
     let burst = smallest("wired", SMALLEST_BURSTS).and_then(|config| config.down.channel.burst);
     let profiles = Profile::NAMES.map(|name| (name, Profile::named(name).map(|it| profile(&it))));
     json!({
         "links": links,
-        "queues": object(queues),
+        "queues": queues,
         "burst_loss": burst.map(|burst| json!({ "loss_good": burst.loss_good, "loss_bad": burst.loss_bad })),
         "profiles": object(profiles),
     })
@@ -138,22 +136,6 @@ fn smallest_radio(keys: &str) -> Option<Scenario> {
     Some(loaded.scenario)
 }
 
-fn queue(direction: &DirectionConfig) -> Value {
-    match &direction.queue.management {
-        QueueManagement::DropTail | QueueManagement::Priority => Value::Object(Map::new()),
-        QueueManagement::Red(red) => json!({
-            "minimum_threshold": red.minimum_threshold,
-            "maximum_threshold": red.maximum_threshold,
-            "maximum_probability": red.maximum_probability,
-            "weight": red.weight,
-        }),
-        QueueManagement::CoDel(codel) => json!({
-            "target": time(codel.target),
-            "interval": time(codel.interval),
-        }),
-    }
-}
-
 fn profile(profile: &Profile) -> Value {
     let mut settings = json!({
         "congestion": profile.congestion.name(),
@@ -249,7 +231,7 @@ pub(crate) fn size(bytes: u32) -> String {
     whole(bytes.into(), &SIZES)
 }
 
-fn time(time: Duration) -> String {
+pub(super) fn time(time: Duration) -> String {
     whole(time.as_nanos(), &TIMES)
 }
 
@@ -333,10 +315,11 @@ mod tests {
 
     #[test]
     fn a_queue_s_defaults_written_out_change_nothing() {
-        for name in QUEUES {
+        for kind in Management::kinds() {
+            let name = kind.name;
             let management = format!("queue.management = \"{name}\"\n");
             let config = smallest("wired", &management).unwrap();
-            let Value::Object(keys) = queue(&config.down) else {
+            let Value::Object(keys) = kind.defaults else {
                 panic!("{name} has no keys");
             };
             let written: String = keys

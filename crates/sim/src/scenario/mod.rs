@@ -44,6 +44,7 @@ pub(crate) mod resolve_tcp;
 pub(crate) mod resolve_tracks;
 mod resolve_traffic;
 mod schema;
+pub(crate) mod tagged;
 #[cfg(test)]
 mod tests;
 mod traces;

@@ -2,12 +2,16 @@
 
 use super::raw_reception::{RawCoverage, RawLineOfSight, RawShadowing};
 use super::raw_regulators::{RawPolicer, RawShaper};
+use super::tagged;
 use super::units::{PositiveTime, QueueSize, Rate, Size, Time};
 use crate::link::cells::RawRadio;
 use crate::link::config::LinkConfig;
 use crate::link::presets;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use crate::link::queue::Management;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
 
 /// A link between two nodes, or with kind = "ldacs1" a radio network. Keys of a direction that stand here hold for both
 /// directions.
@@ -259,28 +263,43 @@ pub enum RawQueue {
 }
 
 /// A queue and its management.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct RawManagedQueue {
     /// Capacity of the queue. Default: the kind's.
     pub limit: Option<QueueSize>,
-    /// Order of service, and choice of the packets that are dropped. Default "drop-tail".
-    pub management: Option<RawManagement>,
-    /// red: average queue, in packets, below which no packet is dropped. Default 5.
-    #[schemars(range(min = 0.0, max = 1e9))]
-    pub minimum_threshold: Option<f64>,
-    /// red: average queue, in packets, at which `maximum_probability` is reached. Default 15.
-    #[schemars(range(min = 0.0, max = 1e9))]
-    pub maximum_threshold: Option<f64>,
-    /// red: drop probability at the maximum threshold, above 0. Default 0.1.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub maximum_probability: Option<f64>,
-    /// red: weight of the present queue in the average, above 0. Default 0.002.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub weight: Option<f64>,
-    /// codel: acceptable standing delay. Default "5 ms".
-    pub target: Option<PositiveTime>,
-    /// codel: time in which an excess must persist. Default "100 ms".
-    pub interval: Option<PositiveTime>,
+    /// Discipline.
+    pub management: Management,
+}
+
+impl<'de> Deserialize<'de> for RawManagedQueue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawManagedQueue, D::Error> {
+        let mut table = toml::Table::deserialize(deserializer)?;
+        let limit = table.remove("limit").map(QueueSize::deserialize);
+        let limit = limit.transpose().map_err(D::Error::custom)?;
+        let unmanaged = || toml::Value::from("drop-tail");
+        table.entry("management").or_insert_with(unmanaged);
+        let management = Management::deserialize(table).map_err(D::Error::custom)?;
+        Ok(RawManagedQueue { limit, management })
+    }
+}
+
+impl JsonSchema for RawManagedQueue {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "RawManagedQueue".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut limit = QueueSize::json_schema(generator).to_value();
+        limit["description"] = "Capacity of the queue. Default: the kind's.".into();
+        let common = [("limit".to_owned(), limit)].into_iter().collect();
+        let kinds = Management::kinds();
+        let whole = "A queue and its management.";
+        let about = "Order of service, and choice of the packets that are dropped.";
+        let schema = tagged::schema("management", whole, common, about, &kinds);
+        Schema::try_from(schema).unwrap_or_default()
+    }
 }
 
 /// A link that sends again, or none.
@@ -301,21 +320,6 @@ pub struct RawRepeating {
     pub attempts: u32,
     /// Pause between the end of a failed attempt and the next. Default "0 s".
     pub pause: Option<Time>,
-}
-
-/// Order of service in a queue, and choice of the packets that are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RawManagement {
-    /// The packet that finds the queue full is dropped.
-    #[serde(rename = "drop-tail")]
-    DropTail,
-    /// Random early detection (Floyd and Jacobson 1993, gentle).
-    Red,
-    /// Controlled delay (RFC 8289).
-    CoDel,
-    /// By the first three bits of the code point, the highest first; a full queue drops the youngest of the lowest.
-    Priority,
 }
 
 /// A change of a link's parameters or state, from a time on. Direction keys are as in a link.

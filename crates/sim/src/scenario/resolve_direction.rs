@@ -3,15 +3,12 @@
 use super::document::Path;
 use super::error::quoted;
 use super::raw_links::{
-    RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawManagedQueue, RawManagement, RawQueue,
-    RawRetransmission, RawSpared,
+    RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawQueue, RawRetransmission, RawSpared,
 };
 use super::resolve::{MOST_EVENTS, Report};
 use super::units;
-use crate::link::config::{
-    CoDelConfig, Damaged, DirectionConfig, GilbertElliott, QueueConfig, QueueManagement, RedConfig,
-    Retransmission,
-};
+use crate::link::config::{Damaged, DirectionConfig, GilbertElliott, QueueConfig, Retransmission};
+use crate::link::queue::Management;
 use baton_proto::time::{Duration, Instant};
 
 /// Applies the keys that `raw`, at `path`, gives.
@@ -42,12 +39,16 @@ pub(super) fn apply(
         Some(RawQueue::Size(size)) => {
             config.queue = QueueConfig {
                 limit: size.0,
-                management: QueueManagement::DropTail,
+                management: Management::DropTail,
             };
         }
         Some(RawQueue::Managed(queue)) => {
             config.queue.limit = queue.limit.map_or(config.queue.limit, |limit| limit.0);
-            config.queue.management = management(queue, &path.key("queue"), report);
+            let path = path.key("queue");
+            queue
+                .management
+                .check(&mut |key, message| report.wrong(&path.key(key), message));
+            config.queue.management = queue.management.clone();
         }
     }
     config.flow_control = raw.flow_control.map(|size| size.0).or(config.flow_control);
@@ -95,70 +96,6 @@ fn gilbert_elliott(raw: &RawBursts) -> GilbertElliott {
         loss_good: raw.loss_good.unwrap_or(0.0),
         loss_bad: raw.loss_bad.unwrap_or(1.0),
     }
-}
-
-fn management(raw: &RawManagedQueue, path: &Path, report: &mut Report<'_>) -> QueueManagement {
-    let keys = [
-        ("minimum_threshold", raw.minimum_threshold.is_some()),
-        ("maximum_threshold", raw.maximum_threshold.is_some()),
-        ("maximum_probability", raw.maximum_probability.is_some()),
-        ("weight", raw.weight.is_some()),
-        ("target", raw.target.is_some()),
-        ("interval", raw.interval.is_some()),
-    ];
-    match raw.management.unwrap_or(RawManagement::DropTail) {
-        RawManagement::DropTail => {
-            report.misplaced(path, &keys, &[], "management = \"drop-tail\"");
-            QueueManagement::DropTail
-        }
-        RawManagement::Red => {
-            let own = keys.map(|(key, _)| key);
-            report.misplaced(path, &keys, &own[..4], "management = \"red\"");
-            QueueManagement::Red(red(raw, path, report))
-        }
-        RawManagement::Priority => {
-            report.misplaced(path, &keys, &[], "management = \"priority\"");
-            QueueManagement::Priority
-        }
-        RawManagement::CoDel => {
-            let own = keys.map(|(key, _)| key);
-            report.misplaced(path, &keys, &own[4..], "management = \"codel\"");
-            QueueManagement::CoDel(CoDelConfig {
-                target: raw.target.map_or(Duration::from_millis(5), |time| time.0),
-                interval: raw
-                    .interval
-                    .map_or(Duration::from_millis(100), |time| time.0),
-            })
-        }
-    }
-}
-
-fn red(raw: &RawManagedQueue, path: &Path, report: &mut Report<'_>) -> RedConfig {
-    // Floyd and Jacobson's own advice: thresholds of 5 and 15 packets, weight 0.002; Floyd 1997: 0.1.
-    let red = RedConfig {
-        minimum_threshold: raw.minimum_threshold.unwrap_or(5.0),
-        maximum_threshold: raw.maximum_threshold.unwrap_or(15.0),
-        maximum_probability: raw.maximum_probability.unwrap_or(0.1),
-        weight: raw.weight.unwrap_or(0.002),
-    };
-    if red.minimum_threshold >= red.maximum_threshold {
-        let message = format!(
-            "maximum_threshold {} is not above minimum_threshold {}",
-            red.maximum_threshold, red.minimum_threshold
-        );
-        report.wrong(&path.key("maximum_threshold"), message);
-    }
-    let positive = [
-        ("maximum_probability", red.maximum_probability),
-        ("weight", red.weight),
-    ];
-    for (key, value) in positive {
-        if value <= 0.0 {
-            let message = "0 switches RED off; expected a number above 0, up to 1".to_owned();
-            report.wrong(&path.key(key), message);
-        }
-    }
-    red
 }
 
 /// Reports what would never end.

@@ -1,5 +1,6 @@
 //! Values with units, written as text: `"20 ms"`, `"5 Mbit/s"`, `"16 kB"`, `"100 packets"`.
 
+use super::defaults;
 use super::error::{nearest, quoted};
 use super::ipv4_prefix::Ipv4Prefix;
 use super::profiles;
@@ -9,7 +10,7 @@ use baton_proto::time::Duration;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Longest time that a scenario may hold: ten years.
@@ -27,9 +28,15 @@ pub const MOST_QUEUED_PACKETS: u64 = 1_000_000_000;
 pub struct Time(pub Duration);
 
 /// A time above zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct PositiveTime(pub Duration);
+
+impl From<PositiveTime> for String {
+    fn from(time: PositiveTime) -> String {
+        defaults::time(time.0)
+    }
+}
 
 /// A data rate of at least 1 bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

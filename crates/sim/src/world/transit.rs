@@ -2,6 +2,7 @@
 
 use super::packet_counts::LossCause;
 use super::{Net, World};
+use crate::link::queue::Class;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
@@ -36,7 +37,10 @@ impl World {
             let packet = &self.net.packets[id].packet;
             let label = Label {
                 flow: packet.flow,
-                precedence: packet.ip.precedence(),
+                class: Class {
+                    precedence: packet.ip.precedence(),
+                    flow_hash: packet.flow_hash(),
+                },
             };
             wire.link.offer_labelled(self.now, end, (id, length), label);
         } else {

@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
-use baton_sim::link::config::{DirectionConfig, LinkConfig, Medium, QueueManagement};
+use baton_sim::link::config::{DirectionConfig, LinkConfig, Medium};
 use baton_sim::run::Results;
 use baton_sim::scenario::model::{AttachmentPolicy, NodeIndex, Scenario, Traffic, Transport};
 use std::collections::BTreeMap;
@@ -145,10 +145,8 @@ fn check_links(scenario: &Scenario, rows: &[Row]) -> Verdict {
             });
             let mut delivered: Vec<&Row> = delivered.collect();
             // Past a shaper, and where the queue serves by precedence, one flow may overtake another.
-            let by_precedence = configs
-                .iter()
-                .any(|config| config.queue.management == QueueManagement::Priority);
-            let reorders = by_precedence || !link.config.regulators.is_empty();
+            let keep_order = |config: &&DirectionConfig| config.queue.management.keeps_order();
+            let reorders = !configs.iter().all(keep_order) || !link.config.regulators.is_empty();
             delivered.sort_by_key(|row| (if reorders { 0 } else { row.sent }, row.decided));
             check_direction(
                 &configs,

@@ -9,8 +9,9 @@ pub mod wired;
 
 use super::config::{
     ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium, QueueConfig,
-    QueueLimit, QueueManagement, Shared, Start,
+    QueueLimit, Shared, Start,
 };
+use crate::link::queue::Management;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
@@ -26,7 +27,7 @@ pub(super) fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> Direc
         jitter: Duration::ZERO,
         queue: QueueConfig {
             limit: queue,
-            management: QueueManagement::DropTail,
+            management: Management::DropTail,
         },
         flow_control: None,
         retransmission: None,

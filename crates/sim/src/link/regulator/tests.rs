@@ -1,5 +1,6 @@
 //! Token buckets against their closed forms.
 
+use super::super::queue::Class;
 use super::super::tests::packet_ids;
 use super::*;
 use crate::rng::Seed;
@@ -31,7 +32,7 @@ fn of(packet: PacketId, length: u32) -> Offered {
     Offered {
         packet,
         length,
-        precedence: 0,
+        class: Class::default(),
     }
 }
 

@@ -7,7 +7,7 @@ fn prioritised(limit: QueueLimit) -> LinkConfig {
     let mut config = plain();
     config.down.queue = QueueConfig {
         limit,
-        management: QueueManagement::Priority,
+        management: Management::Priority(Priority {}),
     };
     config
 }

@@ -1,13 +1,104 @@
 //! Controlled delay: drops the head of a queue in which packets have waited too long for too long (RFC 8289).
 
-use super::config::CoDelConfig;
-use super::queue::Item;
+use super::{
+    Arrival, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
+};
+use crate::scenario::units::PositiveTime;
 use baton_proto::time::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Controlled delay (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CoDel {
+    /// Acceptable standing delay.
+    pub target: PositiveTime,
+    /// Time in which an excess must persist.
+    pub interval: PositiveTime,
+}
+
+/// RFC 8289, sections 4.3 and 4.4.
+impl Default for CoDel {
+    fn default() -> CoDel {
+        CoDel {
+            target: PositiveTime(Duration::from_millis(5)),
+            interval: PositiveTime(Duration::from_millis(100)),
+        }
+    }
+}
+
+impl Settings for CoDel {
+    fn build(&self, _: &Site) -> Box<dyn Discipline> {
+        Box::new(CoDelQueue {
+            fifo: Fifo::default(),
+            law: ControlLaw::new(*self),
+        })
+    }
+}
+
+/// A queue in order of arrival under CoDel.
+#[derive(Debug)]
+struct CoDelQueue {
+    fifo: Fifo,
+    law: ControlLaw,
+}
+
+impl Discipline for CoDelQueue {
+    fn enqueue(&mut self, arrival: &Arrival, _: &mut Vec<Dropped>) -> Result<(), Refusal> {
+        if !arrival.has_room {
+            return Err(Refusal::Full);
+        }
+        self.fifo.push(arrival.item);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Item> {
+        loop {
+            let item = self.fifo.pop();
+            if !self.law.drops(now, item.as_ref(), self.fifo.bytes) {
+                return item;
+            }
+            dropped.extend(item.map(|item| Dropped {
+                packet: item.packet,
+                why: Refusal::Chosen,
+            }));
+        }
+    }
+
+    fn put_back(&mut self, item: Item) {
+        self.fifo.put_back(item);
+    }
+
+    fn waiting(&self) -> (usize, u64) {
+        self.fifo.waiting()
+    }
+
+    fn unload(&mut self) -> Vec<Waiting> {
+        self.fifo.unload()
+    }
+
+    fn restore(&mut self, waiting: Vec<Waiting>) {
+        self.fifo.restore(waiting);
+    }
+
+    fn reconfigure(&mut self, management: &Management, _: &Site) -> bool {
+        if let Management::CoDel(settings) = management {
+            self.law.settings = *settings;
+            return true;
+        }
+        false
+    }
+
+    fn drops_at_dequeue(&self) -> bool {
+        true
+    }
+}
 
 /// State of CoDel for one queue (RFC 8289, section 5).
 #[derive(Debug)]
-pub(super) struct CoDel {
-    pub config: CoDelConfig,
+pub(super) struct ControlLaw {
+    pub settings: CoDel,
     /// Time at which the wait will have been above the target for an interval; `None` while it is below.
     first_above: Option<Instant>,
     dropping: bool,
@@ -24,10 +115,10 @@ pub(super) struct CoDel {
     largest_packet: u32,
 }
 
-impl CoDel {
-    pub fn new(config: CoDelConfig) -> CoDel {
-        CoDel {
-            config,
+impl ControlLaw {
+    pub fn new(settings: CoDel) -> ControlLaw {
+        ControlLaw {
+            settings,
             first_above: None,
             dropping: false,
             just_dropped: false,
@@ -66,11 +157,13 @@ impl CoDel {
         };
         self.largest_packet = self.largest_packet.max(item.length);
         let waited = now.saturating_since(item.offered_at);
-        if waited < self.config.target || bytes <= u64::from(self.largest_packet) {
+        if waited < self.settings.target.0 || bytes <= u64::from(self.largest_packet) {
             self.first_above = None;
             return false;
         }
-        let due = *self.first_above.get_or_insert(now + self.config.interval);
+        let due = *self
+            .first_above
+            .get_or_insert(now + self.settings.interval.0);
         now >= due
     }
 
@@ -78,7 +171,8 @@ impl CoDel {
     fn enter_dropping(&mut self, now: Instant) {
         self.dropping = true;
         let found = self.count.saturating_sub(self.last_count);
-        let recent = now.saturating_since(self.drop_next) < self.config.interval.saturating_mul(16);
+        let recent =
+            now.saturating_since(self.drop_next) < self.settings.interval.0.saturating_mul(16);
         self.count = if found > 1 && recent { found } else { 1 };
         self.last_count = self.count;
         self.drop_next = self.control_law(now);
@@ -87,7 +181,7 @@ impl CoDel {
     /// The time between drops shrinks with the square root of their number, which lets the throughput of
     /// the square-root law fall linearly.
     fn control_law(&self, from: Instant) -> Instant {
-        let step = self.config.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count));
+        let step = self.settings.interval.0.as_nanos() as f64 / libm::sqrt(f64::from(self.count));
         from + Duration::from_nanos(step as u64)
     }
 }
@@ -97,16 +191,13 @@ mod tests {
     use super::*;
     use crate::packets::PacketId;
 
-    fn codel() -> CoDel {
-        CoDel::new(CoDelConfig {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-        })
+    fn codel() -> ControlLaw {
+        ControlLaw::new(CoDel::default())
     }
 
     /// Takes a packet out at `now` that was offered `waited` before, with 100 more behind each; returns the
     /// number of drops before one that passes.
-    fn dequeue(codel: &mut CoDel, id: PacketId, now: u64, waited: u64) -> u32 {
+    fn dequeue(codel: &mut ControlLaw, id: PacketId, now: u64, waited: u64) -> u32 {
         let item = Item {
             packet: id,
             length: 1000,
@@ -121,8 +212,8 @@ mod tests {
     }
 
     /// Times at which packets are dropped while the wait is 50 ms, a packet a millisecond.
-    fn drop_times(codel: &mut CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
-        let id = super::super::tests::packet_ids(1)[0];
+    fn drop_times(codel: &mut ControlLaw, times: std::ops::Range<u64>) -> Vec<u64> {
+        let id = crate::link::tests::packet_ids(1)[0];
         times
             .filter(|&now| dequeue(codel, id, now, 50) > 0)
             .collect()
@@ -138,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_wait_below_the_target_ends_dropping_and_a_soon_relapse_goes_on_fast() {
-        let id = super::super::tests::packet_ids(1)[0];
+        let id = crate::link::tests::packet_ids(1)[0];
         let mut codel = codel();
         assert_eq!(drop_times(&mut codel, 1000..1400).len(), 5);
         assert_eq!(dequeue(&mut codel, id, 1400, 4), 0);
@@ -149,7 +240,7 @@ mod tests {
 
     #[test]
     fn short_waits_and_short_queues_are_let_be() {
-        let id = super::super::tests::packet_ids(1)[0];
+        let id = crate::link::tests::packet_ids(1)[0];
         let mut codel = codel();
         assert!((1000..3000).all(|now| dequeue(&mut codel, id, now, 4) == 0));
         let item = Item {

@@ -2,17 +2,132 @@
 //! Early Detection gateways for congestion avoidance", 1993), "gentle" beyond the maximum threshold
 //! (Floyd 2000).
 
-use super::config::RedConfig;
+use super::{
+    Arrival, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
+};
 use crate::rng::Keyed;
 use baton_proto::time::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Random early detection (Floyd and Jacobson 1993, gentle).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Red {
+    /// Average queue, in packets, below which no packet is dropped.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub minimum_threshold: f64,
+    /// Average queue, in packets, at which `maximum_probability` is reached; at twice this the probability is one.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub maximum_threshold: f64,
+    /// Drop probability at the maximum threshold, above 0.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub maximum_probability: f64,
+    /// Weight of the present queue in the average, above 0.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub weight: f64,
+}
+
+/// Floyd and Jacobson's own advice: thresholds of 5 and 15 packets, weight 0.002; Floyd 1997: 0.1.
+impl Default for Red {
+    fn default() -> Red {
+        Red {
+            minimum_threshold: 5.0,
+            maximum_threshold: 15.0,
+            maximum_probability: 0.1,
+            weight: 0.002,
+        }
+    }
+}
+
+impl Settings for Red {
+    fn check(&self, wrong: &mut dyn FnMut(&str, String)) {
+        let (least, most) = (self.minimum_threshold, self.maximum_threshold);
+        if least >= most {
+            let message =
+                format!("maximum_threshold {most} is not above minimum_threshold {least}");
+            wrong("maximum_threshold", message);
+        }
+        let positive = [
+            ("maximum_probability", self.maximum_probability),
+            ("weight", self.weight),
+        ];
+        for (key, _) in positive.into_iter().filter(|&(_, value)| value <= 0.0) {
+            let message = "0 switches RED off; expected a number above 0, up to 1";
+            wrong(key, message.to_owned());
+        }
+    }
+
+    fn build(&self, site: &Site) -> Box<dyn Discipline> {
+        Box::new(RedQueue {
+            fifo: Fifo::default(),
+            average: Average::new(*self, site.typical_time, site.draws),
+        })
+    }
+}
+
+/// A queue in order of arrival under RED.
+#[derive(Debug)]
+struct RedQueue {
+    fifo: Fifo,
+    average: Average,
+}
+
+impl Discipline for RedQueue {
+    fn enqueue(&mut self, arrival: &Arrival, _: &mut Vec<Dropped>) -> Result<(), Refusal> {
+        let (number, waiting) = (arrival.item.number, self.fifo.items.len());
+        if self.average.drops(arrival.now, number, waiting) {
+            return Err(Refusal::Chosen);
+        }
+        if !arrival.has_room {
+            self.average.overflowed();
+            return Err(Refusal::Full);
+        }
+        self.fifo.push(arrival.item);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, _: &mut Vec<Dropped>) -> Option<Item> {
+        let item = self.fifo.pop();
+        if item.is_none() {
+            self.average.idle(now);
+        }
+        item
+    }
+
+    fn put_back(&mut self, item: Item) {
+        self.fifo.put_back(item);
+    }
+
+    fn waiting(&self) -> (usize, u64) {
+        self.fifo.waiting()
+    }
+
+    fn unload(&mut self) -> Vec<Waiting> {
+        self.fifo.unload()
+    }
+
+    fn restore(&mut self, waiting: Vec<Waiting>) {
+        self.fifo.restore(waiting);
+    }
+
+    fn reconfigure(&mut self, management: &Management, site: &Site) -> bool {
+        if let Management::Red(settings) = management {
+            self.average.settings = *settings;
+            self.average.packet_time = site.typical_time;
+            return true;
+        }
+        false
+    }
+}
 
 /// State of RED for one queue.
 #[derive(Debug)]
-pub(super) struct Red {
-    pub config: RedConfig,
+struct Average {
+    settings: Red,
     /// Time that a small packet takes: while the link is idle, the average decays as if that many small
     /// packets had found the queue empty. Zero where the rate is not known: no decay.
-    pub packet_time: Duration,
+    packet_time: Duration,
     draws: Keyed,
     average: f64,
     /// Packets since the last drop while the average has been above the minimum threshold; −1 when it has
@@ -21,11 +136,11 @@ pub(super) struct Red {
     idle_since: Option<Instant>,
 }
 
-impl Red {
-    /// An empty queue's RED; `draws` decide by packet number.
-    pub fn new(config: RedConfig, packet_time: Duration, draws: Keyed) -> Red {
-        Red {
-            config,
+impl Average {
+    /// Returns an empty queue's; `draws` decide by packet number.
+    fn new(settings: Red, packet_time: Duration, draws: Keyed) -> Average {
+        Average {
+            settings,
             packet_time,
             draws,
             average: 0.0,
@@ -35,12 +150,12 @@ impl Red {
     }
 
     /// Notes that the link has nothing to send from `now` on.
-    pub fn idle(&mut self, now: Instant) {
+    fn idle(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }
 
     /// Decides whether packet `number`, which finds `waiting` packets, is to be dropped.
-    pub fn drops(&mut self, now: Instant, number: u64, waiting: usize) -> bool {
+    fn drops(&mut self, now: Instant, number: u64, waiting: usize) -> bool {
         self.update_average(now, waiting);
         let probability = self.base_probability();
         if probability <= 0.0 {
@@ -60,12 +175,12 @@ impl Red {
     }
 
     /// Notes that a packet was dropped for want of room.
-    pub fn overflowed(&mut self) {
+    fn overflowed(&mut self) {
         self.count = 0;
     }
 
     fn update_average(&mut self, now: Instant, waiting: usize) {
-        let weight = self.config.weight;
+        let weight = self.settings.weight;
         match self.idle_since.take() {
             Some(since) if !self.packet_time.is_zero() => {
                 let packets = now.saturating_since(since).as_nanos() as f64
@@ -78,12 +193,12 @@ impl Red {
 
     /// The drop probability of the average alone (the papers' p_b).
     fn base_probability(&self) -> f64 {
-        let RedConfig {
+        let Red {
             minimum_threshold: minimum,
             maximum_threshold: maximum,
             maximum_probability,
             ..
-        } = self.config;
+        } = self.settings;
         if self.average < minimum {
             0.0
         } else if self.average < maximum {
@@ -102,14 +217,14 @@ mod tests {
     use super::*;
     use crate::rng::Seed;
 
-    fn red(weight: f64) -> Red {
-        let config = RedConfig {
+    fn red(weight: f64) -> Average {
+        let settings = Red {
             minimum_threshold: 5.0,
             maximum_threshold: 15.0,
             maximum_probability: 0.02,
             weight,
         };
-        Red::new(config, Duration::from_millis(1), Seed(3).keyed("red"))
+        Average::new(settings, Duration::from_millis(1), Seed(3).keyed("red"))
     }
 
     /// With the weight 1 the average is the queue as it is.

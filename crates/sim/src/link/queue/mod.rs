@@ -1,0 +1,260 @@
+//! Queues: how much may wait, which packets are dropped, and which is served next.
+//!
+//! A queue without management is the [direction](super::direction)'s own: first come, first served, and a packet that finds no room is
+//! dropped. Every other discipline is a [`Discipline`], which keeps the packets that wait. A file here has one: its settings, as a
+//! scenario has them, and its state. The list below names it.
+
+pub mod codel;
+pub mod priority;
+pub mod red;
+
+use super::config::{DirectionConfig, QueueLimit};
+use crate::packets::PacketId;
+use crate::rng::Keyed;
+use crate::scenario::tagged::Kind;
+use baton_proto::time::{Duration, Instant};
+use core::fmt::Debug;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Makes [`Management`] of a list of disciplines: variant, name in a scenario, and settings of each.
+macro_rules! disciplines {
+    ($($kind:ident = $name:literal: $settings:ty,)*) => {
+        /// Order of service in a queue, and choice of the packets that are dropped.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+        #[serde(tag = "management")]
+        pub enum Management {
+            /// The packet that finds the queue full is dropped.
+            #[default]
+            #[serde(rename = "drop-tail")]
+            DropTail,
+            $(
+                #[doc = concat!("The discipline `", $name, "`.")]
+                #[serde(rename = $name)]
+                $kind($settings),
+            )*
+        }
+
+        impl Management {
+            /// Returns true if packets leave in the order in which they came.
+            pub fn keeps_order(&self) -> bool {
+                match self {
+                    Management::DropTail => true,
+                    $(Management::$kind(_) => <$settings>::KEEPS_ORDER,)*
+                }
+            }
+
+            /// Returns all kinds, as a scenario has them.
+            pub(crate) fn kinds() -> Vec<Kind> {
+                vec![
+                    Kind::plain("drop-tail", "The packet that finds the queue full is dropped."),
+                    $(Kind::of::<$settings>($name),)*
+                ]
+            }
+
+            /// Returns the discipline of a queue, if it is managed.
+            pub(super) fn build(&self, site: &Site) -> Option<Box<dyn Discipline>> {
+                match self {
+                    Management::DropTail => None,
+                    $(Management::$kind(settings) => Some(settings.build(site)),)*
+                }
+            }
+
+            /// Reports settings that do not go together: the key and the message.
+            pub(crate) fn check(&self, wrong: &mut dyn FnMut(&str, String)) {
+                match self {
+                    Management::DropTail => {}
+                    $(Management::$kind(settings) => settings.check(wrong),)*
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    Red = "red": red::Red,
+    CoDel = "codel": codel::CoDel,
+    Priority = "priority": priority::Priority,
+}
+
+/// Settings of a discipline, as a scenario has them: each key has its default and its range.
+pub(crate) trait Settings:
+    Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
+{
+    /// True if packets leave in the order in which they came.
+    const KEEPS_ORDER: bool = true;
+
+    /// Reports keys that do not go together: the key and the message.
+    fn check(&self, _wrong: &mut dyn FnMut(&str, String)) {}
+
+    /// Returns an empty queue.
+    fn build(&self, site: &Site) -> Box<dyn Discipline>;
+}
+
+/// Surroundings of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site {
+    /// Random numbers of the queue, by packet number.
+    pub draws: Keyed,
+    /// Time of a packet of 500 bytes on the link; zero while nothing passes.
+    pub typical_time: Duration,
+}
+
+impl Site {
+    /// Returns the surroundings of a direction's queue.
+    pub fn new(config: &DirectionConfig, draws: Keyed) -> Site {
+        let recorded = config.trace.as_ref().and_then(|trace| trace.mean_rate());
+        let rate = recorded.unwrap_or(config.rate);
+        let typical_time = rate.transmission_time(config.framing.bits(500));
+        Site {
+            draws,
+            typical_time: typical_time.unwrap_or(Duration::ZERO),
+        }
+    }
+}
+
+/// A packet that comes to a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offered {
+    pub packet: PacketId,
+    /// Bytes of the IP packet.
+    pub length: u32,
+    pub class: Class,
+}
+
+/// Facts about a packet by which disciplines tell packets apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Class {
+    /// The first three bits of the traffic class (RFC 2474 section 4.2.2), 0 to 7.
+    pub precedence: u8,
+    /// Hash of addresses, protocol and ports.
+    pub flow_hash: u32,
+}
+
+/// A packet that a link holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub packet: PacketId,
+    /// Bytes of the IP packet.
+    pub length: u32,
+    /// Number of packets offered before it in its direction: the key of its random draws.
+    pub number: u64,
+    /// Time at which it was offered.
+    pub offered_at: Instant,
+}
+
+/// A packet that waits. One without a class came back from service, or waited before there was a discipline: it goes first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub item: Item,
+    pub class: Option<Class>,
+}
+
+/// A packet that comes to a managed queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub now: Instant,
+    pub item: Item,
+    pub class: Class,
+    /// Capacity of the queue.
+    pub limit: QueueLimit,
+    /// False if the limit has no room for it.
+    pub has_room: bool,
+}
+
+/// A managed queue. Packets that it drops after it has let them in go to `dropped`.
+pub(crate) trait Discipline: Debug + Send {
+    /// Takes in a packet, or refuses it.
+    fn enqueue(&mut self, arrival: &Arrival, dropped: &mut Vec<Dropped>) -> Result<(), Refusal>;
+
+    /// Returns the next packet to serve, at `now`; `None` if nothing waits.
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Item>;
+
+    /// Takes back a packet that it has given out: it goes before all others.
+    fn put_back(&mut self, item: Item);
+
+    /// Returns the number of packets and of bytes that wait.
+    fn waiting(&self) -> (usize, u64);
+
+    /// Takes out all packets, in the order in which they would be served.
+    fn unload(&mut self) -> Vec<Waiting>;
+
+    /// Takes in packets behind those that wait, regardless of the limit.
+    fn restore(&mut self, waiting: Vec<Waiting>);
+
+    /// Takes other settings and keeps its state, if they are its own; returns false for another discipline's.
+    fn reconfigure(&mut self, management: &Management, site: &Site) -> bool;
+
+    /// Returns true if it may drop packets that have waited, when the one before them has left.
+    fn drops_at_dequeue(&self) -> bool {
+        false
+    }
+}
+
+/// A packet that a discipline has dropped after it had waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub packet: PacketId,
+    pub why: Refusal,
+}
+
+/// Reason for a drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// There was no room.
+    Full,
+    /// The discipline chose it.
+    Chosen,
+}
+
+impl QueueLimit {
+    /// Returns true if one more packet of `length` bytes may wait beside so many packets and bytes.
+    #[inline]
+    pub(super) fn has_room(self, packets: usize, bytes: u64, length: u32) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => packets < limit as usize,
+            QueueLimit::Bytes(limit) => bytes + u64::from(length) <= limit,
+        }
+    }
+}
+
+/// Packets in order of arrival, and their bytes: the queue of disciplines that only choose what to drop.
+#[derive(Debug, Default)]
+struct Fifo {
+    items: VecDeque<Item>,
+    bytes: u64,
+}
+
+impl Fifo {
+    fn push(&mut self, item: Item) {
+        self.bytes += u64::from(item.length);
+        self.items.push_back(item);
+    }
+
+    fn pop(&mut self) -> Option<Item> {
+        let item = self.items.pop_front()?;
+        self.bytes -= u64::from(item.length);
+        Some(item)
+    }
+
+    fn put_back(&mut self, item: Item) {
+        self.bytes += u64::from(item.length);
+        self.items.push_front(item);
+    }
+
+    fn waiting(&self) -> (usize, u64) {
+        (self.items.len(), self.bytes)
+    }
+
+    fn unload(&mut self) -> Vec<Waiting> {
+        self.bytes = 0;
+        let unclassed = |item| Waiting { item, class: None };
+        self.items.drain(..).map(unclassed).collect()
+    }
+
+    fn restore(&mut self, waiting: Vec<Waiting>) {
+        waiting.into_iter().for_each(|one| self.push(one.item));
+    }
+}
