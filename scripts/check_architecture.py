@@ -8,8 +8,8 @@ Rules:
 - Imports run one way: py → sim → proto, pcapng, quic, quic → proto, live → sim, proto, linux, path → proto, and
   daemon → proto, linux, path, pcapng; of `proto`, `path` takes the time alone.
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
-  `crosslayer`); `host`, `gateways`, `testing` and `lib` import everything, and `mobility` imports `host`, whose layers its
-  agents are.
+  `crosslayer`); `host`, `gateways`, `testing` and `lib` import everything, and `mobility` imports `host`, whose layers
+  its agents are.
 - `batond`, the binary of `daemon`, links neither Arrow nor Parquet, nor `sim`.
 - `proto`, `quic`, `sim` and `path` read no wall clock, hold no unordered map (its order differs from run to run), draw
   from no global random source, and print nothing outside tests. `proto`, `quic` and `path` open no file and no socket.

@@ -71,7 +71,9 @@ def kind_of_queue(management: str) -> Schema:
     """Returns the keys of `queue` that only one manager has, with their defaults."""
     tables = link_schema()["properties"]["queue"]["anyOf"]
     branches = [branch for table in tables for branch in table.get("oneOf", [])]
-    found = next(branch["properties"] for branch in branches if branch["properties"]["management"]["const"] == management)
+    found = next(
+        branch["properties"] for branch in branches if branch["properties"]["management"]["const"] == management
+    )
     return {key: {**entry, "needed": False} for key, entry in found.items() if key != "management"}
 
 

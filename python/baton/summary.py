@@ -142,7 +142,7 @@ class FlowSummary(TypedDict):
     spurious_retransmitted: Annotated[int, "Segments that came to the far end with nothing new in them"]
     timeouts: Annotated[
         int | None,
-        "Expiries of the retransmission timer; null over QUIC, where a kernel does not tell, or a program sends datagrams",
+        "Expiries of the retransmission timer; null over QUIC, where a kernel tells none, or for datagrams",
     ]
     fast_retransmits: Annotated[int | None, "Losses that duplicate acknowledgments told; null if a kernel sends"]
     duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]

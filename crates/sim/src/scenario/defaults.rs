@@ -218,7 +218,8 @@ fn limit(limit: QueueLimit) -> String {
     }
 }
 
-const SIZES: [(&str, u64); 4] = [("MiB", 1 << 20), ("KiB", 1 << 10), ("kB", 1000), ("B", 1)];
+pub(super) const SIZES: [(&str, u64); 4] =
+    [("MiB", 1 << 20), ("KiB", 1 << 10), ("kB", 1000), ("B", 1)];
 pub(crate) const DECIMAL_SIZES: [(&str, u64); 3] = [("MB", 1_000_000), ("kB", 1000), ("B", 1)];
 const TIMES: [(&str, u64); 4] = [
     ("s", 1_000_000_000),

@@ -86,9 +86,15 @@ pub(crate) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
 }
 
 /// A number of bytes, at least one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Size(pub u64);
+
+impl From<Size> for String {
+    fn from(size: Size) -> String {
+        defaults::whole(size.0, &defaults::SIZES)
+    }
+}
 
 /// A distance or a height, in metres.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -54,16 +54,7 @@ impl Discipline for CoDelQueue {
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Item> {
-        loop {
-            let item = self.fifo.pop();
-            if !self.law.drops(now, item.as_ref(), self.fifo.bytes) {
-                return item;
-            }
-            dropped.extend(item.map(|item| Dropped {
-                packet: item.packet,
-                why: Refusal::Chosen,
-            }));
-        }
+        self.law.dequeue(now, &mut self.fifo, dropped)
     }
 
     fn put_back(&mut self, item: Item) {
@@ -126,6 +117,24 @@ impl ControlLaw {
             count: 0,
             last_count: 0,
             largest_packet: 0,
+        }
+    }
+
+    /// Takes the next packet that passes out of a queue, and drops those before it.
+    pub fn dequeue(
+        &mut self,
+        now: Instant,
+        fifo: &mut Fifo,
+        dropped: &mut Vec<Dropped>,
+    ) -> Option<Item> {
+        loop {
+            let item = fifo.pop();
+            if !self.drops(now, item.as_ref(), fifo.bytes) {
+                return item;
+            }
+            let packet = item?.packet;
+            let why = Refusal::Chosen;
+            dropped.push(Dropped { packet, why });
         }
     }
 
