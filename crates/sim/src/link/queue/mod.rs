@@ -5,6 +5,7 @@
 //! scenario has them, and its state. The list below names it.
 
 pub mod codel;
+pub mod fq_codel;
 pub mod priority;
 pub mod red;
 
@@ -76,6 +77,7 @@ macro_rules! disciplines {
 disciplines! {
     Red = "red": red::Red,
     CoDel = "codel": codel::CoDel,
+    FqCodel = "fq-codel": fq_codel::FqCodel,
     Priority = "priority": priority::Priority,
 }
 
