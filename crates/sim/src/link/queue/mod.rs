@@ -6,6 +6,7 @@
 
 pub mod codel;
 pub mod fq_codel;
+pub mod pie;
 pub mod priority;
 pub mod red;
 
@@ -78,6 +79,7 @@ disciplines! {
     Red = "red": red::Red,
     CoDel = "codel": codel::CoDel,
     FqCodel = "fq-codel": fq_codel::FqCodel,
+    Pie = "pie": pie::Pie,
     Priority = "priority": priority::Priority,
 }
 
