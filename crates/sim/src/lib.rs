@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+pub mod applications;
 pub mod captures;
 pub mod deciding;
 pub mod kernel;

@@ -1,14 +1,12 @@
 //! One end of a flow over UDP, or the asking end over ICMP echo.
 
 use super::FlowSpec;
-use super::blocks::Blocks;
 use super::outcome::EndOutcome;
-use super::requests::Requests;
 use super::socket::Datagrams;
 use crate::waiting::{Waiter, Woken};
 use baton_proto::time::{Duration, Instant};
-use baton_sim::rng::Seed;
-use baton_sim::scenario::model::{Flow, Traffic, Transport};
+use baton_sim::applications::{Application, Due};
+use baton_sim::scenario::model::Transport;
 use baton_sim::world::flow::Role;
 use nix::getsockopt_impl;
 use nix::libc;
@@ -51,17 +49,8 @@ pub(super) struct DatagramEnd {
     remote: SocketAddr,
     start: Instant,
     is_icmp: bool,
-    kind: Kind,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Blocks(Blocks),
-    Pinger(Requests),
-    /// Answers with what came.
-    Echo,
-    /// Reads what comes.
-    Sink,
+    role: Role,
+    application: Application,
 }
 
 impl DatagramEnd {
@@ -71,7 +60,8 @@ impl DatagramEnd {
             remote: spec.remote(role),
             start: spec.flow.start,
             is_icmp: matches!(spec.flow.transport, Transport::Icmp),
-            kind: kind(&spec.flow, role, spec.seed),
+            role,
+            application: spec.application(role),
         }
     }
 
@@ -84,13 +74,12 @@ impl DatagramEnd {
 
     fn carry(&mut self, waiter: &Waiter, outcome: &mut EndOutcome) -> io::Result<()> {
         let mut buffer = vec![0; LONGEST];
-        let is_source = matches!(self.kind, Kind::Blocks(_) | Kind::Pinger(_));
-        if is_source && !waiter.sleep_until(self.start)? {
+        if self.role == Role::Source && !waiter.sleep_until(self.start)? {
             return Ok(());
         }
         loop {
             let deadline = self.send_due(waiter, &mut buffer, outcome)?;
-            if matches!(self.kind, Kind::Blocks(_)) && deadline.is_none() {
+            if self.application.is_stream() && deadline.is_none() {
                 return Ok(());
             }
             let socket = self.sockets.socket.as_fd();
@@ -112,21 +101,18 @@ impl DatagramEnd {
         let echo_request = self.echo_request();
         for _ in 0..BATCH {
             let now = waiter.now();
-            let length = match &mut self.kind {
-                Kind::Blocks(blocks) => blocks.take_due(now).map(|length| length as usize),
-                Kind::Pinger(requests) => requests
-                    .take_due(now)
-                    .map(|number| request(number, requests.size, echo_request, buffer)),
-                Kind::Echo | Kind::Sink => None,
+            let length = match self.application.take_datagram(now) {
+                Some(Due::Block(block)) => Some(block.length as usize),
+                Some(Due::Request { number, size }) => {
+                    Some(request(number, size, echo_request, buffer))
+                }
+                None => None,
             };
             let Some(length) = length else { break };
             self.send(waiter, &buffer[..length], self.remote, outcome)?;
         }
-        Ok(match &self.kind {
-            Kind::Blocks(blocks) => blocks.deadline(),
-            Kind::Pinger(requests) => requests.deadline(),
-            Kind::Echo | Kind::Sink => None,
-        })
+        self.application.stop_if_due(waiter.now());
+        Ok(self.application.deadline())
     }
 
     /// Sends a datagram, or counts it as not sent.
@@ -166,7 +152,7 @@ impl DatagramEnd {
 
     /// A datagram was too long for the path: those of a source of blocks become as long as it takes.
     fn shrink(&mut self) {
-        if let (Kind::Blocks(blocks), Some(probe)) = (&mut self.kind, &self.sockets.probe)
+        if let Some(probe) = &self.sockets.probe
             && probe.connect(self.remote).is_ok()
         {
             let (mtu, ip) = match self.remote.is_ipv4() {
@@ -175,7 +161,8 @@ impl DatagramEnd {
             };
             if let Ok(mtu) = mtu {
                 let headers = ip + HEADER as u32;
-                blocks.shrink_to((mtu.max(0) as u32).saturating_sub(headers));
+                self.application
+                    .shrink_to((mtu.max(0) as u32).saturating_sub(headers));
             }
         }
     }
@@ -211,32 +198,27 @@ impl DatagramEnd {
         outcome: &mut EndOutcome,
     ) -> io::Result<()> {
         let now = waiter.now();
-        match &mut self.kind {
-            Kind::Blocks(_) => {}
-            Kind::Sink => outcome.receive(now, datagram.len()),
-            Kind::Echo => {
+        match self.role {
+            Role::Sink => {
                 outcome.receive(now, datagram.len());
-                self.send(waiter, datagram, from, outcome)?;
+                if self.application.is_echo() {
+                    self.send(waiter, datagram, from, outcome)?;
+                }
             }
-            Kind::Pinger(requests) => {
+            Role::Source => {
                 if let Some((low, bits)) = reply_number(datagram, self.is_icmp)
-                    && let Some(trip) = requests.answer(now, low, bits)
+                    && let Some(trip) = self.application.take_reply(now, low, bits)
                 {
-                    outcome.receive(now, requests.size as usize);
+                    let size = self
+                        .application
+                        .requests()
+                        .map_or(0, |requests| requests.size);
+                    outcome.receive(now, size as usize);
                     outcome.round_trips.push(trip);
                 }
             }
         }
         Ok(())
-    }
-}
-
-fn kind(flow: &Flow, role: Role, seed: Seed) -> Kind {
-    match (flow.traffic, role) {
-        (Traffic::Ping { .. }, Role::Source) => Requests::of(flow).map_or(Kind::Sink, Kind::Pinger),
-        (Traffic::Ping { .. }, Role::Sink) => Kind::Echo,
-        (_, Role::Source) => Blocks::of(flow, seed).map_or(Kind::Sink, Kind::Blocks),
-        (_, Role::Sink) => Kind::Sink,
     }
 }
 

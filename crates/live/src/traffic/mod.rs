@@ -1,23 +1,22 @@
 //! The scenario's flows between real hosts, carried by the kernel's own stack.
 //!
-//! The applications are the simulator's (`baton_sim::world`), end by end: they write, pause, ask and answer at
+//! The applications are the simulator's (`baton_sim::applications`), one at each end: they write, pause, ask and answer at
 //! the same times, drawn from the same streams, over the kernel's TCP, UDP and ICMP. Each end is a
 //! thread of its own with one socket, opened in the network namespace of its host.
 //!
 //! [`prepare`] opens and configures all sockets, so that whoever is asked for listens before anyone asks;
 //! [`Prepared::start`] lets the flows run; [`TrafficHandle::stop`] ends them.
 
-mod application;
-mod blocks;
 mod datagrams;
 mod outcome;
-mod requests;
 mod socket;
 mod stream;
 
-pub use outcome::{EndOutcome, Failure, FlowOutcome, RoundTrip};
+pub use baton_sim::applications::RoundTrip;
+pub use outcome::{EndOutcome, Failure, FlowOutcome};
 
 use crate::waiting::{StopSignal, Stopper, Waiter, in_namespace, stop_signal};
+use baton_sim::applications::Application;
 use baton_sim::rng::Seed;
 use baton_sim::scenario::model::{Flow, Traffic, Transport};
 use baton_sim::world::flow::Role;
@@ -79,6 +78,15 @@ impl FlowSpec<'_> {
             Traffic::Pages { .. } => Role::Sink,
             _ => Role::Source,
         }
+    }
+
+    /// Returns the application at `role`. Its random times are those of a simulated run.
+    fn application(&self, role: Role) -> Application {
+        let stream = self
+            .seed
+            .stream(&format!("flow {} application", self.flow.name));
+        let span = (self.flow.start, self.flow.stop);
+        Application::new(&self.flow.traffic, span, role, stream)
     }
 
     /// Returns the address at which the end across from `role` listens or answers.

@@ -1,6 +1,7 @@
 //! Outcome of a flow, as its applications saw it.
 
-use baton_proto::time::{Duration, Instant};
+use baton_proto::time::Instant;
+use baton_sim::applications::RoundTrip;
 use baton_sim::run::SeenByApplication;
 use baton_sim::world::summary::PingResult;
 use std::io;
@@ -70,17 +71,6 @@ impl EndOutcome {
         self.received_bytes += bytes as u64;
         self.last_received = Some(now);
     }
-}
-
-/// A request and its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundTrip {
-    /// The request's number, from 0.
-    pub number: u64,
-    /// Time of the answer, in the world's time.
-    pub at: Instant,
-    /// From request to answer.
-    pub time: Duration,
 }
 
 /// Reason for a socket's failure, in the words of a simulated run where it has them.

@@ -2,11 +2,12 @@
 
 use super::FlowSpec;
 use super::SocketOptions;
-use super::application::Application;
 use super::outcome::EndOutcome;
 use super::socket::{Opening, clamp_window};
 use crate::waiting::{Waiter, Woken};
+use baton_proto::host::{Pattern, Socket, SocketCounters, SocketState};
 use baton_proto::time::Instant;
+use baton_sim::applications::{Application, Heard, LONGEST_WRITE};
 use baton_sim::world::flow::Role;
 use nix::errno::Errno;
 use nix::libc;
@@ -17,7 +18,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Bytes of one write or read.
-const CHUNK: usize = 256 * 1024;
+const CHUNK: usize = LONGEST_WRITE as usize;
 
 /// Data to write. Nobody looks at it.
 static DATA: [u8; CHUNK] = [0; CHUNK];
@@ -39,7 +40,7 @@ impl StreamEnd {
             remote: spec.remote(role),
             start: spec.flow.start,
             options: spec.ends[role as usize].options.clone(),
-            application: Application::new(&spec.flow, role, spec.seed),
+            application: spec.application(role),
         }
     }
 
@@ -53,11 +54,8 @@ impl StreamEnd {
         let carried = opened.and_then(|stream| {
             let Some(stream) = stream else { return Ok(()) };
             let mut connection = Connection {
-                stream,
-                options: self.options,
+                socket: KernelSocket::new(stream, self.options),
                 application: self.application,
-                peer_closed: false,
-                closed: false,
             };
             connection.carry(waiter, &mut outcome)
         });
@@ -112,42 +110,92 @@ fn open(
     }
 }
 
-/// A connection that stands.
+/// A connection that stands, with its application.
 struct Connection {
-    stream: TcpStream,
-    options: SocketOptions,
+    socket: KernelSocket,
     application: Application,
-    peer_closed: bool,
-    closed: bool,
 }
 
 impl Connection {
     /// Carries the application's data until both ends have closed or the run is over.
     fn carry(&mut self, waiter: &Waiter, outcome: &mut EndOutcome) -> io::Result<()> {
-        let mut buffer = vec![0; CHUNK];
-        while !(self.peer_closed && self.closed) {
+        while !self.socket.is_over() {
             self.application.tick(waiter.now());
-            self.close_if_done()?;
+            self.fill(outcome)?;
             let mut wanted = PollFlags::empty();
-            wanted.set(PollFlags::POLLIN, !self.peer_closed);
+            wanted.set(PollFlags::POLLIN, !self.socket.peer_closed);
             wanted.set(PollFlags::POLLOUT, self.application.unwritten > 0);
-            let socket = Some((self.stream.as_fd(), wanted));
+            let socket = Some((self.socket.stream.as_fd(), wanted));
             let ready = match waiter.wait(socket, self.application.deadline())? {
-                Woken::Stopped => return self.reset(),
+                Woken::Stopped => return self.socket.reset(),
                 Woken::Due => continue,
                 Woken::Ready(flags) => flags,
             };
             if ready.contains(PollFlags::POLLERR)
-                && let Some(error) = self.stream.take_error()?
+                && let Some(error) = self.socket.stream.take_error()?
             {
                 return Err(error);
             }
-            if !self.peer_closed {
-                self.read(waiter, &mut buffer, outcome)?;
+            if !self.socket.peer_closed {
+                self.read(waiter, outcome)?;
             }
-            self.write(outcome)?;
         }
         Ok(())
+    }
+
+    fn read(&mut self, waiter: &Waiter, outcome: &mut EndOutcome) -> io::Result<()> {
+        let now = waiter.now();
+        let bytes = self.socket.read(now);
+        self.socket.check()?;
+        if bytes > 0 {
+            outcome.receive(now, bytes as usize);
+            if let Heard::Replies(replies) = self.application.take(now, bytes) {
+                outcome.round_trips.extend(replies);
+            }
+        }
+        // This end follows when it has written what it owes.
+        self.application.closing |= self.socket.peer_closed;
+        Ok(())
+    }
+
+    fn fill(&mut self, outcome: &mut EndOutcome) -> io::Result<()> {
+        let before = self.application.written;
+        self.application.fill(&mut self.socket, 0);
+        outcome.written_bytes += self.application.written - before;
+        self.socket.check()
+    }
+}
+
+/// A kernel's connection as a socket of its application. Calls that fail keep the error.
+#[derive(Debug)]
+struct KernelSocket {
+    stream: TcpStream,
+    options: SocketOptions,
+    buffer: Vec<u8>,
+    peer_closed: bool,
+    closed: bool,
+    error: Option<io::Error>,
+}
+
+impl KernelSocket {
+    fn new(stream: TcpStream, options: SocketOptions) -> KernelSocket {
+        KernelSocket {
+            stream,
+            options,
+            buffer: vec![0; CHUNK],
+            peer_closed: false,
+            closed: false,
+            error: None,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.peer_closed && self.closed
+    }
+
+    /// Returns the error of a call since the last check.
+    fn check(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
     }
 
     /// The run is over: nothing is left behind. A connection that closed in good order would keep its namespace
@@ -160,53 +208,64 @@ impl Connection {
         Ok(setsockopt(&self.stream, sockopt::Linger, &no_time)?)
     }
 
-    fn close_if_done(&mut self) -> io::Result<()> {
-        if !self.closed && self.application.closing && self.application.unwritten == 0 {
-            self.stream.shutdown(Shutdown::Write)?;
+    /// Returns a call's value, or keeps its error unless it is worth trying again.
+    fn keep<T>(&mut self, result: io::Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if !is_passing(&error) {
+                    self.error.get_or_insert(error);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Socket for KernelSocket {
+    fn write(&mut self, pattern: Pattern) -> u64 {
+        if self.closed {
+            return 0;
+        }
+        let most = pattern.length.min(LONGEST_WRITE) as usize;
+        let written = self.stream.write(&DATA[..most]);
+        self.keep(written).unwrap_or(0) as u64
+    }
+
+    /// One write at a time, so that reading is not held up.
+    fn may_go_on_writing(&mut self) -> bool {
+        false
+    }
+
+    fn read(&mut self, _: Instant) -> u64 {
+        let read = self.stream.read(&mut self.buffer);
+        let Some(bytes) = self.keep(read) else {
+            return 0;
+        };
+        self.peer_closed = bytes == 0;
+        if bytes > 0 {
+            let clamped = clamp_window(&self.stream, &self.options);
+            self.keep(clamped);
+        }
+        bytes as u64
+    }
+
+    fn close(&mut self) {
+        if !self.closed {
             self.closed = true;
+            let shut = self.stream.shutdown(Shutdown::Write);
+            self.keep(shut);
         }
-        Ok(())
     }
 
-    fn read(
-        &mut self,
-        waiter: &Waiter,
-        buffer: &mut [u8],
-        outcome: &mut EndOutcome,
-    ) -> io::Result<()> {
-        match self.stream.read(buffer) {
-            // The other end has closed: this one follows when it has written what it owes.
-            Ok(0) => {
-                self.peer_closed = true;
-                self.application.closing = true;
-            }
-            Ok(bytes) => {
-                let now = waiter.now();
-                outcome.receive(now, bytes);
-                let trips = &mut outcome.round_trips;
-                self.application.take(now, bytes as u64, trips);
-                clamp_window(&self.stream, &self.options)?;
-            }
-            Err(error) if is_passing(&error) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+    /// The sampler asks the kernel for it, from outside.
+    fn state(&self) -> SocketState {
+        SocketState::default()
     }
 
-    fn write(&mut self, outcome: &mut EndOutcome) -> io::Result<()> {
-        let most = self.application.unwritten.min(CHUNK as u64) as usize;
-        if most == 0 || self.closed {
-            return Ok(());
-        }
-        match self.stream.write(&DATA[..most]) {
-            Ok(bytes) => {
-                self.application.unwritten -= bytes as u64;
-                outcome.written_bytes += bytes as u64;
-                Ok(())
-            }
-            Err(error) if is_passing(&error) => Ok(()),
-            Err(error) => Err(error),
-        }
+    /// As of [`state`](Socket::state).
+    fn counters(&self) -> SocketCounters {
+        SocketCounters::default()
     }
 }
 

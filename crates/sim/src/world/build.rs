@@ -4,9 +4,9 @@ use super::agents::{Directory, access_links};
 use super::flow::{FlowRun, Role};
 use super::observed::Observed;
 use super::ports::RealHosts;
-use super::traffic::Application;
 use super::wires::{LeadsTo, Wires};
 use super::{Event, Load, Net, Node, Probes, Script, World};
+use crate::applications::Application;
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::packets::Packets;
@@ -206,17 +206,16 @@ fn flows(
         spec.start += Duration::from_nanos(draws.below(spec.start_jitter.as_nanos().max(1)));
         let [source, sink] = [spec.from.0, spec.to.0];
         let addresses = directory.flow_addresses(scenario, [source, sink]);
-        let application = Application::new(
-            spec.traffic,
-            spec.start,
-            seed.stream(&format!("flow {} application", spec.name)),
-        );
+        let applications = [Role::Source, Role::Sink].map(|role| {
+            let stream = seed.stream(&format!("flow {} application", spec.name));
+            Application::new(&spec.traffic, (spec.start, spec.stop), role, stream)
+        });
         let subject = recorder.subject(&format!("flow {}", spec.name));
         let port = next_ports[source].max(next_ports[sink]);
         next_ports[source] = port.checked_add(1).unwrap_or(FIRST_PORT);
         next_ports[sink] = next_ports[source];
         let id = FlowId(number as u32);
-        let mut run = FlowRun::new(id, spec, addresses, port, application, subject);
+        let mut run = FlowRun::new(id, spec, addresses, port, applications, subject);
         if let Some(transport) = run.spec.transport.other()
             && transport.is_opened_by_mobile()
         {

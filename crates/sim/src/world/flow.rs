@@ -5,7 +5,8 @@ use super::observed::ObservedFlow;
 use super::packet_counts::{LossCounts, PacketCounts, Way};
 use super::paths::FlowPath;
 use super::progress::Progress;
-use super::traffic::Application;
+use super::traffic::Received;
+use crate::applications::Application;
 use crate::kernel::Timer;
 use crate::observe::Side;
 use crate::record::{Quantity, Recorder, Subject};
@@ -107,7 +108,10 @@ pub struct FlowRun {
     pub failure: Option<SocketEvent>,
     /// Observations from its packets, if real hosts send them.
     pub observed: Option<Box<ObservedFlow>>,
-    pub(super) application: Application,
+    /// The applications at source and sink.
+    pub(super) applications: [Application; 2],
+    /// Blocks that have come to the sink in datagrams.
+    pub(super) received: Received,
     subject: Subject,
     /// Time of the last record of delivered bytes.
     /// Returns the time of the next [`FlowRun::start`] or [`FlowRun::tick`].
@@ -124,7 +128,7 @@ impl FlowRun {
         spec: Flow,
         addresses: [IpAddr; 2],
         port: u16,
-        application: Application,
+        applications: [Application; 2],
         subject: Subject,
     ) -> FlowRun {
         FlowRun {
@@ -154,7 +158,8 @@ impl FlowRun {
             completion: None,
             failure: None,
             observed: None,
-            application,
+            applications,
+            received: Received::default(),
             subject,
             last_row: None,
             recorded_samples: 0,
@@ -171,11 +176,7 @@ impl FlowRun {
         if !self.started {
             return Some(self.spec.start);
         }
-        let stop = self.stop.filter(|_| !self.application.is_stopped());
-        [self.application.deadline(), stop]
-            .into_iter()
-            .flatten()
-            .min()
+        self.applications[self.active() as usize].deadline()
     }
 
     /// Returns true if the flow had begun and was not done during a handover from `at` to `completed`. An observed one is done with its
@@ -368,7 +369,7 @@ impl FlowRun {
                 ..
             } => {
                 let payload = mtu.saturating_sub(self.header_length());
-                self.application.shrink_to(payload);
+                self.applications[Role::Source as usize].shrink_to(payload);
                 None
             }
             HostEvent::Undelivered { .. }
@@ -447,7 +448,7 @@ impl FlowRun {
         let ends = self.progress.is_waiting()
             && self.is_datagrams()
             && self.packets.iter().all(PacketCounts::are_settled)
-            && self.application.rests();
+            && self.applications[Role::Source as usize].rests();
         ends.then(|| self.progress.give_up_waiting(now))
     }
 
@@ -499,7 +500,8 @@ impl FlowRun {
             self.last_row = Some(now);
             self.record_delivered_bytes(now, recorder);
         }
-        if let Some(rtt) = self.application.latest_ping()
+        let requests = self.applications[Role::Source as usize].requests();
+        if let Some(rtt) = requests.and_then(|requests| requests.latest)
             && !self.spec.transport.connects()
         {
             let rtt = rtt.as_secs_f64();

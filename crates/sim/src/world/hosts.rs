@@ -167,7 +167,7 @@ impl World {
         let node = run.node_of(run.active());
         run.tick(self.now, &mut self.net.nodes[node].host);
         self.pump(node);
-        if self.load.flows[flow].application.is_stopped() {
+        if self.load.flows[flow].is_stopped() {
             self.end_silence(flow);
         }
         self.arm_flow(flow);

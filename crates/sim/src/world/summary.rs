@@ -9,6 +9,7 @@ use super::overload::Overload;
 use super::packet_counts::{BothWays, LossCounts, PacketSummary, Way};
 use super::radio::RadioSummary;
 use super::{Net, World};
+use crate::applications::Requests;
 use crate::run::FORMAT;
 use crate::scenario::model::LinkIndex;
 use crate::transport::TransportResult;
@@ -319,7 +320,8 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
     let counters = source.map(Socket::counters);
     let counted = counters.unwrap_or_default();
     let packets_of_both = || flow.packets.iter().map(|counts| counts.sent).sum();
-    let ping = flow.application.ping_summary().map(|ping| PingResult {
+    let requests = flow.applications[0].requests();
+    let ping = requests.map(Requests::summary).map(|ping| PingResult {
         sent: ping.sent,
         answered: ping.answered,
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
@@ -339,7 +341,7 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
         timeouts: counters.map_or(Some(0), |counters| counters.timeouts),
         fast_retransmits: counters.map_or(Some(0), |counters| counters.fast_retransmits),
         duplicate_acks: counted.duplicate_acks,
-        copies_received: flow.application.came_again(),
+        copies_received: flow.received.again,
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         packets: packets(flow, under_way),

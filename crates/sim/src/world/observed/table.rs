@@ -1,10 +1,10 @@
 //! Assignment of packets to conversations.
 
-use super::super::flow::FlowRun;
-use super::super::traffic::Application;
+use super::super::flow::{FlowRun, Role};
 use super::super::{Net, Node, World};
 use super::moved::Moved;
 use super::{NoConversation, ObservedFlow};
+use crate::applications::Application;
 use crate::observe::{FiveTuple, PacketView};
 use crate::rng::Seed;
 use crate::scenario::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
@@ -208,10 +208,12 @@ impl World {
         let subject = self.probes.recorder.subject(&format!("flow {}", spec.name));
         self.probes.recorder.add_flow(&spec.name);
         let stream = Seed(self.scenario.seed).stream(&spec.name);
-        let application = Application::new(spec.traffic, spec.start, stream);
+        let span = (spec.start, spec.stop);
+        let applications = [Role::Source, Role::Sink]
+            .map(|role| Application::new(&spec.traffic, span, role, stream.clone()));
         let addresses = [view.source, view.destination];
         let id = FlowId(number as u32);
-        let mut run = FlowRun::new(id, spec, addresses, view.ports.1, application, subject);
+        let mut run = FlowRun::new(id, spec, addresses, view.ports.1, applications, subject);
         run.observed = Some(Box::new(observed));
         self.load.flows.push(run);
         for node in [from, NodeIndex(to.unwrap_or(from.0))] {

@@ -1,5 +1,6 @@
 //! Received blocks of a flow: a datagram may arrive twice, where a strategy sends copies.
 
+use baton_proto::packet::pattern_byte;
 use std::collections::BTreeMap;
 
 /// Most gaps that are remembered. A block that arrives after so many later losses
@@ -8,7 +9,7 @@ const MOST_GAPS: usize = 4096;
 
 /// Received blocks, and the number of duplicates.
 #[derive(Debug, Default)]
-pub(super) struct Received {
+pub(in super::super) struct Received {
     /// End of the received data.
     end: u64,
     /// Gaps before that end: the end of each by its start.
@@ -48,6 +49,17 @@ impl Received {
 }
 
 impl Received {
+    /// Returns the place of a block of pattern `stream` that has not arrived before, of data before `end`.
+    pub fn place_of(&self, bytes: &[u8], stream: u32, end: u64) -> Option<u64> {
+        let is_there = |offset: &u64| {
+            (*offset..)
+                .zip(bytes)
+                .all(|(place, &byte)| byte == pattern_byte(stream, place))
+        };
+        let mut missing = self.missing(end);
+        missing.find_map(|(from, to)| (from..to).step_by(bytes.len().max(1)).find(is_there))
+    }
+
     /// Returns the gaps before `end`: start and end of each.
     pub fn missing(&self, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let gaps = self.gaps.iter().map(|(&from, &to)| (from, to));

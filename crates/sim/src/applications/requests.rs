@@ -1,26 +1,40 @@
 //! A source of requests with immediate replies, for their round-trip times.
 
+use crate::scenario::model::Traffic;
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeMap;
 
 /// Most pending requests: numbers on the wire have 16 bits. Older ones count as lost.
 const MOST_PENDING: usize = 1 << 16;
 
+/// A request and its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The request's number, from 0.
+    pub number: u64,
+    /// Time of the reply.
+    pub at: Instant,
+    /// From request to reply.
+    pub time: Duration,
+}
+
 /// The source's view of its requests.
 #[derive(Debug)]
-pub(super) struct Ping {
+pub struct Requests {
     interval: Duration,
     /// Payload bytes of a request and of a reply.
     pub size: u32,
     /// Requests still to be sent; `None` is without end.
     left: Option<u32>,
     next: Instant,
+    /// No request is due at or after this.
+    stop: Option<Instant>,
     sent: u64,
     answered: u64,
     /// Send times of unanswered requests, by number.
     pending: BTreeMap<u64, Instant>,
-    /// Bytes of replies that have come out of a connection.
-    reply_bytes: u64,
+    /// Bytes of a reply that is not complete.
+    partial: u64,
     sum: Duration,
     /// The round-trip time of the latest reply.
     pub latest: Option<Duration>,
@@ -37,26 +51,35 @@ pub struct PingSummary {
     pub mean_rtt: Option<Duration>,
 }
 
-impl Ping {
-    /// Creates a source whose first request is due at `start`.
-    pub fn new(interval: Duration, size: u32, count: Option<u32>, start: Instant) -> Ping {
-        Ping {
+impl Requests {
+    /// Returns the requests of an application that sends some, from `start` on and before `stop`.
+    pub fn of(traffic: &Traffic, start: Instant, stop: Option<Instant>) -> Option<Requests> {
+        let Traffic::Ping {
+            interval,
+            size,
+            count,
+        } = *traffic
+        else {
+            return None;
+        };
+        Some(Requests {
             interval,
             size,
             left: count,
             next: start,
+            stop,
             sent: 0,
             answered: 0,
             pending: BTreeMap::new(),
-            reply_bytes: 0,
+            partial: 0,
             sum: Duration::ZERO,
             latest: None,
-        }
+        })
     }
 
-    /// The number of the request that is due, if one is; it counts as sent.
+    /// Returns the number of the request that is due, if one is; it counts as sent.
     pub fn take_due(&mut self, now: Instant) -> Option<u64> {
-        if self.next > now || self.left == Some(0) {
+        if self.deadline()? > now {
             return None;
         }
         self.left = self.left.map(|left| left - 1);
@@ -72,34 +95,36 @@ impl Ping {
 
     /// Returns the time of the next request, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
-        (self.left != Some(0)).then_some(self.next)
+        let is_before_stop = self.stop.is_none_or(|stop| self.next < stop);
+        (is_before_stop && self.left != Some(0)).then_some(self.next)
     }
 
-    /// Takes in the reply to the request whose number ends in these 16 bits; returns false if no such request is pending.
-    pub fn answer(&mut self, now: Instant, low_bits: u16) -> bool {
-        let Some(newest) = self.sent.checked_sub(1) else {
-            return false;
-        };
-        let behind = (newest as u16).wrapping_sub(low_bits);
-        let at = newest
-            .checked_sub(u64::from(behind))
-            .and_then(|number| self.pending.remove(&number));
-        let Some(at) = at else { return false };
-        let rtt = now.saturating_since(at);
-        self.latest = Some(rtt);
-        self.sum += rtt;
+    /// Takes in the reply to the youngest request whose number ends in these `bits`; `None` if no such request is pending.
+    pub fn answer(&mut self, now: Instant, low: u16, bits: u32) -> Option<RoundTrip> {
+        let newest = self.sent.checked_sub(1)?;
+        let mask = (1_u64 << bits) - 1;
+        let behind = newest.wrapping_sub(u64::from(low)) & mask;
+        let number = newest.checked_sub(behind)?;
+        let sent = self.pending.remove(&number)?;
+        let time = now.saturating_since(sent);
+        self.latest = Some(time);
+        self.sum += time;
         self.answered += 1;
-        true
+        Some(RoundTrip {
+            number,
+            at: now,
+            time,
+        })
     }
 
-    /// Takes in `bytes` of replies from a connection; returns the number of replies completed.
-    pub fn take_bytes(&mut self, now: Instant, bytes: u64) -> u64 {
-        self.reply_bytes += bytes;
-        let before = self.answered;
-        while self.reply_bytes >= (self.answered + 1) * u64::from(self.size)
-            && self.answer(now, self.answered as u16)
-        {}
-        self.answered - before
+    /// Takes in `bytes` of replies from a connection, in which they come in order; returns the replies completed.
+    pub fn take_bytes(&mut self, now: Instant, bytes: u64) -> Vec<RoundTrip> {
+        let size = u64::from(self.size.max(1));
+        self.partial += bytes;
+        let complete = self.partial / size;
+        self.partial %= size;
+        let next = |_| self.answer(now, self.answered as u16, u16::BITS);
+        (0..complete).map_while(next).collect()
     }
 
     /// Returns true while the newest request is unanswered. Older ones may be lost:
@@ -115,6 +140,7 @@ impl Ping {
         self.left == Some(0) && self.answered == self.sent
     }
 
+    /// Returns the measurements so far.
     pub fn summary(&self) -> PingSummary {
         PingSummary {
             sent: self.sent,
@@ -132,20 +158,32 @@ impl Ping {
 mod tests {
     use super::*;
 
+    fn requests(milliseconds: u64, count: Option<u32>) -> Requests {
+        let traffic = Traffic::Ping {
+            interval: Duration::from_millis(milliseconds),
+            size: 56,
+            count,
+        };
+        Requests::of(&traffic, Instant::ZERO, None).unwrap()
+    }
+
     fn at(milliseconds: u64) -> Instant {
         Instant::from_millis(milliseconds)
     }
 
     #[test]
     fn a_lost_reply_is_not_waited_for_once_a_later_one_has_come() {
-        let mut ping = Ping::new(Duration::from_millis(100), 56, Some(3), at(0));
+        let mut ping = requests(100, Some(3));
         assert_eq!(ping.take_due(at(0)), Some(0));
         assert_eq!(ping.take_due(at(100)), Some(1));
-        assert!(ping.answer(at(130), 1));
-        assert!(!ping.answer(at(131), 1), "a second reply to the same");
+        assert!(ping.answer(at(130), 1, 16).is_some());
+        assert!(
+            ping.answer(at(131), 1, 16).is_none(),
+            "a second reply to the same"
+        );
         assert!(!ping.waits());
         assert_eq!(ping.take_due(at(200)), Some(2));
-        assert!(ping.waits() && ping.answer(at(250), 2));
+        assert!(ping.waits() && ping.answer(at(250), 2, 16).is_some());
         assert_eq!((ping.deadline(), ping.is_done()), (None, false));
         let mean_rtt = Some(Duration::from_millis(40));
         let expected = PingSummary {
@@ -158,12 +196,12 @@ mod tests {
 
     #[test]
     fn numbers_go_round_and_memory_is_bounded() {
-        let mut ping = Ping::new(Duration::from_millis(1), 56, None, at(0));
+        let mut ping = requests(1, None);
         for number in 0..70_000 {
             assert_eq!(ping.take_due(at(number)), Some(number));
         }
         assert_eq!(ping.pending.len(), MOST_PENDING);
-        assert!(ping.answer(at(70_000), 69_990_u64 as u16));
+        assert!(ping.answer(at(70_000), 69_990_u64 as u16, 16).is_some());
         assert_eq!(ping.latest, Some(Duration::from_millis(10)));
     }
 }

@@ -1,22 +1,22 @@
 //! A source of blocks at a constant rate, with pauses or without.
 
-use super::received::Received;
 use crate::rng::Stream;
-use baton_proto::packet::{Payload, pattern_byte};
+use crate::scenario::model::Traffic;
+use baton_proto::packet::Payload;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
 /// The source: a sequence of blocks, each of which is a datagram over UDP.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub struct Blocks {
     rate: DataRate,
     size: u32,
     limit: Option<u64>,
     /// Bytes handed to the transport so far.
     pub emitted: u64,
-    /// Blocks that have arrived at the far end in datagrams.
-    pub received: Received,
     next: Instant,
+    /// No block is due at or after this.
+    stop: Option<Instant>,
     /// True if the next block begins a time on.
     pauses_now: bool,
     /// End of the present time on.
@@ -26,11 +26,11 @@ pub(super) struct Blocks {
 
 /// Times on and off.
 #[derive(Debug)]
-pub(super) struct Pauses {
-    pub on: Duration,
-    pub off: Duration,
+struct Pauses {
+    on: Duration,
+    off: Duration,
     /// Draws exponentially distributed times; without it they are exact.
-    pub random: Option<Stream>,
+    random: Option<Stream>,
 }
 
 impl Pauses {
@@ -44,12 +44,15 @@ impl Pauses {
 
 /// A block by its place in the flow's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub struct Block {
+    /// Place of its first byte in the flow's data.
     pub offset: u64,
+    /// Number of bytes.
     pub length: u32,
 }
 
 impl Block {
+    /// Returns its bytes, of the pattern `stream`.
     pub fn payload(self, stream: u32) -> Payload {
         Payload::Pattern {
             stream,
@@ -60,42 +63,48 @@ impl Block {
 }
 
 impl Blocks {
-    /// Returns the place of a received block of pattern `stream`, if it has not arrived before.
-    pub fn place_of(&self, bytes: &[u8], stream: u32) -> Option<u64> {
-        let is_there = |offset: &u64| {
-            (*offset..)
-                .zip(bytes)
-                .all(|(place, &byte)| byte == pattern_byte(stream, place))
-        };
-        let mut missing = self.received.missing(self.emitted);
-        missing.find_map(|(from, to)| (from..to).step_by(bytes.len().max(1)).find(is_there))
-    }
-
-    /// Creates a source of blocks of `size` bytes, the first at `start`, `limit` bytes in all.
-    pub fn new(
-        rate: DataRate,
-        size: u32,
-        limit: Option<u64>,
+    /// Returns the blocks of an application that sends some, from `start` on and before `stop`; `stream` draws random times.
+    pub fn of(
+        traffic: &Traffic,
         start: Instant,
-        mut pauses: Option<Pauses>,
-    ) -> Blocks {
+        stop: Option<Instant>,
+        stream: Stream,
+    ) -> Option<Blocks> {
+        let (rate, size, limit, mut pauses) = match *traffic {
+            Traffic::Constant {
+                rate,
+                packet_size,
+                bytes,
+            } => (rate, packet_size, bytes, None),
+            Traffic::OnOff {
+                rate,
+                packet_size,
+                on,
+                off,
+                random,
+            } => {
+                let random = random.then_some(stream);
+                (rate, packet_size, None, Some(Pauses { on, off, random }))
+            }
+            _ => return None,
+        };
         let on_until = pauses.as_mut().map(|pauses| start + pauses.draw(pauses.on));
-        Blocks {
+        Some(Blocks {
             rate,
             size,
             limit,
             emitted: 0,
-            received: Received::default(),
             next: start,
+            stop,
             pauses_now: false,
             on_until,
             pauses,
-        }
+        })
     }
 
     /// Returns the next block, if one is due.
     pub fn take_due(&mut self, now: Instant) -> Option<Block> {
-        if self.next > now || self.is_done() {
+        if self.deadline()? > now {
             return None;
         }
         let left = self
@@ -112,7 +121,8 @@ impl Blocks {
 
     /// Returns the time of the next block, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
-        (!self.is_done()).then_some(self.next)
+        let is_before_stop = self.stop.is_none_or(|stop| self.next < stop);
+        (is_before_stop && !self.is_done()).then_some(self.next)
     }
 
     /// Returns true if all blocks are sent.
@@ -157,11 +167,27 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Seed;
 
     /// 8 kbit/s in blocks of 100 B: one every 100 ms.
-    fn blocks(limit: Option<u64>, pauses: Option<Pauses>) -> Blocks {
+    fn blocks(limit: Option<u64>, pauses: Option<(Duration, Duration)>) -> Blocks {
         let rate = DataRate::from_bits_per_second(8000);
-        Blocks::new(rate, 100, limit, Instant::from_secs(1), pauses)
+        let traffic = match pauses {
+            None => Traffic::Constant {
+                rate,
+                packet_size: 100,
+                bytes: limit,
+            },
+            Some((on, off)) => Traffic::OnOff {
+                rate,
+                packet_size: 100,
+                on,
+                off,
+                random: false,
+            },
+        };
+        let stream = Seed(1).stream("blocks");
+        Blocks::of(&traffic, Instant::from_secs(1), None, stream).unwrap()
     }
 
     fn times(blocks: &mut Blocks, count: usize) -> Vec<u64> {
@@ -184,11 +210,7 @@ mod tests {
 
     #[test]
     fn exact_pauses() {
-        let pauses = Pauses {
-            on: Duration::from_millis(300),
-            off: Duration::from_millis(450),
-            random: None,
-        };
+        let pauses = (Duration::from_millis(300), Duration::from_millis(450));
         let expected = [1000, 1100, 1200, 1750, 1850, 1950, 2500];
         assert_eq!(times(&mut blocks(None, Some(pauses)), 7), expected);
     }
