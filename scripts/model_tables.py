@@ -62,26 +62,21 @@ def keys(*names: str) -> str:
 def queue(management: str) -> str:
     """Returns the keys of `queue` for a manager."""
     schema = flat(link_schema())
-    own = {f"queue.{key}": entry for key, entry in kind_of_queue(management).items()}
-    defaults = {key: entry["default"] for key, entry in own.items()}
-    return rows(schema | own, ["queue.limit", "queue.management", *own], defaults)
-
-
-def kind_of_queue(management: str) -> Schema:
-    """Returns the keys of `queue` that only one manager has, with their defaults."""
-    tables = link_schema()["properties"]["queue"]["anyOf"]
-    branches = [branch for table in tables for branch in table.get("oneOf", [])]
-    found = next(
-        branch["properties"] for branch in branches if branch["properties"]["management"]["const"] == management
-    )
-    return {key: {**entry, "needed": False} for key, entry in found.items() if key != "management"}
+    return kind_rows(schema, "queue", "management", management, ["queue.limit"])
 
 
 def control(kind: str) -> str:
     """The parameters of a congestion control."""
-    schema = flat(tcp_schema())
-    own = [key for key, entry in schema.items() if entry.get("description", "").startswith(f"{kind}: ")]
-    return rows(schema, ["congestion.kind", *own], {})
+    return kind_rows(flat(tcp_schema()), "congestion", "kind", kind, [])
+
+
+def kind_rows(schema: Schema, key: str, tag: str, name: str, common: list[str]) -> str:
+    """Returns the keys of a table of several kinds for one of them: those of all, the one that tells, and its own."""
+    branches = [branch for table in schema[key]["anyOf"] for branch in table.get("oneOf", [])]
+    found = next(each["properties"] for each in branches if each["properties"].get(tag, {}).get("const") == name)
+    own = {f"{key}.{inner}": {**entry, "needed": False} for inner, entry in found.items() if inner != tag}
+    defaults = {inner: entry["default"] for inner, entry in own.items()}
+    return rows(schema | own, [*common, f"{key}.{tag}", *own], defaults)
 
 
 def profile(name: str) -> str:
@@ -141,7 +136,7 @@ def description(entry: Schema) -> str:
     """Returns the types' documentation of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
     links = rf"({'|'.join(DEFAULTS['links'])}) only(, which needs at least one)?"
-    text = re.sub(rf"^({links}|westwood|scalable|bic|vegas|hybla): ", "", text)
+    text = re.sub(rf"^({links}): ", "", text)
     text = re.sub(r"\s*Default:? .*$", "", text).rstrip(".")
     return text[:1].upper() + text[1:]
 

@@ -39,9 +39,18 @@ class Kind:
 
 KINDS = (
     Kind(
-        "congestion control", 7, {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "vegas", "hybla")}
+        "congestion control",
+        3,
+        {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "scalable", "hybla")},
     ),
-    Kind("queue discipline", 1, {"codel": (f"{SIM}link/queue/codel",)}),
+    Kind(
+        "queue discipline",
+        1,
+        {
+            "codel": (f"{SIM}link/queue/codel", f"{SIM}link/queue/fq_codel"),
+            r"\bpie\b": (f"{SIM}link/queue/pie",),
+        },
+    ),
     # Its own are also the study that reproduces it, and the link budget of a user's own cell.
     Kind("link with cells", 3, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget")}),
     Kind("shared link", 8, {"dcf": (f"{SIM}link/dcf",)}),

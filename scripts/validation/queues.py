@@ -268,7 +268,7 @@ def pie() -> Iterator[Row]:
         "",
         [each["drops"] for each in found],
         1 - 1 / 1.248,
-        "what exceeds the link: 1 − 1/load; a packet of 1.2 µs at the source follows each pause of 0.8 ms",
+        "what exceeds the link, (load - 1)/load; a packet of 1.2 µs at the source follows each pause of 0.8 ms",
         0.03,
         "the queue, of 15 packets on average, is empty for half a per cent of the time",
     )

@@ -1,10 +1,10 @@
 //! A stack's habits, apart from its congestion control: what differs between implementations of TCP that
 //! all follow the standard, or followed the one of their day.
 
-use super::congestion::{
-    BicParameters, External, HyblaParameters, ScalableParameters, VegasParameters,
-    WestwoodParameters,
-};
+pub use super::congestion::Algorithm;
+
+use super::congestion::VegasParameters;
+
 use crate::rate::DataRate;
 use crate::time::Duration;
 
@@ -121,49 +121,6 @@ pub struct Profile {
     pub transaction_opening: bool,
     /// Duration of TIME_WAIT: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
     pub time_wait: Duration,
-}
-
-/// A congestion control by name, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Algorithm {
-    /// RFC 5681.
-    Reno,
-    /// RFC 6582.
-    NewReno,
-    /// RFC 9438.
-    Cubic,
-    /// BBR version 1, as in Linux. It needs [`Recovery::Linux`], which measures the rate of delivery.
-    Bbr,
-    /// Westwood+ (2004).
-    Westwood(WestwoodParameters),
-    /// Scalable TCP (2003).
-    Scalable(ScalableParameters),
-    /// BIC (2004).
-    Bic(BicParameters),
-    /// Vegas (1995).
-    Vegas(VegasParameters),
-    /// Hybla (2004).
-    Hybla(HyblaParameters),
-    /// One that whoever runs the stack brings along.
-    External(External),
-}
-
-impl Algorithm {
-    /// Its name; that of the kernel's module, where there is one.
-    pub fn name(&self) -> &str {
-        match self {
-            Algorithm::Reno => "reno",
-            Algorithm::NewReno => "newreno",
-            Algorithm::Cubic => "cubic",
-            Algorithm::Bbr => "bbr",
-            Algorithm::Westwood(_) => "westwood",
-            Algorithm::Scalable(_) => "scalable",
-            Algorithm::Bic(_) => "bic",
-            Algorithm::Vegas(_) => "vegas",
-            Algorithm::Hybla(_) => "hybla",
-            Algorithm::External(external) => external.name(),
-        }
-    }
 }
 
 /// Loss recovery after a fast retransmit.

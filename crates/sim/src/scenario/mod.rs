@@ -6,6 +6,7 @@
 //! [`model::Scenario`] of it: names become indices, defaults are filled in, and what contradicts itself is reported.
 
 mod check;
+mod control;
 mod copies;
 mod counted;
 pub(crate) mod defaults;
@@ -29,7 +30,6 @@ pub(crate) mod raw_tracks;
 pub(crate) mod resolve;
 mod resolve_behind;
 mod resolve_changes;
-mod resolve_control;
 mod resolve_direction;
 mod resolve_flows;
 pub(crate) mod resolve_links;

@@ -24,10 +24,6 @@ fn about(profile: &str) -> &'static str {
     }
 }
 
-/// Congestion controls by name.
-pub const CONGESTION_NAMES: [&str; 9] = [
-    "reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla",
-];
 /// Before the name of a class in Python.
 const PYTHON: &str = "python:";
 
@@ -77,20 +73,14 @@ const WITHIN_KERNEL: &str =
 
 /// The congestion control called `name`. One in Python needs `classes`, which only Python has.
 pub fn congestion(name: &str, classes: Option<&dyn PythonClasses>) -> Result<Algorithm, String> {
-    match (name, name.strip_prefix(PYTHON), classes) {
-        ("reno", ..) => Ok(Algorithm::Reno),
-        ("newreno", ..) => Ok(Algorithm::NewReno),
-        ("cubic", ..) => Ok(Algorithm::Cubic),
-        ("bbr", ..) => Ok(Algorithm::Bbr),
-        ("westwood", ..) => Ok(Algorithm::Westwood(Default::default())),
-        ("scalable", ..) => Ok(Algorithm::Scalable(Default::default())),
-        ("bic", ..) => Ok(Algorithm::Bic(Default::default())),
-        ("vegas", ..) => Ok(Algorithm::Vegas(Default::default())),
-        ("hybla", ..) => Ok(Algorithm::Hybla(Default::default())),
-        (_, Some(class), Some(classes)) => classes.congestion(class),
+    if let Some(algorithm) = Algorithm::named(name) {
+        return Ok(algorithm);
+    }
+    match (name.strip_prefix(PYTHON), classes) {
+        (Some(class), Some(classes)) => classes.congestion(class),
         _ => Err(format!(
             "{ONLY_IN_PYTHON}; here there are {}",
-            CONGESTION_NAMES.join(", ")
+            Algorithm::NAMES.join(", ")
         )),
     }
 }
@@ -140,7 +130,7 @@ pub fn leave_out_foreign_controls(scenario: &mut toml::Table) {
 
 fn leave_out(settings: &mut toml::Table) {
     let control = settings.get("congestion").and_then(toml::Value::as_str);
-    if control.is_some_and(|control| !CONGESTION_NAMES.contains(&control)) {
+    if control.is_some_and(|control| !Algorithm::NAMES.contains(&control)) {
         settings.remove("congestion");
     }
 }

@@ -1,11 +1,12 @@
 //! Flows and the settings of their TCP, as written.
 
+use super::control::RawCongestion;
 use super::profiles;
 use super::units::{PositiveTime, Rate, Size, Time};
 use crate::transport::{OtherTransports, RawTransport};
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -122,82 +123,6 @@ impl JsonSchema for RemedyNames {
         let one = json!({ "anyOf": [published, class] });
         json_schema!({ "anyOf": [published, class, { "type": "array", "items": one }] })
     }
-}
-
-/// A congestion control: one of the engine's by name, with its parameters if it has some, or a class in Python.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum RawCongestion {
-    /// By name.
-    Name(String),
-    /// With parameters.
-    Table(RawControl),
-}
-
-impl JsonSchema for RawCongestion {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "RawCongestion".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let table = generator.subschema_for::<RawControl>();
-        json_schema!({ "anyOf": [
-            { "type": "string", "enum": profiles::CONGESTION_NAMES },
-            { "type": "string", "format": "python-class" },
-            table,
-        ] })
-    }
-}
-
-/// A congestion control and its parameters.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct RawControl {
-    /// The congestion control.
-    pub kind: RawControlKind,
-    /// westwood: the shortest round-trip time is that of so long a time; "off" is the connection's. Default "off".
-    pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
-    /// scalable: segments by which each acknowledged segment lets the window grow. Default 0.01.
-    #[schemars(range(min = 0.0001, max = 1.0))]
-    pub increase: Option<f64>,
-    /// scalable: share of the window that a loss takes. Default 0.125.
-    #[schemars(range(min = 0.001, max = 0.999))]
-    pub decrease: Option<f64>,
-    /// bic: least growth in a round trip, in segments. Default 0.01.
-    #[schemars(range(min = 0.001, max = 1000.0))]
-    pub smallest_increment: Option<f64>,
-    /// bic: most growth in a round trip, in segments. Default 32.
-    #[schemars(range(min = 0.001, max = 1000.0))]
-    pub largest_increment: Option<f64>,
-    /// vegas: fewer segments waiting in queues let the window grow. Default 2.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub alpha: Option<f64>,
-    /// vegas: more segments waiting in queues let the window shrink. Default 4.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub beta: Option<f64>,
-    /// vegas: more segments waiting in queues end slow start. Default 1.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub gamma: Option<f64>,
-    /// hybla: the round-trip time of the path as on which it grows. Default "25 ms".
-    pub reference_rtt: Option<PositiveTime>,
-}
-
-/// Congestion controls with parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RawControlKind {
-    /// Westwood+.
-    Westwood,
-    /// Scalable TCP.
-    Scalable,
-    /// BIC.
-    Bic,
-    /// Vegas.
-    Vegas,
-    /// Hybla.
-    Hybla,
 }
 
 /// Behaviour of an application.
@@ -398,7 +323,7 @@ pub enum RawRtoArithmetic {
 pub struct Threshold(#[schemars(range(min = 1, max = 1000))] pub u32);
 
 /// A value, or the word "off".
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OrOff<T> {
     /// Off.
@@ -408,7 +333,7 @@ pub enum OrOff<T> {
 }
 
 /// The word "off".
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawOff {
     /// Switched off.

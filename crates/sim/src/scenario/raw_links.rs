@@ -297,7 +297,7 @@ impl JsonSchema for RawManagedQueue {
         let kinds = Management::kinds();
         let whole = "A queue and its management.";
         let about = "Order of service, and choice of the packets that are dropped.";
-        let schema = tagged::schema("management", whole, common, about, &kinds);
+        let schema = tagged::table(("management", about, false), whole, common, &kinds);
         Schema::try_from(schema).unwrap_or_default()
     }
 }

@@ -1,12 +1,12 @@
 //! The settings of TCP: a profile, and what a scenario changes in it.
 
+use super::control::congestion;
 use super::document::Path;
 use super::error::seconds;
 use super::raw_flows::{
     OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd, RawWindowArithmetic,
 };
 use super::resolve::Report;
-use super::resolve_control::congestion;
 use super::units::{PositiveTime, Size};
 use baton_proto::remedies::{GatewayPart, Kind, Scheme};
 use baton_proto::tcp::congestion::HyblaParameters;

@@ -4,7 +4,8 @@
 use super::document::Path;
 use super::error::quoted;
 use super::resolve::Report;
-use schemars::{JsonSchema, SchemaGenerator};
+use super::schema;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -33,7 +34,7 @@ impl Kind {
 
     /// Returns the kind of a settings type.
     pub fn of<T: JsonSchema + Serialize + Default>(name: &'static str) -> Kind {
-        let schema = T::json_schema(&mut SchemaGenerator::default()).to_value();
+        let schema = schema::of::<T>();
         let about = schema["description"].as_str().unwrap_or_default();
         Kind {
             name,
@@ -47,12 +48,12 @@ impl Kind {
     }
 }
 
-/// Returns the schema of a table of these kinds, the first of which needs no `tag`. `common` are the keys of all kinds.
-pub(crate) fn schema(
-    tag: &str,
+/// Returns the schema of a table of these kinds. The tag is its key, its description, and true if it must be written; else the first
+/// kind needs no tag. `common` are the keys of all kinds.
+pub(crate) fn table(
+    (tag, tag_about, is_needed): (&str, &str, bool),
     about: &str,
     common: Map<String, Value>,
-    tag_about: &str,
     kinds: &[Kind],
 ) -> Value {
     let words = kinds
@@ -60,10 +61,15 @@ pub(crate) fn schema(
         .map(|kind| json!({ "type": "string", "const": kind.name, "description": kind.about }));
     let mut properties = common.clone();
     let first = kinds.first().map_or("", |kind| kind.name);
+    let tag_about = match is_needed {
+        true => tag_about.to_owned(),
+        false => format!("{tag_about} Default \"{first}\"."),
+    };
+    let required: &[&str] = if is_needed { &[tag] } else { &[] };
     properties.insert(
         tag.to_owned(),
         json!({
-            "description": format!("{tag_about} Default \"{first}\"."),
+            "description": tag_about,
             "oneOf": words.collect::<Vec<_>>(),
         }),
     );
@@ -98,6 +104,7 @@ pub(crate) fn schema(
         "description": about,
         "type": "object",
         "properties": properties,
+        "required": required,
         "oneOf": branches.collect::<Vec<_>>(),
     })
 }
@@ -155,7 +162,9 @@ impl<'a> OfKind<'a> {
             let keys = branch["propertyNames"]["enum"].as_array().into_iter();
             keys.flatten().filter_map(Value::as_str).collect()
         };
+        let required = schema["required"].as_array();
         let chosen = match table.get(tag) {
+            None if required.is_some_and(|keys| keys.iter().any(|key| key == tag)) => return None,
             None => branches.first()?,
             Some(word) => branches
                 .iter()

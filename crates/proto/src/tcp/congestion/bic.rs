@@ -11,6 +11,7 @@
 //! text, whose growth has the closed form of study S section 7. The paper's probing starts from one segment a round
 //! trip and the study's from S_min: it is the study's.
 
+use super::Parameters;
 use super::frame::{Law, Window};
 
 /// "low_window", in segments.
@@ -46,6 +47,14 @@ pub(super) struct Bic {
     /// Growth by each acknowledged segment in this round trip, and segments to be acknowledged until it ends.
     per_segment: f64,
     left: f64,
+}
+
+impl Parameters for BicParameters {
+    type Law = Bic;
+
+    fn law(self, _: u32) -> Bic {
+        Bic::new(self)
+    }
 }
 
 impl Bic {

@@ -63,6 +63,31 @@ pub(super) struct Framed<L> {
     law: L,
 }
 
+/// Beginning of a control in the common frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Bytes of a full segment.
+    pub segment_size: u32,
+    /// Initial window in bytes.
+    pub window: u32,
+    /// Initial slow-start threshold in bytes.
+    pub threshold: u32,
+    pub arithmetic: WindowArithmetic,
+}
+
+impl Frame {
+    /// Returns the control of a law.
+    pub(super) fn around<L: Law>(&self, law: L) -> Framed<L> {
+        Framed::new(
+            self.segment_size,
+            self.window,
+            self.threshold,
+            self.arithmetic,
+            law,
+        )
+    }
+}
+
 impl<L: Law> Framed<L> {
     /// `window` and `threshold` in bytes. `arithmetic` says how much an acknowledgment counts in slow start, and what a
     /// loss reduces.

@@ -11,6 +11,7 @@
 //! not here: give the profile an initial threshold.
 
 use super::FeedbackSample;
+use super::Parameters;
 use super::frame::{Law, Window};
 use crate::time::Duration;
 
@@ -37,6 +38,14 @@ impl Default for HyblaParameters {
 pub(super) struct Hybla {
     reference_rtt: Duration,
     shortest: Option<Duration>,
+}
+
+impl Parameters for HyblaParameters {
+    type Law = Hybla;
+
+    fn law(self, _: u32) -> Hybla {
+        Hybla::new(self)
+    }
 }
 
 impl Hybla {

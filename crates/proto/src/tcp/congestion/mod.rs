@@ -22,11 +22,94 @@ pub use scalable::ScalableParameters;
 pub use vegas::VegasParameters;
 pub use westwood::WestwoodParameters;
 
-use super::profile::{Algorithm, Profile, WindowArithmetic};
+use super::profile::{Profile, WindowArithmetic};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt::Debug;
-use frame::Framed;
+use frame::Frame;
+
+/// Makes [`Algorithm`] of a list of controls with parameters: variant, name, and the type of the parameters.
+macro_rules! controls {
+    ($($(#[$about:meta])* $kind:ident = $name:literal: $parameters:ty,)*) => {
+        /// A congestion control by name, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Algorithm {
+            /// RFC 5681.
+            Reno,
+            /// RFC 6582.
+            NewReno,
+            /// RFC 9438.
+            Cubic,
+            /// BBR version 1, as in Linux. It needs [`Recovery::Linux`](super::profile::Recovery::Linux), which measures the rate
+            /// of delivery.
+            Bbr,
+            $($(#[$about])* $kind($parameters),)*
+            /// One that whoever runs the stack brings along.
+            External(External),
+        }
+
+        impl Algorithm {
+            /// Names of all controls but those from outside.
+            pub const NAMES: &[&str] = &["reno", "newreno", "cubic", "bbr", $($name),*];
+
+            /// Returns its name; that of the kernel's module, where there is one.
+            pub fn name(&self) -> &str {
+                match self {
+                    Algorithm::Reno => "reno",
+                    Algorithm::NewReno => "newreno",
+                    Algorithm::Cubic => "cubic",
+                    Algorithm::Bbr => "bbr",
+                    $(Algorithm::$kind(_) => $name,)*
+                    Algorithm::External(external) => external.name(),
+                }
+            }
+
+            /// Returns the control of a name, with its default parameters.
+            pub fn named(name: &str) -> Option<Algorithm> {
+                Some(match name {
+                    "reno" => Algorithm::Reno,
+                    "newreno" => Algorithm::NewReno,
+                    "cubic" => Algorithm::Cubic,
+                    "bbr" => Algorithm::Bbr,
+                    $($name => Algorithm::$kind(Default::default()),)*
+                    _ => return None,
+                })
+            }
+
+            /// Returns the controller of one with parameters.
+            fn with_parameters(&self, frame: &Frame) -> Option<Box<dyn CongestionControl>> {
+                match self {
+                    $(Algorithm::$kind(parameters) => {
+                        Some(Box::new(frame.around(parameters.law(frame.segment_size))))
+                    })*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+controls! {
+    /// Westwood+ (2004).
+    Westwood = "westwood": WestwoodParameters,
+    /// Scalable TCP (2003).
+    Scalable = "scalable": ScalableParameters,
+    /// BIC (2004).
+    Bic = "bic": BicParameters,
+    /// Vegas (1995).
+    Vegas = "vegas": VegasParameters,
+    /// Hybla (2004).
+    Hybla = "hybla": HyblaParameters,
+}
+
+/// Parameters of a control that is a law in the common frame.
+trait Parameters {
+    /// The law.
+    type Law: frame::Law;
+
+    /// Returns the law for segments of this size, in bytes.
+    fn law(self, segment_size: u32) -> Self::Law;
+}
 
 /// A congestion control: told what happened, asked how much may be outstanding.
 pub trait CongestionControl: Debug + Send {
@@ -224,24 +307,16 @@ pub fn new(
         (Algorithm::Cubic, WindowArithmetic::Linux) => {
             Box::new(linux::Cubic::new(size, window, threshold, profile.hystart))
         }
-        (Algorithm::Westwood(parameters), _) => {
-            let law = westwood::Westwood::new(size, *parameters);
-            Box::new(Framed::new(size, window, threshold, arithmetic, law))
-        }
-        (Algorithm::Scalable(law), _) => {
-            Box::new(Framed::new(size, window, threshold, arithmetic, *law))
-        }
-        (Algorithm::Bic(parameters), _) => {
-            let law = bic::Bic::new(*parameters);
-            Box::new(Framed::new(size, window, threshold, arithmetic, law))
-        }
-        (Algorithm::Vegas(parameters), _) => {
-            let law = vegas::Vegas::new(*parameters);
-            Box::new(Framed::new(size, window, threshold, arithmetic, law))
-        }
-        (Algorithm::Hybla(parameters), _) => {
-            let law = hybla::Hybla::new(*parameters);
-            Box::new(Framed::new(size, window, threshold, arithmetic, law))
+        (algorithm, _) => {
+            let frame = Frame {
+                segment_size: size,
+                window,
+                threshold,
+                arithmetic,
+            };
+            let controller = algorithm.with_parameters(&frame);
+            // All that have none are named above.
+            controller.unwrap_or_else(|| Box::new(reno::Reno::new(size, window, threshold)))
         }
     }
 }

@@ -5,6 +5,7 @@
 //! Windows up to the legacy window follow Reno, as the paper has it; Linux's module does so up to 100 segments, where
 //! both grow alike.
 
+use super::Parameters;
 use super::frame::{Law, Window};
 
 /// The paper's "lwnd", in segments.
@@ -25,6 +26,14 @@ impl Default for ScalableParameters {
             increase: 0.01,
             decrease: 0.125,
         }
+    }
+}
+
+impl Parameters for ScalableParameters {
+    type Law = ScalableParameters;
+
+    fn law(self, _: u32) -> ScalableParameters {
+        self
     }
 }
 

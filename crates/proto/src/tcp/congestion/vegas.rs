@@ -10,6 +10,7 @@
 //! retransmission timer is not here: when something is sent again is the recovery's.
 
 use super::FeedbackSample;
+use super::Parameters;
 use super::frame::{Law, Window};
 use crate::time::Duration;
 
@@ -49,6 +50,14 @@ pub(super) struct Vegas {
     waiting: Option<f64>,
     /// Slow start grows in this round.
     grows: bool,
+}
+
+impl Parameters for VegasParameters {
+    type Law = Vegas;
+
+    fn law(self, _: u32) -> Vegas {
+        Vegas::new(self)
+    }
 }
 
 impl Vegas {

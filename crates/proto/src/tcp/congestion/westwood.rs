@@ -12,6 +12,7 @@
 //! [`CongestionControl::on_path_change`]: super::CongestionControl::on_path_change
 
 use super::FeedbackSample;
+use super::Parameters;
 use super::frame::{Law, Window};
 use crate::tcp::highest::Highest;
 use crate::time::{Duration, Instant};
@@ -38,6 +39,14 @@ pub(super) struct Westwood {
     bandwidth: Option<f64>,
     /// Beginning of the present measurement, and the data delivered until then.
     measured_from: Option<(Instant, u64)>,
+}
+
+impl Parameters for WestwoodParameters {
+    type Law = Westwood;
+
+    fn law(self, segment_size: u32) -> Westwood {
+        Westwood::new(segment_size, self)
+    }
 }
 
 impl Westwood {
