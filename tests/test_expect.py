@@ -67,9 +67,9 @@ def test_a_handover_that_did_not_take_place_fails():
         ("flows.donwload.longest_stall_s < 2", ["no `donwload` in flows", "`download`"]),
         ("flows.download.longest_stal < 2", ["no `longest_stal`", "`longest_stall_s`"]),
         ("flows.download.name.x < 2", ["no `x` in flows.download.name"]),
-        ("flows.download.name < 2", ["flows.download.name is no number"]),
-        ("flows.download < 2", ["flows.download is no number", "`goodput_bps`"]),
-        ("flows < 2", ["flows is no number", "`download`"]),
+        ("flows.download.name < 2", ["flows.download.name is not a number"]),
+        ("flows.download < 2", ["flows.download is not a number", "`goodput_bps`"]),
+        ("flows < 2", ["flows is not a number", "`download`"]),
         ("handovers.first.at_s < 2", ["no `first` in handovers"]),
         (
             "stall < 1",
@@ -99,10 +99,10 @@ def test_a_path_that_leads_nowhere_is_answered_with_the_nearest_name(text, parts
         ("seed[x] < 2", "expected a path"),
         ("seed <", "expected a path"),
         ("seed < 2 s", "expected a path"),
-        ("seed < 2s", "`2s` is no number"),
-        ("seed < nan", "`nan` is no number"),
-        ("seed < 1e999", "`1e999` is no number"),
-        ("seed === 1", "`=1` is no number"),
+        ("seed < 2s", "`2s` is not a number"),
+        ("seed < nan", "`nan` is not a number"),
+        ("seed < 1e999", "`1e999` is not a number"),
+        ("seed === 1", "`=1` is not a number"),
     ],
 )
 def test_what_cannot_be_read_is_refused(text, part):

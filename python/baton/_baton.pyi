@@ -505,7 +505,7 @@ class AerotpConnection:
 
     def link_up(self, rate: str | None = None) -> None:
         """The link is up again, or is a new one: with this rate, if one is given. What was under way counts as lost,
-        and the peer is asked at once. Raises `ValueError` for a text that is no rate."""
+        and the peer is asked at once. Raises `ValueError` for a text that is not a rate."""
 
     def link_down(self) -> None:
         """The link is down: nothing is sent until it is up."""

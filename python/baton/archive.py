@@ -64,7 +64,7 @@ def _names(folder: Path) -> list[str]:
         if len(plain) > 2 or name != "/".join(plain) or ".." in plain or (len(plain) == 2 and plain[0] != RECORDINGS):
             raise InputError(f"{folder}: {name}: lies outside the folder; only what a run has left there is packed")
         if (folder / name).is_symlink() or not (folder / name).is_file():
-            raise InputError(f"{folder / name}: is no file that a run has left there; run it again")
+            raise InputError(f"{folder / name}: is not a file that a run has left there; run it again")
     return [*needed, *(name for name in others if (folder / name).is_file() and not (folder / name).is_symlink())]
 
 

@@ -87,7 +87,7 @@ def _refuse_name(module_name: str, class_name: str, classes: list[str]) -> NoRet
 
 def _refuse_lack(kind: str, missing: list[str]) -> None:
     if missing:
-        raise InputError(f"is no {kind}: it lacks {', '.join(missing)}")
+        raise InputError(f"is not a {kind}: it lacks {', '.join(missing)}")
 
 
 def _looked_for(module_name: str, class_name: str, kind: str, beside: Path | None) -> type:

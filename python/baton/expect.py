@@ -83,7 +83,7 @@ class Expectation:
             return Outcome(self, measured, holds=False)
         if not _is_number(measured):
             inside = f"; below it, {nearest('', _names(measured))}" if _names(measured) else ""
-            raise ExpectationError(f"expectation `{self.text}`: {'.'.join(self.path)} is no number{inside}")
+            raise ExpectationError(f"expectation `{self.text}`: {'.'.join(self.path)} is not a number{inside}")
         return Outcome(self, measured, holds=OPERATORS[self.operator](measured, self.value))
 
     @property
@@ -162,7 +162,7 @@ def _number(text: str, number: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise ExpectationError(
-            f"expectation `{text}`: `{number}` is no number; expected one without a unit, in the unit that the name"
+            f"expectation `{text}`: `{number}` is not a number; expected one without a unit, in the unit that the name"
             " ends with (_s: seconds, _bps: bits per second)"
         )
     return value

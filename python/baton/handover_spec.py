@@ -51,7 +51,7 @@ class HandoverSpec:
 def seconds(text: str) -> float:
     """A time with its unit, such as `250 ms`, in seconds. Raises `InputError`."""
     if not re.fullmatch(_TIME, text.strip(), re.ASCII):
-        raise InputError(f"`{text}` is no time; expected a number with {', '.join(SECONDS)}, like '2 s'")
+        raise InputError(f"`{text}` is not a time; expected a number with {', '.join(SECONDS)}, like '2 s'")
     number, unit = re.findall(r"[\d.]+|[a-z]+", text)
     return float(number) * SECONDS[unit]
 

@@ -134,7 +134,7 @@ impl TryFrom<String> for TunnelDevice {
         match is_device_name(&name) {
             true => Ok(TunnelDevice(name)),
             false => Err(format!(
-                "\"{name}\" is no name of a device; expected 1 to 15 bytes, such as \"baton0\""
+                "\"{name}\" is not the name of a device; expected 1 to 15 bytes, such as \"baton0\""
             )),
         }
     }

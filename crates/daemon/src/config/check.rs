@@ -60,7 +60,7 @@ impl Config {
             };
             if !is_device_name(device) {
                 return Err(format!(
-                    "{key}: \"{device}\" is no name of a device; expected 1 to {LONGEST_DEVICE_NAME} bytes without \
+                    "{key}: \"{device}\" is not the name of a device; expected 1 to {LONGEST_DEVICE_NAME} bytes without \
                      spaces, \"/\", \":\" and \"%\", or another name by the key `device`"
                 ));
             }

@@ -143,7 +143,7 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "device = \"wlan0\"",
             "device = \"tun%d\"",
-            "m.toml: interfaces.wifi.device: \"tun%d\" is no name of a device; expected 1 to 15 bytes without spaces, \"/\", \":\" and \"%\", or another name by the key `device`",
+            "m.toml: interfaces.wifi.device: \"tun%d\" is not the name of a device; expected 1 to 15 bytes without spaces, \"/\", \":\" and \"%\", or another name by the key `device`",
         ),
         (
             "home_address = \"2001:db8:100::a\"",

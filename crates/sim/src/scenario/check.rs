@@ -182,7 +182,7 @@ fn check_scalar(value: &Value, schema: &Schema) -> Result<(), String> {
 
 fn check_range(number: f64, schema: &Schema) -> Result<(), String> {
     if !number.is_finite() {
-        return Err("is no finite number".to_owned());
+        return Err("is not a finite number".to_owned());
     }
     let (least, most) = range(schema);
     if number < least || number > most {

@@ -25,7 +25,7 @@ impl Ipv4Prefix {
         let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
         let address: Ipv4Addr = address
             .parse()
-            .map_err(|_| format!("{} is no IPv4 address", quoted(address)))?;
+            .map_err(|_| format!("{} is not an IPv4 address", quoted(address)))?;
         let prefix = length.parse().ok();
         let prefix = prefix.and_then(|length| Ipv4Prefix::new(address, length));
         let prefix = prefix

@@ -487,7 +487,7 @@ pub(super) fn set_mtu(
         None => {}
         Some(Size(bytes @ 68..=65_535)) => config.mtu = bytes as u32,
         Some(Size(bytes)) => {
-            let message = format!("{bytes} B is no MTU; expected 68 B to 65535 B");
+            let message = format!("{bytes} B is not an MTU; expected 68 B to 65535 B");
             report.wrong(&path.key("mtu"), message);
         }
     }

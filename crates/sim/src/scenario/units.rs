@@ -48,7 +48,7 @@ pub(crate) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
     let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
     let address: Ipv6Addr = address
         .parse()
-        .map_err(|_| format!("{} is no IPv6 address", quoted(address)))?;
+        .map_err(|_| format!("{} is not an IPv6 address", quoted(address)))?;
     let length: u8 = length
         .parse()
         .ok()
@@ -311,15 +311,15 @@ fn quantity(text: &str, what: &str, units: &[&[(&str, f64)]]) -> Result<f64, Str
     let factor = units().find(|(name, _)| *name == unit);
     let number: f64 = match number.replace('_', "").parse() {
         Ok(number) => number,
-        Err(_) => return Err(format!("is no {what}")),
+        Err(_) => return Err(format!("is not a {what}")),
     };
     let Some((_, factor)) = factor else {
         if unit.is_empty() {
             return Err("has no unit".to_owned());
         }
         return Err(match nearest(unit, units().map(|(name, _)| *name)) {
-            Some(name) => format!("is no {what} (did you mean \"{number} {name}\"?)"),
-            None => format!("is no {what}"),
+            Some(name) => format!("is not a {what} (did you mean \"{number} {name}\"?)"),
+            None => format!("is not a {what}"),
         });
     };
     let scaled = number * factor;
@@ -428,7 +428,7 @@ fn frequency(text: &str) -> Result<f64, String> {
 
 fn power(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix("dBm").ok_or("has no unit dBm")?;
-    let power: f64 = number.trim().parse().map_err(|_| "is no power")?;
+    let power: f64 = number.trim().parse().map_err(|_| "is not a power")?;
     if !(-300.0..=300.0).contains(&power) {
         return Err("is not from -300 to 300 dBm".to_owned());
     }
@@ -445,6 +445,6 @@ fn name(text: &str) -> Result<(), String> {
     if valid {
         Ok(())
     } else {
-        Err("is no name".to_owned())
+        Err("is not a name".to_owned())
     }
 }

@@ -47,7 +47,7 @@ fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |text| {
         text.parse()
-            .unwrap_or_else(|_| panic!("{name}={text} is no number"))
+            .unwrap_or_else(|_| panic!("{name}={text} is not a number"))
     })
 }
 

@@ -82,7 +82,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "2001:db8::/32",
         "2001:db8::/129",
-        r#"aerotp_gateways.air.rules[1].destination: "2001:db8::/129" is no network; expected an address and the length"#,
+        r#"aerotp_gateways.air.rules[1].destination: "2001:db8::/129" is not a network; expected an address and the length"#,
     ),
     (
         "code_point = 46",

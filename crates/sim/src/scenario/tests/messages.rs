@@ -66,14 +66,14 @@ const CASES: &[Case] = &[
         r#""10 Mbit/s""#,
         r#""10 Mb""#,
         &[
-            r#"test.toml:10:8: links.ethernet.rate: "10 Mb" is no data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+            r#"test.toml:10:8: links.ethernet.rate: "10 Mb" is not a data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
         ],
     ),
     (
         r#""10 Mbit/s""#,
         r#""10 mbit/s""#,
         &[
-            r#"test.toml:10:8: links.ethernet.rate: "10 mbit/s" is no data rate (did you mean "10 Mbit/s"?); expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+            r#"test.toml:10:8: links.ethernet.rate: "10 mbit/s" is not a data rate (did you mean "10 Mbit/s"?); expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
         ],
     ),
     (
@@ -115,14 +115,14 @@ const CASES: &[Case] = &[
         r#""10 Mbit/s""#,
         r#""nan bit/s""#,
         &[
-            r#"test.toml:10:8: links.ethernet.rate: "nan bit/s" is no data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+            r#"test.toml:10:8: links.ethernet.rate: "nan bit/s" is not a data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
         ],
     ),
     (
         r#""0.25 ms""#,
         r#""quick""#,
         &[
-            r#"test.toml:11:9: links.ethernet.delay: "quick" is no time; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+            r#"test.toml:11:9: links.ethernet.delay: "quick" is not a time; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
         ],
     ),
     (
@@ -185,7 +185,7 @@ const CASES: &[Case] = &[
         "packet_error_rate = 1e-3",
         "packet_error_rate = nan",
         &[
-            "test.toml:20:47: links.wavelan.up.packet_error_rate: nan is no finite number; expected a number from 0 to 1",
+            "test.toml:20:47: links.wavelan.up.packet_error_rate: nan is not a finite number; expected a number from 0 to 1",
         ],
     ),
     (
@@ -204,7 +204,7 @@ const CASES: &[Case] = &[
         r#"name = "wavelan-to-gsm""#,
         r#"name = "../etc""#,
         &[
-            r#"test.toml:2:8: name: "../etc" is no name; expected 1 to 64 letters, digits, "-" and "_", the first a letter or digit"#,
+            r#"test.toml:2:8: name: "../etc" is not a name; expected 1 to 64 letters, digits, "-" and "_", the first a letter or digit"#,
         ],
     ),
     (
@@ -323,7 +323,7 @@ const CASES: &[Case] = &[
         r#"delayed_ack = "off""#,
         r#"delayed_ack = "of""#,
         &[
-            r#"test.toml:53:49: flows.download.tcp.delayed_ack: "of" is no time; expected "off", or a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+            r#"test.toml:53:49: flows.download.tcp.delayed_ack: "of" is not a time; expected "off", or a number with ns, us, ms, s, min, h or d, like "20 ms""#,
         ],
     ),
     (
@@ -498,7 +498,7 @@ const CASES: &[Case] = &[
     (
         r#"kind = "gsm""#,
         "kind = \"gsm\"\nmtu = \"60 B\"",
-        &["test.toml:26:7: links.gsm.mtu: 60 B is no MTU; expected 68 B to 65535 B"],
+        &["test.toml:26:7: links.gsm.mtu: 60 B is not an MTU; expected 68 B to 65535 B"],
     ),
     (
         r#"management = "codel""#,
@@ -681,7 +681,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "links.gsm.rate=fast",
-        r#"--set links.gsm.rate=fast: links.gsm.rate: "fast" is no data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        r#"--set links.gsm.rate=fast: links.gsm.rate: "fast" is not a data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
     ),
     (
         "seed.x=1",

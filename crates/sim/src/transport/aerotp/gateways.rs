@@ -132,7 +132,7 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
     };
     parsed().ok_or_else(|| {
         format!(
-            "{} is no network; expected an address and the length of its prefix, like \"10.0.0.4/32\" or \"2001:db8::/32\"",
+            "{} is not a network; expected an address and the length of its prefix, like \"10.0.0.4/32\" or \"2001:db8::/32\"",
             quoted(text)
         )
     })
