@@ -23,6 +23,7 @@ OVERVIEWS = {
         "t-tcp.md",
         "fec.md",
         "aerotp.md",
+        "quic.md",
     ),
 }
 """Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""

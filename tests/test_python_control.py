@@ -185,7 +185,7 @@ def test_what_is_no_congestion_control_is_said(folder):
     (folder / "broken.py").write_text("import nowhere_to_be_found\n")
     cases = [
         ("python:mine.Ren", '"python:mine.Ren" cannot be found: mine has no class `Ren`; did you mean `Reno`?'),
-        ("python:mine.Partial", "is no congestion control: it lacks on_acknowledged, on_timeout, on_idle_restart"),
+        ("python:mine.Partial", "is not a congestion control: it lacks on_acknowledged, on_timeout, on_idle_restart"),
         ("python:absent_module.Reno", "cannot be imported: ModuleNotFoundError: No module named 'absent_module'"),
         ("python:broken.Reno", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
         (

@@ -328,14 +328,14 @@ def test_a_decision_that_fails_ends_the_run(folder, name, error, message):
             (TIMETABLE, flow('"python:mine.Frieze"')),
             '"python:mine.Frieze" cannot be found: mine has no class `Frieze`; did you mean `Freeze`?',
         ),
-        ((TIMETABLE, flow('"python:mine.Lost"')), '"python:mine.Lost" is no remedy: it lacks on_signal'),
+        ((TIMETABLE, flow('"python:mine.Lost"')), '"python:mine.Lost" is not a remedy: it lacks on_signal'),
         (
             (TIMETABLE, flow('"python:mine.Everywhere"')),
             'has the place \'everywhere\'; expected "mobile" or "correspondent"',
         ),
         ((TIMETABLE, flow('"python:mine.Timer"')), "hears of a handover by a binding update; expected mobility"),
         ((TIMETABLE, flow('["freeze"]')), 'unknown remedies "freeze"'),
-        ((decided("Freeze"), flow('"none"')), '"python:mine.Freeze" is no decision: it lacks on_event'),
+        ((decided("Freeze"), flow('"none"')), '"python:mine.Freeze" is not a decision: it lacks on_event'),
         (
             (mobile('decision = { class = "python:mine.Lost", links = ["wire"] }'), flow('"none"')),
             'link "wire" does not end at "laptop"',

@@ -34,7 +34,7 @@ def test_no_table_of_the_format_shares_a_page():
 
 
 # Keys that only some flows and handovers have.
-SELDOM = {"ping", "aerotp", "flow_class", "mobile_class"}
+SELDOM = {"ping", "aerotp", "quic", "flow_class", "mobile_class"}
 
 
 def test_a_summary_has_the_keys_that_are_described(scenario):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from validation import aerotp, channels, control, links, mobility, network, peers, queues, radio, tcp
+from validation import aerotp, channels, control, links, mobility, network, peers, queues, quic, radio, tcp
 from validation.row import Row
 
 Cases = dict[str, Callable[[], Iterator[Row]]]
@@ -16,6 +16,7 @@ SECTIONS: dict[str, Cases] = {
     "Queues": queues.CASES,
     "Channels": channels.CASES,
     "AeroTP and its codes": aerotp.CASES,
+    "QUIC": quic.CASES,
     "What is set in the network, and T/TCP": network.CASES,
     "TCP profiles": tcp.CASES,
     "Congestion controls": control.CASES,
@@ -29,7 +30,7 @@ CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in case
 
 QUICK = (
     *("wired", "geo", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
-    *("policer", "flow-control", "t-tcp", "aerotp-first-byte"),
+    *("policer", "flow-control", "t-tcp", "aerotp-first-byte", "quic"),
     *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )
 """Cases that take a moment, which the tests repeat."""

@@ -130,6 +130,24 @@ def codel(at: Axes) -> None:
     at.set(xlabel="drop", ylabel="time to the next (ms)", title="CoDel under an overload that does not react")
 
 
+def fq_codel(at: Axes) -> None:
+    found, offered = queues.shares(), {"a": 9.0, "b": 7.0, "c": 1.0}
+    curve = np.linspace(0, 10, 50)
+    at.plot(curve, np.minimum(curve, queues.FAIR_SHARE), label="max-min fairness", **THEORY)
+    rates = [rate * 1500 / 1472 for rate in offered.values()]
+    at.plot(rates, [found[name] for name in offered], "o", color="#2563eb", markersize=4, label="Baton")
+    at.set(xlabel="rate on offer (Mbit/s)", ylabel="rate carried (Mbit/s)", title="Three flows over 12 Mbit/s")
+
+
+def pie(at: Axes) -> None:
+    sent, waited = queues.pie_waits(1)
+    steps = np.arange(0, 20, 0.1)
+    means = [1e3 * float(np.mean(waited[(sent >= step) & (sent < step + 0.1)])) for step in steps]
+    at.plot(steps, means, color="#2563eb", linewidth=1, label="Baton, mean of 100 ms")
+    at.plot([0, 20], [15, 15], label="target (RFC 8033)", **THEORY)
+    at.set(xlabel="time (s)", ylabel="waiting time (ms)", title="PIE under an overload of a quarter")
+
+
 def priority(at: Axes) -> None:
     loads = [0.2, 0.4, 0.6, 0.8, 0.9]
     curve = np.linspace(0.1, 0.92, 60)
@@ -328,6 +346,8 @@ DRAWN = {
     "queue-drop-tail": axes(drop_tail),
     "queue-red": axes(red),
     "queue-codel": axes(codel),
+    "queue-fq-codel": axes(fq_codel),
+    "queue-pie": axes(pie),
     "queue-priority": axes(priority),
     "channel-packet-errors": axes(packet_errors),
     "channel-bit-errors": axes(bit_errors),

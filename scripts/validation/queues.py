@@ -199,6 +199,12 @@ def priority() -> Iterator[Row]:
 FLOW_QUEUES = {"limit": "1000 packets", "management": "fq-codel"}
 
 
+LEAST = 1500 / 1472
+"""Megabits a second on the link of a flow of 1 Mbit/s of payload."""
+FAIR_SHARE = (12 - LEAST) / 2
+"""Megabits a second of each of two flows beside it that ask for more."""
+
+
 def shares() -> dict[str, float]:
     """Megabits a second of two flows that ask for more than their share, and of one that asks for less."""
     flows = [lab.datagrams(name=name, rate=f"{rate} Mbit/s") for name, rate in (("a", 9), ("b", 7), ("c", 1))]
@@ -222,8 +228,7 @@ def sparse_wait(seed: int) -> float:
 
 def fq_codel() -> Iterator[Row]:
     """FQ-CoDel's shares, and the wait of a sparse flow."""
-    least = 1500 / 1472  # 1 Mbit/s of payload
-    for name, share in {"a": (12 - least) / 2, "b": (12 - least) / 2, "c": least}.items():
+    for name, share in {"a": FAIR_SHARE, "b": FAIR_SHARE, "c": LEAST}.items():
         yield Row(
             f"fq-codel.share.{name}",
             "queue-fq-codel",
@@ -248,14 +253,29 @@ def fq_codel() -> Iterator[Row]:
     )
 
 
-def pie_equilibrium(seed: int) -> dict[str, float]:
-    """Mean wait and share of drops under a load of 1.25 that does not react, once PIE has settled."""
+@cache
+def pie_rows(seed: int) -> Any:
+    """Packets of a load of 1.25 that does not react."""
     link = lab.wire(rate=RATE, queue={"limit": "1000 packets", "management": "pie"})
     load = lab.datagrams(**lab.POISSON, off="0.8 ms")
-    rows = lab.packets(lab.run("300 s", link, load, record="packets", seed=seed))
-    late = rows["sent"] > 100
-    wait = (rows["decided"] - rows["sent"])[late & rows["delivered"]]
-    return {"wait": float(np.mean(wait)) - 2e-3, "drops": float(np.mean(rows["managed"][late]))}
+    return lab.packets(lab.run("300 s", link, load, record="packets", seed=seed))
+
+
+def pie_waits(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """When packets that passed were sent, and how long they waited."""
+    rows = pie_rows(seed)
+    passed = rows["delivered"]
+    return rows["sent"][passed], (rows["decided"] - rows["sent"])[passed] - 2e-3  # the delay, and its own time
+
+
+def pie_equilibrium(seed: int) -> dict[str, float]:
+    """Mean wait and share of drops, once PIE has settled."""
+    sent, waited = pie_waits(seed)
+    rows = pie_rows(seed)
+    return {
+        "wait": float(np.mean(waited[sent > 100])),
+        "drops": float(np.mean(rows["managed"][rows["sent"] > 100])),
+    }
 
 
 def pie() -> Iterator[Row]:

@@ -158,7 +158,7 @@ impl Connection {
     }
 
     /// The link is up again, or is a new one: with this rate, if one is given. What was under way counts as lost, and
-    /// the peer is asked at once. Raises `ValueError` for a text that is no rate.
+    /// the peer is asked at once. Raises `ValueError` for a text that is not a rate.
     #[pyo3(signature = (rate = None))]
     fn link_up(&self, rate: Option<&str>) -> PyResult<()> {
         let rate = rate.map(self::rate).transpose()?;
