@@ -228,13 +228,14 @@ def sparse_wait(seed: int) -> float:
 
 def fq_codel() -> Iterator[Row]:
     """FQ-CoDel's shares, and the wait of a sparse flow."""
+    found = shares()
     for name, share in {"a": FAIR_SHARE, "b": FAIR_SHARE, "c": LEAST}.items():
         yield Row(
             f"fq-codel.share.{name}",
             "queue-fq-codel",
             f"rate of flow {name}, of 9, 7 and 1 Mbit/s on offer over 12 Mbit/s",
             "Mbit/s",
-            shares()[name],
+            found[name],
             share,
             "max-min fairness: who asks for less than a share has it, the others share the rest",
             0.001,
@@ -262,7 +263,7 @@ def pie_rows(seed: int) -> Any:
 
 
 def pie_waits(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """When packets that passed were sent, and how long they waited."""
+    """Returns when packets that passed were sent, and how long they waited."""
     rows = pie_rows(seed)
     passed = rows["delivered"]
     return rows["sent"][passed], (rows["decided"] - rows["sent"])[passed] - 2e-3  # the delay, and its own time

@@ -1,8 +1,7 @@
 //! Controlled delay: drops the head of a queue in which packets have waited too long for too long (RFC 8289).
 
-use super::{
-    Arrival, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
-};
+use super::fifo::{Fifo, Managed, Manager};
+use super::{Arrival, Discipline, Dropped, Item, Management, Refusal, Settings, Site};
 use crate::scenario::units::PositiveTime;
 use baton_proto::time::{Duration, Instant};
 use schemars::JsonSchema;
@@ -30,59 +29,7 @@ impl Default for CoDel {
 
 impl Settings for CoDel {
     fn build(&self, _: &Site) -> Box<dyn Discipline> {
-        Box::new(CoDelQueue {
-            fifo: Fifo::default(),
-            law: ControlLaw::new(*self),
-        })
-    }
-}
-
-/// A queue in order of arrival under CoDel.
-#[derive(Debug)]
-struct CoDelQueue {
-    fifo: Fifo,
-    law: ControlLaw,
-}
-
-impl Discipline for CoDelQueue {
-    fn enqueue(&mut self, arrival: &Arrival, _: &mut Vec<Dropped>) -> Result<(), Refusal> {
-        if !arrival.has_room {
-            return Err(Refusal::Full);
-        }
-        self.fifo.push(arrival.item);
-        Ok(())
-    }
-
-    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Item> {
-        self.law.dequeue(now, &mut self.fifo, dropped)
-    }
-
-    fn put_back(&mut self, item: Item) {
-        self.fifo.put_back(item);
-    }
-
-    fn waiting(&self) -> (usize, u64) {
-        self.fifo.waiting()
-    }
-
-    fn unload(&mut self) -> Vec<Waiting> {
-        self.fifo.unload()
-    }
-
-    fn restore(&mut self, waiting: Vec<Waiting>) {
-        self.fifo.restore(waiting);
-    }
-
-    fn reconfigure(&mut self, management: &Management, _: &Site) -> bool {
-        if let Management::CoDel(settings) = management {
-            self.law.settings = *settings;
-            return true;
-        }
-        false
-    }
-
-    fn drops_at_dequeue(&self) -> bool {
-        true
+        Box::new(Managed::new(ControlLaw::new(*self)))
     }
 }
 
@@ -117,24 +64,6 @@ impl ControlLaw {
             count: 0,
             last_count: 0,
             largest_packet: 0,
-        }
-    }
-
-    /// Takes the next packet that passes out of a queue, and drops those before it.
-    pub fn dequeue(
-        &mut self,
-        now: Instant,
-        fifo: &mut Fifo,
-        dropped: &mut Vec<Dropped>,
-    ) -> Option<Item> {
-        loop {
-            let item = fifo.pop();
-            if !self.drops(now, item.as_ref(), fifo.bytes) {
-                return item;
-            }
-            let packet = item?.packet;
-            let why = Refusal::Chosen;
-            dropped.push(Dropped { packet, why });
         }
     }
 
@@ -192,6 +121,39 @@ impl ControlLaw {
     fn control_law(&self, from: Instant) -> Instant {
         let step = self.settings.interval.0.as_nanos() as f64 / libm::sqrt(f64::from(self.count));
         from + Duration::from_nanos(step as u64)
+    }
+}
+
+impl Manager for ControlLaw {
+    const DROPS_AT_DEQUEUE: bool = true;
+
+    fn judge(&mut self, arrival: &Arrival, _: &Fifo) -> Result<(), Refusal> {
+        arrival.has_room.then_some(()).ok_or(Refusal::Full)
+    }
+
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        fifo: &mut Fifo,
+        dropped: &mut Vec<Dropped>,
+    ) -> Option<Item> {
+        loop {
+            let item = fifo.pop();
+            if !self.drops(now, item.as_ref(), fifo.waiting().1) {
+                return item;
+            }
+            let packet = item?.packet;
+            let why = Refusal::Chosen;
+            dropped.push(Dropped { packet, why });
+        }
+    }
+
+    fn reconfigure(&mut self, management: &Management, _: &Site) -> bool {
+        if let Management::CoDel(settings) = management {
+            self.settings = *settings;
+            return true;
+        }
+        false
     }
 }
 

@@ -1,8 +1,9 @@
 //! FQ-CoDel: flows wait in queues of their own, are served in turn by bytes, and each queue has CoDel (RFC 8290).
 
 use super::codel::{CoDel, ControlLaw};
+use super::fifo::{Fifo, Manager};
 use super::{
-    Arrival, Class, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
+    Arrival, Class, Discipline, Dropped, Item, Management, Refusal, Settings, Site, Waiting,
 };
 use crate::rng::Keyed;
 use crate::scenario::units::{PositiveTime, Size};
@@ -140,9 +141,9 @@ impl FlowQueues {
         let longest = self
             .queues
             .values_mut()
-            .max_by_key(|queue| queue.fifo.bytes);
+            .max_by_key(|queue| queue.fifo.waiting().1);
         let Some(queue) = longest else { return };
-        let half = (queue.fifo.items.len() / 2).clamp(1, DROP_BATCH);
+        let half = (queue.fifo.waiting().0 / 2).clamp(1, DROP_BATCH);
         for item in (0..half).map_while(|_| queue.fifo.pop()) {
             self.packets -= 1;
             self.bytes -= u64::from(item.length);

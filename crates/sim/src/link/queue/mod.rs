@@ -5,6 +5,7 @@
 //! scenario has them, and its state. The list below names it.
 
 pub mod codel;
+mod fifo;
 pub mod fq_codel;
 pub mod pie;
 pub mod priority;
@@ -19,7 +20,6 @@ use core::fmt::Debug;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// Makes [`Management`] of a list of disciplines: variant, name in a scenario, and settings of each.
 macro_rules! disciplines {
@@ -221,44 +221,5 @@ impl QueueLimit {
             QueueLimit::Packets(limit) => packets < limit as usize,
             QueueLimit::Bytes(limit) => bytes + u64::from(length) <= limit,
         }
-    }
-}
-
-/// Packets in order of arrival, and their bytes: the queue of disciplines that only choose what to drop.
-#[derive(Debug, Default)]
-struct Fifo {
-    items: VecDeque<Item>,
-    bytes: u64,
-}
-
-impl Fifo {
-    fn push(&mut self, item: Item) {
-        self.bytes += u64::from(item.length);
-        self.items.push_back(item);
-    }
-
-    fn pop(&mut self) -> Option<Item> {
-        let item = self.items.pop_front()?;
-        self.bytes -= u64::from(item.length);
-        Some(item)
-    }
-
-    fn put_back(&mut self, item: Item) {
-        self.bytes += u64::from(item.length);
-        self.items.push_front(item);
-    }
-
-    fn waiting(&self) -> (usize, u64) {
-        (self.items.len(), self.bytes)
-    }
-
-    fn unload(&mut self) -> Vec<Waiting> {
-        self.bytes = 0;
-        let unclassed = |item| Waiting { item, class: None };
-        self.items.drain(..).map(unclassed).collect()
-    }
-
-    fn restore(&mut self, waiting: Vec<Waiting>) {
-        waiting.into_iter().for_each(|one| self.push(one.item));
     }
 }

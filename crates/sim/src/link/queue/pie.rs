@@ -1,8 +1,7 @@
 //! PIE: drops arrivals with a probability that follows the delay in the queue (RFC 8033).
 
-use super::{
-    Arrival, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
-};
+use super::fifo::{Fifo, Managed, Manager};
+use super::{Arrival, Discipline, Dropped, Item, Management, Refusal, Settings, Site};
 use crate::rng::Keyed;
 use crate::scenario::units::PositiveTime;
 use baton_proto::time::{Duration, Instant};
@@ -30,6 +29,8 @@ const DECAY: f64 = 0.98;
 const SHORT_QUEUE: u64 = 2 * 1500;
 /// Sums of probabilities below which no packet, and from which on each packet, is dropped (section 5.4).
 const EVEN_GAPS: (f64, f64) = (0.85, 8.5);
+/// Shortest time between updates.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Drops arrivals at random, with a probability that follows the delay in the queue (RFC 8033).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +38,7 @@ const EVEN_GAPS: (f64, f64) = (0.85, 8.5);
 pub struct Pie {
     /// Delay that is aimed at.
     pub target: PositiveTime,
-    /// Time between updates of the probability.
+    /// Time between updates of the probability, 1 ms or more.
     pub update_interval: PositiveTime,
     /// Time for which a burst is let be.
     pub burst_allowance: PositiveTime,
@@ -56,19 +57,17 @@ impl Default for Pie {
 }
 
 impl Settings for Pie {
-    fn build(&self, site: &Site) -> Box<dyn Discipline> {
-        Box::new(PieQueue {
-            fifo: Fifo::default(),
-            control: Control::new(*self, site.draws),
-        })
+    fn check(&self, wrong: &mut dyn FnMut(&str, String)) {
+        if self.update_interval.0 < SHORTEST_INTERVAL {
+            let message =
+                "is shorter than 1 ms, which takes too many updates; expected 1 ms or more";
+            wrong("update_interval", message.to_owned());
+        }
     }
-}
 
-/// A queue in order of arrival under PIE.
-#[derive(Debug)]
-struct PieQueue {
-    fifo: Fifo,
-    control: Control,
+    fn build(&self, site: &Site) -> Box<dyn Discipline> {
+        Box::new(Managed::new(Control::new(*self, site.draws)))
+    }
 }
 
 /// State of PIE for one queue.
@@ -112,27 +111,20 @@ impl Control {
         self.delay < half && self.old_delay < half
     }
 
-    /// Does the updates due up to `now`. Between two of them nothing has changed the delay.
+    /// Does the updates due up to `now`. Between two of them nothing changes the delay: once one leaves all as it was, those after it
+    /// do too.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
-            if self.is_at_rest() {
-                // All further updates leave it as it is.
-                let interval = self.settings.update_interval.0.as_nanos();
-                let since = now.saturating_since(self.next_update).as_nanos();
-                let ahead = (since / interval + 1).saturating_mul(interval);
-                self.next_update += Duration::from_nanos(ahead);
-                return;
-            }
+            let before = (self.probability, self.allowance, self.old_delay);
             self.update();
-            self.next_update += self.settings.update_interval.0;
+            let interval = self.settings.update_interval.0;
+            self.next_update += interval;
+            if before == (self.probability, self.allowance, self.old_delay) {
+                let since = now.saturating_since(self.next_update).as_nanos();
+                let skipped = since - since % interval.as_nanos();
+                self.next_update += Duration::from_nanos(skipped);
+            }
         }
-    }
-
-    fn is_at_rest(&self) -> bool {
-        self.probability == 0.0
-            && self.delay.is_zero()
-            && self.old_delay.is_zero()
-            && self.allowance == self.settings.burst_allowance.0
     }
 
     /// Updates the probability (RFC 8033, sections 4.2 and 4.4).
@@ -183,49 +175,31 @@ impl Control {
     }
 }
 
-impl Discipline for PieQueue {
-    fn enqueue(&mut self, arrival: &Arrival, _: &mut Vec<Dropped>) -> Result<(), Refusal> {
-        let number = arrival.item.number;
-        let chosen = self.control.drops(arrival.now, number, self.fifo.bytes);
+impl Manager for Control {
+    fn judge(&mut self, arrival: &Arrival, fifo: &Fifo) -> Result<(), Refusal> {
+        let is_chosen = self.drops(arrival.now, arrival.item.number, fifo.waiting().1);
         if !arrival.has_room {
             return Err(Refusal::Full);
         }
-        if chosen {
+        if is_chosen {
             return Err(Refusal::Chosen);
         }
-        self.fifo.push(arrival.item);
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, _: &mut Vec<Dropped>) -> Option<Item> {
-        self.control.catch_up(now);
-        let item = self.fifo.pop();
-        self.control.delay = match &item {
-            Some(item) if !self.fifo.items.is_empty() => now.saturating_since(item.offered_at),
+    fn dequeue(&mut self, now: Instant, fifo: &mut Fifo, _: &mut Vec<Dropped>) -> Option<Item> {
+        self.catch_up(now);
+        let item = fifo.pop();
+        self.delay = match &item {
+            Some(item) if fifo.waiting().0 > 0 => now.saturating_since(item.offered_at),
             _ => Duration::ZERO,
         };
         item
     }
 
-    fn put_back(&mut self, item: Item) {
-        self.fifo.put_back(item);
-    }
-
-    fn waiting(&self) -> (usize, u64) {
-        self.fifo.waiting()
-    }
-
-    fn unload(&mut self) -> Vec<Waiting> {
-        self.fifo.unload()
-    }
-
-    fn restore(&mut self, waiting: Vec<Waiting>) {
-        self.fifo.restore(waiting);
-    }
-
     fn reconfigure(&mut self, management: &Management, _: &Site) -> bool {
         if let Management::Pie(settings) = management {
-            self.control.settings = *settings;
+            self.settings = *settings;
             return true;
         }
         false
@@ -292,6 +266,20 @@ mod tests {
         // A long rest costs no updates.
         control.catch_up(Instant::from_secs(1_000_000_000));
         assert!(control.next_update > Instant::from_secs(1_000_000_000));
+    }
+
+    /// Nothing leaves a link that is down: the delay stands, and the probability is one within seconds.
+    #[test]
+    fn a_long_pause_with_a_standing_delay_costs_few_updates() {
+        let mut control = control();
+        control.settings.update_interval = PositiveTime(milliseconds(1));
+        control.delay = milliseconds(100);
+        control.catch_up(Instant::from_secs(10_000_000_000));
+        assert!(control.probability == 1.0 && control.allowance.is_zero());
+        let past = control
+            .next_update
+            .saturating_since(Instant::from_secs(10_000_000_000));
+        assert!(past > Duration::ZERO && past <= milliseconds(15));
     }
 
     /// Section 5.4: with the probability p no packet of the first 0.85/p after a drop is dropped, and each from 8.5/p on.

@@ -1,8 +1,7 @@
 //! Strict priority: waiting packets are served by the precedence of each, in order of arrival among equals.
 
-use super::{
-    Arrival, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
-};
+use super::fifo::Fifo;
+use super::{Arrival, Discipline, Dropped, Item, Management, Refusal, Settings, Site, Waiting};
 use super::{Class, QueueLimit};
 use baton_proto::time::Instant;
 use schemars::JsonSchema;
@@ -52,7 +51,7 @@ impl PriorityQueue {
             |limit: QueueLimit, packets, bytes| limit.has_room(packets, bytes, arrival.item.length);
         let lower = &mut self.by_precedence[..level(arrival.class)];
         let mut out = 0;
-        for item in lower.iter().flat_map(|fifo| fifo.items.iter().rev()) {
+        for item in lower.iter().flat_map(|fifo| fifo.items().rev()) {
             packets -= 1;
             bytes -= u64::from(item.length);
             out += 1;
@@ -65,10 +64,9 @@ impl PriorityQueue {
         }
         for fifo in lower {
             while out > 0
-                && let Some(item) = fifo.items.pop_back()
+                && let Some(item) = fifo.pop_back()
             {
                 out -= 1;
-                fifo.bytes -= u64::from(item.length);
                 dropped.push(Dropped {
                     packet: item.packet,
                     why: Refusal::Full,

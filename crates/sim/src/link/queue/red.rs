@@ -2,9 +2,8 @@
 //! Early Detection gateways for congestion avoidance", 1993), "gentle" beyond the maximum threshold
 //! (Floyd 2000).
 
-use super::{
-    Arrival, Discipline, Dropped, Fifo, Item, Management, Refusal, Settings, Site, Waiting,
-};
+use super::fifo::{Fifo, Managed, Manager};
+use super::{Arrival, Discipline, Dropped, Item, Management, Refusal, Settings, Site};
 use crate::rng::Keyed;
 use baton_proto::time::{Duration, Instant};
 use schemars::JsonSchema;
@@ -59,65 +58,8 @@ impl Settings for Red {
     }
 
     fn build(&self, site: &Site) -> Box<dyn Discipline> {
-        Box::new(RedQueue {
-            fifo: Fifo::default(),
-            average: Average::new(*self, site.typical_time, site.draws),
-        })
-    }
-}
-
-/// A queue in order of arrival under RED.
-#[derive(Debug)]
-struct RedQueue {
-    fifo: Fifo,
-    average: Average,
-}
-
-impl Discipline for RedQueue {
-    fn enqueue(&mut self, arrival: &Arrival, _: &mut Vec<Dropped>) -> Result<(), Refusal> {
-        let (number, waiting) = (arrival.item.number, self.fifo.items.len());
-        if self.average.drops(arrival.now, number, waiting) {
-            return Err(Refusal::Chosen);
-        }
-        if !arrival.has_room {
-            self.average.overflowed();
-            return Err(Refusal::Full);
-        }
-        self.fifo.push(arrival.item);
-        Ok(())
-    }
-
-    fn dequeue(&mut self, now: Instant, _: &mut Vec<Dropped>) -> Option<Item> {
-        let item = self.fifo.pop();
-        if item.is_none() {
-            self.average.idle(now);
-        }
-        item
-    }
-
-    fn put_back(&mut self, item: Item) {
-        self.fifo.put_back(item);
-    }
-
-    fn waiting(&self) -> (usize, u64) {
-        self.fifo.waiting()
-    }
-
-    fn unload(&mut self) -> Vec<Waiting> {
-        self.fifo.unload()
-    }
-
-    fn restore(&mut self, waiting: Vec<Waiting>) {
-        self.fifo.restore(waiting);
-    }
-
-    fn reconfigure(&mut self, management: &Management, site: &Site) -> bool {
-        if let Management::Red(settings) = management {
-            self.average.settings = *settings;
-            self.average.packet_time = site.typical_time;
-            return true;
-        }
-        false
+        let average = Average::new(*self, site.typical_time, site.draws);
+        Box::new(Managed::new(average))
     }
 }
 
@@ -174,11 +116,6 @@ impl Average {
         drop
     }
 
-    /// Notes that a packet was dropped for want of room.
-    fn overflowed(&mut self) {
-        self.count = 0;
-    }
-
     fn update_average(&mut self, now: Instant, waiting: usize) {
         let weight = self.settings.weight;
         match self.idle_since.take() {
@@ -209,6 +146,36 @@ impl Average {
         } else {
             1.0
         }
+    }
+}
+
+impl Manager for Average {
+    fn judge(&mut self, arrival: &Arrival, fifo: &Fifo) -> Result<(), Refusal> {
+        if self.drops(arrival.now, arrival.item.number, fifo.waiting().0) {
+            return Err(Refusal::Chosen);
+        }
+        if !arrival.has_room {
+            self.count = 0;
+            return Err(Refusal::Full);
+        }
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, fifo: &mut Fifo, _: &mut Vec<Dropped>) -> Option<Item> {
+        let item = fifo.pop();
+        if item.is_none() {
+            self.idle(now);
+        }
+        item
+    }
+
+    fn reconfigure(&mut self, management: &Management, site: &Site) -> bool {
+        if let Management::Red(settings) = management {
+            self.settings = *settings;
+            self.packet_time = site.typical_time;
+            return true;
+        }
+        false
     }
 }
 

@@ -522,6 +522,13 @@ const CASES: &[Case] = &[
         ],
     ),
     (
+        r#"management = "codel""#,
+        r#"management = "pie", update_interval = "999 us""#,
+        &[
+            "test.toml:21:130: links.wavelan.down.queue.update_interval: is shorter than 1 ms, which takes too many updates; expected 1 ms or more",
+        ],
+    ),
+    (
         r#"bytes = "110 kB""#,
         r#"page = "110 kB""#,
         &[
