@@ -108,10 +108,13 @@ impl DatagramEnd {
                 }
                 None => None,
             };
-            let Some(length) = length else { break };
+            let Some(length) = length else {
+                // All that was due before the stop is out.
+                self.application.stop_if_due(now);
+                break;
+            };
             self.send(waiter, &buffer[..length], self.remote, outcome)?;
         }
-        self.application.stop_if_due(waiter.now());
         Ok(self.application.deadline())
     }
 
