@@ -47,7 +47,7 @@ type Decide = Box<dyn FnMut(&mut Packet, Entering) -> Passage>;
 /// Hosts in a row. Host `n` has the address 10.0.0.`n + 1`, interface 0 towards the end before it, if there is one, and the next one
 /// towards the end behind it.
 pub struct Net {
-    /// The hosts, to call on; then [`Net::run_until`] or [`Net::settle`].
+    /// The hosts, to call on; then [`Net::run_until`].
     pub hosts: Vec<Host>,
     /// Events so far, in order.
     pub log: Vec<Logged>,
@@ -188,7 +188,7 @@ impl Net {
     }
 
     /// Drains all hosts at the present time, and answers each event as it comes.
-    pub fn settle_answering(&mut self, answer: &mut impl FnMut(&mut Net, usize, &HostEvent)) {
+    fn settle_answering(&mut self, answer: &mut impl FnMut(&mut Net, usize, &HostEvent)) {
         loop {
             let mut is_quiet = true;
             for host in 0..self.hosts.len() {

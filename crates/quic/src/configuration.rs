@@ -4,7 +4,7 @@ use quinn_proto::TransportConfig;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use std::sync::Arc;
 
-/// Congestion control. quinn's BBR draws from the machine's randomness, so that it cannot be repeated.
+/// Congestion control. quinn's BBR is left out: it draws from the machine's randomness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CongestionControl {
     /// CUBIC (RFC 9438), quinn's default.

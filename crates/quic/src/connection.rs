@@ -119,8 +119,7 @@ impl QuicConnection {
         self.remote = remote;
     }
 
-    /// Closes the connection once there is nothing left to send or to read; the end that opened waits for the other, unless that one
-    /// has nothing to send.
+    /// Closes the connection once this end is told to, all that it wrote is acknowledged, and all that the peer wrote is read.
     pub(crate) fn close_if_done(&mut self, now: std::time::Instant) {
         let has_sent_all = self.outgoing.is_none() || self.is_delivered;
         let is_done = self.is_closing && has_sent_all && self.has_read_all;

@@ -5,8 +5,9 @@ use crate::connection::QuicConnection;
 use crate::seeded::{ConnectionIds, NoTokens, Secret, first_connection_ids, without_tokens};
 use crate::session::NullCrypto;
 use crate::stop_watch::StopWatch;
-use baton_proto::crosslayer::CrossLayerSignal;
-use baton_proto::host::{Delivery, Incoming, Outgoing, Socket, SocketEvent, Transport};
+use baton_proto::host::{
+    Delivery, FIRST_EPHEMERAL_PORT, Incoming, Outgoing, Socket, SocketEvent, Transport,
+};
 use baton_proto::packet::{Body, FlowId, Payload};
 use baton_proto::tcp::Endpoint as Address;
 use baton_proto::time::Instant;
@@ -21,8 +22,6 @@ use quinn_proto::{
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// First port of connections that this host opens (RFC 6335).
-const FIRST_EPHEMERAL_PORT: u16 = 49152;
 /// Name of every server: the handshake has no certificates.
 const SERVER_NAME: &str = "server";
 
@@ -43,6 +42,8 @@ pub struct QuicSockets {
     numbers: BTreeMap<usize, u32>,
     next_number: u32,
     next_port: u16,
+    /// Ports of all connections.
+    ports: BTreeSet<u16>,
     listeners: BTreeMap<u16, Listener>,
     /// Connections that may have events, packets or another deadline.
     touched: VecDeque<u32>,
@@ -84,6 +85,7 @@ impl QuicSockets {
             numbers: BTreeMap::new(),
             next_number: 0,
             next_port: FIRST_EPHEMERAL_PORT,
+            ports: BTreeSet::new(),
             listeners: BTreeMap::new(),
             touched: VecDeque::new(),
             ready: VecDeque::new(),
@@ -123,16 +125,12 @@ impl QuicSockets {
         Some(self.add(QuicConnection::new(connection, handle, ends, flow)))
     }
 
-    /// Returns a connection.
-    pub fn connection(&self, number: u32) -> Option<&QuicConnection> {
-        self.connections.get(&number)
-    }
-
     fn free_port(&mut self) -> u16 {
-        let taken = |port: &u16| self.connections.values().any(|one| one.port == *port);
         let from = self.next_port;
         let mut ports = (from..=u16::MAX).chain(FIRST_EPHEMERAL_PORT..from);
-        let port = ports.find(|port| !taken(port)).unwrap_or(from);
+        let port = ports
+            .find(|port| !self.ports.contains(port))
+            .unwrap_or(from);
         self.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
         port
     }
@@ -141,6 +139,7 @@ impl QuicSockets {
         let number = self.next_number;
         self.next_number += 1;
         self.numbers.insert(connection.handle.0, number);
+        self.ports.insert(connection.port);
         self.connections.insert(number, connection);
         self.touch(number);
         number
@@ -148,8 +147,7 @@ impl QuicSockets {
 
     /// Returns true for a port of a listener or a connection.
     fn has_port(&self, port: u16) -> bool {
-        let mut connections = self.connections.values();
-        self.listeners.contains_key(&port) || connections.any(|one| one.port == port)
+        self.listeners.contains_key(&port) || self.ports.contains(&port)
     }
 
     fn handle_datagram(
@@ -305,8 +303,6 @@ impl Transport for QuicSockets {
     fn handle_icmp(&mut self, _: Instant, _: IcmpError, quoted: &QuotedPacket) -> bool {
         quoted.protocol == protocol::UDP && self.has_port(quoted.source_port)
     }
-
-    fn signal(&mut self, _: Instant, _: &CrossLayerSignal, _: &dyn Fn(IpAddr) -> bool) {}
 
     fn handle_attached(&mut self, now: Instant, source: &dyn Fn(IpAddr) -> Option<IpAddr>) {
         let at = self.watch.outside(now);

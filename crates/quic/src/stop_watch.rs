@@ -11,11 +11,8 @@ pub(crate) struct StopWatch {
 }
 
 impl StopWatch {
-    /// Begins at any moment: there is no way to make one but to ask the clock.
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "only differences to this moment are used"
-    )]
+    /// Lets the host's time zero be this moment: the standard library has no other way to make one, and only differences to it
+    /// are used.
     pub fn new() -> StopWatch {
         StopWatch {
             zero: std::time::Instant::now(),

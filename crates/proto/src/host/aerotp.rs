@@ -1,9 +1,8 @@
 //! AeroTP connections of a host: lookup by packet, lists of connections with events or packets to send, deadlines. Datagrams of the
 //! stateless mode bypass them.
 
-mod links;
+mod application;
 mod on_host;
-mod polls;
 #[cfg(test)]
 mod tests;
 mod transport;

@@ -120,7 +120,7 @@ impl Host {
             self.signal(now, Signal::Link(interface, event));
         }
         let rate = self.links.parameters(interface).map(|link| link.outgoing);
-        self.tell_transports_of_link(now, interface, event, rate);
+        self.tell_transports_of_link(interface, event, rate);
         self.tell_signals(now);
     }
 

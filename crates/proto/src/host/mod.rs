@@ -41,6 +41,7 @@ pub use layers::Layers;
 use origin::CodePoints;
 pub use origin::Origin;
 pub use routes::{Places, RouteTable};
+pub use sockets::FIRST_EPHEMERAL_PORT;
 pub use transport::{
     Delivery, Incoming, Outgoing, Pattern, Socket, SocketCounters, SocketEvent, SocketId,
     SocketState, Transport, TransportPlace,
@@ -378,7 +379,7 @@ impl Host {
     ) {
         self.sockets.signal(now, signal, &concerned);
         for transport in self.transports.iter_mut().flat_map(|all| all.iter_mut()) {
-            transport.signal(now, signal, &concerned);
+            transport.handle_signal(signal, &concerned);
         }
     }
 

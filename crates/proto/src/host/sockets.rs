@@ -19,7 +19,7 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
-pub(super) const FIRST_EPHEMERAL_PORT: u16 = 49152;
+pub const FIRST_EPHEMERAL_PORT: u16 = 49152;
 
 /// A connection's two ends, the local one first.
 pub type Pair = (Endpoint, Endpoint);

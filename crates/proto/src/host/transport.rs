@@ -298,7 +298,6 @@ pub trait Transport: Any + Debug + Send {
     /// that leaves by the link, own first; its last argument tells whether the connection has other paths.
     fn handle_link(
         &mut self,
-        _now: Instant,
         _event: LinkEvent,
         _rate: Option<DataRate>,
         _leaves: &dyn Fn((IpAddr, IpAddr), bool) -> bool,
@@ -310,12 +309,7 @@ pub trait Transport: Any + Debug + Send {
     fn handle_attached(&mut self, _now: Instant, _source: &dyn Fn(IpAddr) -> Option<IpAddr>) {}
 
     /// Takes in a signal for connections to the peers for which `concerned` returns true.
-    fn signal(
-        &mut self,
-        now: Instant,
-        signal: &CrossLayerSignal,
-        concerned: &dyn Fn(IpAddr) -> bool,
-    );
+    fn handle_signal(&mut self, _signal: &CrossLayerSignal, _concerned: &dyn Fn(IpAddr) -> bool) {}
 
     /// Returns the peers of connections, once for each connection.
     fn peers(&self) -> Vec<IpAddr>;
@@ -472,7 +466,6 @@ impl Host {
     /// several, paths from an address of no interface whose route to the peer leads there.
     pub(super) fn tell_transports_of_link(
         &mut self,
-        now: Instant,
         interface: InterfaceId,
         event: LinkEvent,
         rate: Option<DataRate>,
@@ -485,7 +478,7 @@ impl Host {
             self.interface_of(own).or_else(by_route) == Some(interface)
         };
         for transport in &mut *transports {
-            transport.handle_link(now, event, rate, &leaves);
+            transport.handle_link(event, rate, &leaves);
         }
         self.transports = Some(transports);
     }

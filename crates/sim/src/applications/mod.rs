@@ -1,7 +1,7 @@
 //! Applications, each at one end of a flow.
 //!
 //! They read no clock and open nothing: time, bytes that have come and a [`Socket`] are arguments. The same code runs in the
-//! laboratory and, over a kernel's sockets, in a live run.
+//! simulator and, over a kernel's sockets, in a live run.
 //!
 //! To drive one: at the time of [`Application::deadline`] call [`Application::tick`] or, over datagrams,
 //! [`Application::take_datagram`] until it returns `None` and then [`Application::stop_if_due`]; give it bytes by

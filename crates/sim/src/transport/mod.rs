@@ -155,7 +155,7 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
     fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket, lost: u64) -> u64;
 }
 
-/// Settings are equal if all that they show is.
+/// Compares settings by their debug output, which holds every field.
 impl PartialEq for dyn FlowTransport {
     fn eq(&self, other: &dyn FlowTransport) -> bool {
         format!("{self:?}") == format!("{other:?}")

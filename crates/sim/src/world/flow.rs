@@ -114,7 +114,6 @@ pub struct FlowRun {
     pub(super) received: Received,
     subject: Subject,
     /// Time of the last record of delivered bytes.
-    /// Returns the time of the next [`FlowRun::start`] or [`FlowRun::tick`].
     last_row: Option<Instant>,
     /// Round-trip samples of the source's connection that were recorded.
     recorded_samples: u64,
