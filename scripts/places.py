@@ -41,7 +41,7 @@ KINDS = (
     Kind(
         "congestion control",
         3,
-        {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "scalable", "hybla")},
+        {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "vegas", "hybla")},
     ),
     Kind(
         "queue discipline",
@@ -71,7 +71,7 @@ KINDS = (
     ),
     Kind(
         "transport",
-        30,
+        29,
         {
             "aerotp": (
                 f"{PROTO}aerotp",

@@ -224,8 +224,7 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
         RawTransport::Udp => {
             report.misplaced(path, &keys, &[], "transport = \"udp\"");
             if matches!(traffic, RawTraffic::Bulk | RawTraffic::Pages) {
-                let message =
-                    "bulk and pages need \"tcp\"; over \"udp\" go constant, on-off and ping";
+                let message = "bulk and pages need a connection, as \"tcp\" and \"quic\" have; over \"udp\" go constant, on-off and ping";
                 report.wrong(&here, message.to_owned());
             }
             Some(Transport::Udp)

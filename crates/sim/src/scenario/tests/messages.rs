@@ -553,7 +553,7 @@ const CASES: &[Case] = &[
         r#"traffic = "on-off""#,
         r#"traffic = "bulk""#,
         &[
-            r#"test.toml:59:13: flows.voice.transport: bulk and pages need "tcp"; over "udp" go constant, on-off and ping"#,
+            r#"test.toml:59:13: flows.voice.transport: bulk and pages need a connection, as "tcp" and "quic" have; over "udp" go constant, on-off and ping"#,
             r#"test.toml:61:1: flows.voice.rate: "rate" does not go with traffic = "bulk" (its own: bytes)"#,
             r#"test.toml:62:1: flows.voice.packet_size: "packet_size" does not go with traffic = "bulk" (its own: bytes)"#,
             r#"test.toml:63:1: flows.voice.on: "on" does not go with traffic = "bulk" (its own: bytes)"#,

@@ -106,7 +106,7 @@ pub const fn mode_name(mode: Mode) -> &'static str {
 fn check_traffic(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>) {
     let message = match (raw.traffic.unwrap_or(RawTraffic::Bulk), mode) {
         (RawTraffic::Pages | RawTraffic::Ping, _) => {
-            "pages and ping need \"tcp\", ping also goes over \"udp\" and \"icmp\"; over \"aerotp\" go bulk, constant and on-off"
+            "pages and ping need \"tcp\" or \"quic\", ping also goes over \"udp\" and \"icmp\"; over \"aerotp\" go bulk, constant and on-off"
         }
         (RawTraffic::Bulk, Mode::UnreliableDatagram) => {
             "bulk needs a connection, and mode \"unreliable-datagram\" has none; expected traffic constant or on-off, or another mode"
