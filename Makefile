@@ -63,9 +63,9 @@ lint: docs $(VENV)/built $(VENV)/installed-dev
 	stubtest --concise baton._baton
 	python scripts/check_stub.py
 
-# The tables and figures of the models' pages, docs/validation.md and docs/validation.
+# The generated parts of docs/reference and docs/models, docs/validation.md and docs/validation.
 validation: $(VENV)/built $(VENV)/installed-dev
-	python scripts/model_tables.py
+	python scripts/generate_reference.py
 	python scripts/validate.py
 
 bench: $(VENV)/built $(VENV)/installed-dev

@@ -27,7 +27,7 @@ html_copy_source = False
 # The order of the pages. It stands here and not in index.md, which is to be read in a plain view of the repository too.
 NAVIGATION = {
     "Learn": ["tutorial/*", "gallery"],
-    "Do": [
+    "Tasks": [
         "how-to/write-a-scenario",
         "how-to/import-a-trace",
         "Live runs <live>",
@@ -37,8 +37,8 @@ NAVIGATION = {
         "how-to/read-the-packet-table",
         "how-to/*",
     ],
-    "Look up": ["glossary", "measures", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
-    "Trust": ["models/README", "models/*", "validation", "fidelity", "performance"],
+    "Reference": ["glossary", "measures", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
+    "Models and validation": ["models/README", "models/*", "validation", "fidelity", "performance"],
 }
 # Pages below a page, in the side bar too.
 BELOW = {"reference/scenario": "scenario/*", "validation": "validation/*"}

@@ -1,7 +1,6 @@
 """Speed of the command line and of the report, each figure beside its target. `make bench` runs it.
 
-Times are wall time, the least of several; processor time stands behind, since it depends less on what else the machine
-does.
+Times are wall times, the least of several. Processor time follows, since it depends less on the machine's other work.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ CHROMIUM = Path("/usr/bin/chromium")
 
 
 def line(case: str, figure: str, target: str, behind: str = "") -> None:
-    """A figure beside its target."""
+    """Prints a figure beside its target."""
     print(f"{case:<54} {figure:>12} {target:>16}  {behind}".rstrip(), flush=True)
 
 
 def least(what: Callable[[], object], times: int) -> tuple[float, float]:
-    """Wall seconds of the fastest of some times, and processor seconds of the one that took least."""
+    """Returns the wall seconds of the fastest of some calls, and processor seconds of the one that took least."""
     walls, processors = [], []
     for _ in range(times):
         before, begun = used(), time.perf_counter()
@@ -43,7 +42,7 @@ def least(what: Callable[[], object], times: int) -> tuple[float, float]:
 
 
 def used() -> float:
-    """Processor seconds so far, of this process and of those that it has waited for."""
+    """Returns the processor seconds so far, of this process and of those that it has waited for."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in both)
 
@@ -54,7 +53,7 @@ def baton(*arguments: str | Path) -> None:
 
 
 def one_second_run(folder: Path) -> None:
-    """`baton run` of a scenario that is over at once."""
+    """Times `baton run` of a scenario that is over at once."""
     scenario = folder / "one.toml"
     scenario.write_text(ONE_SECOND)
     wall, processor = least(lambda: baton("run", scenario, "--force", "--out", folder / "one"), 9)
@@ -62,7 +61,7 @@ def one_second_run(folder: Path) -> None:
 
 
 def sweeps(folder: Path) -> None:
-    """`baton sweep` with one and with two threads, of short and of longer runs."""
+    """Times `baton sweep` with one and with two threads, of short and of longer runs."""
     for name, text, seeds, target in (("200 short", ONE_SECOND, 200, ""), ("160 longer", LONGER, 160, ">= 1.9")):
         scenario = folder / "sweep.toml"
         scenario.write_text(text)
@@ -78,7 +77,7 @@ def sweeps(folder: Path) -> None:
 
 
 def million(folder: Path) -> None:
-    """The report of a million segments, half a million acknowledgments and what was lost."""
+    """Times the report of a million segments, half a million acknowledgments and the losses."""
     from baton import report
     from report_folder import large_folder
 
@@ -94,14 +93,14 @@ def million(folder: Path) -> None:
 
 
 def study(folder: Path) -> None:
-    """All of study D, its page and the runs that it shows."""
+    """Times all of study D, its page and the runs that it shows."""
     command = [sys.executable, "-m", "baton", "reproduce", "D", "--json"]
     wall, processor = least(partial(subprocess.run, command, cwd=folder, check=True, stdout=subprocess.DEVNULL), 2)
     line("baton reproduce D", f"{wall:.1f} s", "<= 20", f"{processor:.1f} s of processor")
 
 
 def opened(page: Path) -> float:
-    """Seconds until a report can be used."""
+    """Returns the seconds until a report can be used."""
     from playwright.sync_api import sync_playwright
 
     times = []
@@ -119,7 +118,7 @@ def opened(page: Path) -> float:
 
 
 def main(chosen: Sequence[str]) -> None:
-    """All, or those whose names are given."""
+    """Runs all benchmarks, or those whose names are given."""
     with tempfile.TemporaryDirectory() as folder:
         for case in (one_second_run, sweeps, million, study):
             if not chosen or case.__name__ in chosen:

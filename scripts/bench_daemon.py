@@ -1,9 +1,8 @@
 """Throughput of `batond`'s tunnel: a TCP connection from a home agent's host to one behind a mobile router.
 
-`make bench-daemon` runs it, as root. Packets have 1,400 B. Beside it, in turns, the same between the same hosts through
-the kernel's VXLAN (a plain tunnel over UDP) and through userspace WireGuard, if there is a `wireguard-go` on the path
-or named by WIREGUARD_GO. All that belongs to one side has one core: the sender or the receiver, the tunnel's process,
-and the kernel.
+`make bench-daemon` runs it, as root. Packets have 1,400 B. In turns, the same hosts use the kernel's
+VXLAN (a plain tunnel over UDP) and userspace WireGuard, if there is a `wireguard-go` on the path or named by
+WIREGUARD_GO. Everything on one side has one core: the sender or the receiver, the tunnel's process, and the kernel.
 
 The two sides are network namespaces joined by a pair of devices, which never cut what the kernel sends at once. Behind
 `cut` each packet crosses alone, as on a wire, and the far side's kernel joins what it can.
@@ -68,12 +67,12 @@ class Bench:
             ip("-n", name, "link", "set", "out", "up")
 
     def command(self, side: str, *arguments: str | Path) -> list[str]:
-        """A command at a side, on its core, before other work of the machine."""
+        """Returns a command at a side, on its core, before other work of the machine."""
         pinned = ["nice", "-n", "-15", "taskset", "-c", str(CORES[side]), *map(str, arguments)]
         return ["ip", "netns", "exec", self.names[side], *pinned]
 
     def start(self, side: str, *arguments: str | Path) -> None:
-        """Starts a process of a tunnel, which is ended in the end."""
+        """Starts a process of a tunnel, which is ended with the others."""
         log = (self.folder / f"{Path(arguments[0]).name}-{side}.log").open("w")
         process = subprocess.Popen(self.command(side, *arguments), stdout=log, stderr=log)
         self.stack.callback(process.wait)
@@ -86,7 +85,7 @@ class Bench:
         return file, made.stdout.strip()
 
     def start_batond(self) -> None:
-        """The home agent and the mobile router."""
+        """Starts the home agent and the mobile router."""
         keys = {side: self.key(BATOND, side) for side in CORES}
         for side, address in zip(CORES, INSIDE[BATOND], strict=True):
             ip("-n", self.names[side], "addr", "add", f"{address}/24", "dev", "lo")
@@ -113,7 +112,7 @@ uplinks = {{ prefer = ["out"] }}
         self.start("vehicle", self.batond, "mobile-router", router)
 
     def start_vxlan(self) -> None:
-        """The kernel's tunnel."""
+        """Starts the kernel's tunnel."""
         for (side, name), address in zip(self.names.items(), INSIDE[VXLAN], strict=True):
             ends = ["local", OUTSIDE[side], "remote", OUTSIDE[other(side)]]
             ip("-n", name, "link", "add", "vxlan", "type", "vxlan", "id", "1", "dstport", "4789", *ends)
@@ -121,7 +120,7 @@ uplinks = {{ prefer = ["out"] }}
             ip("-n", name, "link", "set", "vxlan", "up")
 
     def start_wireguard(self, program: str) -> None:
-        """Userspace WireGuard."""
+        """Starts userspace WireGuard."""
         keys = {side: self.key(WIREGUARD, side) for side in CORES}
         for (side, name), address in zip(self.names.items(), INSIDE[WIREGUARD], strict=True):
             device = f"wg-{side}"
@@ -137,13 +136,13 @@ uplinks = {{ prefer = ["out"] }}
             ip("-n", name, "link", "set", device, "up")
 
     def cut(self) -> None:
-        """Has each packet cross alone, and the receiving kernel join what it can."""
+        """Makes each packet cross alone, and the receiving kernel join what it can."""
         for side, name in self.names.items():
             ip("-n", name, "link", "set", "out", "gso_max_segs", "1")
             subprocess.run(self.command(side, sys.executable, __file__, "join", "out"), check=True)
 
     def rate(self, tunnel: str) -> float:
-        """The rate of one connection in Gbit/s."""
+        """Measures the rate of one connection in Gbit/s."""
         sender, receiver = INSIDE[tunnel]
         script = [sys.executable, __file__]
         taking = subprocess.Popen(
@@ -154,18 +153,18 @@ uplinks = {{ prefer = ["out"] }}
             taking.kill()
             for log in self.folder.glob("*.log"):
                 print(f"{log.name}: {log.read_text()}")
-            sys.exit(f"{tunnel}: there was no connection")
+            sys.exit(f"{tunnel}: no connection")
         output, _ = taking.communicate(timeout=10)
         return float(output)
 
 
 def other(side: str) -> str:
-    """The other side."""
+    """Returns the other side."""
     return "vehicle" if side == "home" else "home"
 
 
 def ask(path: Path, request: str) -> str:
-    """A request to a process whose socket appears soon."""
+    """Sends a request to a process whose socket appears soon, and returns the answer."""
     for _ in range(100):
         if path.exists():
             break
@@ -186,7 +185,7 @@ def join(device: str) -> None:
 
 
 def send(sender: str, receiver: str) -> None:
-    """Sends for a while; the connection may need some time to be possible."""
+    """Sends for a while; the connection may need some time to come up."""
     ends = time.monotonic() + 10
     while True:
         connection = socket.socket()
@@ -241,7 +240,7 @@ def main(batond: Path) -> None:
             bench.start_wireguard(wireguard)
             tunnels.append(WIREGUARD)
         else:
-            print("no wireguard-go on the path, nor named by WIREGUARD_GO: it is left out")
+            print("no wireguard-go on the path or named by WIREGUARD_GO: WireGuard is left out")
         print(f"load of the machine: {os.getloadavg()[0]:.1f}")
         print(f"{'TCP in packets of 1,400 B':<34} {'Gbit/s':>7} {'lowest':>7} {'highest':>7} {'batond is':>10}")
         for wire in ("uncut", "cut"):

@@ -1,8 +1,8 @@
-"""Keeps the rules of the crates: who imports whom, and that `proto` and `sim` know no clock and no chance.
+"""Checks the rules of the crates: their imports, and that `proto` and `sim` know neither clock nor chance.
 
     python scripts/check_architecture.py [ROOT]
 
-Prints one line a violation (file, line, rule) and exits with status 1 if there is one.
+Prints one line per violation (file, line, rule) and exits with status 1 if there is one.
 
 Rules:
 - Imports run one way: py → sim → proto, pcapng, quic, quic → proto, live → sim, proto, linux, path → proto, and
@@ -81,12 +81,12 @@ STRINGS_AND_COMMENTS = re.compile(
 
 
 def code_only(text: str) -> str:
-    """The text with comments and literals blanked, its lines kept."""
+    """Returns the text with comments and literals blanked, its lines kept."""
     return STRINGS_AND_COMMENTS.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
 def without_tests(code: str) -> str:
-    """Code up to its test module, which by the rules of the house ends the file."""
+    """Returns code up to its test module, which by the rules of the house ends the file."""
     return re.split(r"#\[cfg\((?:test|all\(test)[^\]]*\]\s*mod \w+ \{", code, maxsplit=1)[0]
 
 
@@ -96,7 +96,7 @@ def is_test_file(path: Path) -> bool:
 
 
 def imported_modules(code: str, prefix: str) -> Iterator[tuple[int, str]]:
-    """Offset and first segment of every path that begins with `prefix::`, braces resolved."""
+    """Yields offset and first segment of every path that begins with `prefix::`, braces resolved."""
     for found in re.finditer(rf"\b{prefix}::(?:(\w+)|\{{)", code):
         if found.group(1):
             yield found.start(), found.group(1)
@@ -106,7 +106,7 @@ def imported_modules(code: str, prefix: str) -> Iterator[tuple[int, str]]:
 
 
 def heads_of_group(rest: str) -> Iterator[str]:
-    """First segments of a use group whose opening brace has been read."""
+    """Yields first segments of a use group whose opening brace has been read."""
     depth, expects_head = 1, True
     for found in re.finditer(r"[{},]|\w+|::|[^\s\w]", rest):
         token = found.group()
@@ -124,19 +124,19 @@ def heads_of_group(rest: str) -> Iterator[str]:
 
 
 def line_of(code: str, offset: int) -> int:
-    """Line number, from 1, of an offset."""
+    """Returns the line number, from 1, of an offset."""
     return code.count("\n", 0, offset) + 1
 
 
 def check_words(code: str, words: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """Line and reason of every forbidden word."""
+    """Yields line and reason of every forbidden word."""
     for pattern, reason in words.items():
         for found in re.finditer(pattern, code):
             yield line_of(code, found.start()), f"`{found.group()}`: {reason}"
 
 
 def check_file(crate: str, path: Path, inside: Path) -> Iterator[tuple[int, str]]:
-    """Line and reason of every violation in one source file; `inside` is its path below `src`."""
+    """Yields line and reason of every violation in one source file; `inside` is its path below `src`."""
     code = code_only(path.read_text(encoding="utf-8"))
     for other in CRATE_IMPORTS.keys() - CRATE_IMPORTS[crate] - {crate}:
         for found in re.finditer(rf"\bbaton_{other}\b", code):
@@ -156,7 +156,7 @@ def check_file(crate: str, path: Path, inside: Path) -> Iterator[tuple[int, str]
 
 
 def check_manifest(crate: str, path: Path) -> Iterator[tuple[int, str]]:
-    """Line and reason of every dependency on a crate that may not be imported."""
+    """Yields line and reason of every dependency on a crate that may not be imported."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         found = re.match(r"baton-(\w+)", line)
         if found and found.group(1) not in CRATE_IMPORTS[crate]:
@@ -164,7 +164,7 @@ def check_manifest(crate: str, path: Path) -> Iterator[tuple[int, str]]:
 
 
 def check(root: Path) -> list[str]:
-    """Every violation below `root`, as `file:line: reason`."""
+    """Returns every violation below `root`, as `file:line: reason`."""
     violations = []
     for crate in CRATE_IMPORTS:
         folder = root / "crates" / crate
@@ -184,7 +184,7 @@ def tree(root: Path, package: str) -> list[str]:
 
 
 def check_daemon(crates: list[str]) -> list[str]:
-    """Every crate in a tree of dependencies that an operator's binary does not link."""
+    """Returns every crate in a tree of dependencies that an operator's binary must not link."""
     found = sorted({line.split(" ")[0] for line in crates if NOT_IN_DAEMON.match(line)})
     return [f"crates/daemon/Cargo.toml: batond links {name}: `cargo tree -p baton-daemon -i {name}`" for name in found]
 

@@ -3,11 +3,11 @@
 
     python scripts/check_builds.py
 
-Compiles nothing. Prints one line a violation and exits with status 1 if there is one.
+Compiles nothing. Prints one line per violation and exits with status 1 if there is one.
 
 Cargo gives a crate the features that the packages of one call ask for. So calls for different packages can ask for
 different features of the same crate, which is then compiled for each, and with it every crate that depends on it.
-`crates/sim/Cargo.toml` asks for what only one of them would: add there what this names.
+`crates/sim/Cargo.toml` asks for the features that only one of them would: add there those that this script names.
 """
 
 from __future__ import annotations

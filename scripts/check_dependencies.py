@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the locked crates to deny.toml: with cargo-deny where it is installed, which also looks for known
-vulnerabilities where their database can be fetched; elsewhere licences and sources alone, by what cargo says of them.
-It says what nobody looked at."""
+"""Checks the locked crates against deny.toml: with cargo-deny where it is installed, which also looks for known
+vulnerabilities if their database can be fetched; elsewhere licences and sources alone, as cargo reports them. Prints
+what was not checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 
 
 def main() -> int:
-    """Runs it; returns the exit status."""
+    """Runs the check; returns the exit status."""
     if shutil.which("cargo-deny"):
         return with_cargo_deny()
     allowed = set(loads((ROOT / "deny.toml").read_text(encoding="utf-8"))["licenses"]["allow"])
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def with_cargo_deny() -> int:
-    """All that it can check here."""
+    """Checks everything that cargo-deny can check here."""
     checks = ["licenses", "bans", "sources"]
     if subprocess.run(["cargo", "deny", "fetch", "db"], cwd=ROOT, capture_output=True, check=False).returncode:
         print("dependencies: the database of advisories cannot be fetched: nobody looked for known vulnerabilities")
@@ -42,7 +42,7 @@ def with_cargo_deny() -> int:
 
 
 def complaints(package: dict[str, Any], allowed: set[str]) -> list[str]:
-    """Returns the parts of a crate that deny.toml forbids. Those without a source are the workspace's own."""
+    """Returns the parts of a crate that deny.toml forbids. Crates without a source are the workspace's own."""
     name = f"{package['name']} {package['version']}"
     wrong = []
     if package["source"] not in (None, CRATES_IO):

@@ -1,4 +1,4 @@
-"""Checks that the extension's documentation, which `help()` shows, is that of its stub, which editors show.
+"""Checks that the extension's documentation, which `help()` shows, equals that of its stub, which editors show.
 
 Types and signatures are compared by stubtest. Prints each difference; exit status 1 if there is one.
 """
@@ -17,7 +17,7 @@ Documented = ast.ClassDef | ast.FunctionDef
 
 
 def differences(stub: str, module: Any) -> Iterator[str]:
-    """Names in the stub that have no documentation there, or another one at run time."""
+    """Yields names in the stub without documentation there, or with another one at run time."""
     for node in ast.parse(stub).body:
         if not isinstance(node, Documented):
             continue

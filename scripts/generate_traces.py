@@ -1,8 +1,8 @@
 """Generates the example traces in scenarios/traces: python scripts/generate_traces.py [FOLDER].
 
-They are patterns, not recordings, and fitted to none: enough of what makes such links hard to show what a
-transport does with it. The same bytes come out on every machine: one seed a file, and nothing but
-additions, multiplications and comparisons of numbers from `random.random()`, whose sequence Python keeps.
+They are patterns, not recordings, and fitted to none: they have enough of such links' difficulties to show a
+transport's behaviour. The same bytes come out on every machine: one seed per file, and nothing but additions,
+multiplications and comparisons of numbers from `random.random()`, whose sequence Python keeps.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def traces() -> dict[str, str]:
-    """The text of every file by its name."""
+    """Returns the text of every file by its name."""
     return {
         **leo(),
         "lte-drive.down": lte(Random(21), 1.0),
@@ -65,12 +65,13 @@ def traces() -> dict[str, str]:
 
 
 def between(random: Random, low: float, high: float) -> float:
-    """A draw from [low, high)."""
+    """Returns a draw from [low, high)."""
     return low + (high - low) * random.random()
 
 
 def flight(random: Random) -> str:
-    """An airliner from Maastricht to Prague: straight between its waypoints, but for a few metres of error."""
+    """Returns the flight of an airliner from Maastricht to Prague: straight between its waypoints, with a few metres of
+    error."""
     lines = ["time,latitude,longitude,altitude"]
     for (begin, *here), (end, *there) in pairwise(FLIGHT_WAYPOINTS):
         last = end == FLIGHT_WAYPOINTS[-1][0]
@@ -85,7 +86,7 @@ def flight(random: Random) -> str:
 
 
 def leo() -> dict[str, str]:
-    """A terminal's share of a LEO satellite as a LeoReplayer pair: every 15 s an outage of 60 to 160 ms, then
+    """Returns a terminal's share of a LEO satellite as a LeoReplayer pair: every 15 s an outage of 60 to 160 ms, then
     another delay and another rate. Rates are those of a busy cell, so that the file stays small."""
     random = Random(11)
     bandwidth, delays = [], []
@@ -107,8 +108,8 @@ def leo() -> dict[str, str]:
 
 
 def lte(random: Random, scale: float) -> str:
-    """A cellular link from a moving car in mahimahi's format: a walk over levels, a step every 400 ms, and
-    every 12 to 25 s a handover that stops it for 150 to 500 ms."""
+    """Returns the trace of a cellular link from a moving car in mahimahi's format: a walk over levels, a step every 400
+    ms, and every 12 to 25 s a handover that stops it for 150 to 500 ms."""
     end = LTE_SECONDS * 1000
     level, found = 4, []
     handover = between(random, 12_000, 25_000)
@@ -130,7 +131,7 @@ def lte(random: Random, scale: float) -> str:
 
 
 def opportunities(random: Random, start: int, length: int, mbps: Callable[[float], float]) -> list[int]:
-    """Milliseconds at which 1500 B may pass, at a rate that is given for milliseconds since `start`."""
+    """Returns the milliseconds at which 1500 B may pass, at a rate given for milliseconds since `start`."""
     found, credit = [], 0.0
     for time in range(length):
         credit += mbps(time) * 1000 * between(random, 0.5, 1.5)
@@ -141,13 +142,13 @@ def opportunities(random: Random, start: int, length: int, mbps: Callable[[float
 
 
 def lines(times: list[int]) -> str:
-    """A mahimahi file."""
+    """Returns a mahimahi file."""
     return "".join(f"{time}\n" for time in times)
 
 
 def rail(random: Random, open_rate: float) -> str:
-    """A train on a cellular network, csv with rate, delay and loss: cells of 38 s that are weak at their edges,
-    half a second without service at each change of cell, and tunnels, in which nothing passes."""
+    """Returns the trace of a train on a cellular network, csv with rate, delay and loss: cells of 38 s that are weak at
+    their edges, half a second without service at each change of cell, and tunnels, in which nothing passes."""
     rows = ["time_s,rate_bps,delay_ms,loss\n"]
     for step in range(int(RAIL_SECONDS / RAIL_STEP)):
         time = step * RAIL_STEP
@@ -163,7 +164,7 @@ def rail(random: Random, open_rate: float) -> str:
 
 
 def tunnel(time: float) -> float:
-    """1 in the open, 0 in a tunnel, and a slope of two seconds at its mouths."""
+    """Returns 1 in the open, 0 in a tunnel, and a slope of two seconds at its mouths."""
     quality = 1.0
     for enter, leave in RAIL_TUNNELS:
         if enter <= time <= leave:

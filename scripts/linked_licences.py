@@ -19,7 +19,7 @@ TEXTS = ("LICENSE*", "LICENCE*", "COPYING*", "COPYRIGHT*", "NOTICE*", "UNLICENSE
 
 
 def main(package: str) -> None:
-    """Prints the project's own licences first."""
+    """Prints the licences, the project's own first."""
     print("Baton is licensed under MIT or Apache-2.0, at the user's choice.\n")
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
         print((ROOT / name).read_text(encoding="utf-8"))

@@ -58,7 +58,8 @@ Calls = dict[str, list[str]]
 
 
 def calls() -> tuple[Calls, Calls, Calls]:
-    """The methods that drive a node, those that applications call and those that only look, each with its callers."""
+    """Returns the methods that drive a node, those that applications call and those that only look, each with its
+    callers."""
     of_applications = {name for file in APPLICATIONS for name, _ in METHOD.findall((HOST / file).read_text("utf-8"))}
     methods = {
         name: receiver for file in HOST.rglob("*.rs") if "tests" not in file.parts for name, receiver in of_host(file)
@@ -76,7 +77,7 @@ def calls() -> tuple[Calls, Calls, Calls]:
 
 
 def of_host(file: Path) -> list[tuple[str, str]]:
-    """The public methods of a host that a file has, each with how it takes the host."""
+    """Returns the public methods of a host that a file has, each with how it takes the host."""
     blocks = re.split(r"^impl ", file.read_text("utf-8"), flags=re.MULTILINE)
     return [method for block in blocks if block.startswith("Host {") for method in METHOD.findall(block)]
 

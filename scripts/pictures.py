@@ -37,7 +37,7 @@ class Picture:
 
 
 def top(height: int) -> Callable[[Page], bytes]:
-    """The page from its top, at its first handover in close-up."""
+    """Returns the page from its top, at its first handover in close-up."""
 
     def taken(page: Page) -> bytes:
         close_up(page)
@@ -47,7 +47,7 @@ def top(height: int) -> Callable[[Page], bytes]:
 
 
 def diagrams(height: int) -> Callable[[Page], bytes]:
-    """The diagrams of the first handover in close-up."""
+    """Returns the diagrams of the first handover in close-up."""
 
     def taken(page: Page) -> bytes:
         close_up(page)
@@ -65,7 +65,7 @@ def close_up(page: Page) -> None:
 
 
 def part(selector: str) -> Callable[[Page], bytes]:
-    """One part of the page."""
+    """Returns one part of the page."""
     return lambda page: page.locator(selector).first.screenshot()
 
 
@@ -77,7 +77,7 @@ PICTURES = [
     Picture("gallery/recorded.png", "run starlink-like", part(".panel:has(h3:has-text('Goodput'))")),
     Picture(
         "gallery/sweep.png",
-        "sweep walk.toml --set flows.download.profile=rfc,linux-6 --seeds 10"
+        "sweep walk.toml --set flows.download.transport.profile=rfc,linux-6 --seeds 10"
         " --set 'mobiles.laptop.timetable.1.outage=0.2 s,0.5 s,1 s,2 s,3 s'",
         part("#curves"),
     ),
@@ -85,7 +85,7 @@ PICTURES = [
 
 
 def main() -> None:
-    """Draws those that are asked for."""
+    """Draws the requested pictures."""
     wanted = [picture for picture in PICTURES if all(word in picture.file for word in sys.argv[1:])]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -2,7 +2,7 @@
 
     python scripts/places.py [--files] [--check]
 
-Prints a row a kind: the most files of code that name one of its instances, and that instance. `--files` lists them.
+Prints a row per kind: the most files of code that name one of its instances, and that instance. `--files` lists them.
 `--check` prints only the kinds that exceed their bound, and exits with status 1 if there is one.
 """
 
@@ -34,7 +34,7 @@ class Kind:
     bound: int
     """Most files outside an instance's own that may name it."""
     instances: dict[str, tuple[str, ...]]
-    """By the words that name an instance, as a pattern without case: the paths that are its own, by how they begin."""
+    """Beginnings of an instance's own paths, by the words that name it, as a pattern without case."""
 
 
 KINDS = (
@@ -51,10 +51,11 @@ KINDS = (
             r"\bpie\b": (f"{SIM}link/queue/pie",),
         },
     ),
+    Kind("link kind", 1, {"five_?g": (f"{SIM}link/kinds/today",)}),
     # Its own are also the study that reproduces it, and the link budget of a user's own cell.
     Kind("link with cells", 3, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget")}),
-    Kind("shared link", 8, {"dcf": (f"{SIM}link/dcf",)}),
-    Kind("channel", 9, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),
+    Kind("shared link", 4, {"dcf": (f"{SIM}link/dcf",)}),
+    Kind("channel", 7, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),
     Kind("remedy at an end", 1, {"eclair": (f"{PROTO}remedies/eclair",), "atcp": (f"{PROTO}remedies/atcp",)}),
     Kind("remedy at a gateway", 2, {"snoop": (f"{PROTO}remedies/snoop", f"{PROTO}gateways/path/snooping")}),
     Kind(
@@ -94,7 +95,7 @@ def main(arguments: list[str]) -> int:
     """Prints the table or what exceeds it; returns the exit status."""
     unknown = set(arguments) - {"--files", "--check"}
     if unknown:
-        print(f"{min(unknown)}: unknown option; there are --files and --check", file=sys.stderr)
+        print(f"{min(unknown)}: unknown option; expected --files or --check", file=sys.stderr)
         return 2
     check, exceeded = "--check" in arguments, False
     if not check:
@@ -115,25 +116,26 @@ def main(arguments: list[str]) -> int:
 
 
 def named(word: str, own: tuple[str, ...]) -> list[str]:
-    """The files of code that name an instance and are not its own."""
+    """Returns the files of code that name an instance and are not its own."""
     pattern = re.compile(word, re.IGNORECASE)
     return [place for place, text in code().items() if not place.startswith(own) and pattern.search(text)]
 
 
 @cache
 def code() -> dict[str, str]:
-    """Every file of code without tests, by its path."""
+    """Returns every file of code without tests, by its path."""
     return {str(path.relative_to(ROOT)): without_comments(path) for path in sorted(files())}
 
 
 def without_comments(path: Path) -> str:
-    """The text of a file without whole lines of comment: who only tells of a thing need not be touched."""
+    """Returns the text of a file without whole lines of comment: a file that only mentions a thing need not be
+    touched."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith(SUFFIXES[path.suffix]))
 
 
 def files() -> Iterator[Path]:
-    """The files in which an addition may have to touch code."""
+    """Yields the files in which an addition may have to touch code."""
     for folder in CODE:
         for path in (ROOT / folder).rglob("*"):
             parts = {*path.relative_to(ROOT).parts, path.stem}

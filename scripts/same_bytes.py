@@ -1,10 +1,10 @@
-"""Keeps what every shipped scenario and study leaves, by hash, and tells what a change of the code has changed.
+"""Keeps the hashes of the results of every shipped scenario and study, and reports those that a code change alters.
 
     .venv/bin/python scripts/same_bytes.py keep FILE
     .venv/bin/python scripts/same_bytes.py compare FILE
 
 A refactoring passes when `compare` prints nothing but its last line. Run `keep` on the commit before. Tables, captures'
-contents and summaries are compared, but for the time that a run took and the number of the engine's events.
+contents and summaries are compared, except the time that a run took and the number of the engine's events.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def main(arguments: list[str]) -> int:
 
 
 def scenarios() -> Iterator[Path]:
-    """Every scenario file that comes with the project."""
+    """Yields every scenario file that comes with the project."""
     for folder in ("scenarios", "studies", "python/baton/fidelity/scenarios"):
         yield from sorted((ROOT / folder).rglob("*.toml"))
 
 
 def of_scenario(path: Path) -> dict[str, dict[str, str]]:
-    """The hashes of a scenario's runs, by name and seed; none of a file that is no scenario."""
+    """Returns the hashes of a scenario's runs, by name and seed; none if the file is not a scenario."""
     try:
         scenario = Scenario.load(path)
     except ScenarioError:
@@ -65,19 +65,19 @@ def of_scenario(path: Path) -> dict[str, dict[str, str]]:
 
 
 def of_run(scenario: Scenario, seed: int) -> dict[str, str]:
-    """The hash of each file of a run."""
+    """Returns the hash of each file of a run."""
     with tempfile.TemporaryDirectory() as folder:
         scenario.run(seed=seed, out=Path(folder) / "run")
         return {file.name: digest(file) for file in sorted((Path(folder) / "run").iterdir()) if is_data(file)}
 
 
 def is_data(file: Path) -> bool:
-    """Returns true if a file holds results of a run, and not when, by whom or how it was made."""
+    """Returns true if a file holds results of a run, rather than when, by whom or how it was made."""
     return file.suffix == ".parquet" or file.name == "summary.json"
 
 
 def digest(file: Path) -> str:
-    """SHA-256 of a file; of a summary without what the run cost."""
+    """Returns the SHA-256 hash of a file; of a summary without the run's cost."""
     content = file.read_bytes()
     if file.name == "summary.json":
         content = json.dumps(json.loads(content) | {"wall_s": None, "events": None}).encode()
@@ -85,7 +85,7 @@ def digest(file: Path) -> str:
 
 
 def of_remedies() -> dict[str, str]:
-    """The hash of the table of a sweep over all remedies."""
+    """Returns the hash of the table of a sweep over all remedies."""
     import pandas
 
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def of_remedies() -> dict[str, str]:
 
 
 def changed(kept: dict[str, str] | None, found: dict[str, str] | None) -> list[str]:
-    """The names of the files that are not as they were."""
+    """Returns the names of the files that have changed."""
     if kept is None or found is None:
         return ["is new" if kept is None else "is gone"]
     return [name for name in sorted(kept.keys() | found.keys()) if kept.get(name) != found.get(name)]

@@ -28,7 +28,7 @@ def main(names: list[str]) -> int:
         return 0
     unknown = [name for name in names if name not in CASES]
     if unknown:
-        print(f"{unknown[0]}: no such case; there are {', '.join(CASES)}", file=sys.stderr)
+        print(f"{unknown[0]}: no such case; expected one of {', '.join(CASES)}", file=sys.stderr)
         return 2
     if names:
         for name in names:
@@ -62,7 +62,7 @@ def write() -> None:
 
 
 def rows_of(name: str) -> list[Row]:
-    """All rows of a case."""
+    """Returns all rows of a case."""
     rows = list(CASES[name]())
     print(f"{name}: {sum(row.agrees for row in rows)} of {len(rows)} agree", file=sys.stderr)
     return rows

@@ -56,9 +56,9 @@ name = "voice"
 from = "laptop"
 to = "server"
 transport = "udp"
-traffic = "constant"
-rate = "16 kbit/s"
-packet_size = "100 B"
+traffic.kind = "constant"
+traffic.rate = "16 kbit/s"
+traffic.packet_size = "100 B"
 """
 
 

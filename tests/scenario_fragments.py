@@ -58,8 +58,14 @@ def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     for change in whole.get("changes", []):
         yield change["link"], ["server", "client"]
     for flow in whole.get("flows", []):
-        for name in flow.get("aerotp", {}).get("paths", []):
+        for name in settings_of(flow).get("paths", []):
             yield name, [flow["to"], flow["from"]]
+
+
+def settings_of(flow: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a flow's transport; none of one that has only its name."""
+    transport = flow.get("transport", {})
+    return transport if isinstance(transport, dict) else {}
 
 
 def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:

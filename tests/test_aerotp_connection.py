@@ -493,7 +493,7 @@ def test_routers_lower_rate_and_size():
     assert len(smaller) == 576
     one.handle_icmp(0.03, icmp(3, 1, 0, packet))  # unreachable: maybe not for long
     assert one.state == "ASYN_SENT"
-    with pytest.raises(baton.PacketError, match="no ICMP error"):
+    with pytest.raises(baton.PacketError, match="not an ICMP error"):
         one.handle_icmp(0.03, packet)
     other = ip("192.0.2.1", "192.0.2.99", packet[20:])
     with pytest.raises(baton.PacketError, match=r"from 192.0.2.1 to 192.0.2.99; expected protocol 253 from 192.0.2.1"):
@@ -573,7 +573,7 @@ def test_ipv6_has_its_own_header():
     assert struct.unpack("!BxxxHBB", packet[:8]) == (0x60, len(packet) - 40, 253, 64)
     other = accepted(packet)
     assert (other.local, other.remote, other.read()) == ("[fd00::2]:2", "[fd00::1]:1", b"six")
-    with pytest.raises(ValueError, match='expected one of IPv6 like "fd00::1"'):
+    with pytest.raises(ValueError, match='expected an IPv6 address like "fd00::1"'):
         one.move_to(1, "10.0.0.1")
     one.move_to(1, "fd00::77")
     assert one.local == "[fd00::77]:1"
@@ -588,7 +588,7 @@ def test_what_a_receiver_drops_is_said_and_changes_nothing():
         (good[:30], "IPv4"),
         (ip("192.0.2.1", "192.0.2.2", good[20:30]), "AeroTP"),
         (ip("192.0.2.1", "192.0.2.2", good[20:], protocol=6), "TCP"),
-        (ip("192.0.2.1", "192.0.2.2", good[20:], protocol=250), "holds no AeroTP packet"),
+        (ip("192.0.2.1", "192.0.2.2", good[20:], protocol=250), "does not hold an AeroTP packet"),
         (ip("192.0.2.1", "192.0.2.3", good[20:]), "AeroTP: wrong checksum"),
         (made({"mode": 7}), "mode"),
         (wrapped(other_port), "to 192.0.2.2:2001; expected port 1000 of anyone to 192.0.2.2:2000"),
@@ -621,7 +621,10 @@ def test_wrong_arguments_are_told_in_the_words_of_scenarios():
             "aerotp: coding.words: 257 is out of range; expected a whole number from 0 to 256",
         ),
         ({"mode": "quasi-reliable", "mack_delay": "1 ms"}, "aerotp: mack_delay: "),
-        ({"mode": "quasi-reliable", "coding": "adaptive"}, 'aerotp: coding: "adaptive" needs a receiver that answers'),
+        (
+            {"mode": "quasi-reliable", "coding": "adaptive"},
+            'aerotp: coding: "adaptive" needs feedback from the receiver',
+        ),
         ({"send_buffer": "1 B"}, "aerotp: send_buffer: 1 B is out of range; expected 65536 B to 1073741824 B"),
         ({"rate": "5"}, 'aerotp: rate: "5" has no unit'),
         ({"rate": "0 bit/s"}, 'aerotp: rate: "0 bit/s" is below 1 bit/s'),

@@ -46,7 +46,7 @@ def runs(tmp_path_factory):
     changes = {
         "wavelan-to-gsm": [],
         "gsm-to-wavelan": [],
-        "drone": ["duration=60 s", "flows.map.bytes=4 MB"],
+        "drone": ["duration=60 s", "flows.map.traffic.bytes=4 MB"],
         "train": [
             "duration=20 s",
             "mobiles.train.timetable=[{at='0 s',attach='satellite'},{at='8 s',attach='tunnel'}]",
@@ -147,7 +147,8 @@ def test_snacks_ask_for_what_was_lost(tmp_path):
         "delay": "290 ms",
         "down": {"packet_error_rate": 0.02},
     }
-    flow = {"name": "f", "from": "a", "to": "b", "profile": "scps-tp", "congestion": "newreno", "bytes": "400 kB"}
+    flow = {"name": "f", "from": "a", "to": "b", "traffic": {"bytes": "400 kB"}}
+    flow |= {"transport": {"profile": "scps-tp", "congestion": "newreno"}}
     baton.Scenario.build(name="snack", duration="60 s", links={"l": link}, flows=[flow]).run(
         tmp_path / "run", pcap=True
     )

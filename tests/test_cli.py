@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from baton import Scenario
+from baton.shipped import scenarios
 from baton.summary import Discarded, FlowSummary, Handover, HandoverFlow, Summary
 
 
@@ -65,7 +67,7 @@ def test_a_folder_of_results_does_not_hide_the_shipped_scenario_of_its_name(bato
     for _ in range(2):
         assert baton("run", "wavelan-to-gsm", "--force", "--out", "wavelan-to-gsm").returncode == 0
     process = baton("run", ".")
-    assert (process.returncode, process.stderr) == (2, "baton: .: is a folder, expected a scenario file (TOML)\n")
+    assert (process.returncode, process.stderr) == (2, "baton: .: is a folder; expected a scenario file (TOML)\n")
 
 
 def test_captures_are_written_when_asked_for(baton, scenario, tmp_path):
@@ -102,7 +104,9 @@ def test_an_expectation_that_fails_ends_with_status_3_and_is_shown(baton, scenar
 def test_a_connection_that_failed_is_named_with_its_reason(baton, scenario, tmp_path):
     assert "FAILED" not in baton("run", scenario).stdout
     scenario.write_text(scenario.read_text() + '[[changes]]\nat = "1 s"\nlink = "lan"\nstate = "down"\n')
-    process = baton("run", scenario, "--force", "--set", "flows.download.tcp.data_retries=0", "--set", "duration=20 s")
+    process = baton(
+        "run", scenario, "--force", "--set", "flows.download.transport.data_retries=0", "--set", "duration=20 s"
+    )
     assert process.returncode == 0, process.stderr
     summary = json.loads((tmp_path / "results" / "short-1" / "summary.json").read_text())
     reasons = {flow["name"]: flow["failure"] for flow in summary["flows"]}
@@ -125,8 +129,8 @@ def test_a_scenario_holds_expectations_too_and_junit_has_them_all(baton, scenari
     [
         (["--expect", "flows.donwload.longest_stall_s < 2"], ["`donwload`", "`download`"]),
         (["--expect", "flows.download.stall < 2"], ["`stall`"]),
-        (["--expect", "flows.download"], ["no expectation"]),
-        (["--set", "flows.download.congestion=newrino"], ["newrino", "newreno"]),
+        (["--expect", "flows.download"], ["not an expectation"]),
+        (["--set", "flows.download.transport.congestion=newrino"], ["newrino", "newreno"]),
         (["--set", "links.lan.rate=-1 Mbit/s"], ["links.lan.rate"]),
         (["--seed", "one"], ["--seed"]),
         (["--seed", str(2**64)], ["--seed"]),
@@ -169,6 +173,18 @@ def test_a_shipped_scenario_runs_by_name_anywhere(baton, tmp_path):
     process = baton("run", "wavelan-to-gsm")
     assert process.returncode == 0, process.stderr
     assert (tmp_path / "results" / "wavelan-to-gsm-1" / "report.html").is_file()
+
+
+def test_a_handover_that_no_flow_meets_is_told(baton):
+    assert "No flow was under way." not in baton("run", "wavelan-to-gsm").stdout
+    process = baton("run", "wavelan-to-gsm", "--set", "flows.download.traffic.bytes=1 kB", "--force")
+    assert "No flow was under way." in process.stdout
+
+
+@pytest.mark.parametrize("path", scenarios().values(), ids=lambda path: path.stem)
+def test_a_handover_of_a_shipped_scenario_meets_a_flow(path):
+    handovers = Scenario.load(path).run().summary["handovers"]
+    assert not handovers or any(handover["active"] for handover in handovers)
 
 
 def test_every_shipped_scenario_is_listed_and_right(baton):

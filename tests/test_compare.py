@@ -125,11 +125,11 @@ def test_what_is_not_in_common_is_said(tmp_path):
         "links.air.rate: 1 Mbit/s / 2 Mbit/s",
         "seed: 1 / 2",
         "a has 1 handovers, b has 0: the first ones of both are compared",
-        "no series recorded in b: what is made of them is not compared",
-        "no packets recorded in a and b: what is made of them is not compared",
+        "no series recorded in b: quantities from them are not compared",
+        "no packets recorded in a and b: quantities from them are not compared",
     ):
         assert remark in remarks
-    assert compare(a, a).remarks == ["no packets recorded in A and B: what is made of them is not compared"]
+    assert compare(a, a).remarks == ["no packets recorded in A and B: quantities from them are not compared"]
 
 
 def test_panels_hold_both_runs(two):
@@ -146,7 +146,7 @@ def test_panels_hold_both_runs(two):
     # Steps of 50 ms; 1000 B in the one that begins at 1 s, in kbit/s.
     assert rates[0][20] * {"kbit/s": 1e3, "Mbit/s": 1e6}[panels["Goodput"].unit] == pytest.approx(1000 * 8 / 0.05)
     assert rates[1][20] == pytest.approx(2 * rates[0][20])
-    assert panels["Time\u2013sequence"].note == "Neither run recorded what this diagram is made of."
+    assert panels["Time\u2013sequence"].note == "Neither run recorded the data of this diagram."
 
 
 def test_a_handover_of_both_is_marked_once(tmp_path, two):
@@ -186,7 +186,7 @@ def test_json_is_one_object(baton, two):
 def test_what_is_no_run_is_refused(baton, two, tmp_path):
     process = baton("compare", "a", "nowhere", "--json")
     assert process.returncode == 2
-    assert "nowhere: is no results folder" in json.loads(process.stdout)["error"]["message"]
+    assert "nowhere: is neither a results folder" in json.loads(process.stdout)["error"]["message"]
     (tmp_path / "b" / "summary.json").write_text("{")
     with pytest.raises(InputError, match="is damaged"):
         open_run(tmp_path / "b")

@@ -50,7 +50,7 @@ def test_points_are_matched_by_their_values_and_runs_by_their_seeds(baton, two, 
     said = " ".join(found["remarks"])
     for words in ("only in a: links.lan.rate = 3 Mbit/s", "only in b: links.lan.rate = 4 Mbit/s", "b queue = "):
         assert words in said
-    assert "4 runs have none with their seed" in said
+    assert "4 runs have no counterpart with their seed" in said
     assert "6 packets" in (tmp_path / found["report"]).read_text(encoding="utf-8")
 
 
@@ -120,9 +120,9 @@ def test_what_is_no_capture_of_a_transfer_is_refused(baton, scenario, tmp_path):
     (tmp_path / "note.txt").write_text("no capture")
     (tmp_path / "short.pcap").write_bytes(b"\xd4\xc3\xb2\xa1\0\0")
     cases = {
-        "note.txt": "note.txt: is no results folder and no capture; expected one with a manifest.json, as `baton run`"
-        " leaves it, or a pcap or pcapng file, unpacked",
-        "short.pcap": "no TCP data in it; expected a capture of a transfer; short.pcap is damaged or breaks off",
+        "note.txt": "note.txt: is neither a results folder nor a capture; expected a folder with a manifest.json, as"
+        " `baton run` writes it, or a pcap or pcapng file, unpacked",
+        "short.pcap": "has no TCP data; expected a capture of a transfer; short.pcap is damaged or breaks off",
         "run/capture-server-lan.pcapng": "no TCP data",
     }
     for name, message in cases.items():
@@ -131,7 +131,7 @@ def test_what_is_no_capture_of_a_transfer_is_refused(baton, scenario, tmp_path):
         assert message in process.stderr
         assert "Traceback" not in process.stderr
     process = baton("compare", "note.txt", "run")
-    assert "is no results folder; expected" in process.stderr, "the first one cannot be a capture"
+    assert "is not a results folder; expected" in process.stderr, "the first one cannot be a capture"
     process = baton("compare", "run/capture-server-lan.pcapng", "run")
     assert process.returncode == 2
     assert "expected a run first" in process.stderr

@@ -50,7 +50,7 @@ def test_a_flow_that_did_not_end_holds_no_expectation_on_its_end():
     for condition in ("< 5", "> 5", "!= 5"):
         outcome = Expectation.parse(f"flows.download.completion_s {condition}").check(SUMMARY)
         assert not outcome.holds
-        assert "did not come to an end" in outcome.measured_text
+        assert "did not finish" in outcome.measured_text
         assert outcome.to_json()["measured"] is None
 
 

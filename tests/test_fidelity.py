@@ -21,9 +21,10 @@ from baton.fidelity.execute import Outcome
 from baton.fidelity.judge import rows
 from baton.fidelity.kernel import MATCHED, SETTINGS
 from baton.fidelity.measure import figures
-from baton.fidelity.rules import QUANTITIES, RULES, Rule
+from baton.fidelity.rules import QUANTITIES, RULES
 from baton.live.trials import MOST_TOGETHER, Kept
 from baton.report.tables import run_of
+from baton.verdict import Tolerance
 from fake_emulator import BATON, SUMMARY, Fake
 
 ALL = read(SHIPPED, quick=False, only=[], half=None)
@@ -56,7 +57,7 @@ def test_a_part_of_the_list_can_be_chosen():
     chosen = read(SHIPPED, quick=False, only=["soft-*", "hard-1s-loss/reno"], half=None)
     assert {case.kind for case in chosen} == {"soft", "hard"}
     assert [case.congestion for case in chosen if case.kind == "hard"] == ["reno"]
-    with pytest.raises(InputError, match="no case is left"):
+    with pytest.raises(InputError, match="no case of .* is left"):
         read(SHIPPED, quick=False, only=["nothing"], half=None)
 
 
@@ -81,13 +82,13 @@ def test_a_wrong_list_is_refused_with_what_is_wrong(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("rule", "kernel", "simulated", "agrees"),
     [
-        (Rule(relative=0.02), 4.827e6, 4.740e6, True),
-        (Rule(relative=0.02), 4.827e6, 4.720e6, False),
-        (Rule(relative=0.2, absolute=3), 0, 3, True),
-        (Rule(relative=0.2, absolute=3), 0, 4, False),
-        (Rule(relative=0.2, absolute=3), 100, 120, True),
-        (Rule(), 1, 1, True),
-        (Rule(), 1, 2, False),
+        (Tolerance(relative=0.02), 4.827e6, 4.740e6, True),
+        (Tolerance(relative=0.02), 4.827e6, 4.720e6, False),
+        (Tolerance(relative=0.2, absolute=3), 0, 3, True),
+        (Tolerance(relative=0.2, absolute=3), 0, 4, False),
+        (Tolerance(relative=0.2, absolute=3), 100, 120, True),
+        (Tolerance(), 1, 1, True),
+        (Tolerance(), 1, 2, False),
     ],
 )
 def test_rules_are_the_larger_of_a_share_and_a_count(rule, kernel, simulated, agrees):
@@ -168,7 +169,7 @@ def test_both_ways_are_run_and_the_table_says_what_was_measured(fidelity, tmp_pa
     assert found["cases"] == {"compared": 1, "listed": 1}
     assert (found["other_settings"], "warning" in process.stdout) == ([], False)
     row = next(row for row in found["rows"] if row["quantity"] == "goodput_bps")
-    alone = baton.Scenario.load(tmp_path / "short.toml", ["flows.0.congestion=cubic"], live=True).run(seed=1)
+    alone = baton.Scenario.load(tmp_path / "short.toml", ["flows.0.transport.congestion=cubic"], live=True).run(seed=1)
     assert row["simulated"] == alone.summary["flows"][0]["goodput_bps"]
     assert (row["kernel"], row["kernel_low"], row["kernel_high"]) == (4e6, 4e6, 4e6)
     assert "| walk | cubic | goodput |" in (tmp_path / "found" / "fidelity.md").read_text()

@@ -18,8 +18,8 @@ home_agents.agent.prefix = "2001:db8::/64"
 mobiles.aircraft.timetable = [{ at = "0 s", attach = "cell" }]
 mobiles.aircraft.mobility = { protocol = "mobile-ipv6", home_agent = "agent", home_link = "cell" }
 """
-NEWER = "is of format 2, which a newer Baton wrote; this one reads format 1"
-NEWER_MANIFEST = "is of format 3, which a newer Baton wrote; this one reads format 2"
+NEWER = "has format 2, which a newer Baton wrote; this version reads format 1"
+NEWER_MANIFEST = "has format 3, which a newer Baton wrote; this version reads format 2"
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def raised(file, **more):
 
 
 def test_a_scenario_may_name_its_format():
-    assert json.loads(json_schema())["$id"] == "urn:baton:scenario:1"
-    assert Scenario.parse("format = 1\n" + SCENARIO).run().complete
+    assert json.loads(json_schema())["$id"] == "urn:baton:scenario:2"
+    assert Scenario.parse("format = 2\n" + SCENARIO).run().complete
     for value, message in (
         ("0", "format: 0"),
         ('"1"', 'format: "1" does not fit; expected a whole number'),
-        ("2", "scenario.toml:1:10: format: 2 is the format of a newer Baton; this one reads format 1"),
+        ("3", "scenario.toml:1:10: format: 3 is the format of a newer Baton; this one reads format 2"),
     ):
         with pytest.raises(ScenarioError) as error:
             Scenario.parse(f"format = {value}\n" + SCENARIO.replace("rate", "speed" if value == "2" else "rate"))

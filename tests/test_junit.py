@@ -36,7 +36,7 @@ def test_one_test_case_an_expectation(tmp_path):
     assert passed.get("name") == "seed == 1"
     assert len(passed) == 0
     assert failed.find("failure").get("message") == "expected > 1, measured 1"
-    assert "did not come to an end" in unfinished.find("failure").text
+    assert "did not finish" in unfinished.find("failure").text
 
 
 @pytest.mark.parametrize("texts", [[], ["seed == 1"]])

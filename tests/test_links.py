@@ -24,7 +24,7 @@ to = "receiver"
 {flow}
 """
 # 1000 B and 28 B of headers every 10 ms: a tenth of the link.
-STREAM = 'transport = "udp"\ntraffic = "constant"\nrate = "800 kbit/s"\npacket_size = "1000 B"\n'
+STREAM = 'transport = "udp"\ntraffic.kind = "constant"\ntraffic.rate = "800 kbit/s"\ntraffic.packet_size = "1000 B"\n'
 
 
 def packets(link="", flow=STREAM, duration="100 s", overrides=()):

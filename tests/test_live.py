@@ -56,7 +56,7 @@ timetable = [
 name = "download"
 from = "server"
 to = "laptop"
-congestion = "cubic"
+transport.congestion = "cubic"
 """
 OUTAGE_S = 1.0
 NO_HANDOVER = "--allow-no-handover"
@@ -200,7 +200,7 @@ def test_a_program_that_is_not_there(tmp_path, walk):
 
 def test_a_kernel_repeats_what_was_never_lost_when_study_t_moves_to_gsm(tmp_path):
     settings = (
-        "flows.download.profile=linux-6",
+        "flows.download.transport.profile=linux-6",
         "mobiles.mobile.timetable.1.at=2 s",
         "duration=14 s",
         "live.lateness_bound=100 ms",  # its segments take 1.5 s
@@ -255,8 +255,8 @@ def test_an_interrupted_run_waits_no_longer():
 
 
 def test_a_window_of_small_segments_is_as_large_as_asked_for(tmp_path, walk):
-    tcp = 'flows.0.tcp={ receive_buffer = "4 KiB", maximum_segment_size = "1024 B" }'
-    process = run(tmp_path, walk, "--set", "duration=1400 ms", "--set", tcp, "--out", "live")
+    transport = 'flows.0.transport={ receive_buffer = "4 KiB", maximum_segment_size = "1024 B" }'
+    process = run(tmp_path, walk, "--set", "duration=1400 ms", "--set", transport, "--out", "live")
     assert process.returncode == 0, process.stderr
     table = pq.read_table(tmp_path / "live" / "packets.parquet", columns=["direction", "flags", "window"])
     windows = [row["window"] for row in table.to_pylist() if row["direction"] == "up" and row["flags"] == "ACK"]
@@ -479,11 +479,11 @@ def test_a_sweep_runs_its_points_live_and_pairs_them(tmp_path, walk, baton):
 
 
 def test_what_the_kernel_cannot_do_is_refused_before_anything_starts(tmp_path, walk, baton):
-    refused = run(tmp_path, walk, "--set", "flows.download.profile=linux-2.0.36")
+    refused = run(tmp_path, walk, "--set", "flows.download.transport.profile=linux-2.0.36")
     assert refused.returncode == 2
     assert "flows.download" in refused.stderr
     assert not (tmp_path / "results").exists()
-    checked = baton("check", "--live", walk, "--set", "flows.download.profile=linux-2.0.36")
+    checked = baton("check", "--live", walk, "--set", "flows.download.transport.profile=linux-2.0.36")
     assert checked.returncode == 2
     assert "flows.download" in checked.stdout
 

@@ -262,7 +262,7 @@ def test_ctrl_c_before_there_is_anything_to_keep(fake, scenario):
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert stderr == "baton: interrupted before there was anything to keep\n"
+    assert stderr == "baton: interrupted before there were results to keep\n"
 
 
 def test_an_emulator_that_is_killed_is_told(command, fake, scenario, tmp_path):
@@ -292,8 +292,8 @@ def test_a_process_that_keeps_the_pipe_open_is_not_waited_for(command, fake, sce
     [
         ([{"event": "error", "message": "no TUN device: modprobe tun", "exit_status": 2}], 2, "modprobe tun"),
         ([{"event": "error", "message": "the link process died", "exit_status": 1}], 1, "link process died"),
-        (["nonsense"], 1, "no event"),
-        ([], 1, "ended with status 0 and told no reason"),
+        (["nonsense"], 1, "not an event"),
+        ([], 1, "ended with status 0 and gave no reason"),
     ],
 )
 def test_what_the_emulator_cannot_do_is_told_in_its_words(command, fake, scenario, told, status, part):
@@ -361,7 +361,7 @@ def test_what_the_kernel_cannot_do_of_a_scenario_is_told_in_advance(command, fak
     assert fake.called == ["check", str(scenario), "--set", "links.lan.delay=7 ms"]
     fake.plan(answer={"refused": []}, status=0)
     process = command("check", "--live", scenario)
-    assert (process.returncode, process.stdout) == (0, "short: nothing is wrong\n")
+    assert (process.returncode, process.stdout) == (0, "short: no mistakes found\n")
 
 
 def test_a_live_run_cannot_be_repeated(command, baton, scenario, tmp_path):
@@ -428,7 +428,7 @@ def test_a_run_that_does_not_hear_is_told(baton, answering):
     answering(b"")
     process = baton("handover", f"test-{os.getpid()}", "lan")
     assert process.returncode == 1
-    assert "does not hear" in process.stderr
+    assert "cannot be reached" in process.stderr
 
 
 def test_a_run_that_is_not_there_is_answered_with_those_that_are(baton, answering):
@@ -587,7 +587,7 @@ def test_a_repetition_that_is_never_punctual_is_not_counted_and_said(repeated, f
     ("options", "part"),
     [
         (["--expect", "p95(program.longest_stall) < 1"], "`longest_stall_s`"),
-        (["--expect", "median(program.longest_stall_s) < 1"], "is no expectation over repetitions"),
+        (["--expect", "median(program.longest_stall_s) < 1"], "is not an expectation over repetitions"),
         (["--pass", "many"], "--pass `many`: expected a share"),
     ],
 )
@@ -620,7 +620,7 @@ def test_a_live_run_is_one_call(fake, scenario, tmp_path, monkeypatch):
     assert result.summary["program"]["longest_stall_s"] == 1.25
     assert fake.called[-3:] == ["--", "prog", "x"]
     assert (tmp_path / "out" / "report.html").is_file()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         baton.live.run(scenario, ["prog"], out=tmp_path / "out")
     fake.plan(summary=SUMMARY | {"program": EARLY | {"status": 7}, "handovers": []}, status=4)
     result = baton.live.run(scenario, ["prog"], expect=expect, out=tmp_path / "out", force=True)

@@ -155,7 +155,7 @@ def test_answers_that_come_late_are_counted_and_shown(baton, tmp_path):
     [
         ("Broken", "RuntimeError: no decision"),
         ("BrokenAtOnce", "RuntimeError: no first link"),
-        ("Wrong", 'ValueError: Wrong.on_event answered the link "moon"; expected one of: satellite, wifi'),
+        ("Wrong", 'ValueError: Wrong.on_event returned the link "moon"; expected one of: satellite, wifi'),
         ("Hangs", "mobile train: mine.Hangs has not answered for 5 s; expected an answer within 10 ms"),
     ],
 )
@@ -184,4 +184,4 @@ def test_a_check_does_not_run_the_class(baton, tmp_path):
         [sys.executable, "-m", "baton", "check", "--live", "valley.toml"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (process.returncode, process.stdout) == (0, "valley: nothing is wrong\n"), process.stderr
+    assert (process.returncode, process.stdout) == (0, "valley: no mistakes found\n"), process.stderr

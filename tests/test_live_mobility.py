@@ -87,7 +87,7 @@ def ipv4(entry: str, protocol: str) -> str:
 
 
 def flow(to: str, more: str = "") -> str:
-    return f'\n[[flows]]\nname = "download"\nfrom = "server"\nto = "{to}"\nprofile = "linux-6"\n{more}'
+    return f'\n[[flows]]\nname = "download"\nfrom = "server"\nto = "{to}"\ntransport.profile = "linux-6"\n{more}'
 
 
 def live(tmp_path: Path, scenario: str | Path, *arguments: object) -> subprocess.CompletedProcess:
@@ -195,7 +195,7 @@ def test_an_aircraft_changes_its_cell_of_l_dacs1_and_loses_nothing_that_its_home
         "mobiles.aircraft.track.begin_jitter=0 s",
         "flows.weather.start=6 s",
         "flows.weather.start_jitter=0 s",
-        "flows.weather.bytes=40 kB",
+        "flows.weather.traffic.bytes=40 kB",
         "duration=26 s",
     ]
     sets = [word for change in changes for word in ("--set", change)]
@@ -219,7 +219,7 @@ def last_hop(down: str) -> str:
     links = links.replace('rate = "8 Mbit/s"', f'rate = "8 Mbit/s"\n{down}', 1)
     links = links.replace('"far-router"', '"near-router"').replace('"ground"', '"server"').replace("15 s", "9 s")
     stays = '[mobiles.mobile]\ntimetable = [{ at = "0 s", attach = "near" }]\n'
-    return links + stays + flow("mobile", 'bytes = "3 MB"\n')
+    return links + stays + flow("mobile", 'traffic.bytes = "3 MB"\n')
 
 
 @pytest.mark.parametrize("remedy", ["snoop", "split-connection"])
@@ -270,7 +270,7 @@ def test_a_remedy_that_no_program_can_have_is_refused_with_the_nearest(tmp_path)
 
 
 def test_aerotp_gateways_carry_the_kernels_tcp_over_a_channel_on_which_it_stands(tmp_path):
-    short = ["--set", "flows.download.bytes=1 MB", "--set", "duration=8 s"]
+    short = ["--set", "flows.download.traffic.bytes=1 MB", "--set", "duration=8 s"]
     process = live(tmp_path, ROOT / "scenarios" / "aerotp-gateway.toml", *short)
     assert process.returncode == 0, process.stderr
     summary = json.loads(process.stdout)

@@ -34,15 +34,15 @@ from = "server"
 to = "laptop"
 copies = 1000
 transport = "udp"
-traffic = "constant"
-rate = "8 kbit/s"
-packet_size = "200 B"
+traffic.kind = "constant"
+traffic.rate = "8 kbit/s"
+traffic.packet_size = "200 B"
 start_jitter = "10 s"
 [[flows]]
 name = "download"
 from = "server"
 to = "laptop"
-bytes = "10 kB"
+traffic.bytes = "10 kB"
 """
 
 
@@ -133,7 +133,7 @@ def test_datagrams_that_wait_for_ever_are_told_of(tmp_path: Path) -> None:
     (tmp_path / "slow.toml").write_text(
         'name = "slow"\nduration = "100 s"\n\n[links.line]\nbetween = ["a", "b"]\nkind = "wired"\nrate = "10 kbit/s"\n'
         'queue = "100000 packets"\n\n[[flows]]\nname = "report"\nfrom = "a"\nto = "b"\ntransport = "udp"\n'
-        'traffic = "constant"\nrate = "20 kbit/s"\npacket_size = "100 B"\n'
+        'traffic.kind = "constant"\ntraffic.rate = "20 kbit/s"\ntraffic.packet_size = "100 B"\n'
     )
     [told] = overload_sentences(dict(Scenario.load(tmp_path / "slow.toml").run().summary))
     waiting, sent = (int(each.replace(",", "")) for each in re.findall(r"[\d,]+", told)[:2])
@@ -156,6 +156,6 @@ def test_what_is_no_overload_is_not_told(crowd: dict[str, Any]) -> None:
     ]
     host = {"place": "home", "way": "host", "cause": "tunnelled", "dropped": 5_000, "offered": 6_000}
     assert (
-        "home gave up 5,000 of 6,000 (83 %) packets of the run: they came out of a tunnel"
+        "home discarded 5,000 of 6,000 (83 %) packets of the run: they came out of a tunnel"
         in overload_sentences({"overloads": [host]})[0]
     )

@@ -148,8 +148,9 @@ up = {{ rate = "1 Gbit/s", delay = "50 ms" }}
 name = "download"
 from = "server"
 to = "client"
-profile = "rfc"
-tcp = {{ receive_buffer = "{window} B", delayed_ack = "off" }}
+transport.profile = "rfc"
+transport.receive_buffer = "{window} B"
+transport.delayed_ack = "off"
 """
 
 
@@ -255,7 +256,10 @@ def test_a_plot_is_refused_for_its_ending_or_its_folder_and_nothing_is_written(t
         (("window", "--rate", "1 bit/s", "--round-trip", "1 s", "--in-flight", "1 kB"), "--new-rate is missing"),
         (("link-budget", "--snr", "nan"), "--snr nan: expected -50 to 100 dB"),
         (("link-budget", "--distance", "0 m"), '--distance "0 m": expected more than zero'),
-        (("link-budget", "--ground-power", "41"), '--ground-power "41" has no unit dBm; expected a number with dBm'),
+        (
+            ("link-budget", "--ground-power", "41"),
+            '--ground-power "41" does not have the unit dBm; expected a number with dBm',
+        ),
     ],
 )
 def test_bad_input_is_refused_with_the_reason(baton, arguments, message):

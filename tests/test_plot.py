@@ -133,7 +133,7 @@ def test_a_handover_is_shown_from_near(result):
 STALL = "handovers.0.flows.download.stall_s"
 SWEPT = {
     "curves": lambda sweep: baton.plot_curves(sweep, STALL),
-    "curves over words": lambda sweep: baton.plot_curves(sweep, STALL, "flows.download.congestion"),
+    "curves over words": lambda sweep: baton.plot_curves(sweep, STALL, "flows.download.transport.congestion"),
     "distribution": lambda sweep: baton.plot_distribution(sweep, "flows.download.goodput_bps"),
     "bars": lambda sweep: baton.plot_bars(sweep, STALL),
 }
@@ -142,7 +142,10 @@ SWEPT = {
 @pytest.fixture(scope="module")
 def sweep():
     scenario = baton.Scenario.parse(SCENARIO, overrides=["links.modem.packet_error_rate=0.02"])
-    axes = {"flows.download.congestion": ["reno", "cubic"], "links.modem.delay": ["40 ms", "80 ms", "160 ms", "20 ms"]}
+    axes = {
+        "flows.download.transport.congestion": ["reno", "cubic"],
+        "links.modem.delay": ["40 ms", "80 ms", "160 ms", "20 ms"],
+    }
     return baton.sweep.run(scenario, axes, seeds=4)
 
 
@@ -283,11 +286,11 @@ def test_what_cannot_be_drawn_is_said(result, sweep, tmp_path, monkeypatch):
     cases = [
         (lambda: baton.plot_window(result), "which flow? there is `download`, `voice`"),
         (lambda: baton.plot_window(result, "downlod"), "there is no flow `downlod`; did you mean `download`?"),
-        (lambda: baton.plot_time_sequence(result, "voice"), "flow `voice` is no TCP flow"),
+        (lambda: baton.plot_time_sequence(result, "voice"), "flow `voice` is not a TCP flow"),
         (lambda: baton.plot_time_sequence(quiet, "download"), "Packets were not recorded"),
         (lambda: baton.plot_handover(result, 2, "download"), "there is no handover 2; the run has 1"),
-        (lambda: baton.plot_window(tmp_path, "download"), "is no results folder"),
-        (lambda: baton.plot_bars(tmp_path, STALL), "is no folder of a sweep: it holds no runs.parquet"),
+        (lambda: baton.plot_window(tmp_path, "download"), "is not a results folder"),
+        (lambda: baton.plot_bars(tmp_path, STALL), "is not the folder of a sweep: it holds no runs.parquet"),
         (lambda: baton.plot_bars(sweep, STALL + "x"), f"did you mean `{STALL}`?"),
         (lambda: baton.plot_curves(sweep, STALL, "links.modem.dely"), "did you mean `links.modem.delay`?"),
     ]

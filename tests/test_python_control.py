@@ -72,7 +72,7 @@ class Partial:
         pass
 """
 )
-USE = "flows.download.congestion=python:mine."
+USE = "flows.download.transport.congestion=python:mine."
 
 
 @pytest.fixture
@@ -88,9 +88,9 @@ def scenario(folder, name, *overrides):
 @pytest.mark.parametrize("loss", ["0", "0.01"])
 @pytest.mark.parametrize("profile", ["rfc", "ns2"])
 def test_reno_in_python_is_the_built_in_reno(folder, profile, loss):
-    more = [f"flows.download.profile={profile}", f"links.lan.packet_error_rate={loss}", "duration=30 s"]
+    more = [f"flows.download.transport.profile={profile}", f"links.lan.packet_error_rate={loss}", "duration=30 s"]
     mine = scenario(folder, "Reno", *more).run()
-    built_in = baton.Scenario.parse(SCENARIO, folder, ["flows.download.congestion=reno", *more]).run()
+    built_in = baton.Scenario.parse(SCENARIO, folder, ["flows.download.transport.congestion=reno", *more]).run()
     assert mine.summary["flows"][0]["retransmitted"] > 0
     assert pa.table(mine.series).equals(pa.table(built_in.series))
     assert pa.table(mine.packets).equals(pa.table(built_in.packets))
@@ -151,7 +151,7 @@ def test_a_pipe_of_a_control_that_breaks_is_not_taken_for_standard_output(baton,
 def test_a_control_without_an_end_does_not_take_a_sweep_along(baton, folder):
     """Python stops it when it is some hundred calls deep in C, which takes several MB of stack."""
     (folder / "short.toml").write_text(SCENARIO)
-    values = "flows.download.congestion=python:mine.Endless,python:mine.Leaving,reno"
+    values = "flows.download.transport.congestion=python:mine.Endless,python:mine.Leaving,reno"
     process = baton("sweep", "short.toml", "--set", values, "--seeds", 2, "--out", "out", "--json")
     assert process.returncode == 1, process.stderr
     reasons = [failure["reason"] for failure in json.loads(process.stdout)["failures"]]
@@ -161,8 +161,8 @@ def test_a_control_without_an_end_does_not_take_a_sweep_along(baton, folder):
 
 def test_a_sweep_runs_it_and_lists_what_it_raises(baton, folder):
     # `Reno` is that of the RFCs, without what Linux adds.
-    (folder / "short.toml").write_text(SCENARIO.replace('to = "laptop"', 'to = "laptop"\nprofile = "rfc"', 1))
-    values = "flows.download.congestion=python:mine.Flaky,python:mine.Reno,reno"
+    (folder / "short.toml").write_text(SCENARIO.replace('to = "laptop"', 'to = "laptop"\ntransport.profile = "rfc"', 1))
+    values = "flows.download.transport.congestion=python:mine.Flaky,python:mine.Reno,reno"
     process = baton("sweep", "short.toml", "--set", values, "--seeds", 3, "--jobs", 2, "--out", "out", "--json")
     assert process.returncode == 1, process.stderr
     found = json.loads(process.stdout)
@@ -190,15 +190,15 @@ def test_what_is_no_congestion_control_is_said(folder):
         ("python:broken.Reno", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
         (
             "python:mine",
-            '"python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", "westwood", '
+            '"python:mine" does not name a class in a module; expected "reno", "newreno", "cubic", "bbr", "westwood", '
             '"scalable", "bic", "vegas", "hybla", or "python:',
         ),
         ("cubik", 'unknown congestion "cubik"; did you mean "cubic"? (valid: reno, newreno, cubic, bbr, westwood, '),
     ]
     for name, message in cases:
         with pytest.raises(baton.ScenarioError) as raised:
-            baton.Scenario.parse(SCENARIO, folder, [f"flows.download.congestion={name}"])
-        assert "flows.download.congestion: " in str(raised.value)
+            baton.Scenario.parse(SCENARIO, folder, [f"flows.download.transport.congestion={name}"])
+        assert "flows.download.transport.congestion: " in str(raised.value)
         assert message in str(raised.value)
     with pytest.raises(baton.ScenarioError, match="runs only in a scenario that Python runs"):
         baton.tcp.Connection.connect("10.0.0.1:1", "10.0.0.2:2", now=0, congestion="python:mine.Reno")

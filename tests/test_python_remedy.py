@@ -213,7 +213,7 @@ def flow(remedies, up=False):
 name = "download"
 from = "{ends[0]}"
 to = "{ends[1]}"
-congestion = "reno"
+transport.congestion = "reno"
 remedies = {remedies}
 """
 
@@ -245,7 +245,7 @@ def assert_same(mine, built_in):
 @pytest.mark.parametrize(("mine", "built_in"), [("Freeze", "freeze-tcp"), ("Repeating", "duplicate-acks")])
 def test_a_remedy_in_python_is_the_built_in_one(folder, mine, built_in, up):
     if up and mine == "Freeze":
-        pytest.skip("acts where the mobile receives")
+        pytest.skip("acts when the mobile receives")
     results = {name: run(folder, TIMETABLE, flow(f'"{name}"', up)) for name in (f"python:mine.{mine}", built_in)}
     assert_same(*results.values())
     nothing = run(folder, TIMETABLE, flow('"none"', up))
@@ -287,12 +287,12 @@ def test_one_that_always_asks_comes_to_an_end(folder):
     [
         ("Flaky", RuntimeError, "no idea what to do about Begun"),
         ("Unready", RuntimeError, "not ready"),
-        ("Lonely", TypeError, r"Lonely.on_signal answered .*; expected a list of Control"),
-        ("Wordy", TypeError, r"Wordy.on_signal answered 'freeze'; expected a list of Control"),
+        ("Lonely", TypeError, r"Lonely.on_signal returned .*; expected a list of Control"),
+        ("Wordy", TypeError, r"Wordy.on_signal returned 'freeze'; expected a list of Control"),
         (
             "Backwards",
             ValueError,
-            "Backwards.on_signal answered a time of -1 s; expected a number above zero",
+            "Backwards.on_signal returned a time of -1 s; expected a number above zero",
         ),
     ],
 )
@@ -309,9 +309,9 @@ def test_a_remedy_that_fails_ends_the_run(folder, name, error, message):
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("Lost", ValueError, 'Lost.on_event answered the link "nowhere"; expected one of: good, spare'),
-        ("Hasty", ValueError, "Hasty.on_event answered a wait of 0 s"),
-        ("Speechless", TypeError, "Speechless.on_event answered 'good'; expected a Decision"),
+        ("Lost", ValueError, 'Lost.on_event returned the link "nowhere"; expected one of: good, spare'),
+        ("Hasty", ValueError, "Hasty.on_event returned a wait of 0 s"),
+        ("Speechless", TypeError, "Speechless.on_event returned 'good'; expected a Decision"),
         ("Broken", RuntimeError, "no decision"),
     ],
 )
@@ -333,7 +333,7 @@ def test_a_decision_that_fails_ends_the_run(folder, name, error, message):
             (TIMETABLE, flow('"python:mine.Everywhere"')),
             'has the place \'everywhere\'; expected "mobile" or "correspondent"',
         ),
-        ((TIMETABLE, flow('"python:mine.Timer"')), "hears of a handover by a binding update; expected mobility"),
+        ((TIMETABLE, flow('"python:mine.Timer"')), "learns of a handover from a binding update; expected mobility"),
         ((TIMETABLE, flow('["freeze"]')), 'unknown remedies "freeze"'),
         ((decided("Freeze"), flow('"none"')), '"python:mine.Freeze" is not a decision: it lacks on_event'),
         (
@@ -342,7 +342,7 @@ def test_a_decision_that_fails_ends_the_run(folder, name, error, message):
         ),
         (
             (mobile('failback = { prefer = ["good"] }\ndecision = { class = "python:mine.Lost", links = ["good"] }'),),
-            "decision: stands beside failback; expected one of them",
+            "decision: is set beside failback; expected only one of them",
         ),
         ((mobile(""), flow('"none"')), "has no timetable, failback or decision; expected one of them"),
     ],

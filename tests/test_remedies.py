@@ -189,7 +189,7 @@ def test_the_advice_is_the_best_whose_interval_is_above_zero_and_names_its_equal
     assert "as-good cannot be told from it" in mobile.sentence
     assert (sender.best, gateway.best) == (None, None)
     assert "controls only the sender should install nothing" in sender.sentence
-    assert "controls only the gateway should install is not known: no remedy that needs" in gateway.sentence
+    assert "controls only the gateway is not known: no remedy that needs" in gateway.sentence
     assert [each.to_json()["remedy"] for each in (mobile, sender, gateway)] == ["best", NOTHING, None]
     # No run without a handover was made, so nothing is said of one.
     assert mobile.sentence.endswith("worse at 0; as-good cannot be told from it at 95 %.")
@@ -201,7 +201,7 @@ def test_what_a_single_run_or_an_interrupted_comparison_leaves_open_is_not_calle
     runs = made({NOTHING: one, "better": better, "ours": better})
     found = stand(runs, known("better", "mobile"), known("ours", "mobile", own=True))
     mobile, *_ = advice.advise(found, runs, CELLS)
-    assert "only the mobile should install is not known: 1 seed tells too little; --seeds 5" in mobile.sentence
+    assert "only the mobile is not known: 1 seed tells too little; --seeds 5" in mobile.sentence
     assert mobile.to_json()["remedy"] is None
     # Unknown, too, at how many handovers one of our own is better.
     [apart, _] = advice.distances(found, runs, CELLS)
@@ -314,7 +314,7 @@ def test_an_upload_is_the_download_turned_round_and_what_acts_on_downloads_alone
     alone = Situation("wifi-satellite", "announced", "Linux 6 CUBIC", 0, "1", "upload")
     assert load(CrossPoint(standard, alone, "ready-mobile"))[1] is None
     _, reason = load(CrossPoint(standard, alone, "freeze-tcp"))
-    assert "acts where the mobile receives" in reason
+    assert "acts when the mobile receives" in reason
 
 
 @pytest.mark.parametrize("name", ["shapers", "policers"])
@@ -360,7 +360,7 @@ def test_ebsn_runs_over_a_link_that_repeats_and_is_refused_with_the_reason_elsew
     assert {(each.remedy, each.where) for each in found} == {
         ("ebsn", with_mobile_ip), ("method-2", "wavelan-radio"), ("method-2", "uploads"),
     }  # fmt: skip
-    assert f"ebsn ({with_mobile_ip}): hears of a link that sends again what it has lost" in " ".join(sentences(found))
+    assert f"ebsn ({with_mobile_ip}): needs a link with link-layer retransmission" in " ".join(sentences(found))
 
 
 def test_snoop_takes_part_in_uploads_of_stacks_that_take_sack(standard):
@@ -435,7 +435,7 @@ def test_an_estimate_is_told_in_hours_when_it_is_long():
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("flows.download.congestion=reno", "no such axis"),
+        ("flows.download.transport.congestion=reno", "no such axis"),
         ("remedy=freeze", "did you mean `freeze-tcp`"),
         ("path=moon", "is not known"),
         ("load=7", "is not known"),
@@ -460,7 +460,7 @@ def test_a_narrowed_study_has_what_was_asked_for(standard):
         ((', announced = "1.1 s"', ""), r"timetable\[2\].*with outage"),
         (('from = "server"\nto = "mobile"', 'from = "mobile"\nto = "server"'), "turns it round for uploads"),
         (('to = "mobile"\n', 'to = "mobile"\nremedies = "atcp"\n'), "remedies: is given"),
-        (('to = "mobile"\n', 'to = "mobile"\nprofile = "rfc"\n'), "profile: is given"),
+        (('to = "mobile"\n', 'to = "mobile"\ntransport.profile = "rfc"\n'), "profile: is given"),
         (("[[flows]]", '[[flows]]\nname = "two"\nfrom = "server"\nto = "mobile"\n\n[[flows]]'), "flows: has 2"),
     ],
 )  # fmt: skip
@@ -523,7 +523,7 @@ timetable = [
 name = "download"
 from = "server"
 to = "mobile"
-profile = "{profile}"
+transport.profile = "{profile}"
 remedies = "{remedy}"
 """
 
@@ -585,7 +585,7 @@ def test_a_small_comparison_ranks_all_and_ends_in_advice(compared):
     lines = process.stdout.splitlines()
     assert lines[-1] == "out/report.html"
     text = " ".join(process.stdout.split())
-    assert "an operator who controls only the mobile should install is not known: 2 seeds tell too little" in text
+    assert "an operator who controls only the mobile is not known: 2 seeds tell too little" in text
     found = json.loads((folder / "out" / "statistics.json").read_text())
     assert found["complete"] is True
     names = [each["remedy"]["name"] for each in found["remedies"]]
@@ -643,7 +643,9 @@ def test_an_interrupted_comparison_says_so_with_its_table(tmp_path, monkeypatch,
     asked = cli.CompareOptions(**given, full=False, seeds=2, force=False, resume=False, jobs=None, json=False)
     assert cli.run(asked) == cli.INTERRUPTED
     text = " ".join(capsys.readouterr().out.split())
-    assert re.search(r": 2 runs in \d+ s This comparison was interrupted: what follows is made of the runs that", text)
+    assert re.search(
+        r": 2 runs in \d+ s This comparison was interrupted: the results below are from the runs that", text
+    )
     assert "method-2 sender yes yes no run" in text
     assert "REFUSED" not in text
     assert "should install nothing" not in text
@@ -700,7 +702,7 @@ def test_a_remedy_that_the_engine_refuses_is_shown_with_its_reason(tmp_path, bat
     assert "REFUSED method-2" in process.stdout
     assert "binding update" in process.stdout
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "refused: &quot;method-2&quot; hears of a handover by a binding update" in page
+    assert "refused: &quot;method-2&quot; learns of a handover from a binding update" in page
 
 
 def test_stacks_without_a_headline_are_ranked_by_themselves(standard):

@@ -347,7 +347,7 @@ def sweep_page(folder: Path) -> Path:
     scenario.write_text(SCENARIO.replace('rate = "2 Mbit/s"', 'rate = "2 Mbit/s"\npacket_error_rate = 0.01'))
     axes = [
         "--set",
-        "flows.download.congestion=reno,cubic",
+        "flows.download.transport.congestion=reno,cubic",
         "--set",
         "links.lan.rate=1 Mbit/s,2 Mbit/s,500 kbit/s,fast",
     ]

@@ -72,7 +72,7 @@ def test_it_says_what_kind_of_run_it_is(tmp_path):
         ({"live": LIVE | {"ignored": ["flows.f.tick: none"]}}, "since the kernel cannot do it: flows.f.tick: none"),
         ({"live": LIVE | {"dropped_outside_model": 3}}, "3 packets were dropped that the model did not drop"),
         ({"program": PROGRAM | {"status": 7}}, "exit status 7"),
-        ({"server": {"command": "serve", "status": 1, "signal": None}}, "serve: exit status 1; server.log"),
+        ({"server": {"command": "serve", "status": 1, "signal": None}}, "serve: exit status 1; see server.log"),
     ],
 )
 def test_it_warns(tmp_path, summary, part):

@@ -26,7 +26,7 @@ track = { legs = [{ latitude = 0, longitude = 1.53 }, { latitude = 0, longitude 
 name = "ping"
 from = "server"
 to = "aircraft"
-traffic = "ping"
+traffic.kind = "ping"
 """
 
 

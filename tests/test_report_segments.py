@@ -232,5 +232,5 @@ def test_the_delays_say_what_became_of_every_packet(tmp_path: Path) -> None:
     ]
     flow = FlowPackets.of(PacketIndex.of(packets(tmp_path, *rows)), "download")
     note = packet_panels.delay(flow).note
-    counts = "5 packets sent, 2 delivered, 1 lost on links, 1 under way, 1 given up by hosts or in buffers."
+    counts = "5 packets sent, 2 delivered, 1 lost on links, 1 under way, 1 discarded by hosts or in buffers."
     assert note.startswith(counts), note

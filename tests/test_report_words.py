@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 def test_a_sentence_says_what_happened() -> None:
     told = what_happened({"handovers": [MOVE | {"flows": [STALLED]}], "flows": [FLOW]})
     assert plain(told) == (
-        "The laptop moved from wifi to cellular at 20 s; download stood still for 0.423 s and lost 12 packets."
+        "The laptop moved from wifi to cellular at 20 s; download stalled for 0.423 s and lost 12 packets."
         " The flow download delivered 12 MB at 3.2 Mbit/s."
     )
 
@@ -44,16 +44,14 @@ def test_what_a_buffer_dropped_is_lost_too() -> None:
     lost = {"to_sink": {"link_down": 0, "buffer": 2, "host": 0}, "to_source": {"link_down": 0, "buffer": 0, "host": 1}}
     flow = STALLED | {"lost_packets": 0, "lost_by": lost}
     told = plain(what_happened({"handovers": [MOVE | {"flows": [flow]}], "flows": [FLOW]}))
-    assert "stood still for 0.423 s and lost 3 packets." in told
+    assert "stalled for 0.423 s and lost 3 packets." in told
 
 
 def test_of_many_handovers_the_worst_is_told() -> None:
     moves = [MOVE | {"at_s": 10.0 * n, "flows": [STALLED | {"stall_s": n / 10}]} for n in (1, 3, 2)]
     told = plain(what_happened({"handovers": moves, "flows": []}))
-    assert told.startswith(
-        "The laptop moved 3 times, first from wifi to cellular at 10 s; download stood still longest"
-    )
-    assert "at the one of 30 s, for 0.3 s" in told
+    assert told.startswith("The laptop moved 3 times, first from wifi to cellular at 10 s; download stalled longest")
+    assert "after the one at 30 s, for 0.3 s" in told
     fleet = [MOVE | {"mobile": f"a{n}"} for n in range(60)]
     assert plain(what_happened({"handovers": fleet})) == "60 mobiles moved 60 times."
 
@@ -190,7 +188,7 @@ def test_of_many_links_some_are_shown_in_colours_of_their_own() -> None:
     panel = queues(run_of_series(2.0, any=Series(time, size)), waiting)
     assert {trace.name for trace in panel.traces} == {f"link-{n}, down" for n in range(8, 14)}
     assert len({trace.role for trace in panel.traces}) == 6
-    assert panel.note == "The 6 longest queues; in 7 more at most 7 packets waited."
+    assert panel.note == "The 6 longest queues; in 7 others at most 7 packets waited."
 
 
 def test_delays_of_tcp_segments_are_those_of_the_table(tmp_path: Path) -> None:
@@ -224,4 +222,4 @@ def test_what_happened_is_of_all_flows_of_which_a_page_shows_some(tmp_path: Path
     run = read_run(tmp_path)
     assert len(run.summary["flows"]) == 100
     assert "150 flows delivered" in plain(run.happened)
-    assert "f0 stood still longest, for 9 s" in plain(run.happened)
+    assert "f0 stalled longest, for 9 s" in plain(run.happened)

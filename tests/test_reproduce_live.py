@@ -21,7 +21,7 @@ from baton.toml import loads
 from fake_emulator import BATON, LIVE, Fake
 
 MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
-LINUX_6 = ["flows.download.profile=linux-6"]
+LINUX_6 = ["flows.download.transport.profile=linux-6"]
 DOUBT = "99 % of events were up to 5 ms late"
 
 
@@ -163,8 +163,8 @@ def test_study_d_is_slow_enough_to_run_together_and_asks_nothing_that_a_kernel_h
     trial = study_d_live.STUDY.trial(STUDIES / "D", name, study_d_live.STUDY.present)
     assert trial.share * 10 <= MOST_TOGETHER
     flow = loads(trial.scenario.resolved)["flows"][0]
-    assert flow["profile"] == "linux-6"
-    assert set(flow["tcp"]) == {"maximum_segment_size", "receive_buffer", "delayed_ack"}
+    assert flow["transport"]["profile"] == "linux-6"
+    assert set(flow["transport"]) == {"profile", "maximum_segment_size", "receive_buffer", "delayed_ack"}
 
 
 def test_the_scenarios_of_study_d_are_compared_within_a_repetition():

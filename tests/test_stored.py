@@ -150,7 +150,7 @@ def test_a_pipe_is_not_waited_for(tmp_path, capsys):
 
     os.mkfifo(tmp_path / "pipe")
     assert cli.execute(["rerun", str(tmp_path / "pipe")]) == 2
-    assert "is no regular file" in capsys.readouterr().err
+    assert "is not a regular file" in capsys.readouterr().err
 
 
 def test_an_aircraft_may_be_in_no_cell(tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ def lossy(scenario):
     return scenario
 
 
-AXES = ("--set", "flows.download.congestion=reno,cubic", "--set", "links.lan.rate=1 Mbit/s,2 Mbit/s")
+AXES = ("--set", "flows.download.transport.congestion=reno,cubic", "--set", "links.lan.rate=1 Mbit/s,2 Mbit/s")
 
 
 def rows(folder):
@@ -48,14 +48,14 @@ def test_each_run_of_a_sweep_has_the_numbers_of_the_single_run(baton, lossy, tmp
     assert len({row["flows.download.delivered_bytes"] for row in found}) > 4, "seeds and points differ"
     for row in found:
         sets = {key.removeprefix("set."): value for key, value in row.items() if key.startswith("set.")}
-        assert sets.keys() == {"flows.download.congestion", "links.lan.rate"}
+        assert sets.keys() == {"flows.download.transport.congestion", "links.lan.rate"}
         single = Scenario.load(lossy, [f"{key}={value}" for key, value in sets.items()]).run(seed=row["seed"])
         expected = flatten(single.summary)
         assert {name: row[name] for name in expected} == expected
 
 
 def test_a_sweep_from_python_is_that_of_the_command_line(baton, lossy, tmp_path):
-    axes = {"flows.download.congestion": ["reno", "cubic"], "links.lan.rate": ["1 Mbit/s", "2 Mbit/s"]}
+    axes = {"flows.download.transport.congestion": ["reno", "cubic"], "links.lan.rate": ["1 Mbit/s", "2 Mbit/s"]}
     assert baton("sweep", lossy, *AXES, "--seeds", 5, "--out", "out").returncode == 0
     built = Scenario.parse(lossy.read_text(), tmp_path)
     for scenario in (lossy, built):
@@ -79,7 +79,7 @@ def test_variants_meet_the_same_channel(lossy):
 
     def lost(congestion, seed):
         errors = ["links.lan.queue=1000 packets", "links.lan.packet_error_rate=0.05", "links.modem.queue=1000 packets"]
-        scenario = Scenario.load(lossy, [f"flows.download.congestion={congestion}", *errors])
+        scenario = Scenario.load(lossy, [f"flows.download.transport.congestion={congestion}", *errors])
         packets = scenario.run(seed=seed).packets.to_pandas()
         up = packets[(packets["link"] == "lan") & (packets["direction"] == "up")].reset_index()
         return {number for number, fate in enumerate(up["fate"]) if fate not in ("delivered", "under way")}, len(up)
@@ -105,7 +105,7 @@ def test_statistics_and_paired_differences_are_those_of_the_table(baton, lossy, 
         assert told["mean"] == pytest.approx(np.mean(values[place]))
         assert [told["low"], told["high"]] == pytest.approx(list(expected))
     compared = {(each["axis"], each["base"], each["point"]): each["quantities"][name] for each in found["differences"]}
-    congestion, rate = "flows.download.congestion", "links.lan.rate"
+    congestion, rate = "flows.download.transport.congestion", "links.lan.rate"
     assert compared.keys() == {(rate, 0, 1), (congestion, 0, 2), (congestion, 1, 3), (rate, 2, 3)}
     for (_, base, point), told in compared.items():
         expected = scipy_stats.ttest_rel(values[point], values[base]).confidence_interval(0.95)
@@ -269,7 +269,7 @@ def test_a_sweep_that_has_changed_is_not_resumed(baton, lossy, tmp_path):
 def test_a_trace_that_has_changed_is_noticed(baton, lossy, tmp_path):
     trace = tmp_path / "rate.csv"
     trace.write_text("time_s,rate_bps\n0,1000000\n2,500000\n")
-    link = 'kind = "trace"\ncsv = "rate.csv"'
+    link = 'kind = "trace"\nrecording = { kind = "csv", file = "rate.csv" }'
     lossy.write_text(lossy.read_text().replace(LOSS, link).replace('delay = "5 ms"\n', ""))
     begun = baton("sweep", lossy, "--seeds", 2, "--out", "out")
     assert begun.returncode == 0, begun.stderr
@@ -335,7 +335,7 @@ def test_a_study_file(baton, lossy, tmp_path):
 scenario = "short.toml"
 seeds = 2
 [set]
-flows.download.congestion = ["reno", "cubic"]
+flows.download.transport.congestion = ["reno", "cubic"]
 links.lan.queue = "15 packets"
 [[variants]]
 name = "near"
@@ -356,7 +356,7 @@ set = { links.lan.delay = "50 ms", links.modem.delay = "300 ms" }
     assert 'delay = "300 ms"' in told[2]["resolved"]
     assert 'queue = "15 packets"' in told[2]["resolved"]
     narrower = baton(
-        "sweep", "study.toml", "--seeds", 1, "--set", "flows.download.congestion=reno", "--out", "o", "--json"
+        "sweep", "study.toml", "--seeds", 1, "--set", "flows.download.transport.congestion=reno", "--out", "o", "--json"
     )
     assert [point["set"] for point in json.loads(narrower.stdout)["points"]] == [
         {"variant": "near"},
@@ -368,7 +368,14 @@ def test_the_scenario_of_the_readme_takes_cubic_and_bbr(baton, tmp_path):
     [walk] = [each for each in read(ROOT / "README.md") if each.save_as == "walk.toml"]
     (tmp_path / "walk.toml").write_text(walk.text)
     process = baton(
-        "sweep", "walk.toml", "--set", "flows.download.congestion=cubic,bbr", "--set", "duration=5 s", "--seeds", 1
+        "sweep",
+        "walk.toml",
+        "--set",
+        "flows.download.transport.congestion=cubic,bbr",
+        "--set",
+        "duration=5 s",
+        "--seeds",
+        1,
     )
     assert process.returncode == 0, process.stderr + process.stdout
 
@@ -397,7 +404,7 @@ def test_a_variant_makes_a_hard_handover_soft(baton, lossy, tmp_path):
         ('scenario = "short.toml"\nseeds = 0', "a whole number from 1"),
         ('scenario = "nowhere"', "nowhere: no such file"),
         ('scenario = "short.toml"\nset.links.lan.rate = []', "is empty"),
-        ('scenario = "short.toml"\nset.links.lan.rate = ["1 Mbit/s", "1 Mbit/s"]', "there twice"),
+        ('scenario = "short.toml"\nset.links.lan.rate = ["1 Mbit/s", "1 Mbit/s"]', "given twice"),
         ('scenario = "short.toml"\nset.seed = [1, 2]', "--seeds"),
         ('scenario = "short.toml"\nvariants = [{ name = "a" }]', "expected a name and a table `set`"),
     ],

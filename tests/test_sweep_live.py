@@ -166,7 +166,7 @@ def test_a_point_that_the_kernel_cannot_do_has_its_reason(swept, fake):
         (["--", "./client"], "add --live"),
         (["--server", "./server"], "add --live"),
         (["--live", "--jobs", 2], "--jobs: belongs to simulated runs"),
-        (["--live", "--", "./missing"], "./missing: is no program that can be run"),
+        (["--live", "--", "./missing"], "./missing: is not an executable program"),
         (["--live", "--until-width", "program.longest_stall=5%", "--", "./client"], "`longest_stall_s`"),
     ],
 )

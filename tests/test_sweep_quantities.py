@@ -17,7 +17,7 @@ from baton.sweep.quantities import axis_words, in_order, quantity
         ("flows.voice.delay.p99_9_s", "Delay, 99.9 % of voice", "s"),
         ("flows.voice.packet_delay.to_source.p50_s", "Packet delay, to source, 50 % of voice", "s"),
         ("flows.ping.ping.mean_rtt_s", "Ping, mean round-trip time of ping", "s"),
-        ("discarded.no_route", "Packets given up: no route", ""),
+        ("discarded.no_route", "Packets discarded: no route", ""),
         ("agents.0.held", "Packets held, agent 1", ""),
         ("packets", "Packets", ""),
     ],
@@ -39,7 +39,7 @@ def test_no_number_of_a_summary_is_shown_by_its_path() -> None:
     ("axis", "words"),
     [
         ("links.lan.rate", "rate of lan"),
-        ("flows.download.congestion", "congestion of download"),
+        ("flows.download.transport.congestion", "congestion of download"),
         ("mobiles.laptop.timetable.1.outage", "outage of laptop's move 1"),
         ("variant", "variant"),
         ("live.address", "live, address"),

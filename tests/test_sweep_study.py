@@ -23,7 +23,7 @@ def test_a_comma_separates_values_and_not_what_is_inside_them(text, values):
     assert study.split_values(text) == values
 
 
-@pytest.mark.parametrize("option", ["flows.download.bytes", "=1,2", "a=1,,2", "a=", "a=1,1"])
+@pytest.mark.parametrize("option", ["flows.download.traffic.bytes", "=1,2", "a=1,,2", "a=", "a=1,1"])
 def test_what_is_no_axis_is_refused(scenario, option):
     with pytest.raises(InputError, match="--set"):
         study.read_study(str(scenario), [option], None)

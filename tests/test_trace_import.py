@@ -297,7 +297,7 @@ def test_a_capture_at_the_sender_says_so(tmp_path):
     ("data", "message"),
     [
         (pcap_bytes([]), "no IP packets"),
-        (pcap_bytes(download()[:1]), "all of it happens at one moment"),
+        (pcap_bytes(download()[:1]), "all samples have the same time"),
         (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 147), "link type 147"),
         (pcap_bytes([(0, segment(0, 0, ACK, 9, True)), (9 * 10**17, segment(9, 0, ACK, 9, True))]), "wrong time stamp"),
     ],

@@ -21,7 +21,9 @@ def recorded(scenario, tmp_path):
     home.mkdir(parents=True)
     (home / "rate.csv").write_text("time_s,rate_bps\n0,1000000\n2,500000\n4,2000000\n")
     wired = 'kind = "wired"\nrate = "2 Mbit/s"\ndelay = "5 ms"'
-    traced = f'kind = "trace"\ndelay = "5 ms"\ndown = {{ csv = "{home}/rate.csv" }}\nup = {{ csv = "rate.csv" }}'
+    files = {"down": f"{home}/rate.csv", "up": "rate.csv"}
+    recordings = [f'{way}.recording = {{ kind = "csv", file = "{file}" }}' for way, file in files.items()]
+    traced = "\n".join(['kind = "trace"', 'delay = "5 ms"', *recordings])
     assert wired in scenario.read_text()
     (home / "traced.toml").write_text(scenario.read_text().replace(wired, traced))
     return home / "traced.toml"
@@ -77,7 +79,7 @@ def test_force_from_python_leaves_what_is_not_ours(recorded, tmp_path):
     scenario.run(tmp_path / "run")
     scenario.run(tmp_path / "run" / ".." / "run", force=True)
     (tmp_path / "run" / "notes.txt").write_text("mine")
-    with pytest.raises(FolderError, match=r"holds notes\.txt beside the results"):
+    with pytest.raises(FolderError, match=r"holds notes\.txt, which is not one of Baton's results"):
         scenario.run(tmp_path / "run", force=True)
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
     assert (tmp_path / "run" / "packets.parquet").is_file()
@@ -141,7 +143,7 @@ def test_force_replaces_a_run_with_recordings(baton, recorded, tmp_path):
     (tmp_path / "run" / "recordings" / "mine.csv").write_text("")
     process = baton("run", recorded, "--out", "run", "--force")
     assert process.returncode == 2
-    assert "holds recordings/mine.csv beside the results" in process.stderr
+    assert "holds recordings/mine.csv, which is not one of Baton's results" in process.stderr
 
 
 @pytest.mark.parametrize("name", ["starlink-like", "flight"])
@@ -157,7 +159,7 @@ def test_shipped_recordings_travel_too(baton, tmp_path, name):
 def test_a_sweep_is_repeated_too(baton, recorded, tmp_path):
     other = recorded.parent / "other.csv"
     other.write_text("time_s,rate_bps\n0,800000\n4,900000\n")
-    axis = f"links.lan.down.csv={recorded.parent}/rate.csv,{other}"
+    axis = f"links.lan.down.recording.file={recorded.parent}/rate.csv,{other}"
     process = baton("sweep", recorded, "--set", axis, "--seeds", 2, "--out", "sweep")
     assert process.returncode == 0, process.stderr
     for name, content in contents(tmp_path / "sweep"):
@@ -182,7 +184,7 @@ def test_a_folder_of_several_runs_lists_them(baton, scenario):
     process = baton("rerun", "results")
     assert process.returncode == 2
     assert process.stderr == (
-        "baton: results: is no run, but holds some; choose one of them:\n  results/short-1\n  results/short-2\n"
+        "baton: results: is not a run, but holds some; choose one of them:\n  results/short-1\n  results/short-2\n"
     )
 
 
@@ -253,7 +255,7 @@ def test_a_bomb_is_not_unpacked(baton, tmp_path):
         archive.writestr("run/manifest.json", b"\0" * 1_000_000_000)
     process = baton("rerun", "bomb.zip")
     assert process.returncode == 2
-    assert "would unpack to more than" in process.stderr
+    assert "unpacks to more than" in process.stderr
     packed = (tmp_path / "bomb.zip").read_bytes()
     size = (1_000_000_000).to_bytes(4, "little")
     (tmp_path / "bomb.zip").write_bytes(packed.replace(size, (1000).to_bytes(4, "little")))

@@ -30,7 +30,9 @@ def with_class(scenario, tmp_path):
     folder = tmp_path / "theirs"
     folder.mkdir()
     (folder / "mine.py").write_text(CONTROL.format(mark=mark))
-    text = scenario.read_text().replace('name = "download"', 'name = "download"\ncongestion = "python:mine.Slow"')
+    text = scenario.read_text().replace(
+        'name = "download"', 'name = "download"\ntransport.congestion = "python:mine.Slow"'
+    )
     (folder / "classy.toml").write_text(text)
     return folder / "classy.toml", mark
 
@@ -38,7 +40,7 @@ def with_class(scenario, tmp_path):
 def test_check_imports_nothing(baton, with_class):
     scenario, mark = with_class
     process = baton("check", scenario)
-    assert (process.returncode, process.stdout) == (0, "short: nothing is wrong\n"), process.stderr
+    assert (process.returncode, process.stdout) == (0, "short: no mistakes found\n"), process.stderr
     assert not mark.exists()
     assert baton("run", scenario).returncode == 0
     assert mark.read_text() == "the module ran", "or the test above says nothing"
@@ -60,7 +62,7 @@ def test_check_tells_what_the_source_tells(baton, with_class, name, source, mess
     scenario, _ = with_class
     if source is not None:
         (scenario.parent / "mine.py").write_text(source)
-    process = baton("check", scenario, "--set", f"flows.download.congestion=python:{name}")
+    process = baton("check", scenario, "--set", f"flows.download.transport.congestion=python:{name}")
     assert process.returncode == (0 if message is None else 2)
     assert (message or "") in process.stderr
     assert "Traceback" not in process.stderr
@@ -113,7 +115,7 @@ def test_force_leaves_notes_in_a_results_folder_alone(baton, scenario, tmp_path)
     before = (tmp_path / "run" / "manifest.json").read_bytes()
     process = baton("run", scenario, "--out", "run", "--seed", 2, "--force")
     assert process.returncode == 2
-    assert "run: holds notes.txt beside the results" in process.stderr
+    assert "run: holds notes.txt, which is not one of Baton's results" in process.stderr
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
     assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     (tmp_path / "run" / "notes.txt").unlink()

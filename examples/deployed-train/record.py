@@ -60,7 +60,7 @@ def _read(file: Path) -> Told:
 
 
 def _zero(told: Told, handovers: list[Json]) -> float:
-    """The scenario's begin by the clock of the train's host."""
+    """The scenario's start by the clock of the train's host."""
     lines, heard = iter(told), []
     for handover in handovers:
         if handover["kind"] == "hard":

@@ -1,4 +1,4 @@
-//! AeroTP: what is read is written as it was read, and no packets make a connection panic or lie about itself.
+//! AeroTP: parsing and writing round-trip, and no packets make a connection panic or break its promises.
 
 mod connection;
 pub mod gateway;
@@ -16,7 +16,7 @@ use core::net::IpAddr;
 /// Bytes of the prelude.
 const PRELUDE: usize = 3;
 
-/// Any bytes, bytes whose header check is right, or a connection's life.
+/// Tries any bytes, bytes whose header check is right, or a connection's life.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     match bytes.u8() % 4 {
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// An IP header between two hosts of a network.
+/// Returns an IP header between two hosts of a network.
 fn ip(hosts: [u8; 2]) -> IpHeader {
     let [source, destination] = hosts.map(address);
     IpHeader {
@@ -50,7 +50,7 @@ fn protection(words: u16, covers_header: bool) -> Protection {
     }
 }
 
-/// A header without extensions.
+/// Returns a header without extensions.
 fn plain(protection: Protection, mode: Mode) -> AerotpHeader {
     AerotpHeader {
         source_port: 0,
@@ -73,7 +73,7 @@ fn plain(protection: Protection, mode: Mode) -> AerotpHeader {
     }
 }
 
-/// Any bytes: what can be read is the same when written and read again.
+/// Parses any bytes: a parsed header is the same when written and parsed again.
 fn read(ip: &IpHeader, bytes: &[u8]) {
     let Ok(packet) = AerotpPacket::decode(ip, bytes) else {
         return;
@@ -87,7 +87,7 @@ fn read(ip: &IpHeader, bytes: &[u8]) {
     returns(ip, &sent);
 }
 
-/// A packet as its sender makes it is read as that.
+/// Checks that a packet is parsed as its sender made it.
 fn returns(ip: &IpHeader, sent: &AerotpPacket) {
     let mut bytes = Vec::new();
     sent.encode(ip, &mut bytes);
@@ -101,7 +101,7 @@ fn returns(ip: &IpHeader, sent: &AerotpPacket) {
     assert_eq!(payloads[0], payloads[1]);
 }
 
-/// CRC-16/IBM-3740 written a second time, bit by bit.
+/// Returns CRC-16/IBM-3740, written a second time, bit by bit.
 fn crc16(pieces: &[&[u8]]) -> u16 {
     let mut register = 0xFFFF_u16;
     for byte in pieces.iter().copied().flatten() {
@@ -114,7 +114,8 @@ fn crc16(pieces: &[&[u8]]) -> u16 {
     register
 }
 
-/// A prelude and a header check that are right, so that a search gets beyond them; the check stands where the input says.
+/// Makes the prelude and the header check right, so that a search gets beyond them; the input determines the place of
+/// the check.
 fn checked(bytes: &mut Bytes<'_>) {
     let protection = protection(bytes.u16(), bytes.bool());
     let header = bytes.u8();

@@ -1,6 +1,6 @@
-//! The Internet checksum (RFC 1071) written a second time, to judge the first: a plain sum of words.
+//! The Internet checksum (RFC 1071) written a second time, as a check of the first: a plain sum of words.
 
-/// The one's complement sum of the 16-bit words of `pieces`, each of which begins a word; an odd last byte is
+/// Returns the one's complement sum of the 16-bit words of `pieces`, each of which begins a word; an odd last byte is
 /// padded with zero. Over bytes with a right checksum it is 0xFFFF.
 pub fn sum(pieces: &[&[u8]]) -> u16 {
     let mut sum = 0_u32;
@@ -13,7 +13,7 @@ pub fn sum(pieces: &[&[u8]]) -> u16 {
     sum as u16
 }
 
-/// Header length and protocol, if `packet` begins with a whole IP header.
+/// Returns header length and protocol, if `packet` begins with a whole IP header.
 pub fn layout(packet: &[u8]) -> Option<(usize, u8)> {
     match packet.first()? >> 4 {
         4 => {
@@ -25,7 +25,7 @@ pub fn layout(packet: &[u8]) -> Option<(usize, u8)> {
     }
 }
 
-/// The pseudo header of what the packet carries.
+/// Returns the pseudo header of the packet's transport.
 pub fn pseudo_header(packet: &[u8], start: usize, protocol: u8) -> Vec<u8> {
     let addresses = if packet[0] >> 4 == 4 {
         &packet[12..20]
@@ -39,8 +39,8 @@ pub fn pseudo_header(packet: &[u8], start: usize, protocol: u8) -> Vec<u8> {
     pseudo
 }
 
-/// Makes the length fields and checksums of a packet right, as far as its headers are there, so that a search
-/// gets beyond them.
+/// Makes the length fields and checksums of a packet right, as far as its headers exist, so that a search gets beyond
+/// them.
 pub fn mend(packet: &mut [u8]) {
     let Some((start, protocol)) = layout(packet) else {
         return;
@@ -87,8 +87,8 @@ pub fn mend(packet: &mut [u8]) {
     body[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Finds the place in an IPv6 packet behind its extension headers, and the protocol there; changes the pseudo header to
-/// be of that, with the home addresses that the headers name.
+/// Finds the place in an IPv6 packet after its extension headers, and the protocol there; changes the pseudo header to
+/// match, with the home addresses in the headers.
 fn behind_extensions(
     packet: &[u8],
     (mut start, mut protocol): (usize, u8),

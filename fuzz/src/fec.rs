@@ -1,4 +1,4 @@
-//! Forward error correction: what is within its capacity is corrected, and nothing makes it panic.
+//! Forward error correction: damage within its capacity is corrected, and no input makes it panic.
 
 use crate::bytes::Bytes;
 use baton_proto::fec::FecError;
@@ -6,7 +6,7 @@ use baton_proto::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use baton_proto::fec::interleaved::{self, Strength};
 use baton_proto::fec::reed_solomon::{Code, LONGEST_CODEWORD};
 
-/// Foreign bytes in a decoder, or own ones with damage.
+/// Tries foreign bytes in a decoder, or its own with damage.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     match bytes.u8() % 4 {
@@ -21,7 +21,7 @@ fn strength(bytes: &mut Bytes) -> Strength {
     Strength::from_words(bytes.u16() % 257).expect("at most 256 words")
 }
 
-/// Any bytes with any parameters.
+/// Tries any bytes with any parameters.
 fn foreign(bytes: &mut Bytes) {
     let parity = bytes.u8();
     let strength = strength(bytes);
@@ -42,7 +42,8 @@ fn differences(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).filter(|(a, b)| a != b).count()
 }
 
-/// Damages bytes that the decoder is told of and others, within a capacity in parity bytes; returns the former.
+/// Damages bytes, with the decoder's knowledge (erasures) and without, within a capacity in parity bytes; returns the
+/// erasures.
 fn damage(bytes: &mut Bytes, block: &mut [u8], capacity: usize) -> Vec<usize> {
     let mut erasures = Vec::new();
     let mut left = capacity;
@@ -58,7 +59,7 @@ fn damage(bytes: &mut Bytes, block: &mut [u8], capacity: usize) -> Vec<usize> {
     erasures
 }
 
-/// One codeword.
+/// Tries one codeword.
 fn codeword(bytes: &mut Bytes) {
     let parity = bytes.u8();
     let length = usize::from(bytes.u8());
@@ -76,7 +77,7 @@ fn codeword(bytes: &mut Bytes) {
     }
 }
 
-/// A packet of several codewords, with what the one with the least parity can correct.
+/// Tries a packet of several codewords, with damage that the one with the least parity can correct.
 fn packet(bytes: &mut Bytes) {
     let strength = strength(bytes);
     let length = usize::from(bytes.u16() % 3000);
@@ -96,7 +97,7 @@ fn packet(bytes: &mut Bytes) {
     assert!(matches!(outside, Err(FecError::ErasureOutside { .. })));
 }
 
-/// Packets of a block, of which some arrive; then forged ones.
+/// Tries packets of a block, of which some arrive; then forged ones.
 fn block(bytes: &mut Bytes) {
     let Ok(size) = BlockSize::new(bytes.u8() % 40, bytes.u8() % 40) else {
         return;

@@ -1,4 +1,4 @@
-//! One header at a time: what is read is written as it was read, and no wrong checksum passes.
+//! One header at a time: parsing and writing round-trip, and no wrong checksum passes.
 
 use crate::bytes::Bytes;
 use crate::checksums::{pseudo_header, sum};
@@ -12,7 +12,7 @@ use baton_proto::wire::tcp::{TcpHeader, TcpOptions};
 use baton_proto::wire::udp::UdpHeader;
 use core::net::IpAddr;
 
-/// IPv4 and IPv6 headers.
+/// Tries IPv4 and IPv6 headers.
 pub fn check_ip(data: &[u8]) {
     let Ok((header, carried)) = IpHeader::decode(data) else {
         return;
@@ -39,7 +39,7 @@ pub fn check_ip(data: &[u8]) {
     assert_eq!(IpHeader::decode(&out), Ok((header, carried)));
 }
 
-/// An IP header of either version, and what it is to carry.
+/// Makes an IP header of either version, and the protocol that it carries.
 fn carried(data: &[u8], protocol: u8) -> (IpHeader, Vec<u8>, &[u8]) {
     let mut bytes = Bytes::new(data);
     let first = bytes.u8();
@@ -73,7 +73,7 @@ fn carried(data: &[u8], protocol: u8) -> (IpHeader, Vec<u8>, &[u8]) {
     (ip, pseudo, body)
 }
 
-/// `body` with the two bytes at `at` so that the checksum is right.
+/// Returns `body` with the two bytes at `at` changed so that the checksum is right.
 fn mended(pseudo: &[u8], body: &[u8], at: usize) -> Vec<u8> {
     let mut body = body.to_vec();
     if body.len() >= at + 2 {
@@ -84,12 +84,12 @@ fn mended(pseudo: &[u8], body: &[u8], at: usize) -> Vec<u8> {
     body
 }
 
-/// UDP headers.
+/// Tries UDP headers.
 pub fn check_udp(data: &[u8]) {
     let (ip, pseudo, body) = carried(data, protocol::UDP);
     let mut body = mended(&pseudo, body, 6);
     if data.first().is_some_and(|first| first & 2 == 2) && body.len() >= 8 {
-        // A search hardly ever finds the length that is right.
+        // A search hardly ever finds the right length.
         let length = body.len().min(0xFFFF) as u16;
         body[4..6].copy_from_slice(&length.to_be_bytes());
         body = mended(&pseudo, &body, 6);
@@ -111,7 +111,7 @@ pub fn check_udp(data: &[u8]) {
     assert_eq!(UdpHeader::decode(&ip, &again), Ok((header, payload)));
 }
 
-/// TCP headers with their options.
+/// Tries TCP headers with their options.
 pub fn check_tcp(data: &[u8]) {
     let (ip, pseudo, body) = carried(data, protocol::TCP);
     if let Ok(read) = TcpHeader::decode(&ip, body) {
@@ -132,7 +132,7 @@ pub fn check_tcp(data: &[u8]) {
     let (second, same) = TcpHeader::decode(&ip, &again).expect("what was written is read");
     assert_eq!(same, payload);
     let blocks = second.options.sack.as_slice();
-    // Beside other options there is less room with our padding than the peer used: the last blocks go.
+    // Our padding may leave less room beside other options than the peer's: the last blocks are dropped.
     assert!(header.options.sack.as_slice().starts_with(blocks));
     let all_fit = header.options.sack.as_slice().len() <= 2;
     assert!(!all_fit || second == header, "{second:?} was {header:?}");
@@ -146,7 +146,7 @@ pub fn check_tcp(data: &[u8]) {
     assert_eq!(without_blocks(second), without_blocks(header));
 }
 
-/// Messages of ICMP and ICMPv6.
+/// Tries messages of ICMP and ICMPv6.
 pub fn check_icmp(data: &[u8]) {
     let v4 = data.first().is_none_or(|first| first & 1 == 0);
     let number = if v4 { protocol::ICMP } else { protocol::ICMPV6 };
@@ -164,7 +164,7 @@ pub fn check_icmp(data: &[u8]) {
     assert_eq!(IcmpMessage::decode(&ip, &again), Ok(Some(message)));
 }
 
-/// Mobility Headers.
+/// Tries Mobility Headers.
 pub fn check_mobility(data: &[u8]) {
     // Over IPv6 in any case.
     let first = data.first().map_or(1, |first| first | 1);
@@ -172,7 +172,7 @@ pub fn check_mobility(data: &[u8]) {
     let (ip, pseudo, body) = carried(&whole, protocol::MOBILITY);
     let mut body = body.to_vec();
     if first & 2 == 2 && body.len() >= 8 {
-        // A search hardly ever finds the length that is right.
+        // A search hardly ever finds the right length.
         body.truncate(body.len().min(2048) / 8 * 8);
         body[1] = (body.len() / 8 - 1) as u8;
     }
@@ -201,7 +201,7 @@ pub fn check_mobility(data: &[u8]) {
     assert_eq!(MobilityMessage::decode(&ip, &again), Ok(Some(message)));
 }
 
-/// Extension headers.
+/// Tries extension headers.
 pub fn check_extension(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let first = bytes.one_of(&[protocol::ROUTING, protocol::DESTINATION_OPTIONS]);

@@ -1,5 +1,6 @@
 //! Invariants that must hold for any input. Each target is one function that takes bytes and panics when an invariant
-//! breaks; the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
+//! is violated; the tests call it on a stored corpus and on mutations of that, `make fuzz` with a coverage-guided
+//! search.
 #![forbid(unsafe_code)]
 
 mod aerotp;
@@ -18,7 +19,7 @@ mod split_context;
 mod tcp;
 mod traces;
 
-/// A target: its name, which is that of its corpus too, and its function.
+/// A target: its name, also that of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
@@ -64,7 +65,7 @@ pub const TARGETS: [Target; 36] = [
 /// Tries one input on the target called `name`.
 ///
 /// # Panics
-/// Panics if an invariant does not hold; the message says which. It also panics if there is no such target.
+/// Panics if an invariant does not hold; the message names it. It also panics if there is no such target.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(known, _)| *known == name);
     let (_, check) = target.unwrap_or_else(|| panic!("no target is called {name:?}"));

@@ -1,10 +1,11 @@
-//! Messages that UDP carries between hosts of mobility protocols: what is read is written as it was read.
+//! Messages over UDP between hosts of mobility protocols: parsing and writing round-trip.
 
 use baton_proto::wire::dhcp::Dhcp;
 use baton_proto::wire::mih::Mih;
 use baton_proto::wire::mobile_ipv4::{AuthenticationKind, Message, SecurityAssociation};
 
-/// Registration messages of Mobile IPv4 and their extensions. What is signed is known to be, and not when it is changed.
+/// Tries registration messages of Mobile IPv4 and their extensions. A signed message verifies, and no longer after a
+/// change.
 pub fn check_registration(data: &[u8]) {
     let Ok(mut message) = Message::decode(data) else {
         return;
@@ -23,7 +24,7 @@ pub fn check_registration(data: &[u8]) {
     message.sign(kind, &key);
     assert_eq!(message.verify(kind, &key), Ok(()));
     let mut changed = message.encode();
-    // Any bit, as the input says.
+    // Any bit, by the input.
     let sum = data.iter().map(|&byte| usize::from(byte)).sum::<usize>();
     let position = sum * 31 % (8 * out.len());
     changed[position / 8] ^= 0x80 >> (position % 8);
@@ -32,14 +33,14 @@ pub fn check_registration(data: &[u8]) {
     }
 }
 
-/// DHCP.
+/// Tries DHCP.
 pub fn check_dhcp(data: &[u8]) {
     if let Ok(message) = Dhcp::decode(data) {
         assert_eq!(Dhcp::decode(&message.encode()), Ok(message));
     }
 }
 
-/// The handover commands of IEEE 802.21.
+/// Tries the handover commands of IEEE 802.21.
 pub fn check_mih(data: &[u8]) {
     if let Ok(message) = Mih::decode(data) {
         assert_eq!(Mih::decode(&message.encode()), Ok(message));

@@ -12,7 +12,7 @@ const OUTSIDE: [IpAddr; 2] = [
     IpAddr::V6(core::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7)),
 ];
 
-/// A series of packets through one translator.
+/// Passes a series of packets through one translator.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let mut nat = Nat::new(OUTSIDE, bytes.u16());
@@ -42,7 +42,7 @@ fn as_bytes(packet: &Packet) -> Vec<u8> {
     out
 }
 
-/// Returns true if a receiver takes it, with its transport's header.
+/// Returns true if a receiver accepts it, with its transport's header.
 fn is_right(packet: &Packet) -> bool {
     Packet::decode(&as_bytes(packet)).is_ok()
 }
@@ -58,7 +58,7 @@ fn outward(nat: &mut Nat, now: Instant, before: Packet) {
     let outside = OUTSIDE[usize::from(packet.ip.source.is_ipv6())];
     assert_eq!(packet.ip.source, outside);
     check_translated(&before, &packet);
-    // The answer: the same with its ends exchanged.
+    // The answer: the same packet with its ends exchanged.
     let Ok(typed) = Packet::decode(&as_bytes(&packet)) else {
         return;
     };
@@ -87,7 +87,7 @@ fn inward(nat: &mut Nat, now: Instant, before: Packet) {
     }
 }
 
-/// Checks the fields that translation may not change.
+/// Checks the fields that translation must not change.
 fn check_translated(before: &Packet, after: &Packet) {
     assert_eq!(before.wire_length(), after.wire_length());
     assert_eq!(is_right(before), is_right(after), "{before:?}\n{after:?}");

@@ -1,4 +1,4 @@
-//! Whole packets: typed, as bytes, as a kernel wrote them, and damaged.
+//! Whole packets: typed, as bytes, as written by a kernel, and damaged.
 
 use crate::bytes::Bytes;
 use crate::checksums::{layout, mend};
@@ -48,7 +48,7 @@ fn check_verbatim<E>(bytes: &[u8], mut verbatim: Packet, decoded: &Result<Packet
         let forwarded = Packet::verbatim(&encoded(&verbatim)).expect("its checksum is kept right");
         assert_eq!(forwarded.ip, verbatim.ip);
     }
-    // Read as a receiver does, whatever it holds.
+    // Parsed as by a receiver, whatever the content.
     let _ = verbatim.apply_bit_errors();
 }
 
@@ -78,7 +78,7 @@ fn check_typed(packet: Packet, position: u16) {
     check_flip(again, &out, position);
 }
 
-/// One flipped bit never passes where a checksum covers it.
+/// Checks that one flipped bit never passes where a checksum covers it.
 fn check_flip(packet: Packet, out: &[u8], position: u16) {
     let position = u32::from(position) % (8 * out.len() as u32);
     let (start, _) = layout(out).expect("it has a header");
@@ -91,7 +91,7 @@ fn check_flip(packet: Packet, out: &[u8], position: u16) {
         Body::Tcp(..) | Body::Icmp(_) | Body::Mobility(_) => {
             byte >= start || packet.ip.source.is_ipv4()
         }
-        // No checksum at all is right over IPv4 (RFC 768).
+        // Over IPv4 the absence of a checksum is right (RFC 768).
         Body::Udp(..) if byte >= start => {
             let mut field = [out[start + 6], out[start + 7]];
             if let Some(hit) = byte.checked_sub(start + 6).and_then(|at| field.get_mut(at)) {
@@ -108,7 +108,7 @@ fn check_flip(packet: Packet, out: &[u8], position: u16) {
         !covered || read.is_err(),
         "bit {position} was flipped unseen"
     );
-    // Flipped back, it is whole.
+    // Flipped back, it is intact.
     damaged.bit_errors.add(vec![position].into());
     assert_eq!(damaged.apply_bit_errors(), Ok(packet));
 }

@@ -1,5 +1,5 @@
-//! Both ends of a path over a pipe that the input rules: what is forged is rejected, what arrives was sent, and once the pipe
-//! is right again the path is up.
+//! Both ends of a path over a pipe controlled by the input: forged datagrams are rejected, received packets were sent,
+//! and once the pipe works again the path is up.
 
 use crate::bytes::Bytes;
 use baton_path::{
@@ -13,9 +13,9 @@ const ROUTER: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0
 const HOME: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(198, 51, 100, 1), 4191));
 const ROUTER_KEY: PrivateKey = PrivateKey::from_bytes([1; 32]);
 const HOME_KEY: PrivateKey = PrivateKey::from_bytes([2; 32]);
-/// Datagrams under way in each direction, above which more are lost.
+/// Datagrams under way in each direction; further ones are lost.
 const MOST_FLYING: usize = 32;
-/// The last 16 bytes of an initiation count under load only.
+/// The last 16 bytes of an initiation, which count under load only.
 const UNCHECKED: usize = 16;
 
 struct Pair {
@@ -26,7 +26,7 @@ struct Pair {
     to_router: VecDeque<Vec<u8>>,
 }
 
-/// A series of events at both ends.
+/// Plays a series of events at both ends.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let now = Instant::from_secs(1);
@@ -97,7 +97,7 @@ impl Pair {
         }
     }
 
-    /// Puts what both want to send into the pipe.
+    /// Puts the datagrams of both ends into the pipe.
     fn settle(&mut self) {
         loop {
             let mut datagram = Vec::new();
@@ -142,7 +142,7 @@ impl Pair {
         self.now = end;
     }
 
-    /// Sends a packet whose bytes tell its length.
+    /// Sends a packet whose bytes encode its length.
     fn send(&mut self, up: bool, length: usize) {
         let (packet, mut datagram) = (vec![length as u8; length], Vec::new());
         let peer = ROUTER_KEY.public();
@@ -164,7 +164,7 @@ impl Pair {
         }
     }
 
-    /// Hands over a datagram, and returns whether it was taken.
+    /// Delivers a datagram, and returns true if it was accepted.
     fn hand_over(&mut self, up: bool, mut datagram: Vec<u8>) -> bool {
         let taken = if up {
             let taken = self.home.handle_datagram(self.now, ROUTER, &mut datagram);
@@ -185,7 +185,7 @@ impl Pair {
         taken.is_ok()
     }
 
-    /// Lets all others overtake the next.
+    /// Moves the next datagram behind all others.
     fn overtake(&mut self, up: bool) {
         if let Some(first) = self.queue(up).pop_front() {
             self.queue(up).push_back(first);
@@ -198,7 +198,7 @@ impl Pair {
         }
     }
 
-    /// Hands over the next datagram twice. Only the first may be taken.
+    /// Delivers the next datagram twice. Only the first may be accepted.
     fn repeat(&mut self, up: bool) {
         if let Some(datagram) = self.queue(up).pop_front() {
             self.hand_over(up, datagram.clone());
@@ -206,7 +206,7 @@ impl Pair {
         }
     }
 
-    /// Hands over the next datagram with one bit flipped, and leaves it in the pipe.
+    /// Delivers the next datagram with one bit flipped, and leaves it in the pipe.
     fn flip(&mut self, up: bool, bit: u16) {
         let Some(mut datagram) = self.queue(up).front().cloned() else {
             return;

@@ -1,4 +1,4 @@
-//! Scenario files: every mistake has a place, and what is accepted can be written down, read again and run.
+//! Scenario files: every mistake has a place, and an accepted scenario can be written, read again and run.
 
 use baton_proto::time::Instant;
 use baton_sim::run::{Run, RunOptions};
@@ -7,15 +7,15 @@ use std::path::Path;
 
 /// Recordings that a scenario may name.
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/traces");
-/// Enough for handshakes and first losses; the rest is for the stress test.
+/// Number of events: enough for handshakes and first losses; the rest is for the stress test.
 const EVENTS: u64 = 2_000;
 
-/// The scenario, and after a zero byte a line for each `--set`.
+/// Parses the scenario, and after a zero byte a line for each `--set`.
 pub fn check(data: &[u8]) {
     let Ok(text) = core::str::from_utf8(data) else {
         return;
     };
-    // Other files of this machine are nobody's business.
+    // Other files of this machine must not be read.
     if text.contains("\"/") || text.contains("'/") || text.contains("..") || text.contains("\\") {
         return;
     }
@@ -55,7 +55,7 @@ fn check_place(text: &str, diagnostic: &Diagnostic) {
         None => assert!(place.origin.starts_with("--set "), "no place: {diagnostic}"),
         Some((line, column)) => {
             assert_eq!(place.origin, "file");
-            // The end of a text that ends with its last line lies in the line after it.
+            // The end of a text is in the line after its last newline.
             assert!(
                 (1..=text.lines().count() + 1).contains(&line),
                 "{diagnostic}"

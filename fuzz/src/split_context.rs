@@ -1,4 +1,4 @@
-//! Contexts of split connections: what is read is written as it was read, and whoever goes on with it survives what it says.
+//! Contexts of split connections: parsing and writing round-trip, and their receiver survives any content.
 
 use crate::bytes::Bytes;
 use baton_proto::packet::Payload;
@@ -10,14 +10,14 @@ use baton_proto::wire::split_context::{Message, SplitContext, TcpContext};
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
 use core::net::SocketAddr;
 
-/// Timers that go off, and segments that leave at a time.
+/// Most timers that expire, and segments that leave at a time.
 const TIMERS: u32 = 8;
 const SEGMENTS: u32 = 40;
-/// Time on the way.
+/// Delay of the path.
 const AWAY: Duration = Duration::from_millis(300);
 
-/// A byte that chooses a profile and whether the length in the header is put right, which a search hardly ever does; then a stream of
-/// messages.
+/// Tries a byte that chooses a profile and whether the length in the header is corrected, which a search hardly ever
+/// does; then a stream of messages.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let choice = bytes.u8();
@@ -41,7 +41,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Goes on with both halves.
+/// Continues both halves.
 fn resume(context: &SplitContext, profile: &Profile) {
     let [mobile, correspondent] = [context.mobile, context.correspondent];
     for (half, ends) in [
@@ -95,7 +95,7 @@ fn check_again(connection: &Connection, now: Instant, context: &SplitContext) {
     assert_eq!(Message::decode(&bytes), Ok(Some((message, bytes.len()))));
 }
 
-/// An acknowledgment of all that is out, and of half of it; then a FIN.
+/// Returns acknowledgments of half of the data under way and of all of it, then a FIN.
 fn segments(half: &TcpContext, [local, remote]: [Endpoint; 2]) -> [TcpHeader; 3] {
     let out = half.next - half.unacknowledged;
     let segment = |acknowledged: u64, flags: TcpFlags| TcpHeader {

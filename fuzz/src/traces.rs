@@ -1,10 +1,10 @@
-//! Recordings: refused with a line, or usable at any moment.
+//! Recordings: refused with a line, or usable at any time.
 
 use crate::bytes::Bytes;
 use baton_proto::time::{Duration, Instant};
 use baton_sim::link::trace::{AtEnd, Capacity, Trace, TraceError, csv, leoreplayer, mahimahi};
 
-/// Moments and lengths at which a recording is looked up, and its text.
+/// Times and lengths at which a recording is used, and its text.
 struct Use<'a> {
     at_end: AtEnd,
     moments: [Instant; 3],
@@ -41,7 +41,7 @@ fn check_error(text: &str, error: &TraceError) {
         panic!("{error}");
     };
     assert_eq!(file, "file");
-    // An empty text, or one that ends too early, is wrong in the line after it.
+    // The mistake in a text that is empty or ends too early is in the line after it.
     assert!((1..=text.lines().count() + 1).contains(line), "{error}");
     assert!(error.to_string().len() < 1_000, "{error}");
 }
@@ -50,7 +50,7 @@ fn check_use(given: &Use<'_>, trace: &Trace) {
     let mut cursor = None;
     let mut before = Instant::ZERO;
     for now in given.moments {
-        // Packets sent in turn are finished in turn, and never before they are sent.
+        // Packets sent in turn end in turn, and never before they are sent.
         let now = now.max(before);
         let sent = match &trace.capacity {
             None => None,
@@ -72,7 +72,7 @@ fn check_use(given: &Use<'_>, trace: &Trace) {
     trace.mean_rate();
 }
 
-/// Comma-separated recordings.
+/// Tries comma-separated recordings.
 pub fn check_csv(data: &[u8]) {
     let Some(given) = read(data) else {
         return;
@@ -81,7 +81,7 @@ pub fn check_csv(data: &[u8]) {
         Ok(trace) => trace,
         Err(error) => return check_error(given.text, &error),
     };
-    // A column that is there is used.
+    // Every column present is used.
     let header = given.text.lines().next().unwrap_or("");
     for (column, used) in [
         ("rate_bps", trace.capacity.is_some()),
@@ -93,14 +93,14 @@ pub fn check_csv(data: &[u8]) {
     check_use(&given, &trace);
 }
 
-/// Files of delivery opportunities.
+/// Tries files of delivery opportunities.
 pub fn check_mahimahi(data: &[u8]) {
     let Some(given) = read(data) else {
         return;
     };
     match mahimahi::parse("file", given.text, given.at_end) {
         Ok(opportunities) => {
-            // A cursor that stood idle since begins after now: each packet then leaves later than it came.
+            // A cursor that has been idle begins after now: each packet then leaves later than it arrived.
             let mut before = Instant::ZERO;
             for now in given.moments {
                 let mut cursor = opportunities.after(now);
@@ -122,7 +122,7 @@ pub fn check_mahimahi(data: &[u8]) {
     }
 }
 
-/// LeoReplayer's files of delays.
+/// Tries LeoReplayer's files of delays.
 pub fn check_leoreplayer(data: &[u8]) {
     let Some(given) = read(data) else {
         return;

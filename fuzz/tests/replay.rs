@@ -1,4 +1,4 @@
-//! The kept corpus, and a bounded number of seeded mutations of it, through every target.
+//! The stored corpus, and a bounded number of seeded mutations of it, through every target.
 
 use baton_fuzz::TARGETS;
 use baton_sim::rng::{Seed, Stream};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Mutations of a target's corpus, in all.
 const MUTATIONS: u64 = 1_500;
-/// Longest input that a mutation makes.
+/// Longest input of a mutation.
 const LONGEST: usize = 4_096;
 
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
@@ -27,7 +27,7 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
         .collect()
 }
 
-/// Changes an input the way that searches do: bits, bytes, stretches, and parts of another input.
+/// Changes an input as searches do: bits, bytes, stretches, and parts of another input.
 fn mutate(draws: &mut Stream, mut data: Vec<u8>, other: &[u8]) -> Vec<u8> {
     for _ in 0..=draws.below(4) {
         let at = draws.below(data.len() as u64 + 1) as usize;
@@ -86,7 +86,7 @@ fn the_kept_corpus_and_mutations_of_it_break_no_invariant() {
     replay(|target| !target.starts_with("agent-") && target != "daemon");
 }
 
-/// The same, beside it, since they take as long as all others.
+/// The same for the slow targets, run in parallel.
 #[test]
 fn agents_between_forged_packets_break_no_invariant() {
     replay(|target| target.starts_with("agent-"));

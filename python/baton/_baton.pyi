@@ -54,7 +54,7 @@ class RunError(BatonError):
     """A run could not be made, or its results could not be kept: a folder that exists already, a full disk."""
 
 class FolderError(RunError):
-    """The given folder cannot take the results: it is there already, holds something else, or is in use."""
+    """The given folder cannot take the results: it exists already, holds something else, or is in use."""
 
 @final
 class Scenario:
@@ -65,7 +65,7 @@ class Scenario:
         """Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's, and
         only decisions may be classes in Python.
 
-        `overrides` are texts like `"flows.download.congestion=cubic"`; of two for one key the later holds.
+        `overrides` are texts like `"flows.download.transport.congestion=cubic"`; of two for one key the later holds.
         Raises `ScenarioError`, also for a file that cannot be read.
         """
 
@@ -1272,7 +1272,7 @@ def build_commit() -> str | None:
     """The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout."""
 
 def json_defaults() -> str:
-    """The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text."""
+    """The defaults of links and TCP profiles, by the names of a scenario's keys, as JSON text."""
 
 def json_link_budget(budget: str, snr_db: float, distance_m: float) -> str:
     """A direction's link budget by study D's formulas, as JSON text, for an SNR that a modulation needs and a distance.

@@ -1,4 +1,5 @@
-"""A folder of results as one file: a zip archive that `baton rerun` and `baton compare` take as the folder."""
+"""A folder of results as one file: a zip archive that `baton rerun` and `baton compare` accept in place of the
+folder."""
 
 from __future__ import annotations
 
@@ -25,13 +26,14 @@ TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(folder: Path, out: Path) -> Path:
-    """Writes a folder of a run or a sweep as an archive, and returns its path. What is not Baton's stays behind.
+    """Writes a folder of a run or a sweep as an archive, and returns the archive's path. Leaves out files that are not
+    Baton's.
 
     Raises `InputError`, `OSError` if it cannot be written.
     """
     names = _names(folder)
     if out.exists():
-        raise InputError(f"{out}: is there already; choose another file with --out")
+        raise InputError(f"{out}: already exists; choose another file with --out")
     top = folder.resolve().name
     staged = out.with_name(f".partial-{out.name}")
     try:
@@ -49,7 +51,7 @@ def pack(folder: Path, out: Path) -> Path:
 
 
 def _names(folder: Path) -> list[str]:
-    """Files of a run or a sweep, in order."""
+    """Returns the names of a run's or a sweep's files, in order."""
     if (folder / SWEEP_FILE).is_file():
         points = read_sweep(folder / SWEEP_FILE)["points"]
         read = {name for point in points for name in point["traces"]}
@@ -58,19 +60,21 @@ def _names(folder: Path) -> list[str]:
         manifest = read_manifest(folder / MANIFEST_FILE, {"results", "traces"})
         needed, others = [MANIFEST_FILE, *sorted(manifest["traces"]), *sorted(manifest["results"])], BESIDE_RUN
     else:
-        raise InputError(f"{folder}: holds no run and no sweep (no {MANIFEST_FILE}, no {SWEEP_FILE})")
+        raise InputError(f"{folder}: holds neither a run nor a sweep (no {MANIFEST_FILE}, no {SWEEP_FILE})")
     for name in needed:
         plain = PurePosixPath(name).parts
         if len(plain) > 2 or name != "/".join(plain) or ".." in plain or (len(plain) == 2 and plain[0] != RECORDINGS):
-            raise InputError(f"{folder}: {name}: lies outside the folder; only what a run has left there is packed")
+            raise InputError(
+                f"{folder}: {name}: lies outside the folder; only files that a run has written there are packed"
+            )
         if (folder / name).is_symlink() or not (folder / name).is_file():
-            raise InputError(f"{folder / name}: is not a file that a run has left there; run it again")
+            raise InputError(f"{folder / name}: is not a file that a run has written there; run it again")
     return [*needed, *(name for name in others if (folder / name).is_file() and not (folder / name).is_symlink())]
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """The folder that an archive holds, unpacked for a while; of another path, the path itself. Raises `InputError`."""
+    """Yields the folder of an archive, unpacked for a while, or any other path unchanged. Raises `InputError`."""
     if path.suffix != ".zip" or not path.is_file():
         yield path
         return
@@ -79,7 +83,7 @@ def opened(path: Path) -> Iterator[Path]:
             with zipfile.ZipFile(path) as archive:
                 unpacked = _unpack(path, archive, Path(folder))
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-            raise InputError(f"{path}: is damaged, or no archive of `baton pack`: {error}") from error
+            raise InputError(f"{path}: is damaged, or not an archive of `baton pack`: {error}") from error
         yield unpacked
 
 
@@ -87,7 +91,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> Path:
     entries = archive.infolist()
     most = max(LARGEST, MOST_TIMES_LARGER * path.stat().st_size)
     if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > most:
-        raise InputError(f"{path}: would unpack to more than {most:,} B or {MOST_FILES:,} files; it is not unpacked")
+        raise InputError(f"{path}: unpacks to more than {most:,} B or {MOST_FILES:,} files; it is not unpacked")
     tops = set()
     for entry in entries:
         parts = PurePosixPath(entry.filename).parts
@@ -95,10 +99,12 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> Path:
         odd = mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG)
         outside = entry.filename != "/".join(parts) or {"..", "/"} & {*parts} or "\\" in entry.filename
         if odd or outside or not 2 <= len(parts) <= 3 or (len(parts) == 3 and parts[1] != RECORDINGS):
-            raise InputError(f"{path}: {entry.filename!r}: is no entry that `baton pack` makes; it is not unpacked")
+            raise InputError(
+                f"{path}: {entry.filename!r}: is not an entry that `baton pack` writes; the archive is not unpacked"
+            )
         tops.add(parts[0])
     if len(tops) != 1:
-        raise InputError(f"{path}: is no archive of `baton pack`: it holds {len(tops)} folders, expected one")
+        raise InputError(f"{path}: is not an archive of `baton pack`: it holds {len(tops)} folders, expected one")
     for entry in entries:
         target = folder / entry.filename
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,39 +11,39 @@ Entries = dict[str, str]
 
 
 def links() -> Entries:
-    """Kinds of link."""
+    """Lists the kinds of link."""
     return _choices("links", "kind")
 
 
 def queues() -> Entries:
-    """Lists the disciplines of queues: which packets are dropped, and when."""
+    """Lists the queue disciplines: which packets are dropped, and when."""
     return _choices("management")
 
 
 def congestion() -> Entries:
-    """Congestion controls."""
+    """Lists the congestion controls."""
     return _choices("congestion")
 
 
 def remedies() -> Entries:
-    """Schemes against what a handover does to TCP."""
+    """Lists the remedies: schemes against what a handover does to TCP."""
     return _choices("remedies")
 
 
 def profiles() -> Entries:
-    """TCP profiles."""
+    """Lists the TCP profiles."""
     return _choices("profile")
 
 
 def shipped_scenarios() -> Entries:
-    """Scenarios that come with Baton."""
+    """Lists the scenarios that come with Baton."""
     from baton import Scenario
 
     return {name: Scenario.load(path).description for name, path in scenarios().items()}
 
 
 def studies() -> Entries:
-    """Published studies that can be reproduced."""
+    """Lists the published studies that can be reproduced."""
     from baton.reproduce import TITLES
 
     return TITLES
@@ -61,8 +61,8 @@ CATALOGUES: dict[str, Callable[[], Entries]] = {
 
 
 def _choices(*path: str) -> Entries:
-    """Names that a key takes, from the schema of scenarios, which the engine's own types make. Before it may stand keys
-    that it lies within."""
+    """Returns the names that a key takes, from the schema of scenarios, which the engine's own types generate. The keys
+    of the tables around it may precede the key."""
     import json
 
     from baton import json_schema

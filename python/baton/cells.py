@@ -10,14 +10,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CellNames:
-    """Names of links as people call them: those of a cell by the cell, with its network where two have one like it."""
+    """Names of links as people call them: a link to a cell by the cell, preceded by its network where two have such a
+    cell."""
 
     pattern: re.Pattern[str] | None
     twice: frozenset[str]
 
     @classmethod
     def of(cls, summary: dict[str, Any]) -> CellNames:
-        """The names of the run with this summary."""
+        """Returns the names of the run with this summary."""
         radios = summary.get("radios") or []
         cells = Counter(cell["cell"] for radio in radios for cell in radio["cells"])
         links = [
@@ -30,7 +31,7 @@ class CellNames:
         return cls(pattern, frozenset(cell for cell, count in cells.items() if count > 1))
 
     def shown(self, text: str) -> str:
-        """A text with the names of links in it."""
+        """Returns a text with its links called by these names."""
         return self.pattern.sub(self._short, text) if self.pattern else text
 
     def _short(self, found: re.Match[str]) -> str:

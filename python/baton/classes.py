@@ -1,7 +1,7 @@
 """Finds the classes that scenarios name as `python:module.Class`.
 
-Importing a module runs it, and so does running a scenario that names one. The command line says by `permit` where it
-may come from; a program of one's own imports from anywhere, as `import` does.
+Importing a module runs its code, and so does running a scenario that names one. The command line says by `permit` where
+modules may come from; other programs import from anywhere, as `import` does.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ METHODS = {
 
 Permission = Literal["anywhere", "beside", "never", "look"]
 """Classes that may be run: whatever Python imports, those in files beside the scenario, or none; with "look" none
-either, but it is looked whether they are there."""
+either, but their existence is checked."""
 _permission: Permission = "anywhere"
 
 FILES: set[str] = set()
-"""The files of modules whose classes were loaded: what fails there is their author's."""
+"""The files of modules whose classes were loaded: a failure there is their author's."""
 
 
 def permit(permission: Permission) -> None:
-    """Says which classes scenarios may run from now on, in the whole process."""
+    """Sets which classes scenarios may run from now on, in the whole process."""
     global _permission  # the engine calls `load`, and a process runs one command
     _permission = permission
 
 
 def load(name: str, directory: str | os.PathLike[str], kind: str) -> type:
-    """The class `module.Class`, which is of a kind of `METHODS`.
+    """Returns the class `module.Class`, which is of a kind of `METHODS`.
 
-    Its module is a file in `directory`, where the scenario lies, and otherwise what Python imports by that name.
-    Where classes are only looked for, it is one that cannot be used. Raises `InputError` with a text that follows the
-    name in a sentence.
+    The module is a file in `directory`, the scenario's folder, or else what Python imports by that name. If classes are
+    only looked for, the result is a class that cannot be used. Raises `InputError`, whose text continues a sentence
+    that begins with the name.
     """
     module_name, _, class_name = name.rpartition(".")
     file = Path(directory) / (module_name.replace(".", "/") + ".py")
@@ -70,11 +70,11 @@ def load(name: str, directory: str | os.PathLike[str], kind: str) -> type:
 
 
 def _run(name: str, file: Path) -> ModuleType:
-    """The module in a file, run anew each time, so that it may have changed."""
+    """Runs the module in a file, each time anew, since the file may have changed."""
     # A name of its own: a file `random.py` beside a scenario must not become Python's `random`.
     spec = importlib.util.spec_from_file_location(f"baton_class.{name}", file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no module")
+        raise ImportError(f"{file} is not a module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -91,7 +91,8 @@ def _refuse_lack(kind: str, missing: list[str]) -> None:
 
 
 def _looked_for(module_name: str, class_name: str, kind: str, beside: Path | None) -> type:
-    """A class that cannot be used, in place of one that is there as far as its source tells; nothing of it is run."""
+    """Returns a class that cannot be used, in place of one that exists as far as its source tells; nothing of it is
+    run."""
     file = beside or _source(module_name)
     about: dict[str, Any] = {}
     if file is not None:
@@ -111,7 +112,7 @@ def _looked_for(module_name: str, class_name: str, kind: str, beside: Path | Non
 
 
 def _class_body(node: ast.ClassDef) -> dict[str, Any]:
-    """Names that the body of a class binds, with the values of constants."""
+    """Returns the names that the body of a class binds, with the values of constants."""
     found: dict[str, Any] = {}
     for each in node.body:
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -127,7 +128,7 @@ def _class_body(node: ast.ClassDef) -> dict[str, Any]:
 
 
 def _may_bind(tree: ast.Module, name: str) -> bool:
-    """Returns true if a module may have a name otherwise than by a class of its own: imported, assigned, in a
+    """Returns true if a module may get a name by other means than a class of its own: an import, an assignment, a
     condition."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == name:
@@ -140,7 +141,7 @@ def _may_bind(tree: ast.Module, name: str) -> bool:
 
 
 def _source(module_name: str) -> Path | None:
-    """The source of a module that Python would import, which is not imported; none if it has none."""
+    """Returns the source of a module that Python would import, without importing it; none if it has none."""
     top, *below = module_name.split(".")
     try:
         spec: ModuleSpec | None = importlib.util.find_spec(top)

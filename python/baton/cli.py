@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 
 READER_GONE = 141
-"""As a shell tells of a program that SIGPIPE ended."""
+"""Exit status that a shell gives a program ended by SIGPIPE."""
 
 ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")]
 SeedOption = Annotated[
@@ -38,29 +38,41 @@ SeedOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as flows.download.congestion=cubic. Repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a key, such as flows.download.transport.congestion=cubic. Repeatable.",
+    ),
 ]
 HandoverOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="SPEC", help="Instead of the timetable: '5 s hard 2 s', '5 s soft tunnel'. Repeatable."),
+    typer.Option(
+        metavar="SPEC", help="A handover in place of the timetable: '5 s hard 2 s', '5 s soft tunnel'. Repeatable."
+    ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing results folder.")]
 PcapOption = Annotated[bool, typer.Option("--pcap", help="Write a pcapng capture of each interface.")]
 PcapInterfaceOption = Annotated[
     list[str] | None,
-    typer.Option("--pcap-interface", metavar="NODE-LINK", help="Capture only here, as laptop-wifi. Repeatable."),
+    typer.Option(
+        "--pcap-interface", metavar="NODE-LINK", help="Capture only this interface, such as laptop-wifi. Repeatable."
+    ),
 ]
 SnapLengthOption = Annotated[
     int | None,
-    typer.Option("--snap-length", metavar="BYTES", min=1, max=65535, help="Capture so much of each packet."),
+    typer.Option(
+        "--snap-length", metavar="BYTES", min=1, max=65535, help="Capture only the first bytes of each packet."
+    ),
 ]
 ExpectOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="EXPR", help="As 'flows.download.longest_stall_s < 2'; exit 3 if it fails. Repeatable."),
+    typer.Option(
+        metavar="EXPR", help="Expect 'flows.download.longest_stall_s < 2', for example; exit 3 if it fails. Repeatable."
+    ),
 ]
 JunitOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")]
 AllowPythonOption = Annotated[
-    bool, typer.Option("--allow-python", help="Run Python classes from elsewhere than the scenario's folder, too.")
+    bool, typer.Option("--allow-python", help="Also run Python classes from outside the scenario's folder.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
@@ -138,19 +150,22 @@ def live(
     junit: JunitOption = None,
     json: JsonOption = False,
     ignore_unsupported: Annotated[
-        bool, typer.Option("--ignore-unsupported", help="Leave out what the kernel cannot do, and say so.")
+        bool, typer.Option("--ignore-unsupported", help="Leave out what the kernel cannot do, with a warning.")
     ] = False,
     allow_no_handover: Annotated[
-        bool, typer.Option("--allow-no-handover", help="Do not fail when handovers did not meet a flow under way.")
+        bool, typer.Option("--allow-no-handover", help="Do not fail if no flow was under way at a handover.")
     ] = False,
     repeat: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Run N times, with seeds that ascend; judge all together.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Run N times, with ascending seeds, and judge all runs together."),
     ] = None,
     least_share: Annotated[
-        str, typer.Option("--pass", metavar="SHARE", help="Of the repetitions, as '95 %': so many have to pass.")
+        str, typer.Option("--pass", metavar="SHARE", help="Share of the repetitions that has to pass, such as '95 %'.")
     ] = "100 %",
     allow_python: AllowPythonOption = False,
-    check: Annotated[bool, typer.Option("--check", help="Test whether this machine can do it; no scenario.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check whether this machine can run live; takes no scenario.")
+    ] = False,
 ) -> None:
     """Run a scenario in real time, with the kernel's protocols and any program."""
     from baton import classes, cli_run
@@ -178,10 +193,10 @@ def live(
 
 @app.command()
 def handover(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A live run that is under way, by its name.")],
-    link: Annotated[str, typer.Argument(metavar="LINK", help="Where its mobile goes.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a live run under way.")],
+    link: Annotated[str, typer.Argument(metavar="LINK", help="Link to which its mobile moves.")],
     hard: Annotated[
-        str | None, typer.Option(metavar="OUTAGE", help="Break the old link first, as '2 s'; default: soft.")
+        str | None, typer.Option(metavar="OUTAGE", help="Make it hard, with this outage, such as '2 s'; default: soft.")
     ] = None,
 ) -> None:
     """Move the mobile of a live run now."""
@@ -194,10 +209,12 @@ def handover(
 
 @app.command("set")
 def set_key(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A live run that is under way, by its name.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a live run under way.")],
     change: Annotated[
         str,
-        typer.Argument(metavar="KEY=VALUE", help="As 'links.wifi.rate=2 Mbit/s' or links.wifi.packet_error_rate=0.01."),
+        typer.Argument(
+            metavar="KEY=VALUE", help="Such as 'links.wifi.rate=2 Mbit/s' or links.wifi.packet_error_rate=0.01."
+        ),
     ],
 ) -> None:
     """Change a link of a live run now, as an entry of [[changes]] would."""
@@ -211,9 +228,11 @@ def set_key(
 def check(
     scenario: ScenarioArgument,
     overrides: SetOption = None,
-    live: Annotated[bool, typer.Option("--live", help="Also whether the kernel can do it in real time.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Also check whether the kernel can run it in real time.")
+    ] = False,
 ) -> None:
-    """Check a scenario without running it, nor the Python classes that it names."""
+    """Check a scenario without running it or the Python classes that it names."""
     from baton import cli_run
 
     loaded, _ = cli_run.load(scenario, overrides or [], live=live)
@@ -224,7 +243,7 @@ def check(
         status = machine.check_scenario(scenario_path(scenario), overrides or [])
         if status:
             raise typer.Exit(status)
-    print(f"{loaded.name}: nothing is wrong")
+    print(f"{loaded.name}: no mistakes found")
 
 
 @app.command()
@@ -242,13 +261,15 @@ def rerun(
     ],
     traces: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Look here, too, for recordings and Python modules that did not travel."),
+        typer.Option(
+            metavar="DIR", help="Search here, too, for recordings and Python modules that are not with the results."
+        ),
     ] = None,
     allow_python: Annotated[
         bool, typer.Option("--allow-python", help="Run the Python classes that the run names; they are code.")
     ] = False,
 ) -> None:
-    """Repeat a run, or a sweep, and compare the data; exit 1 if it differs."""
+    """Repeat a run or a sweep, and compare the data; exit 1 if they differ."""
     from baton.rerun import RerunOptions
     from baton.rerun import rerun as run_again
 
@@ -261,7 +282,9 @@ def rerun(
 @app.command()
 def pack(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Results folder of a run or a sweep.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The archive; default: RUN.zip, here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The archive; default: RUN.zip in the current folder.")
+    ] = None,
 ) -> None:
     """Pack a run or a sweep into one archive, which `rerun` and `compare` take."""
     from baton.archive import pack as pack_results
@@ -286,12 +309,16 @@ def sweep(
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=A,B,…", help="An axis: flows.download.congestion=reno,cubic. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=A,B,…",
+            help="An axis, such as flows.download.transport.congestion=reno,cubic. Repeatable.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; default: results/<study>-sweep.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing sweep.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep: only the missing runs.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="Runs at once; default: one a core.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a sweep: make only the missing runs.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="Concurrent runs; default: one per core.")] = None,
     until_width: Annotated[
         str | None,
         typer.Option(
@@ -303,18 +330,21 @@ def sweep(
     path: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Compare remedies in all situations, for hours.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Compare remedies in all situations; takes hours.")] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="In real time with the kernel's protocols, as `baton live`; one at a time.")
+        bool,
+        typer.Option(
+            "--live", help="Run in real time with the kernel's protocols, as `baton live` does, one run at a time."
+        ),
     ] = False,
     server: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="Of live runs: run in the correspondent; PROGRAM starts when it listens."),
+        typer.Option(metavar="CMD", help="With --live: run in the correspondent; PROGRAM starts when it listens."),
     ] = None,
     allow_python: AllowPythonOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a scenario over many values and seeds, on all cores or live: one table, statistics, a page."""
+    """Run a scenario over many values and seeds, on all cores or live, into a table, statistics and a page."""
     from baton.sweep import cli_sweep
 
     options = cli_sweep.SweepOptions(
@@ -327,10 +357,11 @@ def sweep(
 @app.command()
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run or a sweep, or its archive.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The other one's, or a capture (pcap, pcapng).")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The one to compare with, or a capture (pcap, pcapng).")],
     json: JsonOption = False,
 ) -> None:
-    """Compare two runs, as a simulated and a live one, a run with a capture, or two sweeps: a table and a page."""
+    """Compare two runs (such as a simulated and a live one), a run and a capture, or two sweeps, in a table and a
+    page."""
     from baton.archive import opened
     from baton.compare import cli_compare
 
@@ -341,10 +372,12 @@ def compare(
 @app.command()
 def reproduce(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Studies or checks, as T, T2 or T2.h; default: all.")
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Studies or checks, such as T, T2 or T2.h; default: all."),
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="In real time with the kernel's TCP, beside the simulated stacks: T2 to T6.")
+        bool,
+        typer.Option("--live", help="Run in real time with the kernel's TCP, beside the simulated stacks: T2 to T6."),
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -362,18 +395,19 @@ def fidelity(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only the cases that the list marks as quick.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="CASE", help="As 'soft-*' or 'steady-5M-290ms/cubic'. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="CASE", help="Only these cases, such as 'soft-*' or 'steady-5M-290ms/cubic'. Repeatable."),
     ] = None,
     half: Annotated[
-        str | None, typer.Option(metavar="HALF", help="first or second: only every other case of the list.")
+        str | None, typer.Option(metavar="HALF", help="Only one half of the list, every other case: first or second.")
     ] = None,
     repetitions: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each case, both ways.")] = 5,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; what is in it is not run again.")] = Path(
-        "results/fidelity"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Results folder; cases that it holds are not run again.")
+    ] = Path("results/fidelity"),
     json: JsonOption = False,
 ) -> None:
-    """Hold the simulated TCP against this machine's kernel: scenarios run both ways, several times."""
+    """Compare the simulated TCP with this machine's kernel: run scenarios both ways, several times."""
     from baton.fidelity import cli_fidelity
     from baton.fidelity.cases import HALVES
 
@@ -389,11 +423,11 @@ def list_names(
         str, typer.Argument(metavar="WHAT", help="links, queues, congestion, profiles, scenarios or studies.")
     ],
 ) -> None:
-    """List what there is to choose from."""
+    """List the names to choose from."""
     from baton.catalogue import CATALOGUES
 
     if what not in CATALOGUES:
-        raise InputError(f"`{what}`: nothing of that name can be listed; {nearest(what, CATALOGUES)}")
+        raise InputError(f"`{what}`: no such list; {nearest(what, CATALOGUES)}")
     entries = CATALOGUES[what]()
     width = max(map(len, entries), default=0)
     for name, description in entries.items():
@@ -401,7 +435,7 @@ def list_names(
 
 
 def add_groups(arguments: list[str]) -> None:
-    """Adds `baton plan` and `baton trace`; other commands need not wait for their parts to load."""
+    """Adds `baton plan` and `baton trace`; other commands need not wait for their modules to load."""
     if arguments[0] in {"plan", "-h", "--help"}:
         from baton import plan
 
@@ -413,7 +447,7 @@ def add_groups(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Entry point: runs a command and ends with its exit status."""
+    """Runs a command and ends with its exit status: the entry point."""
     arguments = sys.argv[1:] or ["--help"]
     closed = streams.prepare()
     try:
@@ -426,9 +460,9 @@ def main() -> None:
 
 
 def execute(arguments: list[str]) -> int:
-    """Runs a command, and maps what went wrong to a message and an exit status.
+    """Runs a command, and turns an error into a message and an exit status.
 
-    Raises `BrokenPipeError` where nobody reads standard output any more.
+    Raises `BrokenPipeError` if nobody reads standard output any more.
     """
     try:
         add_groups(arguments)
@@ -450,7 +484,7 @@ def execute(arguments: list[str]) -> int:
 
 
 def unexpected(error: Exception) -> tuple[str, int]:
-    """Message and exit status of an error that nobody foresaw: of a user's class in Python, or a mistake in Baton."""
+    """Returns message and exit status of an unforeseen error: in a user's Python class, or a mistake in Baton."""
     from baton.classes import FILES
 
     if any(frame.filename in FILES for frame in traceback.extract_tb(error.__traceback__)):
@@ -463,7 +497,7 @@ def unexpected(error: Exception) -> tuple[str, int]:
 
 
 def describe(error: Exception) -> tuple[str, int] | None:
-    """Message and exit status of an error that a user can cause; nothing for a mistake in Baton."""
+    """Returns message and exit status of an error that a user can cause; nothing for a mistake in Baton."""
     if isinstance(error, (FolderError, InputError, ScenarioError)):
         return str(error), 2
     if isinstance(error, TyperException):  # a wrong use of the command line
@@ -479,7 +513,7 @@ def describe(error: Exception) -> tuple[str, int] | None:
 
 
 def fail(message: str, status: int, arguments: list[str]) -> int:
-    """Tells about an error, and returns its exit status."""
+    """Reports an error, and returns its exit status."""
     unwritten = streams.output_failure()
     if unwritten is not None:
         streams.silence()

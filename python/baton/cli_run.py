@@ -1,4 +1,4 @@
-"""`baton run`: what happens between the command line and the report's path."""
+"""`baton run`: from the command line to the report's path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Captures:
-    """Captures to be made; `interfaces` and `snap_length` need no `pcap` beside them."""
+    """Requested captures; `interfaces` and `snap_length` imply `pcap`."""
 
     pcap: bool = False
     interfaces: Sequence[str] = ()
@@ -84,7 +84,7 @@ def load(
     live: bool = False,
     python: classes.Permission = "look",
 ) -> tuple[Scenario, list[expect.Expectation]]:
-    """Reads a scenario, perhaps for a live run, and all expectations on it, and warns of what is probably not meant."""
+    """Reads a scenario, for a live run if asked, and all expectations on it, and warns of probable mistakes."""
     from baton import Scenario
 
     classes.permit(python)
@@ -99,7 +99,7 @@ def load(
 
 
 def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -> list[str]:
-    """The overrides, and one for the timetable if the command line asks for handovers. Raises `InputError`."""
+    """Returns the overrides, and one for the timetable if the command line asks for handovers. Raises `InputError`."""
     if not handovers:
         return overrides
     from baton import Scenario
@@ -109,7 +109,8 @@ def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -
 
 
 def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
-    """Runs, with a progress line. Ctrl-C ends the run early; its result says that it is not complete."""
+    """Runs the scenario with a progress line. Ctrl-C ends the run early; the result then says that it is not
+    complete."""
     refuse_existing(out, options.force)
     prepare_report()
     with progress(scenario.duration_s) as report:
@@ -125,7 +126,7 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
 
 
 def results_folder(name: str, options: RunOptions) -> Path:
-    """The folder that was asked for, or else the first that is free of `results/NAME`, `results/NAME-2`, ….
+    """Returns the requested folder, or else the first of `results/NAME`, `results/NAME-2`, … that is free.
 
     With --force it is `results/NAME`.
     """
@@ -137,14 +138,15 @@ def results_folder(name: str, options: RunOptions) -> Path:
 
 
 def real_folder(out: Path) -> Path:
-    """A folder without links and `..`: what replaces it must not lie on a way through it."""
+    """Returns a folder's path without links and `..`: a path through the folder itself would break when it is
+    replaced."""
     return out.resolve() if out.exists() else out
 
 
 def refuse_existing(out: Path, force: bool) -> None:
-    """Raises `InputError` if something is there that may not be replaced."""
+    """Raises `InputError` if the folder exists and may not be replaced."""
     if out.exists() and not force:
-        raise InputError(f"{out}: is there already; choose another folder with --out, or replace it with --force")
+        raise InputError(f"{out}: already exists; choose another folder with --out, or replace it with --force")
     refuse_strangers(out)
 
 
@@ -161,7 +163,7 @@ def try_junit(path: Path) -> None:
 
 
 def write_junit(path: Path, suites: Sequence[junit.Suite]) -> None:
-    """Writes the JUnit file. Raises `InputError` where that is not possible."""
+    """Writes the JUnit file. Raises `InputError` if it cannot be written."""
     try:
         junit.write(path, suites)
     except OSError as error:
@@ -184,12 +186,12 @@ def show(result: Result, outcomes: Sequence[expect.Outcome], report: Path, *, as
 
     tables.print_summary(result.summary, outcomes, tables.headline(result.summary))
     if not result.complete:
-        print("Interrupted: what is shown and kept ends there.")
+        print("Interrupted: the results end there.")
     print(report)
 
 
 def print_json(summary: Json, outcomes: Sequence[expect.Outcome], report: Path) -> None:
-    """Prints the one object of `--json`."""
+    """Prints the single object of `--json`."""
     import json
 
     expectations = [outcome.to_json() for outcome in outcomes]

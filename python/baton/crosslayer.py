@@ -1,6 +1,6 @@
 """Signals between the layers of a host across a handover, for remedies and decisions that are classes.
 
-A remedy is told a `Signal` and a `TransportView`, and answers with `Control`s; a decision is told a `LinkEvent` and a
+A remedy gets a `Signal` and a `TransportView`, and answers with `Control`s; a decision gets a `LinkEvent` and a
 `MobileView`, and answers with a `Decision`.
 """
 

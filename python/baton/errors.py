@@ -1,4 +1,4 @@
-"""Errors of the package's own, beside those of the engine."""
+"""Errors of the package itself, beside those of the engine."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from baton._baton import BatonError
 
 
 class InputError(BatonError):
-    """A mistake in the user's input: the text names it, what was expected, and the nearest valid name."""
+    """A mistake in the user's input: the text names the mistake, the expected value, and the nearest valid name."""
 
 
 class Interrupted(BatonError):
-    """The user ended a command, and nothing of it is kept."""
+    """Interruption of a command by the user; no results are kept."""
 
 
 def refuse_newer(file: object, format: object, known: int) -> None:
-    """Raises `InputError` if a file is of a newer format than this version reads; `format` is what the file says."""
+    """Raises `InputError` if a file has a newer format than this version reads; `format` is the one that the file
+    states."""
     if isinstance(format, int) and format > known:
         raise InputError(
-            f"{file}: is of format {format}, which a newer Baton wrote; this one reads format {known}:"
-            " take a newer version of Baton"
+            f"{file}: has format {format}, which a newer Baton wrote; this version reads format {known}: update Baton"
         )
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """A clause for the end of an error message that names what was probably meant, and else what there is.
+    """Returns the end of an error message: the names that were probably meant, or else all valid ones.
 
-    Names that hold the word come before those that are written nearly so.
+    Names that contain the word come before names with a similar spelling.
     """
     import difflib
 

@@ -4,8 +4,8 @@ An expectation is a path, an operator and a number. The path walks the object th
 by the name of a flow, by place in a list (`handovers[0].lost_packets` or `handovers.0.lost_packets`; the first is 0).
 `handovers.completed` is their number: those that were completed while a flow of the mobile was under way.
 The operators are `<` `<=` `>` `>=` `==` `!=`. The number is in the unit that the name ends with (`_s` seconds, `_bps`
-bits per second); true counts as 1, false as 0. What has no value, such as the completion of a flow that did not end,
-holds no expectation.
+bits per second); true counts as 1, false as 0. A quantity without a value, such as the completion of a flow that
+did not end, fails every expectation.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ExpectationError(InputError):
 
 @dataclass(frozen=True)
 class Missing:
-    """The run has nothing to compare with: a list has fewer entries than an expectation asks for, or no such flow."""
+    """Absence of a value to compare: a list with fewer entries than an expectation asks for, or no such flow."""
 
     why: str
 
@@ -55,7 +55,7 @@ class Expectation:
     """A condition on the summary of a run."""
 
     text: str
-    """As the user wrote it."""
+    """Text as the user wrote it."""
     path: tuple[str, ...]
     operator: str
     value: float
@@ -66,7 +66,7 @@ class Expectation:
         form = _FORM.fullmatch(text)
         if form is None or not _PATH.fullmatch(form[1]):
             raise ExpectationError(
-                f"`{text}` is no expectation; expected a path, one of {' '.join(OPERATORS)} and a number,"
+                f"`{text}` is not an expectation; expected a path, one of {' '.join(OPERATORS)} and a number,"
                 " as in 'flows.download.longest_stall_s < 2'"
             )
         path = tuple(form[1].replace("[", ".").replace("]", "").split("."))
@@ -94,7 +94,7 @@ class Expectation:
 
     @property
     def observed_flows(self) -> list[str]:
-        """Of these, the ones with a name that a live run gives to a conversation of its programs."""
+        """Names among these flows that a live run gives to a conversation of its programs."""
         return [name for name in self.flows if _OBSERVED.fullmatch(name)]
 
     def _step(self, found: Any, segment: str, above: tuple[str, ...]) -> Any:
@@ -116,7 +116,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An expectation and what a run measured."""
+    """An expectation and its measured value."""
 
     expectation: Expectation
     measured: float | Missing | None
@@ -133,10 +133,10 @@ class Outcome:
         """The measured value, in words where there is no value."""
         if isinstance(self.measured, Missing):
             return self.measured.why
-        return "no value: it did not come to an end" if self.measured is None else f"{self.measured:.15g}"
+        return "no value: it did not finish" if self.measured is None else f"{self.measured:.15g}"
 
     def to_json(self) -> Json:
-        """As an entry of `expectations` in the output of `--json`."""
+        """Returns an entry of `expectations` in the output of `--json`."""
         return {
             "expression": self.expectation.text,
             "expected": self.expected_text,
@@ -146,12 +146,12 @@ class Outcome:
 
 
 def parse_all(texts: Iterable[str]) -> list[Expectation]:
-    """Reads expectations; one that is given twice counts once. Raises `ExpectationError`."""
+    """Reads expectations, a repeated one once. Raises `ExpectationError`."""
     return list(dict.fromkeys(Expectation.parse(text) for text in texts))
 
 
 def completed_handovers(handovers: Iterable[Json]) -> int:
-    """Handovers that were completed while a flow was under way."""
+    """Returns the number of handovers that were completed while a flow was under way."""
     return sum(handover["completed_s"] is not None and bool(handover["active"]) for handover in handovers)
 
 
@@ -175,7 +175,7 @@ def _names(found: Any) -> dict[str, Any]:
 
 
 def _paths(found: Any) -> Iterator[str]:
-    """The paths to the numbers below, flows by their names."""
+    """Yields the paths to the numbers below, flows by their names."""
     inner = dict(enumerate(found)) if isinstance(found, list) and not _names(found) else _names(found)
     for name, value in inner.items():
         if _is_number(value):

@@ -1,8 +1,8 @@
 """Handovers on the command line: `--handover '5 s hard 2 s tunnel'` in place of a mobile's timetable.
 
-A text has a time, `soft` or `hard`, for a hard one its outage, and the link if it matters; times are written as in a
-scenario. Without a link the mobile goes to the next of its links in the order of the file, after the last to the first;
-one that has a single link stays there, which only a hard handover can.
+A text has a time, `soft` or `hard`, the outage of a hard handover, and the link if it matters; times are written as in
+a scenario. Without a link, the mobile goes to the next of its links in the order of the file, from the last to the
+first. A mobile with a single link stays on it, which only a hard handover can do.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _SPEC = re.compile(rf"\s*({_TIME})\s+(?:(soft)|(hard)\s+({_TIME}))(?:\s+([\w-]+)
 
 @dataclass(frozen=True)
 class HandoverSpec:
-    """A handover as the command line gives it; times are texts with units."""
+    """A handover as given on the command line; times are texts with units."""
 
     text: str
     at: str
     outage: str | None
-    """Only of a hard one; a soft one has none."""
+    """Outage of a hard handover; a soft one has none."""
     link: str | None
 
     @staticmethod
     def parse(text: str) -> HandoverSpec:
-        """Reads one. Raises `InputError`."""
+        """Reads a handover. Raises `InputError`."""
         found = _SPEC.fullmatch(text)
         if found is None:
             raise InputError(
@@ -49,7 +49,7 @@ class HandoverSpec:
 
 
 def seconds(text: str) -> float:
-    """A time with its unit, such as `250 ms`, in seconds. Raises `InputError`."""
+    """Converts a time with its unit, such as `250 ms`, to seconds. Raises `InputError`."""
     if not re.fullmatch(_TIME, text.strip(), re.ASCII):
         raise InputError(f"`{text}` is not a time; expected a number with {', '.join(SECONDS)}, like '2 s'")
     number, unit = re.findall(r"[\d.]+|[a-z]+", text)
@@ -57,7 +57,8 @@ def seconds(text: str) -> float:
 
 
 def timetable_override(scenario: Scenario, texts: Sequence[str]) -> str:
-    """The override that gives the scenario's first mobile these handovers and no others. Raises `InputError`."""
+    """Returns the override that gives the scenario's first mobile these handovers and no others. Raises
+    `InputError`."""
     document = loads(scenario.resolved)
     mobile, links = _mobile(scenario, document)
     at_link = str(document["mobiles"][mobile]["timetable"][0]["attach"])
@@ -71,7 +72,7 @@ def timetable_override(scenario: Scenario, texts: Sequence[str]) -> str:
 
 
 def _mobile(scenario: Scenario, document: dict[str, Any]) -> tuple[str, list[str]]:
-    """The mobile whose timetable is replaced, and its links in the order of the file."""
+    """Returns the mobile whose timetable is replaced, and its links in the order of the file."""
     mobiles = document.get("mobiles") or {}
     if not mobiles:
         raise InputError(
@@ -101,5 +102,5 @@ def _target(spec: HandoverSpec, mobile: str, links: list[str], at_link: str) -> 
 
 
 def _inline(entry: dict[str, str]) -> str:
-    """A table in one line of TOML, whose strings are those of JSON here."""
+    """Writes a table on one line of TOML, with strings as in JSON."""
     return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in entry.items()) + " }"

@@ -16,7 +16,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: something that held, failed, or was not checked."""
+    """A test case that passed, failed, or was not checked."""
 
     name: str
     failure: str | None = None
@@ -42,7 +42,7 @@ class Suite:
 
 
 def case_of(outcome: Outcome) -> Case:
-    """An expectation as a test case."""
+    """Returns an expectation as a test case."""
     message = f"expected {outcome.expected_text}, measured {outcome.measured_text}"
     return Case(outcome.expectation.text, None if outcome.holds else message)
 

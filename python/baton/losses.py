@@ -10,13 +10,13 @@ CAUSES = {"link_down": "link", "queue": "queue", "channel": "channel", "buffer":
 
 
 def of_flow(flow: dict[str, Any]) -> str | None:
-    """Tells a flow's losses, both ways together; `None` of a summary that does not tell."""
+    """Describes a flow's losses, both ways together; returns `None` for a summary without them."""
     packets = flow.get("packets")
     return in_words([way["lost_by"] for way in packets.values()]) if packets else None
 
 
 def of_handover_flow(flow: dict[str, Any]) -> str | None:
-    """Tells a flow's losses at a handover, both ways together; `None` of a summary that does not tell."""
+    """Describes a flow's losses at a handover, both ways together; returns `None` for a summary without them."""
     lost_by = flow.get("lost_by")
     return in_words(lost_by.values()) if lost_by else None
 
@@ -28,13 +28,14 @@ def at_handover(flow: dict[str, Any]) -> int:
 
 
 def of_handover(handover: dict[str, Any]) -> str | None:
-    """Tells the losses of all flows at a handover; `None` if none was there, or of a summary that does not tell."""
+    """Describes the losses of all flows at a handover; returns `None` if no flow was there, or for a summary without
+    them."""
     flows = [flow.get("lost_by") for flow in handover.get("flows") or []]
     return in_words(way for flow in flows for way in flow.values()) if flows and all(flows) else None
 
 
 def in_words(lost: Iterable[dict[str, int]]) -> str:
-    """The sums by cause, without those that are zero."""
+    """Writes the sums by cause in words, without those that are zero."""
     counts = list(lost)
     sums = {words: sum(each[cause] for each in counts) for cause, words in CAUSES.items()}
     return ", ".join(f"{count:,} {words}" for words, count in sums.items() if count) or "0"

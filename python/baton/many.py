@@ -1,4 +1,4 @@
-"""Many flows and handovers in few rows: one for each class, which is what the scenario writes as one."""
+"""Many flows and handovers in few rows: one for each class, which the scenario writes as one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Spread:
-        """Percentiles are of nearest rank: values that were measured."""
+        """Returns percentiles of nearest rank, which are measured values."""
         known = sorted(value for value in values if value is not None)
         if not known:
             return cls(None, None, None)
@@ -39,22 +39,22 @@ class FlowClass:
 
     @property
     def completed(self) -> int:
-        """Number that came to their end."""
+        """Number of completed flows."""
         return sum(flow.get("completion_s") is not None for flow in self.flows)
 
     @property
     def goodput_bps(self) -> float:
-        """Mean of the flows."""
+        """Mean over the flows."""
         return float(sum(flow["goodput_bps"] for flow in self.flows)) / len(self.flows)
 
     def total(self, key: str) -> int | None:
-        """Sum of a count; `None` if nobody can know that of one of them."""
+        """Returns the sum of a count; `None` if it is unknown for one of the flows."""
         values = [flow.get(key) for flow in self.flows]
         return None if any(value is None for value in values) else sum(value for value in values if value is not None)
 
     @property
     def stall_s(self) -> Spread:
-        """Longest stall of each."""
+        """Longest stall of each flow."""
         return Spread.of(flow.get("longest_stall_s") for flow in self.flows)
 
 
@@ -67,12 +67,12 @@ class Fleet:
 
     @property
     def mobiles(self) -> int:
-        """Number of them that had a handover."""
+        """Number of mobiles with a handover."""
         return len({handover["mobile"] for handover in self.handovers})
 
     @property
     def completed(self) -> int:
-        """Number of handovers that came to their end."""
+        """Number of completed handovers."""
         return sum(handover.get("completed_s") is not None for handover in self.handovers)
 
     @property
@@ -82,7 +82,7 @@ class Fleet:
 
     @property
     def stall_s(self) -> Spread:
-        """Of each handover the longest stall of a flow."""
+        """Longest stall of a flow at each handover."""
         stalls = (
             max(
                 (flow["stall_s"] for flow in handover.get("flows") or [] if flow.get("stall_s") is not None),
@@ -94,13 +94,14 @@ class Fleet:
 
 
 def flow_classes(flows: Sequence[Json]) -> tuple[list[FlowClass], list[Json]]:
-    """Classes of flows, in the order of their first flows, and the flows in none; no classes where flows are few."""
+    """Returns classes of flows, in the order of their first flows, and the flows in none; no classes if there are few
+    flows."""
     classes, others = _grouped(flows, lambda flow: flow.get("flow_class"))
     return [FlowClass(name, members) for name, members in classes.items()], others
 
 
 def fleets(handovers: Sequence[Json]) -> tuple[list[Fleet], list[Json]]:
-    """Mobiles that are written as one, and the handovers of others; no fleets where handovers are few."""
+    """Returns mobiles that are written as one, and the handovers of others; no fleets if there are few handovers."""
     found, others = _grouped(handovers, lambda handover: handover.get("mobile_class"))
     return [Fleet(name, members) for name, members in found.items()], others
 

@@ -12,7 +12,7 @@ FIRST_ROWS = 5
 
 
 def scenario_html(scenario: Scenario) -> str:
-    """Name and description, and the scenario as TOML to unfold."""
+    """Returns name and description, and the scenario as TOML to unfold."""
     warnings = "".join(f"<p>Warning: {html.escape(warning)}</p>" for warning in scenario.warnings)
     facts = f"{scenario.duration_s:g} s, links {', '.join(scenario.link_names)}"
     if scenario.flow_names:
@@ -24,7 +24,7 @@ def scenario_html(scenario: Scenario) -> str:
 
 
 def result_html(result: Result) -> str:
-    """The tables of flows and handovers."""
+    """Returns the tables of flows and handovers."""
     from baton.report.text_tables import flow_and_handover_tables
 
     summary = result.summary
@@ -39,7 +39,7 @@ def result_html(result: Result) -> str:
 
 
 def table_html(table: Table) -> str:
-    """Size and columns, and the first rows."""
+    """Returns size and columns, and the first rows."""
     shown = pa.table(table).slice(0, FIRST_ROWS)
     heads = "".join(
         f"<th>{html.escape(field.name)}<br><small>{html.escape(_type_name(field.type))}</small></th>"
@@ -56,7 +56,7 @@ def table_html(table: Table) -> str:
 
 
 def _type_name(kind: pa.DataType) -> str:
-    """Returns the type for a reader: that of the values, however they are encoded."""
+    """Returns the type of the values, however they are encoded."""
     return str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
 
 

@@ -1,4 +1,4 @@
-"""Sentences about links, cells, hosts, agents and flows that lost very many packets, or let them wait."""
+"""Sentences about links, cells, hosts, agents and flows that lost very many packets, or delayed them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ MOST = 3
 _HOST = {
     "no_route": "had no route to their destination: where was the mobile",
     "too_big": "were larger than the next link takes: compare the links' mtu",
-    "hop_limit": "went round in a circle: look at the routes",
+    "hop_limit": "went round in a loop: look at the routes",
     "damaged": "were damaged: look at the links' bit_error_rate",
-    "backlog": "met a full listen queue: start flows further apart",
-    "tunnelled": "came out of a tunnel for nobody there: the mobile had left, or its registration was late or lost",
+    "backlog": "met a full listen queue: start the flows further apart",
+    "tunnelled": "came out of a tunnel to an absent node: the mobile had left, or its registration was late or lost",
 }
 
 _LINK = {
     "queue full": "it was asked for more than it carries: compare the flows' rates with the link's",
     "queue management": "it was asked for more than it carries: compare the flows' rates with the link's",
-    "policer": "a policer found them too many: compare its rate with the flows'",
+    "policer": "they exceeded a policer's rate: compare it with the flows' rates",
     "link down": "it was down: look at the handovers and at [[changes]]",
     "discarded": "they waited at a handover: look at old_queue",
-    "scenario": "[[losses]] says so",
+    "scenario": "[[losses]] requests it",
 }
 _CHANNEL = "its channel lost them: look at its error rates, and at the distance on a radio network"
 
 
 def overload_sentences(summary: dict[str, Any]) -> list[str]:
-    """A sentence for each place or class that lost or let wait a tenth of its packets and a thousand, worst first."""
+    """Returns a sentence for each place or class that lost or delayed a tenth of its packets, and a thousand, worst
+    first."""
     found = sorted(_found(summary), key=lambda each: each[0], reverse=True)
     sentences = [sentence for _, sentence in found[:MOST]]
     if len(found) > MOST:
-        sentences.append(f"The same holds for {len(found) - MOST} more, of which summary.json tells.")
+        sentences.append(f"The same holds for {len(found) - MOST} more, which summary.json lists.")
     return sentences
 
 
@@ -44,7 +45,7 @@ def _found(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
         dropped, offered = each["dropped"], each["offered"]
         if each["way"] == "host":
             of, why = (
-                f"{each['place']} gave up {_of(dropped, offered)} packets of the run",
+                f"{each['place']} discarded {_of(dropped, offered)} packets of the run",
                 _HOST.get(each["cause"], ""),
             )
             yield dropped, f"{of}: they {why}."
@@ -61,7 +62,7 @@ def _found(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def _of_waiting(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
-    """Datagrams that a queue without an end has let wait: nothing is lost, and nothing arrives in time."""
+    """Returns sentences on datagrams that wait in an unbounded queue: none is lost, and none arrives in time."""
     sums: dict[str, tuple[int, int]] = {}
     for flow in summary.get("flows") or []:
         if flow.get("transport") == "udp" and flow.get("packets"):
@@ -75,7 +76,7 @@ def _of_waiting(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def _of_flows(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
-    """Classes that lost much, though no single link did; and flows that are in none."""
+    """Returns sentences on classes that lost much, though no single link did, and on flows without a class."""
     if summary.get("overloads"):
         return
     classes = [

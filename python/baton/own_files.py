@@ -1,4 +1,4 @@
-"""The files in a folder of results that are ours: those that its manifest names, and those that every run leaves."""
+"""Baton's own files in a folder of results: those that its manifest names, and those that every run writes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ def refuse_strangers(folder: Path) -> None:
     stranger = next((name for name in _entries(folder) if name not in ours), None)
     if stranger is not None:
         raise InputError(
-            f"{folder}: holds {stranger} beside the results, which is not Baton's, and so it is not replaced;"
+            f"{folder}: holds {stranger}, which is not one of Baton's results, so the folder is not replaced;"
             f" move {stranger} away, or choose another folder with --out"
         )
 
 
 def _entries(folder: Path) -> Iterator[str]:
-    """Names of what is in a folder, and below the folder of recordings; another folder ends in a slash."""
+    """Returns the names of a folder's entries, and of those in its folder of recordings; another folder ends in a
+    slash."""
     for entry in sorted(folder.iterdir()):
         is_folder = entry.is_dir() and not entry.is_symlink()
         if is_folder and entry.name == RECORDINGS:

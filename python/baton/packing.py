@@ -15,12 +15,12 @@ _packing = threading.Lock()
 
 
 def pack_bytes(raw: bytes) -> str:
-    """Deflate in the zlib format, as base64."""
+    """Compresses bytes in the zlib format, and encodes them in base64."""
     return base64.b64encode(zlib.compress(raw, 1)).decode("ascii")
 
 
 def drawing_library() -> str:
-    """`plotly.min.js` from the installed package `plotly`, which is not imported for it; packed.
+    """Returns `plotly.min.js` from the installed package `plotly`, which is not imported for it; packed.
 
     Raises `FileNotFoundError` where it is not installed.
     """
@@ -29,9 +29,9 @@ def drawing_library() -> str:
 
 
 def prepare_report() -> None:
-    """Does in threads, beside a run, what its report takes longest for: packing the library, and imports.
+    """Does the slowest work of a report in threads, beside the run: packing the library, and imports.
 
-    Packing holds no interpreter lock while it compresses, so that the imports go on beside it.
+    Compression releases the interpreter lock, so that the imports go on beside it.
     """
     for work in (drawing_library, _import_report):
         threading.Thread(target=_attempt, args=(work,), name="prepare report").start()

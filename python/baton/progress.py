@@ -13,7 +13,7 @@ Report = Callable[[float, str], None]
 
 @contextmanager
 def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report | None]:
-    """Shows simulated time, speed and what is going on, on standard error if that is a terminal.
+    """Shows simulated time, speed and current events on standard error if that is a terminal.
 
     A run in `real_time` has no speed of its own to show.
     """
@@ -42,7 +42,7 @@ def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report |
 
 @contextmanager
 def lines_each_second() -> Iterator[Report | None]:
-    """Shows time and what is going on as a line a second, on standard error if that is a terminal."""
+    """Shows time and progress as a line each second, on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -62,14 +62,15 @@ SweepReport = Callable[[int, int, int], None]
 
 
 def tell_in_lines(ended: int, total: int, failed: int) -> None:
-    """Tells it in a line of its own."""
+    """Reports progress in a line of its own."""
     told = f", {failed} failed" if failed else ""
     print(f"baton: {ended} of {total} runs{told}", file=sys.stderr)
 
 
 @contextmanager
 def sweep_progress(*, in_lines: bool = False) -> Iterator[SweepReport]:
-    """Shows runs and the time left, on standard error if that is a terminal; else, `in_lines`, a line for each run."""
+    """Shows the number of runs and the time left, on standard error if that is a terminal; else, with `in_lines`, a
+    line for each run."""
     if not sys.stderr.isatty():
         yield tell_in_lines if in_lines else lambda ended, total, failed: None
         return

@@ -31,14 +31,15 @@ class RerunOptions:
     """Options of `baton rerun`, as given."""
 
     path: Path
-    """A manifest, a results folder, a sweep's, or an archive of one."""
+    """A manifest, the folder of a run or a sweep, or an archive of one."""
     traces: Path | None = None
     """A second folder in which recordings and Python modules are looked for."""
     allow_python: bool = False
 
 
 def rerun(options: RerunOptions) -> dict[str, bool]:
-    """Repeats what a path holds. Returns for every data file, or every point of a sweep, whether it is the same.
+    """Repeats the run or the sweep at a path. Returns for every data file, or every point of a sweep, whether it is the
+    same.
 
     Raises `InputError`, `ScenarioError` for a scenario that cannot be run here.
     """
@@ -82,7 +83,7 @@ def _rerun_run(file: Path, options: RerunOptions) -> dict[str, bool]:
 
 
 def _of_simulated(file: Path) -> Manifest:
-    """The manifest of a run that can be repeated. Raises `InputError`."""
+    """Returns the manifest of a run that can be repeated. Raises `InputError`."""
     manifest = read_manifest(file, RERUN_NEEDS)
     if manifest.get("mode") == "live":
         raise InputError(
@@ -95,15 +96,15 @@ def _of_simulated(file: Path) -> Manifest:
 
 
 def _refuse_several(folder: Path) -> None:
-    """Raises `InputError` that lists the runs and sweeps in a folder, if there are some."""
+    """Raises `InputError` that lists the runs and sweeps in a folder, if there are any."""
     inside = sorted({file.parent for name in (MANIFEST_FILE, SWEEP_FILE) for file in folder.glob(f"*/{name}")})
     if inside:
         listed = "".join(f"\n  {each}" for each in inside)
-        raise InputError(f"{folder}: is no run, but holds some; choose one of them:{listed}")
+        raise InputError(f"{folder}: is not a run, but holds some; choose one of them:{listed}")
 
 
 def parsed(resolved: str, directory: Path, file: Path, options: RerunOptions) -> Scenario:
-    """The scenario in a manifest. What is wrong with it is said of the manifest."""
+    """Returns the scenario in a manifest. Its mistakes are reported as the manifest's."""
     from baton import Scenario, ScenarioError, classes
 
     classes.permit("anywhere" if options.allow_python else "never")
@@ -116,7 +117,7 @@ def parsed(resolved: str, directory: Path, file: Path, options: RerunOptions) ->
 
 @contextmanager
 def found_recordings(file: Path, traces: Mapping[str, str], second: Path | None) -> Iterator[Path]:
-    """A folder in which the recordings of a manifest lie under their names: those beside it, or else in `second`.
+    """Yields a folder with the recordings of a manifest under their names: those beside it, or else those in `second`.
 
     Raises `InputError` for one that is in neither.
     """
@@ -140,5 +141,5 @@ def found_recordings(file: Path, traces: Mapping[str, str], second: Path | None)
 
 
 def _hashes(manifest: Manifest) -> dict[str, str]:
-    """Hashes of the recordings that a run read and of the data files that it wrote, by name."""
+    """Returns hashes of the recordings that a run read and of the data files that it wrote, by name."""
     return {**manifest["traces"], **manifest["results"]}

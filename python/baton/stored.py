@@ -1,4 +1,4 @@
-"""The JSON files of results, read into types: what is damaged is refused with the file and the key."""
+"""The JSON files of results, read into types; a damaged file is refused with its name and the key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ChosenCaptures(TypedDict):
 
 
 class Manifest(TypedDict):
-    """As much of a run's `manifest.json` as is read."""
+    """The part of a run's `manifest.json` that is read."""
 
     format: int
     version: str
@@ -87,7 +87,7 @@ class SweptPoint(TypedDict):
 
 
 class SweptMachine(TypedDict):
-    """The machine on which live runs of a sweep were made; not its name, so that results can be handed on."""
+    """The machine of a sweep's live runs, without its name, so that results can be handed on."""
 
     kernel: str
     architecture: str
@@ -141,10 +141,10 @@ RERUN_NEEDS = {"format", "complete", "simulated_s", "origin", "seed", "resolved"
 
 
 def read_manifest(file: Path, needed: AbstractSet[str] = frozenset()) -> Manifest:
-    """A run's manifest with at least the `needed` keys. Raises `InputError`."""
+    """Reads a run's manifest with at least the `needed` keys. Raises `InputError`."""
     value = read_object(file)
     if not value.keys() >= needed:
-        raise InputError(f"{file}: is no manifest; expected the manifest.json of a results folder")
+        raise InputError(f"{file}: is not a manifest; expected the manifest.json of a results folder")
     refuse_newer(file, value.get("format"), MANIFEST_FORMAT)
     _check(file, "", value, Manifest)
     _check_seed(file, value.get("seed"))
@@ -152,7 +152,7 @@ def read_manifest(file: Path, needed: AbstractSet[str] = frozenset()) -> Manifes
 
 
 def read_summary(file: Path) -> dict[str, Any]:
-    """A run's summary. Raises `InputError`."""
+    """Reads a run's summary. Raises `InputError`."""
     value = read_object(file)
     refuse_newer(file, value.get("format"), SUMMARY_FORMAT)
     _check(file, "", value, Summary)
@@ -168,7 +168,7 @@ def read_sweep(file: Path) -> SweepManifest:
 
 
 def kept_run(file: str, line: bytes, points: int) -> KeptRun:
-    """A run of a sweep of so many points; `file` has the line's number, too. Raises `InputError`."""
+    """Reads a run of a sweep of this many points; `file` has the line's number, too. Raises `InputError`."""
     value = _parsed(file, line)
     _check(file, "", value, KeptRun)
     run = cast("KeptRun", value)
@@ -181,7 +181,7 @@ def kept_run(file: str, line: bytes, points: int) -> KeptRun:
 
 
 def update(file: Path, **values: object) -> None:
-    """Sets keys of a JSON file of ours; others see the old file or the new one. Raises `OSError`."""
+    """Sets keys of one of Baton's JSON files; others see the old file or the new one. Raises `OSError`."""
     text = json.dumps(read_object(file) | values, indent=2, ensure_ascii=False) + "\n"
     staged = file.with_name(f".partial-{file.name}")
     try:
@@ -193,14 +193,14 @@ def update(file: Path, **values: object) -> None:
 
 
 def read_object(file: Path) -> dict[str, Any]:
-    """A JSON object. Raises `InputError`, also for what is no regular file."""
+    """Reads a JSON object. Raises `InputError`, also if the file is not a regular one."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
-            raise InputError(f"{file}: is {what}; expected a file that a run has left")
+            what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise InputError(f"{file}: is {what}; expected a file that a run has written")
         if status.st_size > LARGEST_FILE:
-            raise InputError(f"{file}: is above 2 GB; expected a file that a run has left")
+            raise InputError(f"{file}: is larger than 2 GB; expected a file that a run has written")
         return _parsed(file, file.read_bytes())
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
@@ -210,7 +210,7 @@ def _parsed(file: object, text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is damaged: byte {error.start} is no UTF-8") from error
+        raise InputError(f"{file}: is damaged: byte {error.start} is not UTF-8") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: is damaged: {error}") from error
     if not isinstance(value, dict):
@@ -265,7 +265,7 @@ def _wrong_keys(above: str, value: dict[str, Any], hint: Any) -> Iterator[str]:
 
 
 def _misfit(key: str, value: Any, hint: Any) -> str | None:
-    """Describes what is expected, if a value itself is not of a type; of what it holds nothing is said."""
+    """Describes the expected type, if a value itself has another one; says nothing of its contents."""
     kind, inner = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return _misfit(key, value, inner[0])
@@ -305,11 +305,11 @@ def _hints(kind: Any) -> Mapping[str, Any]:
 
 
 def _is_text(value: str) -> bool:
-    """Returns true if it can be written again: JSON may hold halves of a character."""
+    """Returns true if a text can be written again: JSON may hold lone surrogates."""
     return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _shown(value: object) -> str:
-    """A value in a message, cut where it is long."""
+    """Writes a value for a message, cut if it is long."""
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -12,7 +12,8 @@ STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 
 
 class _Lossy(io.FileIO):
-    """Standard error: what cannot be told there is lost, since there is nowhere to say so. The exit status stays."""
+    """Standard error that drops what it cannot write, since there is nowhere else to report it. The exit status
+    stays."""
 
     def write(self, text: object, /) -> int:
         try:
@@ -22,7 +23,7 @@ class _Lossy(io.FileIO):
 
 
 def prepare() -> str | None:
-    """Makes standard error safe to print to; returns why a command cannot begin, if it has no standard output."""
+    """Makes standard error safe to print to; returns the reason why a command cannot begin without standard output."""
     closed = [number for number in (0, STANDARD_OUTPUT, STANDARD_ERROR) if not _is_open(number)]
     for _ in closed:
         os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: a file of results must not
@@ -51,13 +52,13 @@ def output_failure() -> str | None:
 
 
 def silence() -> None:
-    """Leaves what is not written yet unwritten, so that Python does not complain of it at the end."""
+    """Discards unwritten output, so that Python does not complain of it at the end."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)
 
 
 def reader_is_gone() -> bool:
-    """Returns true if nobody reads standard output any more. Other pipes break too, as that of a class in Python."""
+    """Returns true if nobody reads standard output any more. Other pipes break too, such as one of a Python class."""
     poll = select.poll()
     poll.register(STANDARD_OUTPUT, 0)
     return bool(poll.poll(0))

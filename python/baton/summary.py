@@ -11,20 +11,20 @@ Json = dict[str, Any]
 
 
 class Discarded(TypedDict):
-    """Packets that hosts and routers gave up, by cause."""
+    """Packets that hosts and routers discarded, by cause."""
 
     no_route: Annotated[int, "No route to the destination, as while a mobile is detached"]
     too_big: Annotated[int, "Larger than the next link takes"]
-    hop_limit: Annotated[int, "Hop limit used up"]
+    hop_limit: Annotated[int, "Hop limit exceeded"]
     damaged: Annotated[int, "Damaged beyond their checksums"]
-    no_receiver: Annotated[int, "Nobody at the port"]
+    no_receiver: Annotated[int, "No listener at the port"]
     backlog: Annotated[int, "Refused by a full listen queue"]
     messages: Annotated[
         int,
         "Messages to mobility agents and between gateways that could not be read, were not expected, or proved "
         "nothing, and contexts of split connections that did not get to another gateway",
     ]
-    tunnelled: Annotated[int, "Out of a tunnel for nobody there, or about to go round in one"]
+    tunnelled: Annotated[int, "Out of a tunnel for an absent node, or about to loop in one"]
 
 
 class Ping(TypedDict):
@@ -43,8 +43,8 @@ class Aerotp(TypedDict):
     corrected_bytes: Annotated[int, "Bytes that the code put right at the far end"]
     skipped_bytes: Annotated[int, "Bytes left out at the far end, since nothing is sent again"]
     macks: Annotated[int, "Packets with nothing but an acknowledgment that the far end sent"]
-    probes: Annotated[int, "Packets that the source sent to ask a far end that did not answer"]
-    measured_bit_error_rate: Annotated[float, "Bit error rate as the far end measured it last"]
+    probes: Annotated[int, "Probes that the source sent to a far end that did not answer"]
+    measured_bit_error_rate: Annotated[float, "Last bit error rate that the far end measured"]
 
 
 class Quic(TypedDict):
@@ -52,11 +52,11 @@ class Quic(TypedDict):
 
     congestion_events: Annotated[int, "Reductions of the source's congestion window"]
     migrations: Annotated[int, "Changes of an end's address"]
-    path_mtu: Annotated[int, "Largest UDP payload from the source, in bytes, as far as it has found out"]
+    path_mtu: Annotated[int, "Largest UDP payload from the source, in bytes, that it has discovered"]
 
 
 class Delay(TypedDict):
-    """One-way delays of packets, each from its own sending: a retransmission anew."""
+    """One-way delays of packets, each from its own transmission: a retransmission counts anew."""
 
     packets: Annotated[int, "Packets that arrived; of several copies the first"]
     mean_s: Annotated[float, "Mean"]
@@ -84,42 +84,42 @@ class LostBy(TypedDict):
 
 
 class Packets(TypedDict):
-    """A flow's packets of one way: `sent` is the sum of `delivered`, `lost` and `under_way`."""
+    """A flow's packets in one direction: `sent` is the sum of `delivered`, `lost` and `under_way`."""
 
     sent: Annotated[
         int,
         "Packets sent, each once whatever tunnels and copies there are; those that gateways send in their hosts' place,"
         " and those that found no way out of their own host, too",
     ]
-    delivered: Annotated[int, "Those that came to their host, or to a gateway that answers for it; of copies the first"]
-    lost: Annotated[int, "Those that came to nobody: the sum of `lost_by`"]
-    under_way: Annotated[int, "Those on links and in buffers at the end of the run"]
-    lost_by: Annotated[LostBy, "Why they were lost; of several copies why the last one was"]
+    delivered: Annotated[int, "Packets that reached their host, or a gateway that answers for it; of copies the first"]
+    lost: Annotated[int, "Packets that did not arrive: the sum of `lost_by`"]
+    under_way: Annotated[int, "Packets on links and in buffers at the end of the run"]
+    lost_by: Annotated[LostBy, "Causes of their loss; of several copies that of the last one"]
 
 
 class PacketsOfWays(TypedDict):
-    """Fates of a flow's packets."""
+    """Fates of a flow's packets in each direction."""
 
-    to_sink: Annotated[Packets, "Those from `from` to `to`"]
-    to_source: Annotated[Packets, "Those back: acknowledgments, answers, requests"]
+    to_sink: Annotated[Packets, "Packets from `from` to `to`"]
+    to_source: Annotated[Packets, "Packets back: acknowledgments, answers, requests"]
 
 
 class LostByOfWays(TypedDict):
-    """Lost packets of each way."""
+    """Lost packets in each direction."""
 
-    to_sink: Annotated[LostBy, "Those from `from` to `to`"]
-    to_source: Annotated[LostBy, "Those back"]
+    to_sink: Annotated[LostBy, "Packets from `from` to `to`"]
+    to_source: Annotated[LostBy, "Packets back"]
 
 
 class PacketInterruption(TypedDict):
-    """The mobility interruption time of each way, by its packets."""
+    """Mobility interruption time of each direction, by its packets."""
 
     to_sink: Annotated[float | None, "From `from` to `to`"]
     to_source: Annotated[float | None, "The way back"]
 
 
 class PacketDelay(TypedDict):
-    """One-way delays of each way, of packets with and without payload."""
+    """One-way delays of each direction, of packets with and without payload."""
 
     to_sink: Annotated[Delay | None, "From `from` to `to`; null if nothing arrived"]
     to_source: Annotated[Delay | None, "The way back: acknowledgments, answers, requests; null if nothing arrived"]
@@ -144,12 +144,12 @@ class FlowSummary(TypedDict):
         int | None,
         "Expiries of the retransmission timer; null over QUIC, where a kernel tells none, or for datagrams",
     ]
-    fast_retransmits: Annotated[int | None, "Losses that duplicate acknowledgments told; null if a kernel sends"]
+    fast_retransmits: Annotated[int | None, "Losses detected by duplicate acknowledgments; null if a kernel sends"]
     duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]
     copies_received: Annotated[int, "Datagrams that came to the far end again, as copies do; they are delivered once"]
-    longest_stall_s: Annotated[float, "Longest time without new data for the application while some was to come"]
+    longest_stall_s: Annotated[float, "Longest time without new data for the application while more was due"]
     lost_packets: Annotated[int, "Packets of both ways that links dropped, each copy for itself, as in packets.parquet"]
-    packets: Annotated[PacketsOfWays, "What became of its packets, each counted once"]
+    packets: Annotated[PacketsOfWays, "Fates of its packets, each counted once"]
     delay: Annotated[
         Delay | None,
         "One-way delays of packets with payload from `from` to `to` that arrived undamaged; null if none did, and over"
@@ -157,19 +157,19 @@ class FlowSummary(TypedDict):
     ]
     packet_delay: Annotated[PacketDelay, "One-way delays of all packets that came to its ends, of each way"]
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
-    aerotp: Annotated[Aerotp, "What the connection did; only over AeroTP, but not of datagrams"]
-    quic: Annotated[Quic, "What the connection did; only over QUIC"]
-    failure: Annotated[str | None, "Why the connection ended before its time; null otherwise"]
+    aerotp: Annotated[Aerotp, "Counters of the connection; only over AeroTP, but not of datagrams"]
+    quic: Annotated[Quic, "Counters of the connection; only over QUIC"]
+    failure: Annotated[str | None, "Reason why the connection ended early; null otherwise"]
 
 
 class ClassSummary(TypedDict):
     """Results of all flows with the same `class` together: of their packets with payload from `from` to `to`."""
 
     name: Annotated[str, "Name of the class"]
-    flows: Annotated[int, "How many flows are of this class"]
+    flows: Annotated[int, "Number of flows in this class"]
     sent_packets: Annotated[int, "Packets that the sources sent, retransmissions included"]
-    delivered_packets: Annotated[int, "Those that arrived undamaged; of several copies the first"]
-    lost_packets: Annotated[int, "Those that neither arrived nor are on a link or in a buffer at the end of the run"]
+    delivered_packets: Annotated[int, "Packets that arrived undamaged; of several copies the first"]
+    lost_packets: Annotated[int, "Packets that neither arrived nor are on a link or in a buffer at the end of the run"]
     delay: Annotated[Delay | None, "One-way delays of those that arrived undamaged; null if none did"]
 
 
@@ -184,7 +184,7 @@ class HandoverFlow(TypedDict):
     stall_s: Annotated[float, "Longest time without new data, until the next handover"]
     interruption_s: Annotated[
         float,
-        "The same up to the first new data over the new link: what the handover itself took",
+        "The same up to the first new data over the new link: the handover's own interruption",
     ]
     packet_interruption_s: Annotated[
         PacketInterruption,
@@ -193,7 +193,8 @@ class HandoverFlow(TypedDict):
     ]
     lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]
     lost_by: Annotated[
-        LostByOfWays, "All that it lost, from when this handover was announced or, if it was not, began, to the next"
+        LostByOfWays,
+        "All packets that it lost, from when this handover was announced or, if it was not, began, to the next",
     ]
     spurious_retransmissions: Annotated[int, "Segments that came to the far end with nothing new in them"]
     time_to_90_percent_s: Annotated[
@@ -205,16 +206,20 @@ class HandoverFlow(TypedDict):
 Handover = TypedDict(
     "Handover",
     {
-        "at_s": Annotated[float, "When it began"],
-        "announced_s": Annotated["float | None", "When the old link said that it would go down; null if it did not"],
-        "mobile": Annotated[str, "Which mobile"],
+        "at_s": Annotated[float, "Time at which it began"],
+        "announced_s": Annotated[
+            "float | None", "Time at which the old link announced that it would go down; null if it did not"
+        ],
+        "mobile": Annotated[str, "Name of the mobile"],
         "mobile_class": Annotated[str, "The mobile in the scenario; only of one of several, which a `count` makes"],
         "from": Annotated["str | None", "Old access link; null for none"],
         "to": Annotated["str | None", "New access link; null for none"],
         "kind": Annotated[str, "`soft` or `hard`"],
-        "completed_s": Annotated["float | None", "When the new link was taken into use; null if the run ended before"],
+        "completed_s": Annotated[
+            "float | None", "Time at which the new link came into use; null if the run ended before"
+        ],
         "active": Annotated[
-            bool, "Whether a flow of the mobile that had begun before it was complete sent anything after it began"
+            bool, "True if a flow of the mobile that had begun before it was complete sent anything after it began"
         ],
         "old_rate_bps": Annotated["int | None", "Rate at which the old link carries full packets to the mobile"],
         "new_rate_bps": Annotated["int | None", "The same of the new link"],
@@ -230,7 +235,7 @@ class Agent(TypedDict):
     node: Annotated[str, "Its node"]
     agent: Annotated[str, "`home agent` or `access router`"]
     held: Annotated[int, "Packets that it held"]
-    released: Annotated[int, "Those that it sent on later"]
+    released: Annotated[int, "Packets that it sent on later"]
     overflowed: Annotated[int, "Packets dropped because a buffer was full"]
     overflowed_bytes: Annotated[int, "Their bytes"]
     expired: Annotated[int, "Packets dropped because they had waited too long"]
@@ -245,13 +250,13 @@ class Cell(TypedDict):
     cell: Annotated[str, "Name in the scenario"]
     latitude: Annotated[float, "In degrees, north positive"]
     longitude: Annotated[float, "In degrees, east positive"]
-    radius_m: Annotated[float, "How far away aircraft may register, in metres"]
+    radius_m: Annotated[float, "Largest distance at which aircraft may register, in metres"]
 
 
 class Place(TypedDict):
     """Place of a mobile at a moment."""
 
-    at_s: Annotated[float, "When"]
+    at_s: Annotated[float, "Time"]
     latitude: Annotated[float, "In degrees, north positive"]
     longitude: Annotated[float, "In degrees, east positive"]
     altitude_m: Annotated[float, "Height in metres"]
@@ -259,10 +264,10 @@ class Place(TypedDict):
 
 
 class Aircraft(TypedDict):
-    """A mobile's way."""
+    """A mobile's track."""
 
-    mobile: Annotated[str, "Which mobile"]
-    track: Annotated[list[Place], "Where it was, at equal intervals and whenever it came into a cell or left one"]
+    mobile: Annotated[str, "Name of the mobile"]
+    track: Annotated[list[Place], "Its places, at equal intervals and whenever it entered or left a cell"]
 
 
 class Radio(TypedDict):
@@ -274,13 +279,13 @@ class Radio(TypedDict):
 
 
 class Overload(TypedDict):
-    """A link, a cell or a host that gave up a thousand packets and a tenth of what it was offered, for one reason."""
+    """A link, a cell or a host that discarded a thousand packets and a tenth of those offered to it, for one reason."""
 
     place: Annotated[str, "Name of the link, `NETWORK.CELL` of a radio network, or name of the node"]
     way: Annotated[str, "`down` or `up` of a link, `host` of a node"]
-    cause: Annotated[str, "Why, as in the table of packets; of a host a key of `discarded`"]
-    dropped: Annotated[int, "Packets given up for that reason"]
-    offered: Annotated[int, "Packets that were offered there; of a host all that hosts sent"]
+    cause: Annotated[str, "Cause, as in the table of packets; for a host, a key of `discarded`"]
+    dropped: Annotated[int, "Packets discarded for that reason"]
+    offered: Annotated[int, "Packets that were offered there; for a host, all that hosts sent"]
 
 
 class Summary(TypedDict):
@@ -290,16 +295,16 @@ class Summary(TypedDict):
     scenario: Annotated[str, "Name of the scenario"]
     seed: Annotated[int, "Seed of the run"]
     simulated_s: Annotated[float, "Simulated time"]
-    wall_s: Annotated[float | None, "Wall time that the run took; null where nobody measured it"]
+    wall_s: Annotated[float | None, "Wall time of the run; null if it was not measured"]
     events: Annotated[int, "Events handled"]
     packets: Annotated[int, "Packets sent by all hosts"]
     flows: Annotated[list[FlowSummary], "Flows, in the order of the scenario"]
     classes: Annotated[list[ClassSummary], "Classes of flows, by name; programs' conversations are in none"]
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
-    discarded: Annotated[Discarded, "Packets that hosts and routers gave up"]
-    overloads: Annotated[list[Overload], "Where packets were given up by the thousand, the most first"]
+    discarded: Annotated[Discarded, "Packets that hosts and routers discarded"]
+    overloads: Annotated[list[Overload], "Places where packets were discarded by the thousand, the most first"]
     agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]
-    radios: Annotated[list[Radio], "Radio networks, and where mobiles were; no columns of a sweep"]
+    radios: Annotated[list[Radio], "Radio networks, and their mobiles' places; not among the columns of a sweep"]
 
 
 class Program(TypedDict):
@@ -308,8 +313,8 @@ class Program(TypedDict):
     argv: Annotated[list[str], "The program and its arguments"]
     status: Annotated[int | None, "Its exit status; null if a signal ended it"]
     signal: Annotated[int | None, "The signal that ended it; null otherwise"]
-    wall_s: Annotated[float, "How long it ran"]
-    stopped_at_end: Annotated[bool, "Whether it still ran at the end of the scenario, and was stopped"]
+    wall_s: Annotated[float, "Time that it ran"]
+    stopped_at_end: Annotated[bool, "True if it still ran at the end of the scenario, and was stopped"]
     delivered_bytes: Annotated[int, "Payload bytes delivered by all conversations of real hosts"]
     longest_stall_s: Annotated[float, "Longest time without new data over all of them together"]
     reported: Annotated[dict[str, float], "Its own numbers, which it wrote to the file that `BATON_REPORT` names"]
@@ -324,20 +329,20 @@ class Server(TypedDict):
 
 
 class Lateness(TypedDict):
-    """Lateness of the events that the clock called for."""
+    """Lateness of scheduled events."""
 
-    events: Annotated[int, "How many there were"]
+    events: Annotated[int, "Number of events"]
     median_us: Annotated[float, "Median"]
     p99_us: Annotated[float, "99th percentile"]
     largest_us: Annotated[float, "The largest"]
-    bound_us: Annotated[float, "What the 99th percentile may be, as the scenario says"]
+    bound_us: Annotated[float, "Bound of the 99th percentile, from the scenario"]
 
 
 class ByHand(TypedDict):
     """A command to a live run that was carried out."""
 
-    at_s: Annotated[float, "When"]
-    what: Annotated[str, "What: a key of a link with its new value, or a handover"]
+    at_s: Annotated[float, "Time"]
+    what: Annotated[str, "Command: a key of a link with its new value, or a handover"]
 
 
 class LiveDecisions(TypedDict):
@@ -352,25 +357,25 @@ class LiveDecisions(TypedDict):
 
 
 class Live(TypedDict):
-    """Facts to know about a live run before its numbers are believed."""
+    """Facts that tell how far a live run's numbers can be trusted."""
 
-    trusted: Annotated[bool, "Whether there is no doubt"]
-    doubts: Annotated[list[str], "Why not, for people"]
-    lateness: Annotated[Lateness, "How late events were"]
+    trusted: Annotated[bool, "True if nothing casts doubt on the run"]
+    doubts: Annotated[list[str], "Reasons why not, in words"]
+    lateness: Annotated[Lateness, "Lateness of events"]
     lost_rows: Annotated[int, "Rows of the record that could not be written in time"]
-    dropped_outside_model: Annotated[int, "Packets that were dropped, but not by the model"]
+    dropped_outside_model: Annotated[int, "Packets that were dropped, though not by the model"]
     not_forwarded: Annotated[int, "Multicast and link-local packets, which stay where they are"]
     drops: Annotated[dict[str, int], "Packets that links dropped, by the cause as in the table of packets"]
     kernel: Annotated[str, "The kernel's version"]
     sysctls: Annotated[dict[str, dict[str, str]], "Settings of TCP of each real host, read back from its kernel"]
-    sysctls_set: Annotated[dict[str, dict[str, str]], "Those that the scenario asked for"]
-    ignored: Annotated[list[str], "What of the scenario the kernel cannot do, and was left out"]
+    sysctls_set: Annotated[dict[str, dict[str, str]], "Settings that the scenario requests"]
+    ignored: Annotated[list[str], "Ignored parts of the scenario, which the kernel cannot do"]
     address: Annotated[str, "`kept` or `new`"]
-    nat: Annotated[bool, "Whether addresses and ports were translated on each access link"]
-    priority: Annotated[bool, "Whether the run had real-time priority"]
-    by_hand: Annotated[list[ByHand], "What `baton set` and `baton handover` did; results of older versions have none"]
+    nat: Annotated[bool, "True if addresses and ports were translated on each access link"]
+    priority: Annotated[bool, "True if the run had real-time priority"]
+    by_hand: Annotated[list[ByHand], "Changes by `baton set` and `baton handover`; results of older versions have none"]
     decisions: Annotated[
-        list[LiveDecisions], "How classes in Python that decide answered; results of older versions have none"
+        list[LiveDecisions], "Answers of Python classes that decide; results of older versions have none"
     ]
 
 
@@ -390,9 +395,7 @@ ObservedFlow = TypedDict(
         "data_from_bytes": Annotated[
             "int | None", "Payload from which a datagram of the main direction counted as new data; null over TCP"
         ],
-        "moves": Annotated[
-            int, "Times that a QUIC client was recognised, by a connection ID, at another address or port"
-        ],
+        "moves": Annotated[int, "Times that a connection ID showed a QUIC client at another address or port"],
         "may_continue": Annotated[
             "str | None",
             "Flow whose QUIC connection this may be after a move, under an ID that nobody could see; else null",
@@ -402,15 +405,15 @@ ObservedFlow = TypedDict(
 
 
 class LiveSummary(Summary):
-    """Additions of a live run's summary."""
+    """Additional keys of a live run's summary."""
 
     program: Annotated[Program, "The program in the mobile; null if none was given"]
     server: Annotated[Server, "The server's program; null if none was given"]
-    live: Annotated[Live, "How far the run is to be trusted, and what it ran on"]
+    live: Annotated[Live, "Trust in the run, and the machine that it ran on"]
 
 
 def main_flows(summary: Json, most: int) -> tuple[Json, int]:
-    """A summary with only the flows that delivered most, in their order, and how many flows it lacks."""
+    """Returns a summary with only the flows that delivered most, in their order, and the number of flows left out."""
     flows = summary.get("flows") or []
     if len(flows) <= most:
         return summary, 0
@@ -425,12 +428,13 @@ def main_flows(summary: Json, most: int) -> tuple[Json, int]:
 
 
 def skeleton(flow_names: Iterable[str], class_names: Iterable[str] = ()) -> Json:
-    """A summary without values of a run with these flows, to find out before the run which names it will have."""
+    """Returns a summary without values of a run with these flows, to find out before the run which names it will
+    have."""
     return _skeleton(Summary, flow_names, class_names)
 
 
 def live_skeleton(flow_names: Iterable[str], class_names: Iterable[str] = (), *, program: bool, server: bool) -> Json:
-    """The same of a live run, with a program or not, and with one in the server or not."""
+    """Returns the same for a live run, with a program or not, and with one in the server or not."""
     given = {"program": program, "server": server}
     summary = _skeleton(LiveSummary, flow_names, class_names)
     summary["flows"] = [flow | _empty(ObservedFlow, []) for flow in summary["flows"]]
@@ -445,7 +449,7 @@ def _skeleton(kind: Any, flow_names: Iterable[str], class_names: Iterable[str]) 
 
 
 def object_in(hint: Any) -> Any:
-    """The type of an object that may be null; any other type as it is."""
+    """Returns the type of an object that may be null; any other type as it is."""
     objects = [each for each in get_args(hint) if is_typeddict(each)]
     return objects[0] if objects and get_origin(hint) in (Union, UnionType) else hint
 

@@ -23,7 +23,7 @@ MOST_LISTED = 40
 
 
 def headline(summary: Json) -> str:
-    """A simulated run in a line: what, how long, how fast."""
+    """Describes a simulated run in a line: its scenario, its length, its speed."""
     speed = summary["simulated_s"] / max(summary["wall_s"], 1e-9)
     return (
         f"{summary['scenario']}, seed {summary['seed']}: {seconds(summary['simulated_s'])} simulated in"
@@ -35,12 +35,12 @@ class Output(Console):
     """Standard output."""
 
     def on_broken_pipe(self) -> None:
-        """Leaves it to `baton.cli` what becomes of a reader that has gone; rich's own ends the program."""
+        """Leaves a broken pipe to `baton.cli`: rich would end the program."""
         raise BrokenPipeError
 
 
 def new_console() -> Console:
-    """Standard output, for tables. A file or a pipe has no width: nothing is cut there."""
+    """Returns standard output, for tables. A file or a pipe has no width: nothing is cut there."""
     return Output(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
 
 
@@ -69,7 +69,7 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
 def _print_listed(
     console: Console, listed: Sequence[Json], table: Callable[[Sequence[Json]], Table], what: str
 ) -> None:
-    """A table of the first of them, and how many it lacks."""
+    """Prints a table of the first of them, and the number of those left out."""
     if listed:
         console.print(table(listed[:MOST_LISTED]))
     if len(listed) > MOST_LISTED:
@@ -77,7 +77,7 @@ def _print_listed(
 
 
 def _print_failures(console: Console, flows: Sequence[Json]) -> None:
-    """A line for each flow that failed; of many, for each reason."""
+    """Prints a line for each flow that failed; of many, for each reason."""
     failed = [flow for flow in flows if flow["failure"]]
     if len(failed) <= MOST_ROWS:
         for flow in failed:
@@ -88,7 +88,7 @@ def _print_failures(console: Console, flows: Sequence[Json]) -> None:
 
 
 def class_table(classes: Sequence[FlowClass]) -> Table:
-    """One row a class of flows."""
+    """Returns a table with one row per class of flows."""
     table = new_table(
         *("Class", "Flows", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts"),
         *("Stall: median", "95 %", "largest"),
@@ -113,7 +113,7 @@ def class_table(classes: Sequence[FlowClass]) -> Table:
 
 
 def fleet_table(of_fleets: Sequence[Fleet]) -> Table:
-    """One row for all mobiles that are written as one."""
+    """Returns a table with one row for all mobiles that are written as one."""
     table = new_table(
         "Handovers of", "Mobiles", "Handovers", "Completed", "Stall: median", "95 %", "largest", "Lost", text_columns=1
     )
@@ -129,7 +129,7 @@ def _spread(of: Spread) -> list[str]:
 
 
 def flow_table(flows: Sequence[Json]) -> Table:
-    """One row a flow."""
+    """Returns a table with one row per flow."""
     table = new_table(
         "Flow", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts", "Stall", text_columns=1
     )
@@ -149,7 +149,7 @@ def flow_table(flows: Sequence[Json]) -> Table:
 
 
 def handover_table(handovers: Sequence[Json], names: CellNames) -> Table:
-    """One row a handover."""
+    """Returns a table with one row per handover."""
     table = new_table("Handover", "Mobile", "From", "To", "Kind", "Completed", "Lost", text_columns=5)
     for handover in handovers:
         table.add_row(
@@ -162,11 +162,13 @@ def handover_table(handovers: Sequence[Json], names: CellNames) -> Table:
             losses.of_handover(handover) or count(handover["lost_packets"]),
         )
     table.caption = "Lost: packets until the next handover, and where."
+    if not any(handover.get("active", True) for handover in handovers):
+        table.caption += "\nNo flow was under way."
     return table
 
 
 def agent_table(agents: Sequence[Json]) -> Table:
-    """One row an agent that held packets for mobiles or sent them twice."""
+    """Returns a table with one row per agent that held packets for mobiles or sent them twice."""
     table = new_table("Node", "Agent", "Held", "Sent on", "Full", "Too old", "Duplicates", "Copies", text_columns=2)
     for agent in agents:
         keys = ("held", "released", "overflowed", "expired", "duplicates", "copies")
@@ -176,7 +178,7 @@ def agent_table(agents: Sequence[Json]) -> Table:
 
 
 def expectation_table(outcomes: Sequence[Outcome]) -> Table:
-    """One row an expectation: what was expected, what was measured."""
+    """Returns a table with one row per expectation: the expected and the measured value."""
     table = new_table("Expectation", "Measured", "Verdict", text_columns=3)
     for outcome in outcomes:
         table.add_row(outcome.expectation.text, outcome.measured_text, "holds" if outcome.holds else "FAILED")
@@ -184,7 +186,7 @@ def expectation_table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def new_table(*columns: str, text_columns: int) -> Table:
-    """A plain table; columns after the first ones hold numbers."""
+    """Returns a plain table; columns after the first ones hold numbers."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left", caption_justify="left")
     for number, column in enumerate(columns):
         is_text = number < text_columns
@@ -193,19 +195,19 @@ def new_table(*columns: str, text_columns: int) -> Table:
 
 
 def count(value: int | None) -> str:
-    """A count, or a dash."""
+    """Writes a count, or a dash."""
     return NOTHING if value is None else f"{value:,}"
 
 
 def seconds(value: float | None) -> str:
-    """A time, or a dash."""
+    """Writes a time, or a dash."""
     if value is None:
         return NOTHING
     return f"{value:.1f} s" if value >= 100 else f"{value:.3g} s"
 
 
 def scaled(value: float | None, unit: str) -> str:
-    """A quantity with a decimal prefix, three digits, or a dash."""
+    """Writes a quantity with a decimal prefix and three digits, or a dash."""
     if value is None:
         return NOTHING
     for prefix in ("", "k", "M", "G"):

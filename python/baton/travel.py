@@ -1,4 +1,4 @@
-"""Recordings travel with results: copied beside the manifest, by hash, under names that lead nowhere else."""
+"""Recordings that travel with results: copies beside the manifest, with their hash in their names."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 RECORDINGS = "recordings"
 # Keys of a scenario whose value may be a recording's name, as resolved scenarios write them.
-_KEY = re.compile(r"""\b(mahimahi|bandwidth|csv|delay|file) = ("[^"\n]*"|'[^'\n]*')""")
+_KEY = re.compile(r"""\b(bandwidth|delay|file) = ("[^"\n]*"|'[^'\n]*')""")
 
 
 def stored_name(name: str, sha256: str) -> str:
-    """A recording's path in results: its file's own name with the beginning of the hash.
+    """Returns a recording's path in results: its file's own name with the beginning of the hash.
 
-    So it is the same in every folder, also of a repetition, and two recordings of one name have two.
+    The path is thus the same in every folder, also of a repetition, and two recordings of one name have two.
     """
     own, mark = PurePath(name), f"-{sha256[:8]}"
     return f"{RECORDINGS}/{own.stem.removesuffix(mark)}{mark}{own.suffix}"
 
 
 def stored_names(scenario: Scenario) -> dict[str, str]:
-    """The recordings that a scenario reads: their paths in results by those that it has for them."""
+    """Returns the paths in results of a scenario's recordings, by their paths in the scenario."""
     return {name: stored_name(name, sha256) for name, sha256 in scenario.traces.items()}
 
 
 def portable(resolved: str, names: dict[str, str]) -> str:
-    """A resolved scenario with recordings under their paths in results."""
+    """Returns a resolved scenario with recordings under their paths in results."""
 
     def renamed(found: re.Match[str]) -> str:
         name = found[2][1:-1]
@@ -44,14 +44,14 @@ def portable(resolved: str, names: dict[str, str]) -> str:
 
 
 def portable_override(override: str, names: dict[str, str]) -> str:
-    """An override as it was given, with a recording under its path in results."""
+    """Returns an override as it was given, with a recording under its path in results."""
     key, _, value = override.partition("=")
     bare = value.strip().strip("\"'")
     return f"{key}={names[bare]}" if bare in names else override
 
 
 def keep_recordings(folder: Path, directory: Path, scenario: Scenario) -> None:
-    """Copies the recordings that a scenario in `directory` reads into a folder of results, where they are not yet.
+    """Copies the recordings of a scenario in `directory` into a folder of results, unless they are there already.
 
     Raises `InputError` for one that has changed since the scenario was read, `OSError` if one cannot be copied.
     """
@@ -68,7 +68,7 @@ def keep_recordings(folder: Path, directory: Path, scenario: Scenario) -> None:
 
 
 def make_portable(folder: Path, file: Path, scenario: Scenario) -> None:
-    """Makes the results of a scenario `file` such that they can be repeated anywhere and name no folder of the machine.
+    """Makes the results of a scenario `file` repeatable anywhere, and removes the names of the machine's folders.
 
     Raises as `keep_recordings` does.
     """
@@ -85,7 +85,7 @@ def make_portable(folder: Path, file: Path, scenario: Scenario) -> None:
 
 
 def sha256_of(file: Path) -> str:
-    """SHA-256 of a file's content (FIPS 180-4), in hexadecimal."""
+    """Returns SHA-256 of a file's content (FIPS 180-4), in hexadecimal."""
     digest = hashlib.sha256()
     with file.open("rb") as content:
         while chunk := content.read(1 << 20):

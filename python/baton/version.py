@@ -7,5 +7,5 @@ DISTRIBUTION = "baton-handover"
 
 
 def installed() -> str:
-    """As in `0.1.0`."""
+    """Returns the installed version, such as `0.1.0`."""
     return version(DISTRIBUTION)

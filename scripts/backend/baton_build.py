@@ -17,7 +17,8 @@ EMULATOR = ROOT / "target" / "wheel" / "scripts" / "baton-emulator"
 
 
 def prepare_metadata_for_build_wheel(metadata: str, settings: dict[str, Any] | None = None) -> str:
-    """Metadata of the wheel; returns its folder's name. Maturin wants the place of `baton-emulator` to be there."""
+    """Prepares the metadata of the wheel; returns its folder's name. Maturin wants the place of `baton-emulator` to
+    exist."""
     EMULATOR.parent.mkdir(parents=True, exist_ok=True)
     folder: str = maturin.prepare_metadata_for_build_wheel(metadata, settings)
     return folder

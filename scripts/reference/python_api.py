@@ -1,4 +1,4 @@
-"""Page about the interface of Python programs, from the stub, the docstrings and the signatures."""
+"""The interface of Python programs, from the stub, the docstrings and the signatures."""
 
 from __future__ import annotations
 
@@ -14,82 +14,42 @@ import baton.crosslayer
 import baton.plot
 import baton.sweep
 import baton.tcp
-from baton import classes
-
-from . import GENERATED
 
 PACKAGE = Path(baton.__file__).parent
-
-INTRODUCTION = f"""\
-# Python
-
-{GENERATED}
-
-How to use it: [Run from Python](../how-to/run-from-python.md), [Drive one end by hand](../how-to/drive-a-connection.md),
-[Write a congestion control](../how-to/write-a-congestion-control.md),
-[Write a remedy or a handover decision](../how-to/write-a-remedy-or-a-decision.md).
-
-```python
-import baton
-
-result = baton.Scenario.load("scenarios/wavelan-to-gsm.toml").run()
-print(result.summary["scenario"], result.complete)
-```
-
-```text
-wavelan-to-gsm True
-```
-"""
+MODULES = {each.__name__: each for each in (baton.sweep, baton.tcp, baton.aerotp, baton.crosslayer)}
 
 Definition = ast.ClassDef | ast.FunctionDef
 
 
-def page() -> str:
-    """The page."""
+def python(group: str) -> str:
+    """Returns the classes and functions of a module, or the errors or figures of `baton`. Raises `KeyError` for a
+    public name that no file defines."""
     stub, plots = definitions(PACKAGE / "_baton.pyi"), definitions(PACKAGE / "plot" / "__init__.py")
     plots |= definitions(PACKAGE / "results.py")
-    raised, sweeps = definitions(PACKAGE / "errors.py"), definitions(PACKAGE / "sweep" / "code.py")
+    if group in MODULES:
+        module = MODULES[group]
+        defined = definitions(PACKAGE / "sweep" / "code.py") if module is baton.sweep else stub
+        own = "Aerotp" if module is baton.aerotp else ""
+        parts = [render(group, defined[own + name]).replace(own + name, name) for name in module.__all__]
+        return "\n".join([f"{(module.__doc__ or '').strip()}\n", *parts]).rstrip()
     public = [name for name in baton.__all__ if not isinstance(getattr(baton, name), ModuleType)]
-    errors = [name for name in public if name.endswith("Error")]
-    others = [name for name in public if name not in errors and name in stub]
-    figures = [name for name in public if name not in stub and name in plots]
-    left = set(public) - set(errors) - set(others) - set(figures)
-    if left:
-        raise ValueError(f"scripts/reference/python_api.py shows no {', '.join(sorted(left))} of `baton`")
-    parts = [
-        INTRODUCTION,
-        "## baton\n",
-        *(render("baton", stub[name]) for name in others),
-        "## Errors\n\nAll are `baton.BatonError`; their text is that of the command line.\n",
-        *(render("baton", stub.get(name) or raised[name]) for name in errors),
-        "## Figures\n",
-        *(render("baton", plots[name]) for name in figures),
-        f"## baton.sweep\n\n{flat(baton.sweep.__doc__ or '')} More: [Sweeps](../sweeps.md).\n",
-        *(render("baton.sweep", sweeps[name]) for name in baton.sweep.__all__),
-        f"## baton.tcp\n\n{flat(baton.tcp.__doc__ or '')}\n",
-        *(render("baton.tcp", stub[name]) for name in baton.tcp.__all__),
-        f"## baton.aerotp\n\n{flat(baton.aerotp.__doc__ or '')}\n",
-        *(
-            render("baton.aerotp", stub[f"Aerotp{name}"]).replace(f"Aerotp{name}", name)
-            for name in baton.aerotp.__all__
-        ),
-        f"## baton.crosslayer\n\n{flat(baton.crosslayer.__doc__ or '')}\n",
-        *(render("baton.crosslayer", stub[name]) for name in baton.crosslayer.__all__),
-        "## A congestion control\n\nA class of yours that a scenario names as `python:module.Class` has these methods, "
-        f"{', '.join(f'`{name}`' for name in classes.METHODS['congestion control'])}, and the attributes `window` and `slow_start_threshold`. "
-        "[How to write one](../how-to/write-a-congestion-control.md).\n",
-    ]
-    return "\n".join(parts).rstrip() + "\n"
+    errors = {name for name in public if name.endswith("Error")}
+    sources = {
+        "baton": {name: stub[name] for name in public if name not in errors and name in stub},
+        "errors": {name: (definitions(PACKAGE / "errors.py") | stub)[name] for name in public if name in errors},
+        "figures": {name: plots[name] for name in public if name not in errors and name not in stub},
+    }
+    return "\n".join(render("baton", each) for each in sources[group].values()).rstrip()
 
 
 def definitions(path: Path) -> dict[str, Definition]:
-    """Classes and functions of a file, by name."""
+    """Returns classes and functions of a file, by name."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     return {each.name: each for each in body if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
 
 
 def render(module: str, definition: Definition) -> str:
-    """A class with its members, or a function."""
+    """Returns a class with its members, or a function."""
     if isinstance(definition, ast.FunctionDef):
         return f"### {module}.{definition.name}\n\n{signature(definition)}\n\n{text(definition)}\n"
     lines = [f"### {module}.{definition.name}\n", f"{text(definition)}\n"]
@@ -109,7 +69,7 @@ def render(module: str, definition: Definition) -> str:
 
 
 def heading(member: ast.FunctionDef) -> str:
-    """A member in a line: a property with its type, or a method with its parameters."""
+    """Returns a member in a line: a property with its type, or a method with its parameters."""
     decorators = {ast.unparse(each) for each in member.decorator_list}
     if "property" in decorators:
         assert member.returns is not None
@@ -118,7 +78,7 @@ def heading(member: ast.FunctionDef) -> str:
 
 
 def call(function: ast.FunctionDef) -> str:
-    """A function's parameters and what it returns."""
+    """Returns a function's parameters and what it returns."""
     arguments = function.args
     for listed in (arguments.posonlyargs, arguments.args):
         listed[:] = [each for each in listed if each.arg != "self"]
@@ -127,12 +87,12 @@ def call(function: ast.FunctionDef) -> str:
 
 
 def signature(function: ast.FunctionDef) -> str:
-    """The same as a paragraph."""
+    """Returns the same as a paragraph."""
     return f"`{call(function)}`"
 
 
 def text(definition: Definition) -> str:
-    """The docstring."""
+    """Returns the docstring."""
     found = ast.get_docstring(definition)
     if not found:
         raise ValueError(f"`{definition.name}` has no docstring")
@@ -140,10 +100,5 @@ def text(definition: Definition) -> str:
 
 
 def indented(docstring: str) -> str:
-    """A docstring as part of a list's item."""
+    """Returns a docstring as part of a list's item."""
     return textwrap.indent(docstring, "  ")
-
-
-def flat(docstring: str) -> str:
-    """A docstring without surrounding blank lines."""
-    return docstring.strip()

@@ -1,53 +1,29 @@
-"""The keys of scenario files, a page a table, from the JSON Schema, whose texts are the comments of the Rust types."""
+"""Tables of the keys of scenario files, from the JSON Schema, whose texts are the comments of the Rust types."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from baton import json_schema
+from baton._baton import json_defaults, json_schema
 
-from . import GENERATED, table
-from .scenario_sections import SECTIONS, Section
+from . import table
 
 Schema = dict[str, Any]
 
-INTRODUCTION = """\
-# Scenario files
+SCHEMA: Schema = json.loads(json_schema())
+DEFAULTS: dict[str, Any] = json.loads(json_defaults())
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference" / "scenario"
+"""Pages of the tables, each with one mark."""
 
-{generated}
-
-Every key, its allowed values and its default. `baton schema` prints the same as a JSON Schema for your editor;
-`baton check FILE` lists the mistakes in a file, with their lines. To begin one: [Write a scenario](../how-to/write-a-scenario.md).
-What a value does: [the models' pages](../models/README.md).
-
-Any key can be set for one run, `--set links.lan.rate="1 Mbit/s"`, elements of arrays by their name (`flows.download.bytes`)
-or their place from 0 (`mobiles.laptop.timetable.1.at`).
-
-## Values
-
-Quantities are texts with their unit; a number without one is refused.
-
-{units}
-
-## Tables
-
-Each has a page.
-
-{tables}
-
-## The whole file
-
-{whole}
-"""
-
-# Description of a value whose schema names a format: the name, what it holds, an example.
+# Description of a value whose schema names a format: the name, the range, an example.
 FORMATS = {
     "time": ("time", "`ns`, `us`, `ms`, `s`, `min`, `h`, `d`; from 0 to ten years", '`"20 ms"`'),
     "positive-time": ("time above 0", "the same, but not 0", '`"1.5 s"`'),
-    "delay": ("time", "", ""),
     "data-rate": ("rate", "`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`; from 1 bit/s to 1000 Gbit/s", '`"5 Mbit/s"`'),
     "size": ("size", "`B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`; from 1 B to 1000000 GB", '`"16 kB"`'),
     "queue-size": ("queue size", "`packets`, or a size; at least 1", '`"100 packets"`, `"64 kB"`'),
@@ -59,65 +35,86 @@ FORMATS = {
     "power": ("power", "`dBm`; from -300 dBm to 300 dBm", '`"-95 dBm"`'),
     "ipv6-prefix": ("prefix", "an IPv6 prefix of at most 64 bits", '`"2001:db8:1::/64"`'),
     "name": ("name", "1 to 64 letters, digits, `-` and `_`, the first a letter or digit", '`"download"`'),
-    "python-class": ('`"python:module.Class"`', "a [congestion control in Python](../how-to/write-a-congestion-control.md)",
+    "python-class": ('`"python:module.Class"`',
+                     "a [congestion control in Python](../how-to/write-a-congestion-control.md)",
                      '`"python:mine.Reno"`'),
 }  # fmt: skip
 
 DEFAULT = re.compile(r"\s*\bDefault:? (.+?)\.(?=\s+[A-Z]|$)")
 
 
-def pages() -> dict[str, str]:
-    """The pages, by their file. Raises `ValueError` if a key of the schema is in no section, or has no default."""
-    schema = json.loads(json_schema())
-    keys = {section.path: keys_of(schema, section) for section in SECTIONS}
-    for names in tables_of(schema):
-        if not any(set(at(schema, path)["properties"]).issuperset(names) for path in keys):
-            raise ValueError(f"scripts/reference/scenario_sections.py shows no table with the keys {', '.join(names)}")
-    whole, *others = SECTIONS
-    units = table(["value", "units and range", "like"], [list(row) for row in FORMATS.values() if row[1]])
-    index = table(
-        ["table", "keys"],
-        [[f"[{title(each)}]({file(each)})", ", ".join(f"`{key}`" for key in keys[each.path])] for each in others],
-    )
-    first = INTRODUCTION.format(
-        generated=GENERATED, units=units, tables=index, whole=body(schema, whole, keys[whole.path]).rstrip()
-    )
-    return {"scenario.md": first, **{file(each): page(schema, each, keys[each.path]) for each in others}}
+def units() -> str:
+    """Returns the kinds of quantities, with their units."""
+    return table(["value", "units and range", "like"], [list(row) for row in FORMATS.values()])
 
 
-def title(section: Section) -> str:
-    """A table's name, as a file has it: `links.NAME.queue`."""
-    if section.path == "links.*.down":
-        return "Keys of a direction"
-    return section.path.replace("*", "NAME").replace(".down.", ".")
+def tables() -> str:
+    """Returns the tables of the format, each with its page and keys."""
+    rows = []
+    for page in sorted(FOLDER.glob("*.md")):
+        path = path_of(page)
+        name = "Keys of a direction" if path == "links.*.down" else path.replace("*", "NAME").replace(".down.", ".")
+        keys = ", ".join(f"`{key}`" for key in keys_of(at(path)))
+        rows.append([f"[{name}](scenario/{page.name})", keys])
+    return table(["table", "keys"], rows)
 
 
-def file(section: Section) -> str:
-    """The page of a table, in the folder of the reference."""
-    return f"scenario/{section.path.replace('.*', '').replace('.down.', '.').replace('.', '-')}.md"
+def path_of(page: Path) -> str:
+    """Returns the place in the schema of the table that a page shows."""
+    found = re.search(r"<!-- generated: scenario (\S+) -->", page.read_text(encoding="utf-8"))
+    if found is None:
+        raise ValueError(f"{page.name}: has no mark `<!-- generated: scenario PATH -->`")
+    return found[1]
 
 
-def keys_of(schema: Schema, section: Section) -> list[str]:
-    """The keys that a section shows."""
-    hidden = at(schema, section.without)["properties"] if section.without else {}
-    return [key for key in at(schema, section.path)["properties"] if key not in hidden]
+def scenario(path: str = "") -> str:
+    """Returns a table of the format: its keys, and below them those of each of its kinds."""
+    found = at(path)
+    tag, kinds = kinds_of(found)
+    of_kinds = {name for each in kinds for name in each["properties"]} - {tag}
+    shared = {name: entry for name, entry in keys_of(found).items() if name not in of_kinds}
+    listed = [rows(shared, found.get("required", []))]
+    for each in kinds:
+        if own := {name: entry for name, entry in each["properties"].items() if name != tag}:
+            kind = each["properties"][tag]["const"]
+            otherwise = "the profile's" if (path, kind) == ("flows.transport", "tcp") else ""
+            listed += [f'With `{tag} = "{kind}"`:', rows(own, each.get("required", []), otherwise=otherwise)]
+    return "\n\n".join(listed)
 
 
-def page(schema: Schema, section: Section, keys: list[str]) -> str:
-    """The page of a table."""
-    back = "All tables: [Scenario files](../scenario.md)."
-    return f"# {title(section)}\n\n{GENERATED}\n\n{body(schema, section, keys)}\n{back}\n"
+def keys_of(found: Schema) -> Schema:
+    """Returns the keys of a table; keys of a direction, which may stand in it too, have a page of their own."""
+    own: Schema = found["properties"]
+    merged = table_in(own["down"])["properties"] if "down" in own else {}
+    return {name: entry for name, entry in own.items() if name not in merged}
 
 
-def at(schema: Schema, path: str) -> Schema:
-    """The table at a path like `links.*.queue`: of values that are alternatives, the one that is a table."""
+def kinds_of(found: Schema) -> tuple[str, list[Schema]]:
+    """Returns the key that tells a table's kind, and the kinds; none if all its tables have the same keys."""
+    kinds = [each for each in found.get("oneOf", []) if "propertyNames" in each]
+    return (next(iter(kinds[0]["properties"])) if kinds else ""), kinds
+
+
+@cache
+def at(path: str) -> Schema:
+    """Returns the table at a path like `links.*.queue`: of values that are alternatives, the one that is a table."""
+    schema = SCHEMA
     for step in path.split(".") if path else []:
-        schema = table_in(schema["additionalProperties"] if step == "*" else schema["properties"][step])
+        schema = table_in(schema["additionalProperties"] if step == "*" else value_of(schema, step))
     return schema
 
 
+def value_of(schema: Schema, key: str) -> Schema:
+    """Returns the schema of a table's key; for a key that differs from kind to kind, that of the first kind with it."""
+    shared: Schema = schema["properties"][key]
+    if shared.keys() != {"description"}:
+        return shared
+    found: Schema = next(each["properties"][key] for each in schema["oneOf"] if key in each["properties"])
+    return found
+
+
 def table_in(schema: Schema) -> Schema:
-    """The table that a value is, or that it holds."""
+    """Returns the table that a value is, or that it holds."""
     if "items" in schema:
         return table_in(schema["items"])
     for each in schema.get("anyOf", []):
@@ -126,46 +123,57 @@ def table_in(schema: Schema) -> Schema:
     return schema
 
 
-def tables_of(schema: Any) -> Iterator[list[str]]:
-    """The keys of every table in the schema."""
+def every_table(schema: Any = SCHEMA) -> Iterator[list[str]]:
+    """Yields the keys of every table in the schema."""
     if isinstance(schema, dict):
         if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
             yield list(schema["properties"])
         for value in schema.values():
-            yield from tables_of(value)
+            yield from every_table(value)
     elif isinstance(schema, list):
         for value in schema:
-            yield from tables_of(value)
+            yield from every_table(value)
 
 
-def body(schema: Schema, section: Section, keys: list[str]) -> str:
-    """A table's words, keys and example. Raises `ValueError` for a key that the example lacks."""
-    found, rows = at(schema, section.path), []
-    # Keys of one kind of table stand in the page of its model.
-    of_kinds = {name for branch in found.get("oneOf", []) for name in branch.get("properties", {})}
-    for name in keys:
-        value = found["properties"][name]
-        if name not in of_kinds and not re.search(rf"\b{name}\b", section.example):
-            raise ValueError(f"{section.path}: the example has no `{name}`")
-        meaning, default = split_default(
-            " ".join(value.get("description", "").split()), name in found.get("required", []), section
-        )
-        rows.append([f"`{name}`", kind(value), default, " ".join([meaning, *words(value)])])
-    listed = table(["key", "value", "default", "meaning"], rows)
-    return f"{section.text.strip()}\n\n{listed}\n\n```toml\n{section.example.strip()}\n```\n"
+def rows(
+    entries: Schema,
+    required: list[str],
+    values: dict[str, Any] | None = None,
+    heading: str = "default",
+    otherwise: str = "",
+) -> str:
+    """Returns a table of keys: the kind of value, the default, the meaning. `values` are defaults of the engine that
+    the schema lacks; `otherwise` is the default of keys for which neither has one. Raises `ValueError` for a key
+    without any."""
+    listed = []
+    for name, entry in entries.items():
+        meaning, told = split_default(" ".join(entry.get("description", "").split()))
+        if values and values.get(name) is not None:
+            default = literal(values[name])
+        elif name in required:
+            default = "required"
+        elif "default" in entry:
+            default = literal(entry["default"])
+        elif told or otherwise:
+            default = told or otherwise
+        else:
+            raise ValueError(f"`{name}`: no `Default …` in the comment {meaning!r}")
+        listed.append([f"`{name}`", kind(entry), default, " ".join([meaning, *words(entry)])])
+    return table(["key", "value", heading, "meaning"], listed)
 
 
-def split_default(description: str, required: bool, section: Section) -> tuple[str, str]:
-    """The comment without the sentence about the default, and what that sentence says."""
+def split_default(description: str) -> tuple[str, str]:
+    """Returns the comment without the sentence about the default, and that sentence's words."""
     found = DEFAULT.search(description)
-    if required:
-        return description, "required"
-    if found is None and section.default:
-        return description, section.default
     if found is None:
-        raise ValueError(f"{section.path}: no `Default …` in the comment {description!r}")
-    default = found[1] if found[0].strip().startswith("Default:") else re.sub(r'"[^"]*"|^[\w.]+', r"`\g<0>`", found[1])
-    return (description[: found.start()] + description[found.end() :]).strip(), default
+        return description, ""
+    words = found[1] if found[0].strip().startswith("Default:") else re.sub(r'"[^"]*"|^[\w.]+', r"`\g<0>`", found[1])
+    return (description[: found.start()] + description[found.end() :]).strip(), words
+
+
+def literal(value: Any) -> str:
+    """Returns a value as a file has it."""
+    return f"`{value:g}`" if isinstance(value, float) else f"`{json.dumps(value)}`"
 
 
 def kind(value: Schema) -> str:
@@ -197,12 +205,15 @@ def array(value: Schema) -> str:
 
 
 def number(value: Schema) -> str:
-    """A number and its range."""
-    what = "whole number" if value["type"] == "integer" else "number"
-    low, high = value.get("minimum"), value.get("maximum")
-    if high is None:
-        return f"{what} from {low:g}"
-    return f"{what} from {low:g} to {high:g}"
+    """Returns a number and its range."""
+    of = "whole number" if value["type"] == "integer" else "number"
+    low, high = (None if each is None else plain(each) for each in (value.get("minimum"), value.get("maximum")))
+    return f"{of} from {low}" if high is None else f"{of} from {low} to {high}"
+
+
+def plain(bound: float) -> str:
+    """Returns a bound without an exponent."""
+    return f"{bound:.0f}" if bound == int(bound) else f"{bound:g}"
 
 
 def words(value: Schema) -> list[str]:

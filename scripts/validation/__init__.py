@@ -17,7 +17,7 @@ SECTIONS: dict[str, Cases] = {
     "Channels": channels.CASES,
     "AeroTP and its codes": aerotp.CASES,
     "QUIC": quic.CASES,
-    "What is set in the network, and T/TCP": network.CASES,
+    "Shapers, retransmission, flow control and T/TCP": network.CASES,
     "TCP profiles": tcp.CASES,
     "Congestion controls": control.CASES,
     "Other implementations: ns-3": peers.NS3,

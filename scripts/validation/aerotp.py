@@ -29,22 +29,22 @@ UNREPEATED = 10_000
 
 
 def radio(bit_error_rate: float, **keys: Any) -> dict[str, Any]:
-    """Study A's middle link."""
+    """Returns Study A's middle link."""
     path = {"rate": "5 Mbit/s", "delay": "10 ms", "queue": "250 packets"}
     return lab.wire(**{**path, "bit_error_rate": bit_error_rate, "damaged": "delivered", **keys})
 
 
 @cache
 def steady(coding: str, bit_error_rate: float, seed: int) -> float:
-    """Goodput in bit/s of a source that always has data."""
-    transfer = lab.flow(transport="aerotp", aerotp={"mode": "reliable", "coding": coding})
+    """Returns the goodput in bit/s of a source that always has data."""
+    transfer = lab.flow(transport={"kind": "aerotp", "mode": "reliable", "coding": coding})
     begin, end = STEADY_S
     result = lab.run(f"{end} s", radio(bit_error_rate), transfer, record="series", seed=seed)
     return lab.goodput(result, begin, end)
 
 
 def repetition() -> Iterator[Row]:
-    """Reliable mode without a code."""
+    """Yields rows on reliable mode without a code."""
     for rate in RATES["none"]:
         whole = (1 - rate) ** (8 * PACKET)
         yield Row(
@@ -56,19 +56,19 @@ def repetition() -> Iterator[Row]:
             RATE * PAYLOAD / PACKET * whole,
             "closed form: 5 Mbit/s · 1454 / 1500 · (1 - p)^12000",
             0.05,
-            "the project's aim for what MACKs that are lost may cost; the prelude's code wins 0.2 % at 1e-4",
+            "the project's aim for the cost of lost MACKs; the prelude's code gains 0.2 % at 1e-4",
         )
 
 
 def capacity(rate: float) -> float:
-    """Of the binary symmetric channel, as a share of its rate."""
+    """Returns the capacity of the binary symmetric channel, as a share of its rate."""
     if rate == 0:
         return 1.0
     return 1 + rate * math.log2(rate) + (1 - rate) * math.log2(1 - rate)
 
 
 def adaptive() -> Iterator[Row]:
-    """Reliable mode with its coding by the measured error rate."""
+    """Yields rows on reliable mode with its coding by the measured error rate."""
     for rate in RATES["adaptive"]:
         yield Row(
             f"aerotp.adaptive.{rate:g}",
@@ -84,8 +84,8 @@ def adaptive() -> Iterator[Row]:
 
 
 def first_byte() -> Iterator[Row]:
-    """Data with the first packet."""
-    transfer = lab.flow(transport="aerotp", aerotp={"mode": "reliable", "coding": "none"})
+    """Yields rows on data with the first packet."""
+    transfer = lab.flow(transport={"kind": "aerotp", "mode": "reliable", "coding": "none"})
     times, _ = lab.series(lab.run("1 s", radio(0.0), transfer, record="series"), "delivered bytes")
     yield Row(
         "aerotp.first-byte",
@@ -96,31 +96,37 @@ def first_byte() -> Iterator[Row]:
         0.01 + 8 * PACKET / RATE,
         "closed form: 10 ms + 12,000 bit / 5 Mbit/s",
         1e-6,
-        "no chance in it",
+        "deterministic",
     )
+
+
+def constant(settings: dict[str, Any], rate: str, size: int) -> dict[str, Any]:
+    """Returns a flow of `UNREPEATED` packets of this many bytes at a constant rate."""
+    traffic = {"kind": "constant", "rate": rate, "packet_size": f"{size} B", "bytes": f"{UNREPEATED * size} B"}
+    return lab.flow(transport={"kind": "aerotp", **settings}, traffic=traffic)
 
 
 @cache
 def unrepeated(mode: str, words: int, bit_error_rate: float, spares: str, seed: int) -> float:
-    """Share of packets of 1500 B that are missing where nothing is sent again."""
+    """Returns the share of packets of 1500 B that are missing where nothing is sent again."""
     block = OPENING - 4 * words
     if mode == "unreliable-datagram":
-        settings: dict[str, Any] = {"mode": mode}
+        settings: dict[str, Any] = {}
     else:
-        settings = {"mode": mode, "coding": {"words": words}, "reordering_wait": "1 ms"}
-    source = {"traffic": "constant", "rate": f"{800 * 8 * block} bit/s", "packet_size": f"{block} B"}
-    flow = lab.flow(transport="aerotp", bytes=f"{UNREPEATED * block} B", aerotp=settings, **source)
+        settings = {"coding": {"words": words}, "reordering_wait": "1 ms"}
+    flow = constant({"mode": mode, **settings}, f"{800 * 8 * block} bit/s", block)
     link = radio(bit_error_rate, rate="100 Mbit/s", spares=spares)
     return 1 - lab.first(lab.run("14 s", link, flow, seed=seed))["delivered_bytes"] / (UNREPEATED * block)
 
 
 def standard_errors(probability: float) -> float:
-    """Three of them, as a share of the probability, over all seeds."""
+    """Returns three standard errors, as a share of the probability, over all seeds."""
     return 3 * math.sqrt((1 - probability) / probability / (UNREPEATED * len(lab.SEEDS)))
 
 
 def too_many(words: int, rate: float) -> float:
-    """Probability that a codeword of a packet has more wrong bytes than it can correct, by the layout's sizes."""
+    """Returns the probability that a codeword of a packet has more wrong bytes than it can correct, by the layout's
+    sizes."""
     data, parity = OPENING - 4 * words + CHECK, 4 * words
     codewords = -(-(data + parity) // 255)
     wrong = 1 - (1 - rate) ** 8
@@ -133,7 +139,7 @@ def too_many(words: int, rate: float) -> float:
 
 
 def codes() -> Iterator[Row]:
-    """Reed-Solomon codes on bits that were flipped."""
+    """Yields rows on Reed-Solomon codes on bits that were flipped."""
     for words, rate in ((0, 1e-4), (8, 1e-4), (8, 3e-4), (16, 7e-4), (32, 2e-3)):
         oracle = too_many(words, rate)
         yield Row(
@@ -166,17 +172,17 @@ def codes() -> Iterator[Row]:
 
 @cache
 def without_blocks(data: int, repair: int, loss: float, seed: int) -> float:
-    """Share of packets that are missing where whole packets are lost, and only others of their block restore them."""
+    """Returns the share of packets that are missing where whole packets are lost, and only others of their block
+    restore them."""
     settings = {"mode": "unreliable-connection", "blocks": {"data": data, "repair": repair}}
-    source = {"traffic": "constant", "rate": "6.4 Mbit/s", "packet_size": "1000 B"}
-    flow = lab.flow(transport="aerotp", bytes=f"{UNREPEATED * 1000} B", aerotp=settings, **source)
+    flow = constant(settings, "6.4 Mbit/s", 1000)
     link = radio(0.0, rate="100 Mbit/s", packet_error_rate=loss)
     return 1 - lab.first(lab.run("14 s", link, flow, seed=seed))["delivered_bytes"] / (UNREPEATED * 1000)
 
 
 def beyond_repair(data: int, repair: int, loss: float) -> tuple[float, float]:
-    """Share of packets with data that are lost together with too many others of their block, and three standard errors
-    over all seeds as a share of it: those of a block are lost together."""
+    """Returns the share of packets with data that are lost together with too many others of their block, and three
+    standard errors over all seeds as a share of it: those of a block are lost together."""
     mean = square = 0.0
     for lost in range(data + 1):
         here = float(binom.pmf(lost, data, loss)) * float(binom.sf(repair - lost, repair, loss))
@@ -187,7 +193,7 @@ def beyond_repair(data: int, repair: int, loss: float) -> tuple[float, float]:
 
 
 def blocks() -> Iterator[Row]:
-    """Codes across packets, where packets are lost whole and independently."""
+    """Yields rows on codes across packets, where packets are lost whole and independently."""
     for data, repair, loss in ((4, 2, 0.05), (10, 3, 0.1), (8, 4, 0.2)):
         oracle, tolerance = beyond_repair(data, repair, loss)
         yield Row(
@@ -197,16 +203,15 @@ def blocks() -> Iterator[Row]:
             "",
             lab.over_seeds(lambda seed, data=data, repair=repair, loss=loss: without_blocks(data, repair, loss, seed)),
             oracle,
-            "closed form: E(data lost where more than m of k + m are) / k, binomial (scipy)",
+            "closed form: E(data lost if more than m of k + m are) / k, binomial (scipy)",
             tolerance,
             "three standard errors of 100,000 packets in blocks (binomial)",
         )
 
 
 def paths() -> Iterator[Row]:
-    """One connection over two links at once."""
-    settings = {"mode": "reliable", "coding": "none", "paths": ["l", "m"]}
-    transfer = lab.flow(transport="aerotp", aerotp=settings)
+    """Yields rows on one connection over two links at once."""
+    transfer = lab.flow(transport={"kind": "aerotp", "mode": "reliable", "coding": "none", "paths": ["l", "m"]})
     for name, rate, delay in (("alike", 5, 10), ("unlike", 1, 250)):
         other = {"m": radio(0.0, rate=f"{rate} Mbit/s", delay=f"{delay} ms")}
         begin, end = STEADY_S
@@ -220,19 +225,19 @@ def paths() -> Iterator[Row]:
             (RATE + rate * 1e6) * PAYLOAD / PACKET,
             "closed form: the sum of the rates · 1454 / 1500",
             0.01,
-            "what is put in order comes in pieces; no chance in it",
+            "data in order arrives in pieces; deterministic",
         )
 
 
 def datagrams() -> Iterator[Row]:
-    """Unreliable datagrams beside ns-3's UDP."""
+    """Yields rows on unreliable datagrams beside ns-3's UDP."""
     clean = 4.392
     for rate, goodput in ((1e-5, 3.903), (3.5e-5, 2.901), (5e-5, 2.407), (1e-4, 1.319)):
         came = goodput / clean
         yield Row(
             f"aerotp.datagram.{rate:g}",
             "aerotp",
-            f"share of unreliable datagrams that come at {rate:g}",
+            f"share of unreliable datagrams that arrive at {rate:g}",
             "",
             lab.over_seeds(lambda seed, rate=rate: 1 - unrepeated("unreliable-datagram", 0, rate, "nothing", seed)),
             came,

@@ -19,14 +19,14 @@ SPACING = 0.01
 
 @cache
 def lost(key: str, rate: float, seed: int) -> float:
-    """Share of 10,000 packets of 1500 B that a channel loses."""
+    """Returns the share of 10,000 packets of 1500 B that a channel loses."""
     link = lab.wire(**{key: rate})
-    rows = lab.packets(lab.run("10 s", link, lab.datagrams(rate="11.776 Mbit/s"), record="packets", seed=seed))
+    rows = lab.packets(lab.run("10 s", link, lab.datagrams({"rate": "11.776 Mbit/s"}), record="packets", seed=seed))
     return float(np.mean(~rows["delivered"][:10_000]))
 
 
 def errors_of(page: str, key: str, rates: tuple[float, ...], oracle: Any, form: str) -> Iterator[Row]:
-    """Loss at several rates of an error."""
+    """Yields rows on loss at several rates of an error."""
     for rate in rates:
         ours = lab.over_seeds(lambda seed, rate=rate: lost(key, rate, seed))
         expected = oracle(rate)
@@ -46,17 +46,17 @@ def errors_of(page: str, key: str, rates: tuple[float, ...], oracle: Any, form: 
 
 
 def packet_errors() -> Iterator[Row]:
-    """Packet errors."""
+    """Yields rows on packet errors."""
     yield from errors_of("channel-packet-errors", "packet_error_rate", (1e-3, 1e-2, 1e-1), lambda rate: rate, "p")
 
 
 def packet_loss(bit_error_rate: float, wire_bytes: int = 1500) -> float:
-    """A packet passes if all of its bits do."""
+    """Returns the loss of packets that pass only if all of their bits do."""
     return 1 - (1 - bit_error_rate) ** (8 * wire_bytes)
 
 
 def bit_errors() -> Iterator[Row]:
-    """Bit errors in packets of 1500 B."""
+    """Yields rows on bit errors in packets of 1500 B."""
     yield from errors_of("channel-bit-errors", "bit_error_rate", (1e-6, 1e-5, 1e-4), packet_loss, "1 - (1 - p)^12000")
     ours = lab.over_seeds(damaged_share)
     yield Row(
@@ -68,14 +68,15 @@ def bit_errors() -> Iterator[Row]:
         1.0,
         "UDP's checksum misses one error in 65,536 at random",
         1e-3,
-        "misses are rare: errors of few bits are nearly all found",
+        "misses are rare: nearly all errors of few bits are found",
     )
 
 
 def damaged_share(seed: int) -> float:
-    """Datagrams refused over those expected to be damaged: with `damaged = "delivered"` only a checksum finds them."""
+    """Returns the refused datagrams over those expected to be damaged: with `damaged = "delivered"` only a checksum
+    finds them."""
     link = lab.wire(bit_error_rate=1e-4, damaged="delivered")
-    flow = lab.datagrams(rate="11.776 Mbit/s")
+    flow = lab.datagrams({"rate": "11.776 Mbit/s"})
     got = lab.first(lab.run("10 s", link, flow, seed=seed))["delivered_bytes"] / 1472
     link["damaged"] = "dropped"
     intact = lab.first(lab.run("10 s", link, flow, seed=seed))["delivered_bytes"] / 1472
@@ -85,10 +86,11 @@ def damaged_share(seed: int) -> float:
 
 @cache
 def bursts(seed: int) -> tuple[float, float, np.ndarray]:
-    """Share lost, mean length of a run of losses in packets, and all lengths, of packets 10 ms apart."""
+    """Returns the share lost, the mean length of a run of losses in packets, and all lengths, of packets 10 ms
+    apart."""
     link = lab.wire(burst_loss=BURSTS)
     rows = lab.packets(
-        lab.run("2000 s", link, lab.datagrams(rate=f"{1472 * 8 / SPACING} bit/s"), record="packets", seed=seed)
+        lab.run("2000 s", link, lab.datagrams({"rate": f"{1472 * 8 / SPACING} bit/s"}), record="packets", seed=seed)
     )
     gone = np.concatenate(([0], (~rows["delivered"]).astype(int), [0]))
     starts, ends = np.flatnonzero(np.diff(gone) == 1), np.flatnonzero(np.diff(gone) == -1)
@@ -97,13 +99,14 @@ def bursts(seed: int) -> tuple[float, float, np.ndarray]:
 
 
 def stays_bad() -> float:
-    """Probability that the packet after a lost one is lost too: the chain of two states, watched every 10 ms."""
+    """Returns the probability that the packet after a lost one is lost too: the chain of two states, watched every 10
+    ms."""
     bad = 0.1
     return bad + (1 - bad) * math.exp(-SPACING * (1 / 0.9 + 1 / 0.1))
 
 
 def burst_loss() -> Iterator[Row]:
-    """Gilbert and Elliott's channel."""
+    """Yields rows on Gilbert and Elliott's channel."""
     found = lab.over_seeds(bursts)
     reason = "about three standard errors of ten runs with 2,000 bursts each"
     yield Row(
@@ -132,15 +135,15 @@ def burst_loss() -> Iterator[Row]:
 
 @cache
 def jittered(seed: int) -> np.ndarray:
-    """Delays of packets too far apart to push each other."""
+    """Returns delays of packets too far apart to push each other."""
     link = lab.wire(rate="1 Gbit/s", delay="10 ms", jitter="5 ms")
-    rows = lab.packets(lab.run("100 s", link, lab.datagrams(rate="1177600 bit/s"), record="packets", seed=seed))
+    rows = lab.packets(lab.run("100 s", link, lab.datagrams({"rate": "1177600 bit/s"}), record="packets", seed=seed))
     taken: np.ndarray = (rows["decided"] - rows["sent"])[rows["delivered"]] - 12e-6
     return taken
 
 
 def jitter() -> Iterator[Row]:
-    """A uniform addition to the delay."""
+    """Yields rows on jitter: a uniform addition to the delay."""
     found = lab.over_seeds(jittered)
     yield Row(
         "jitter.mean",

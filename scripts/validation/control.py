@@ -20,36 +20,37 @@ LONG = {"rate": "1 Gbit/s", "delay": "50 ms", "queue": "100000 packets"}
 
 @cache
 def constant(congestion: str, recovery: str, loss: float, seed: int, seconds: int = 500) -> float:
-    """Goodput under random loss, as a window in segments: goodput · round trip / segment."""
+    """Returns the goodput under random loss, as a window in segments: goodput · round trip / segment."""
     settings = {**WIDE, "recovery": recovery, "sack": recovery == "sack"}
     settings["initial_slow_start_threshold"] = f"{200 * SEGMENT} B"  # else the first loss comes late and far up
-    transfer = lab.flow(congestion=congestion, tcp=settings)
+    transfer = lab.flow(transport=lab.tcp(congestion=congestion, **settings))
     link = lab.wire(**LONG, down={"packet_error_rate": loss})
     rate = lab.first(lab.run(f"{seconds} s", link, transfer, seed=seed))["goodput_bps"]
     return float(rate) * ROUND_TRIP / (SEGMENT * 8)
 
 
 def square_root(loss: float) -> float:
-    """Mathis, Semke, Mahdavi and Ott 1997: C / √p with C = 1.31 for random loss and every segment acknowledged."""
+    """Returns the square-root law of Mathis, Semke, Mahdavi and Ott 1997: C / √p with C = 1.31 for random loss and
+    every segment acknowledged."""
     return 1.31 / math.sqrt(loss)
 
 
 def rfc5348(loss: float, timeout: float = 1.0) -> float:
-    """The throughput equation of RFC 5348 section 3.1 (Padhye and others 1998), every segment acknowledged."""
+    """Returns the throughput equation of RFC 5348 section 3.1 (Padhye and others 1998), every segment acknowledged."""
     repair = ROUND_TRIP * math.sqrt(2 * loss / 3)
     waits = timeout * 3 * math.sqrt(3 * loss / 8) * loss * (1 + 32 * loss**2)
     return ROUND_TRIP / (repair + waits)
 
 
 def rfc9438(loss: float) -> float:
-    """CUBIC's mean window under evenly spaced losses (RFC 9438 section 5.1, equation 5)."""
+    """Returns CUBIC's mean window under evenly spaced losses (RFC 9438 section 5.1, equation 5)."""
     scale, beta = 0.4, 0.7
     return (scale * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (ROUND_TRIP / loss) ** 0.75
 
 
 def rfc9438_random(loss: float) -> float:
-    """CUBIC's mean window under random losses: the window function of RFC 9438 (sections 4.2, 4.3, 4.6 and 4.7),
-    advanced round by round by a few lines of its own, each round losing with probability 1 - (1 - p)^window."""
+    """Returns CUBIC's mean window under random losses: the window function of RFC 9438 (sections 4.2, 4.3, 4.6 and
+    4.7), advanced round by round by a few lines of its own, each round losing with probability 1 - (1 - p)^window."""
     chance = np.random.default_rng(1)
     window = largest = 100.0
     begun, sent, rounds = 0, 0.0, 200_000
@@ -72,23 +73,23 @@ def rfc9438_random(loss: float) -> float:
 
 
 def kelly(loss: float) -> float:
-    """Scalable TCP's mean window under random loss: of a window that grows by a for each segment and loses the share b
-    with probability p for each, the mean logarithm stands still if a · mean(1 / W) = p · ln(1 / (1 - b))."""
+    """Returns Scalable TCP's mean window under random loss. For a window that grows by a for each segment and loses the
+    share b with probability p for each, the mean logarithm stands still if a · mean(1 / W) = p · ln(1 / (1 - b))."""
     return 0.01 / (loss * math.log(1 / 0.875))
 
 
 def hybla_law(loss: float) -> float:
-    """The square-root law times the ratio of 100 ms to 25 ms: 4² segments a round trip instead of one."""
+    """Returns the square-root law times the ratio of 100 ms to 25 ms: 4² segments a round trip instead of one."""
     return 4 * square_root(loss)
 
 
 def bic_step(window: float, largest: float) -> float:
-    """BIC's growth in a round trip (Xu, Harfoush and Rhee 2004), with S_min 0.01 and S_max 32."""
+    """Returns BIC's growth in a round trip (Xu, Harfoush and Rhee 2004), with S_min 0.01 and S_max 32."""
     return min(max((largest - window) / 2 if window < largest else window - largest, 0.01), 32)
 
 
 def bic_random(loss: float) -> float:
-    """BIC's mean window under random losses, advanced round by round, as `rfc9438_random`."""
+    """Returns BIC's mean window under random losses, advanced round by round, as in `rfc9438_random`."""
     chance = np.random.default_rng(1)
     window, largest, sent, rounds = 100.0, 100.0, 0.0, 200_000
     for _ in range(rounds):
@@ -102,7 +103,7 @@ def bic_random(loss: float) -> float:
 
 
 def random_loss() -> Iterator[Row]:
-    """Mean windows under random loss."""
+    """Yields rows on mean windows under random loss."""
     law = "square-root law (Mathis and others 1997)"
     equation = "throughput equation of RFC 5348, timeout 1 s"
     above = (
@@ -144,9 +145,9 @@ def random_loss() -> Iterator[Row]:
 
 
 def sack_ignored() -> Iterator[Row]:
-    """A combination that no profile has: NewReno's recovery while the peer reports what it has."""
+    """Yields rows on a combination that no profile has: NewReno's recovery while the peer reports SACK blocks."""
     link = lab.wire(**LONG, down={"packet_error_rate": 1e-2})
-    transfer = lab.flow(congestion="newreno", tcp={**WIDE, "recovery": "newreno", "sack": True})
+    transfer = lab.flow(transport=lab.tcp(congestion="newreno", recovery="newreno", sack=True, **WIDE))
     rate = lab.over_seeds(
         lambda seed: lab.first(lab.run("100 s", link, transfer, seed=seed))["goodput_bps"], range(1, 4)
     )
@@ -166,17 +167,17 @@ def sack_ignored() -> Iterator[Row]:
 
 @cache
 def snack_window(loss: float, snack: bool, seed: int, seconds: int = 200) -> float:
-    """As `constant`, for SCPS-TP's Van Jacobson variant, with or without SNACK."""
+    """Returns the same as `constant`, for SCPS-TP's Van Jacobson variant, with or without SNACK."""
     size = SEGMENT - 12  # timestamps
     settings = {**WIDE, "snack": snack, "initial_slow_start_threshold": f"{200 * size} B"}
-    transfer = lab.flow(profile="scps-tp", congestion="newreno", tcp=settings)
+    transfer = lab.flow(transport={"profile": "scps-tp", "congestion": "newreno", **settings})
     link = lab.wire(**LONG, down={"packet_error_rate": loss})
     rate = lab.first(lab.run(f"{seconds} s", link, transfer, seed=seed))["goodput_bps"]
     return float(rate) * ROUND_TRIP / (size * 8)
 
 
 def scps() -> Iterator[Row]:
-    """SCPS-TP's SNACK and rate control."""
+    """Yields rows on SCPS-TP's SNACK and rate control."""
     for loss, oracle, source, tolerance in (
         (1e-3, square_root, "square-root law (Mathis and others 1997)", 0.06),
         (1e-2, rfc5348, "throughput equation of RFC 5348, timeout 1 s", 0.15),
@@ -193,7 +194,7 @@ def scps() -> Iterator[Row]:
             "as for the other recoveries, `loss.newreno`",
             "The equation charges timeouts to a share of the losses, as for a stack of 1998; SNACK needs few.",
         )
-    transfer = lab.flow(profile="scps-tp", tcp={**WIDE, "rate_limit": "2 Mbit/s"})
+    transfer = lab.flow(transport={"profile": "scps-tp", "rate_limit": "2 Mbit/s", **WIDE})
     result = lab.run("60 s", lab.wire(rate="5 Mbit/s", delay="290 ms"), transfer, record="series")
     yield Row(
         "scps.rate",
@@ -210,9 +211,9 @@ def scps() -> Iterator[Row]:
 
 @cache
 def one_loss(congestion: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """Congestion window in segments over time, from a single loss on, and the window at the loss."""
+    """Returns the congestion window in segments over time, from a single loss on, and the window at the loss."""
     settings = {**WIDE, "initial_slow_start_threshold": f"{200 * SEGMENT} B"}
-    transfer = lab.flow(congestion=congestion, tcp=settings)
+    transfer = lab.flow(transport=lab.tcp(congestion=congestion, **settings))
     clean = lab.packets(lab.run("5 s", lab.wire(**LONG), transfer, record="packets"))
     chosen = np.flatnonzero((clean["sent"] > 4) & (clean["payload"] > 0))[0]
     left = round((clean["decided"][chosen] - 0.05) * 1e9)  # when its last bit leaves
@@ -231,14 +232,15 @@ def one_loss(congestion: str) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def cubic_window(seconds: np.ndarray, at_loss: float) -> np.ndarray:
-    """RFC 9438: C (t - K)³ + the window at the loss, in segments, t since the loss was repaired."""
+    """Returns CUBIC's window by RFC 9438: C (t - K)³ + the window at the loss, in segments, t since the loss was
+    repaired."""
     reach = (at_loss * 0.3 / 0.4) ** (1 / 3)
     curve: np.ndarray = 0.4 * (seconds - reach) ** 3 + at_loss
     return curve
 
 
 def after_a_loss() -> Iterator[Row]:
-    """The window after one loss."""
+    """Yields rows on the window after one loss."""
     for congestion in ("reno", "newreno"):
         times, window, at_loss = one_loss(congestion)
         page = f"congestion-{congestion}"
@@ -283,19 +285,20 @@ def after_a_loss() -> Iterator[Row]:
 
 
 def reno_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
-    """RFC 5681: half, then a segment each round trip."""
+    """Returns Reno's window by RFC 5681: half, then a segment each round trip."""
     grown: np.ndarray = at_loss / 2 + seconds / ROUND_TRIP
     return grown
 
 
 def scalable_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
-    """Kelly 2003: seven eighths, then a hundredth more each round trip."""
+    """Returns Scalable TCP's window by Kelly 2003: seven eighths, then a hundredth more each round trip."""
     grown: np.ndarray = 0.875 * at_loss * 1.01 ** (seconds / ROUND_TRIP)
     return grown
 
 
 def bic_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
-    """Xu, Harfoush and Rhee 2004: seven eighths, then the steps of its search, straight within a round trip."""
+    """Returns BIC's window by Xu, Harfoush and Rhee 2004: seven eighths, then the steps of its search, straight within
+    a round trip."""
     windows = [0.875 * at_loss]
     while len(windows) < np.max(seconds) / ROUND_TRIP + 2:
         windows.append(windows[-1] + bic_step(windows[-1], at_loss))
@@ -303,15 +306,16 @@ def bic_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
 
 
 def hybla_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
-    """Caini and Firrincieli 2004: half, then (100 ms / 25 ms)² = 16 segments each round trip of 100 ms."""
+    """Returns Hybla's window by Caini and Firrincieli 2004: half, then (100 ms / 25 ms)² = 16 segments each round trip
+    of 100 ms."""
     grown: np.ndarray = at_loss / 2 + 16 * seconds / ROUND_TRIP
     return grown
 
 
 def westwood_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
-    """Mascolo and others 2004: on a path without a queue the threshold is the estimate of the window, which lags nine
-    round trips behind one that grows by a segment in each, by its memory of nine tenths, and one by the measurement.
-    Then Reno's growth."""
+    """Returns Westwood's window by Mascolo and others 2004. On a path without a queue the threshold is the estimate of
+    the window, which lags nine round trips behind one that grows by a segment in each, by its memory of nine tenths,
+    and one by the measurement. Then Reno's growth."""
     grown: np.ndarray = at_loss - 10 + seconds / ROUND_TRIP
     return grown
 
@@ -326,7 +330,7 @@ GROWTHS = {
 
 
 def laws_after_a_loss() -> Iterator[Row]:
-    """The windows of the other laws after one loss."""
+    """Yields rows on the windows of the other laws after one loss."""
     for congestion, (law, source) in GROWTHS.items():
         times, window, at_loss = one_loss(congestion)
         for seconds in (0, 1, 3, 10):
@@ -345,9 +349,9 @@ def laws_after_a_loss() -> Iterator[Row]:
 
 @cache
 def vegas_queue() -> tuple[np.ndarray, np.ndarray]:
-    """Vegas's window in segments over time, on a path of 5 Mbit/s and 100 ms whose queue it need not fill."""
+    """Returns Vegas's window in segments over time, on a path of 5 Mbit/s and 100 ms whose queue it need not fill."""
     link = lab.wire(rate="5 Mbit/s", delay="50 ms", queue="250 packets")
-    result = lab.run("120 s", link, lab.flow(congestion="vegas", tcp=WIDE), record="series")
+    result = lab.run("120 s", link, lab.flow(transport=lab.tcp(congestion="vegas", **WIDE)), record="series")
     times, window = lab.series(result, "congestion window")
     return times, window / SEGMENT
 
@@ -357,7 +361,7 @@ VEGAS_PIPE = 5e6 * (0.1 + (1500 + 40) * 8 / 5e6) / (1500 * 8)
 
 
 def vegas() -> Iterator[Row]:
-    """Vegas's equilibrium."""
+    """Yields rows on Vegas's equilibrium."""
     times, window = vegas_queue()
     waiting = float(np.mean([lab.at(times, window, second) for second in range(60, 120)])) - VEGAS_PIPE
     yield Row(
@@ -375,13 +379,15 @@ def vegas() -> Iterator[Row]:
 
 @cache
 def in_python(congestion: str) -> tuple[np.ndarray, np.ndarray]:
-    """Congestion window over time on a path with losses."""
+    """Returns the congestion window over time on a path with losses."""
     link = lab.wire(rate="2 Mbit/s", delay="30 ms", queue="12 packets", packet_error_rate=0.002)
-    return lab.series(lab.run("60 s", link, lab.flow(congestion=congestion), record="series"), "congestion window")
+    return lab.series(
+        lab.run("60 s", link, lab.flow(transport=lab.tcp(congestion=congestion)), record="series"), "congestion window"
+    )
 
 
 def python() -> Iterator[Row]:
-    """A Reno written in Python and the built-in one."""
+    """Yields rows on a Reno written in Python and the built-in one."""
     (times, ours), (same_times, oracle) = in_python("python:validation.reno.Reno"), in_python("reno")
     same = len(times) == len(same_times) and bool(np.all(times == same_times))
     worst = float(np.max(np.abs(ours - oracle))) if same else math.inf

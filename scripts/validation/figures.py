@@ -27,12 +27,12 @@ def write(folder: Path) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Small, and without a date."""
+    """Saves a figure small, and without a date."""
     figure.savefig(path, dpi=120, metadata={"Software": None})
 
 
 def axes(draw: Callable[[Axes], None]) -> Callable[[], Figure]:
-    """A figure with one pair of axes."""
+    """Returns a figure with one pair of axes."""
 
     def made() -> Figure:
         figure = Figure(figsize=(5.1, 3.0), layout="constrained")
@@ -48,7 +48,7 @@ def axes(draw: Callable[[Axes], None]) -> Callable[[], Figure]:
 
 
 def dots(at: Axes, x: list[float], values: list[list[float]], label: str = "Baton, each seed") -> None:
-    """Every seed's value."""
+    """Draws every seed's value."""
     for number, (place, found) in enumerate(zip(x, values, strict=True)):
         at.plot([place] * len(found), found, "o", color="#2563eb", markersize=3.5, label=label if not number else None)
 
@@ -321,9 +321,7 @@ def classic() -> Figure:
 
 def geo() -> Figure:
     link = lab.wire(kind="geo")
-    return baton.plot_time_sequence(
-        lab.run("8 s", link, lab.flow(profile="rfc", bytes="1 MB"), record="series packets")
-    )
+    return baton.plot_time_sequence(lab.run("8 s", link, lab.flow(traffic={"bytes": "1 MB"}), record="series packets"))
 
 
 def linux_2_0_36() -> Figure:

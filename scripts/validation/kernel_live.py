@@ -13,12 +13,13 @@ from baton.errors import refuse_newer
 from baton.fidelity import causes, page
 from baton.fidelity.cases import SHIPPED, Case, read
 from baton.fidelity.execute import simulate
-from baton.fidelity.judge import Row, Spread, judge
+from baton.fidelity.judge import Row, judge
 from baton.summary import Json
+from baton.verdict import Estimate
 from validation.page import GENERATED
 
 RESULT = "fidelity-result.json"
-"""The kept result, in `docs`. A kernel's runs take hours: `make validation` makes only the simulated ones anew."""
+"""Kept result, in `docs`. A kernel's runs take hours: `make validation` makes only the simulated ones anew."""
 FOLDER = "validation"
 NAME = "linux-kernel-live"
 HEAD = """# The Linux kernel over the same links
@@ -27,22 +28,22 @@ HEAD = """# The Linux kernel over the same links
 
 `.venv/bin/baton fidelity --out DIR` and `.venv/bin/python scripts/validate.py --fidelity DIR`
 
-The profile [linux-6](../models/profile-linux-6.md) in the simulator beside the kernel's own TCP in real time: what is
-run, and when a figure agrees, stands in [Fidelity](../fidelity.md). The kernel's figures are kept from {date};
+The profile [linux-6](../models/profile-linux-6.md) in the simulator beside the kernel's own TCP in real time.
+[Fidelity](../fidelity.md) describes the cases and the rules of agreement. The kernel's figures are kept from {date};
 `make validation` runs the simulated half anew, here on {simulated}. The figures that no rule judges are in the
-[whole result](../fidelity-result.json). No constant was fitted to any case; but what the profile lacked was found in
-the packets of cases that differed, of both halves. Neither half is held out any more.
+[whole result](../fidelity-result.json). No constant was fitted to any case, but the profile's gaps were found in the
+packets of cases that differed, of both halves. Neither half is held out any more.
 
-That a live run in which the machine stood still for 5 ms is not compared is a rule of 2026-11-22. All runs here are
-older, but for those of six cases that had differed and were run anew by the rule: `steady-20M-20ms/cubic`,
+Since 2026-11-22, a live run in which the machine stood still for 5 ms is not compared. All runs here are older, except
+those of six cases that had differed and were repeated under this rule: `steady-20M-20ms/cubic`,
 `steady-64k-50ms/cubic`, `steady-9.6k-300ms/bbr`, `steady-100M-100ms-small/bbr`, `window-1M-50ms-8k/bbr` and
-`window-5M-290ms-64k/bbr`. The first agrees since then for this reason.
+`window-5M-290ms-64k/bbr`. For this reason the first agrees since then.
 
 """
 
 
 def pages(docs: Path) -> dict[str, str]:
-    """The pages, by their file's name: what was run and what differs, and all figures by kind of case."""
+    """Returns the pages, by their file's name: the runs and their differences, and all figures by kind of case."""
     found = json.loads((docs / RESULT).read_text(encoding="utf-8"))
     kinds = page.judged(found)
     links = ", ".join(f"[{kind}]({NAME}-{kind}.md)" for kind in kinds)
@@ -54,7 +55,7 @@ def pages(docs: Path) -> dict[str, str]:
     }
     for kind, rows in kinds.items():
         title = f"# The Linux kernel over the same links: {kind}"
-        whole = f"What was run, and why figures differ: [The Linux kernel over the same links]({NAME}.md)."
+        whole = f"The runs, and causes of differences: [The Linux kernel over the same links]({NAME}.md)."
         made[f"{NAME}-{kind}.md"] = "\n".join([title, "", GENERATED, "", whole, "", *page.markdown_table(rows), ""])
     return made
 
@@ -62,10 +63,10 @@ def pages(docs: Path) -> dict[str, str]:
 def simulate_anew(docs: Path) -> None:
     """Runs the simulated half of the kept result again, and judges it by what the kernel did then. Raises `OSError`."""
     found: Json = json.loads((docs / RESULT).read_text(encoding="utf-8"))
-    kernel: dict[tuple[str, str], dict[str, Spread]] = defaultdict(dict)
+    kernel: dict[tuple[str, str], dict[str, Estimate]] = defaultdict(dict)
     for row in found["rows"]:
         key = row["quantity"] if row["handover"] is None else f"{row['quantity']}.{row['handover']}"
-        spread = Spread(row["kernel"], row["kernel_low"], row["kernel_high"])
+        spread = Estimate(row["kernel"], row["kernel_low"], row["kernel_high"])
         kernel[row["case"], row["congestion"]][key] = spread
     known = causes.read(SHIPPED)
     cases = [case for case in read(SHIPPED, quick=False, only=[], half=None) if (case.name, case.congestion) in kernel]

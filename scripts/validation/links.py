@@ -13,14 +13,14 @@ from validation import lab
 from validation.row import Row
 
 TRACES = Path(__file__).resolve().parents[2] / "scenarios" / "traces"
-EXACT, EXACTLY = 1e-6, "no chance in it; times are rounded to nanoseconds"
+EXACT, EXACTLY = 1e-6, "deterministic; times are rounded to nanoseconds"
 DIFS, SLOT, EXCHANGE_GAP, EIFS = 50e-6, 20e-6, 10e-6, 364e-6
 
 
 def serialisation() -> Iterator[Row]:
-    """A packet's way over a cable with framing."""
+    """Yields rows on a packet's way over a cable with framing."""
     link = lab.wire(rate="1 Mbit/s", delay="10 ms", framing={"bytes_per_packet": 38})
-    rows = lab.packets(lab.run("1 s", link, lab.datagrams(rate="100 kbit/s"), record="packets"))
+    rows = lab.packets(lab.run("1 s", link, lab.datagrams({"rate": "100 kbit/s"}), record="packets"))
     ours = float(np.mean((rows["decided"] - rows["sent"])[rows["delivered"]]))
     source = "closed form: (1500 + 38) B · 8 / 1 Mbit/s + 10 ms"
     yield Row("wired.serialisation", "wired", "time over a cable", "s", ours, 0.022304, source, EXACT, EXACTLY)
@@ -28,8 +28,9 @@ def serialisation() -> Iterator[Row]:
 
 @cache
 def waiting_time(load: float, seed: int) -> float:
-    """Mean time that Poisson arrivals of 1500 B wait for a link of 12 Mbit/s, on which one takes a millisecond."""
-    arrivals = lab.datagrams(**lab.POISSON, off=f"{1 / load} ms")
+    """Returns the mean time that Poisson arrivals of 1500 B wait for a link of 12 Mbit/s, on which one takes a
+    millisecond."""
+    arrivals = lab.datagrams(lab.poisson(f"{1 / load} ms"))
     result = lab.run("100 s", lab.wire(rate="12 Mbit/s", queue="10000 packets"), arrivals, record="packets", seed=seed)
     rows = lab.packets(result)
     taken = (rows["decided"] - rows["sent"])[rows["delivered"] & (rows["sent"] > 1)]
@@ -37,12 +38,12 @@ def waiting_time(load: float, seed: int) -> float:
 
 
 def md1(load: float) -> float:
-    """Pollaczek and Khinchine's mean waiting time for a service time of 1 ms."""
+    """Returns Pollaczek and Khinchine's mean waiting time for a service time of 1 ms."""
     return 1e-3 * load / (2 * (1 - load))
 
 
 def waiting() -> Iterator[Row]:
-    """The M/D/1 queue."""
+    """Yields rows on the M/D/1 queue."""
     for load, tolerance in ((0.5, 0.01), (0.8, 0.02), (0.9, 0.04)):
         ours = lab.over_seeds(lambda seed, load=load: waiting_time(load, seed))
         source = f"M/D/1 queue at load {load} (Pollaczek and Khinchine)"
@@ -53,7 +54,7 @@ def waiting() -> Iterator[Row]:
 
 
 def geo() -> Iterator[Row]:
-    """A ping over the satellite."""
+    """Yields rows on a ping over the satellite."""
     result = lab.run("10 s", lab.wire(kind="geo"), lab.flow(transport="icmp", traffic="ping"), record="series")
     ours = float(np.mean(lab.series(result, "round-trip time")[1]))
     closed = 2 * (0.29 + 84 * 8 / 5e6)
@@ -82,7 +83,7 @@ def geo() -> Iterator[Row]:
 
 
 SPEED = 320 / 3.6
-"""Of study S's train, in m/s; its tunnel has 10.6 km."""
+"""Speed of study S's train, in m/s; its tunnel is 10.6 km long."""
 
 
 def train(duration: str, seed: int = 1, **link: Any) -> np.ndarray:
@@ -97,29 +98,39 @@ def train(duration: str, seed: int = 1, **link: Any) -> np.ndarray:
         },
     }
     result = lab.run(
-        duration, lab.wire(**link), lab.datagrams(rate="1177.6 kbit/s"), record="packets", seed=seed, **keys
+        duration, lab.wire(**link), lab.datagrams({"rate": "1177.6 kbit/s"}), record="packets", seed=seed, **keys
     )
     rows = lab.packets(result)
     return rows["decided"][rows["delivered"]]
 
 
 def shadowed(seed: int) -> float:
-    """Share of datagrams that shadows take, which are there for 100 ms every 2.1 s."""
+    """Returns the share of datagrams lost to shadows of 100 ms every 2.1 s."""
     shadows = {"mean_clear": "2 s", "mean_shadow": "100 ms"}
-    flow = lab.datagrams(rate="1177.6 kbit/s")
+    flow = lab.datagrams({"rate": "1177.6 kbit/s"})
     sent = lab.first(lab.run("1000 s", lab.wire(kind="geo", shadowing=shadows), flow, seed=seed))
     return float(sent["lost_packets"]) / float(sent["segments_sent"])
 
 
 def line() -> Iterator[Row]:
-    """A tunnel, access points and shadows, for a train at 320 km/h."""
+    """Yields rows on a tunnel, access points and shadows, for a train at 320 km/h."""
     silence = float(np.max(np.diff(train("200 s", kind="geo", line_of_sight={}))))
     closed = 10_600 / SPEED + 0.55 + 0.29 + 12e3 / 5e6
-    source = "closed form: 10.6 km / 320 km/h, 550 ms until the antenna is ready, 292.4 ms until a packet comes"
+    source = "closed form: 10.6 km / 320 km/h, 550 ms until the antenna is ready, 292.4 ms until a packet arrives"
     reason = "datagrams are 10 ms apart"
     yield Row("line.tunnel", "geo", "silence around a tunnel", "s", silence, closed, source, 1e-4, reason)
     inside = silence - 0.55 - 0.2924
-    yield Row("line.tunnel.study", "geo", "time in it", "s", inside, 120, "study S: about 120 s", 0.01, "it says about")
+    yield Row(
+        "line.tunnel.study",
+        "geo",
+        "time in the tunnel",
+        "s",
+        inside,
+        120,
+        "study S: about 120 s",
+        0.01,
+        "published as about 120 s",
+    )
     came = train("60 s", kind="wifi", coverage={"from": "2 km"})
     reached = float(came[-1] - came[0] + 0.05) * SPEED
     closed = 2 * 1.5 * 10**2.5
@@ -133,14 +144,14 @@ def line() -> Iterator[Row]:
 
 @cache
 def gsm_ping(payload: int) -> float:
-    """Round-trip time of a ping over GSM."""
-    ping = lab.flow(transport="icmp", traffic="ping", size=f"{payload} B", interval="10 s")
+    """Returns the round-trip time of a ping over GSM."""
+    ping = lab.flow(transport="icmp", traffic={"kind": "ping", "size": f"{payload} B", "interval": "10 s"})
     result = lab.run("30 s", lab.wire(kind="gsm"), ping, record="series")
     return float(np.mean(lab.series(result, "round-trip time")[1]))
 
 
 def gsm() -> Iterator[Row]:
-    """Serialisation at 960 B/s, and the testbed's round-trip time."""
+    """Yields rows on serialisation at 960 B/s, and the testbed's round-trip time."""
     yield Row(
         "gsm.ping.form",
         "gsm",
@@ -152,7 +163,7 @@ def gsm() -> Iterator[Row]:
         EXACT,
         EXACTLY,
     )
-    reason = "the study says about 700 ms; the delay was chosen for it"
+    reason = "the study gives about 700 ms; the delay was chosen for it"
     yield Row(
         "gsm.ping.study",
         "gsm",
@@ -164,7 +175,9 @@ def gsm() -> Iterator[Row]:
         0.02,
         reason,
     )
-    result = lab.run("400 s", lab.wire(kind="gsm"), lab.flow(tcp={"receive_buffer": "20 kB"}), record="series")
+    result = lab.run(
+        "400 s", lab.wire(kind="gsm"), lab.flow(transport=lab.tcp(receive_buffer="20 kB")), record="series"
+    )
     source = "closed form: 960 B/s · 1460 / 1508"
     yield Row(
         "gsm.goodput",
@@ -181,25 +194,26 @@ def gsm() -> Iterator[Row]:
 
 @cache
 def saturation(payload: int, preamble: str, seed: int) -> float:
-    """UDP payload per second that one 802.11b station gets through, in bit/s."""
-    datagrams = lab.datagrams(rate="12 Mbit/s", packet_size=f"{payload} B")
+    """Returns the UDP payload per second that one 802.11b station gets through, in bit/s."""
+    datagrams = lab.datagrams({"rate": "12 Mbit/s", "packet_size": f"{payload} B"})
     result = lab.run("20 s", lab.wire(kind="wifi", preamble=preamble), datagrams, seed=seed)
     return float(lab.first(result)["delivered_bytes"]) * 8 / 20
 
 
 def exchange_times(payload: int, preamble: float) -> tuple[float, float]:
-    """Seconds for a data frame of a UDP payload, and for the acknowledgment."""
+    """Returns the seconds for a data frame of a UDP payload, and for the acknowledgment."""
     return preamble + (payload + 28 + 36) * 8 / 11e6, preamble + 112 / 2e6
 
 
 def theoretical_maximum(payload: int, preamble: float) -> float:
-    """Jun, Peddabachagari and Sichitiu 2003: DIFS, a mean backoff of 15.5 slots, frame, SIFS, acknowledgment."""
+    """Returns the maximum of Jun, Peddabachagari and Sichitiu 2003: DIFS, a mean backoff of 15.5 slots, frame, SIFS,
+    acknowledgment."""
     data, acknowledgment = exchange_times(payload, preamble)
     return payload * 8 / (DIFS + 15.5 * SLOT + data + EXCHANGE_GAP + acknowledgment)
 
 
 def bianchi(payload: int, preamble: float) -> float:
-    """Bianchi 2000, for two saturated stations with 7 attempts a frame: their throughput together, in bit/s."""
+    """Returns the joint throughput, in bit/s, of two saturated stations with 7 attempts per frame, by Bianchi 2000."""
     windows = [min(32 * 2**stage, 1024) for stage in range(7)]
     low, high = 0.0, 1.0
     for _ in range(60):  # the share of slots in which a station sends is also how often the other one collides
@@ -214,24 +228,24 @@ def bianchi(payload: int, preamble: float) -> float:
 
 
 def both_ways(seed: int) -> float:
-    """Payload per second of two saturated stations, in bit/s."""
+    """Returns the payload per second of two saturated stations, in bit/s."""
     flows = [
-        lab.datagrams(rate="12 Mbit/s"),
-        lab.datagrams(rate="12 Mbit/s", name="g", **{"from": "b", "to": "a"}),
+        lab.datagrams({"rate": "12 Mbit/s"}),
+        lab.datagrams({"rate": "12 Mbit/s"}, name="g", **{"from": "b", "to": "a"}),
     ]
     result = lab.run("60 s", lab.wire(kind="wifi"), *flows, seed=seed)
     return float(sum(one["delivered_bytes"] for one in result.summary["flows"])) * 8 / 60
 
 
 def residual_loss(seed: int) -> float:
-    """Share of packets lost after seven attempts that each fail with probability 1/2."""
+    """Returns the share of packets lost after seven attempts that each fail with probability 1/2."""
     link = lab.wire(kind="wifi", packet_error_rate=0.5)
-    rows = lab.packets(lab.run("100 s", link, lab.datagrams(rate="1 Mbit/s"), record="packets", seed=seed))
+    rows = lab.packets(lab.run("100 s", link, lab.datagrams({"rate": "1 Mbit/s"}), record="packets", seed=seed))
     return float(np.mean(~rows["delivered"][:-1]))
 
 
 def wifi() -> Iterator[Row]:
-    """Medium access of 802.11b."""
+    """Yields rows on medium access of 802.11b."""
     for preamble, seconds in (("long", 192e-6), ("short", 96e-6)):
         ours = lab.over_seeds(lambda seed, preamble=preamble: saturation(1472, preamble, seed))
         source = f"theoretical maximum, {preamble} preamble (Jun and others 2003)"
@@ -276,11 +290,12 @@ def wifi() -> Iterator[Row]:
 
 @cache
 def replayed(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Moments at which 1500 B had left the link of a mahimahi file, and those of the file, in s."""
+    """Returns the moments at which 1500 B had left the link of a mahimahi file, and those of the file, in s."""
     opportunities = np.loadtxt(TRACES / name) / 1e3
     end = opportunities[-1]
-    link = lab.wire(kind="trace", delay="20 ms", queue="100000 packets", mahimahi=f"traces/{name}")
-    datagrams = lab.datagrams(rate="50 Mbit/s")
+    recording = {"kind": "mahimahi", "file": f"traces/{name}"}
+    link = lab.wire(kind="trace", delay="20 ms", queue="100000 packets", recording=recording)
+    datagrams = lab.datagrams({"rate": "50 Mbit/s"})
     result = lab.run(f"{end + 0.02} s", link, datagrams, record="packets", directory=str(TRACES.parent))
     rows = lab.packets(result)
     return rows["decided"][rows["delivered"]] - 0.02, opportunities
@@ -317,10 +332,10 @@ def trace() -> Iterator[Row]:
         "no chance in it",
     )
     seconds, rates, *_ = np.loadtxt(TRACES / "rail.down.csv", delimiter=",", skiprows=1).T
-    link = lab.wire(kind="trace", queue="1000000 packets", csv="traces/rail.down.csv")
+    link = lab.wire(kind="trace", queue="1000000 packets", recording={"kind": "csv", "file": "traces/rail.down.csv"})
     length = 2 * seconds[-1] - seconds[-2]
     result = lab.run(
-        f"{length} s", link, lab.datagrams(rate="20 Mbit/s"), record="packets", directory=str(TRACES.parent)
+        f"{length} s", link, lab.datagrams({"rate": "20 Mbit/s"}), record="packets", directory=str(TRACES.parent)
     )
     rows = lab.packets(result)
     served = float(np.sum(rows["bytes"][~np.isnan(rows["decided"])])) * 8
@@ -339,14 +354,15 @@ def trace() -> Iterator[Row]:
 
 
 def gap(kind: str) -> tuple[float, int]:
-    """Longest time without an arrival around a handover between two equal links, and packets that never came."""
+    """Returns the longest time without an arrival around a handover between two equal links, and the number of packets
+    that never came."""
     entry = {"at": "5 s", "attach": "m", "handover": kind, **({"outage": "2 s"} if kind == "hard" else {})}
     links = {"m": lab.wire(rate="12 Mbit/s", delay="10 ms")}
     mobiles = {"b": {"timetable": [{"at": "0 s", "attach": "l"}, entry]}}
     case = lab.run(
         "10 s",
         lab.wire(rate="12 Mbit/s", delay="10 ms"),
-        lab.datagrams(rate="1177600 bit/s"),
+        lab.datagrams({"rate": "1177600 bit/s"}),
         record="packets",
         links=links,
         mobiles=mobiles,
@@ -357,7 +373,7 @@ def gap(kind: str) -> tuple[float, int]:
 
 
 def handover() -> Iterator[Row]:
-    """Handovers, hard and soft, under a packet each 10 ms."""
+    """Yields rows on handovers, hard and soft, under a packet each 10 ms."""
     (hard, lost), (soft, none) = gap("hard"), gap("soft")
     yield Row(
         "handover.hard.gap",

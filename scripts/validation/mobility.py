@@ -14,16 +14,15 @@ from baton import Result, Scenario
 from validation import lab
 from validation.row import Row
 
-CLOSE, CLOSELY = 1e-3, "no chance in it; messages take some microseconds on the line"
+CLOSE, CLOSELY = 1e-3, "deterministic; messages take some microseconds on the line"
 MANY = range(1, 101)
 """Runs of a moment, where times are drawn."""
 AGENTS = {4: "192.0.2.0/24", 6: "2001:db8:1::/64"}
 PING = {"from": "mobile", "to": "peer", "transport": "icmp", "traffic": "ping", "start": "5 s", "stop": "9 s"}
-STREAM = {"from": "peer", "to": "mobile", "transport": "udp", "traffic": "constant", "rate": "800 kbit/s"}
 
 
 def run(version: int, hard: bool, keys: dict[str, Any], seed: int = 1, **whole: Any) -> Result:
-    """A run of 20 s; the mobile moves at 10 s, and without a link for 300 ms if that is to be hard."""
+    """Returns a run of 20 s; the mobile moves at 10 s, and without a link for 300 ms if that is to be hard."""
 
     def link(near: str, far: str, delay: str) -> dict[str, Any]:
         return {"between": [near, far], "kind": "wired", "rate": "1 Gbit/s", "delay": delay}
@@ -56,21 +55,22 @@ def handover(version: int, hard: bool, keys: dict[str, Any], seed: int = 1, **wh
 
 
 def ping(version: int, keys: dict[str, Any]) -> float:
-    """The round trip of the last of some pings from the mobile to its correspondent."""
+    """Returns the round trip of the last of some pings from the mobile to its correspondent."""
     result = run(version, False, keys, flows=[{"name": "ping", **PING}])
     return float(lab.series(result, "round-trip time", "flow ping")[1][-1])
 
 
 def lost(smooth: bool) -> float:
-    """Datagrams of one a millisecond that a hard handover between foreign agents costs."""
-    stream = {"name": "stream", **STREAM, "packet_size": "100 B", "start": "5 s", "stop": "15 s"}
+    """Returns the number of datagrams, one per millisecond, that a hard handover between foreign agents costs."""
+    ends = {"from": "peer", "to": "mobile"}
+    stream = lab.datagrams({"rate": "800 kbit/s", "packet_size": "100 B"}, start="5 s", stop="15 s", **ends)
     keys = {"smooth_handoff": smooth}
     found = run(4, True, keys, flows=[stream], foreign_agents={"near": {}, "far": {}}).summary["flows"][0]
     return 10_000 - float(found["delivered_bytes"]) / 100
 
 
 def mobile_ipv4() -> Iterator[Row]:
-    """Registration, ways of packets, the conflict check, smooth handoff."""
+    """Yields rows on registration, routes of packets, the conflict check, smooth handoff."""
     page = "mobile-ipv4"
 
     def exact(name: str, what: str, ours: float, oracle: float, source: str) -> Row:
@@ -94,7 +94,7 @@ def mobile_ipv4() -> Iterator[Row]:
     checked = lab.over_seeds(lambda seed: handover(4, False, dhcp, seed) - 0.25, MANY)
     source = "RFC 5227, section 2.1.1, means: 0.5 s, 2 · 1.5 s, 2 s"
     reason = "three standard errors of a hundred runs"
-    yield Row(f"{page}.check", page, "what the conflict check takes", "s", checked, 5.5, source, 0.03, reason)
+    yield Row(f"{page}.check", page, "duration of the conflict check", "s", checked, 5.5, source, 0.03, reason)
     for smooth, oracle, source in (
         (False, 540, "closed form: 5 ms on the link, 300 ms, 15 ms to the agent, 110 ms home, 110 ms under way there"),
         (True, 340, "closed form: 5 ms on the link, 300 ms, 15 ms to the agent, 20 ms to the previous one"),
@@ -106,7 +106,7 @@ def mobile_ipv4() -> Iterator[Row]:
 
 
 def mobile_ipv6() -> Iterator[Row]:
-    """Registration with and without detection, ways of packets."""
+    """Yields rows on registration with and without duplicate address detection, routes of packets."""
     page = "mobile-ipv6"
     known = {"duplicate_address_detection": "icao-address"}
     source = "closed form: 300 ms, 5 ms for the advertisement, 2 · 115 ms"
@@ -115,7 +115,9 @@ def mobile_ipv6() -> Iterator[Row]:
     asked = lab.over_seeds(lambda seed: handover(6, True, {}, seed) - 0.535, MANY)
     source = "RFC 4861, 6.3.7 and RFC 4862, 5.4: 0 to 1 s, and 1 s"
     reason = "three standard errors of a hundred runs"
-    yield Row(f"{page}.detection", page, "what detection of duplicates takes", "s", asked, 1.5, source, 0.06, reason)
+    yield Row(
+        f"{page}.detection", page, "duration of duplicate address detection", "s", asked, 1.5, source, 0.06, reason
+    )
     for optimized, oracle, source in (
         (False, 0.45, "closed form: 2 · 225 ms, through the tunnel"),
         (True, 0.05, "closed form: 2 · 25 ms"),

@@ -10,14 +10,14 @@ import numpy as np
 from validation import lab
 from validation.row import Row
 
-EXACT = "no chance in it; a packet at either end"
+EXACT = "deterministic up to a packet at either end"
 
 
 def policer() -> Iterator[Row]:
-    """A token bucket lets through its burst and its rate."""
+    """Yields rows on policers: a token bucket lets through its burst and its rate."""
     rule = {"flows": ["f"], "rate": "1 Mbit/s", "burst": "15000 B"}
     result = lab.run(
-        "100 s", lab.wire(rate="10 Mbit/s", policers=[rule]), lab.datagrams(rate="2 Mbit/s"), record="packets"
+        "100 s", lab.wire(rate="10 Mbit/s", policers=[rule]), lab.datagrams({"rate": "2 Mbit/s"}), record="packets"
     )
     found = lab.packets(result)
     passed = float(found["bytes"][found["delivered"]].sum())
@@ -27,12 +27,12 @@ def policer() -> Iterator[Row]:
 
 
 def repeating() -> Iterator[Row]:
-    """Each attempt fails by itself."""
+    """Yields rows on retransmission: each attempt fails by itself."""
     error, attempts = 0.3, 3
 
     def lost(seed: int) -> float:
         link = lab.wire(rate="12 Mbit/s", packet_error_rate=error, retransmission={"attempts": attempts})
-        found = lab.packets(lab.run("100 s", link, lab.datagrams(rate="2 Mbit/s"), record="packets", seed=seed))
+        found = lab.packets(lab.run("100 s", link, lab.datagrams({"rate": "2 Mbit/s"}), record="packets", seed=seed))
         return float(np.mean(~found["delivered"]))
 
     ours, source = lab.over_seeds(lost), f"closed form: {error}^{attempts}"
@@ -42,7 +42,7 @@ def repeating() -> Iterator[Row]:
 
 
 def left_behind() -> Iterator[Row]:
-    """Under flow control a link delivers what it holds itself, and the packet that is on its way."""
+    """Yields rows on flow control: a link delivers what it holds itself, and the packet that is on its way."""
     held = 3
     links: dict[str, Any] = {"m": lab.wire(rate="10 Mbit/s")}
     timetable = [
@@ -52,7 +52,7 @@ def left_behind() -> Iterator[Row]:
     result = lab.run(
         "20 s",
         lab.wire(rate="1 Mbit/s", queue="50 packets", flow_control=f"{held} packets"),
-        lab.datagrams(rate="2 Mbit/s"),
+        lab.datagrams({"rate": "2 Mbit/s"}),
         links=links,
         mobiles={"b": {"timetable": timetable}},
         record="packets",
@@ -60,17 +60,22 @@ def left_behind() -> Iterator[Row]:
     found = lab.packets(result)
     late = float(np.sum(found["delivered"] & (found["decided"] > 10)))
     what = f"packets that the old link delivers after a handover, of 50 that wait, with {held} in its own queue"
-    source = "closed form: those, and the one in service"
-    yield Row("flow-control.left", "flow-control", what, "", late, held + 1, source, 0, "it is a count")
+    source = "closed form: the link's own queue, and the packet in service"
+    yield Row("flow-control.left", "flow-control", what, "", late, held + 1, source, 0, "a count")
 
 
 def opening() -> Iterator[Row]:
-    """A second transaction saves the handshake's round trip."""
+    """Yields rows on T/TCP: a second transaction saves the handshake's round trip."""
     result = lab.run(
         "30 s",
         lab.wire(rate="100 Mbit/s", delay="290 ms"),
         *(
-            lab.flow(name=name, start=start, traffic="pages", page="1 kB", count=1, tcp={"transaction_opening": True})
+            lab.flow(
+                name=name,
+                start=start,
+                transport=lab.tcp(transaction_opening=True),
+                traffic={"kind": "pages", "page": "1 kB", "count": 1},
+            )
             for name, start in (("f", "0 s"), ("g", "10 s"))
         ),
     )

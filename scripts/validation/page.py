@@ -14,7 +14,7 @@ HEAD = """# Validation
 {generated}
 
 Every link, mobility protocol, queue, channel, TCP profile and congestion control beside closed forms, published
-figures and other implementations. All of ours was run on {date} with Baton {version}, by `make validation`,
+figures and other implementations. Ours were run on {date} with Baton {version} by `make validation`,
 which takes some minutes and writes these pages and the [models'](models/README.md) figures.
 
 {agreeing} of {all} rows agree. By area:
@@ -27,35 +27,35 @@ Beside these: the simulated TCP and the kernel's [over the same links](validatio
 These rows differ:
 
 {differing}
-## How to read it
-"Error" is our value less the other one, as a share of the other one (where that is zero, the
-difference itself). A row agrees if the error is no larger than what is allowed, which was written down before the first
-run, with the reason, and not widened since. Where chance plays a part, our value is a mean over seeds, with the 95 %
-interval of that mean in brackets. A peer's figure is a comparison, not an oracle: it was measured once, with settings
-that are given, and it has errors of its own. The command under a heading repeats its part alone.
+## Reading the tables
+"Error" is our value less the other one, as a share of the other one (if that is zero, the difference
+itself). A row agrees if the error does not exceed the allowed one, which was written down with its reason before the
+first run, and not widened since. Where chance plays a part, our value is a mean over seeds, with the 95 %
+interval of that mean in brackets. A peer's figure is a comparison, not an oracle: it was measured once, with the given
+settings, and has errors of its own. The command under a heading repeats its part alone.
 
-*What was changed after the first run.* Four closed forms were not those of the case: RED's share of drops (the paper's
+*Changes after the first run.* Four closed forms did not fit the case: RED's share of drops (the paper's
 text says 2p / (1 + p), its pseudocode, which we follow, gives 2p); CUBIC's mean window (RFC 9438's formula is for
-evenly spaced losses, the runs have random ones); what a hard handover loses (packets offered during the outage had been
-forgotten); and a sum for the time to set up a connection, which left out the listener's own timer and is not shown. And
-two settings of the runs under random loss: SACK is off with Reno's and NewReno's recovery (the runs with it are the row
-`loss.sack-ignored`), and slow start ends at 200 segments.
+evenly spaced losses, the runs have random ones); the losses of a hard handover (packets offered during the outage were
+missing); and a sum for the time to set up a connection, which left out the listener's own timer and is not shown. Two
+settings of the runs under random loss changed: SACK is off with Reno's and NewReno's recovery (the runs with it are the
+row `loss.sack-ignored`), and slow start ends at 200 segments.
 
-## Where not to use it
+## Unsuitable uses
 - *`linux-6` and `classic` as a stand-in for a present kernel*, where single segments count: [Fidelity](fidelity.md)
-  tells how to compare with the kernel at hand.
+  describes the comparison with the kernel at hand.
 - *`wifi`* for more than one mobile in a cell, for signal strength, or for rates that adapt: see
   [its limits](models/wifi.md).
 - *`gsm`* on a bad radio channel, where the radio link protocol pauses: none of that is modelled.
 - *`geo`* for capacity that is assigned on demand, or with a proxy in the path.
-- *`trace`* as a statement on what another sender would have got: a recording does not know of it.
-- *`linux-2.0.36`* outside study T: it has that study's habits, not the code's.
+- *`trace`* as a statement on another sender's throughput, of which a recording contains nothing.
+- *`linux-2.0.36`* outside study T: it has the habits that the study reports, not those of the code.
 """
 COLUMNS = "| quantity | ours | theirs | error | allowed | verdict |"
 
 
 def overview(sections: Mapping[str, Mapping[str, list[Row]]], date: str, version: str) -> str:
-    """The page of the whole: how many rows agree, those that do not, and the areas."""
+    """Returns the page of the whole: how many rows agree, those that do not, and the areas."""
     rows = [row for cases in sections.values() for found in cases.values() for row in found]
     differing = [row for row in rows if not row.agrees]
     return HEAD.format(
@@ -70,24 +70,24 @@ def overview(sections: Mapping[str, Mapping[str, list[Row]]], date: str, version
 
 
 def counts(title: str, cases: Mapping[str, list[Row]]) -> str:
-    """An area in the table of areas."""
+    """Returns an area's row in the table of areas."""
     rows = [row for found in cases.values() for row in found]
     return f"| [{title}](validation/{file(title)}) | {len(rows)} | {sum(row.agrees for row in rows)} |"
 
 
 def file(title: str) -> str:
-    """The name of an area's page."""
+    """Returns the name of an area's page."""
     return "-".join(re.findall(r"\w+", title.lower())) + ".md"
 
 
 def area(title: str, cases: Mapping[str, list[Row]]) -> str:
-    """The page of an area: a heading and a table for each case."""
-    head = f"# {title}\n\n{GENERATED}\n\nHow to read it, and all areas: [Validation](../validation.md).\n\n"
+    """Returns the page of an area: a heading and a table for each case."""
+    head = f"# {title}\n\n{GENERATED}\n\nReading the tables, and all areas: [Validation](../validation.md).\n\n"
     return head + "\n".join(case(name, rows) for name, rows in cases.items())
 
 
 def case(name: str, rows: Sequence[Row]) -> str:
-    """A case's heading, command and table, and below it the values' sources and the tolerances' reasons."""
+    """Returns a case's heading, command and table, and below it the values' sources and the tolerances' reasons."""
     return (
         f"## {name}\n\n`.venv/bin/python scripts/validate.py {name}`\n\n{COLUMNS}\n{'|---' * 6}|\n"
         + "".join(f"{line(row)}\n" for row in rows)
@@ -98,7 +98,7 @@ def case(name: str, rows: Sequence[Row]) -> str:
 
 
 def line(row: Row) -> str:
-    """A row of the table."""
+    """Returns a row of the table."""
     ours = number(row.mean)
     if row.interval is not None:
         low, high = row.interval
@@ -117,7 +117,7 @@ def line(row: Row) -> str:
 
 
 def notes(title: str, rows: Sequence[Row], text: Callable[[Row], str]) -> str:
-    """A text of each row: once if they share it, else a list with the rows of each."""
+    """Returns the text of each row: once if they share it, else a list with the rows of each."""
     texts: dict[str, list[str]] = {}
     for row in rows:
         texts.setdefault(text(row), []).append(f"`{row.id}`")
@@ -127,21 +127,21 @@ def notes(title: str, rows: Sequence[Row], text: Callable[[Row], str]) -> str:
 
 
 def number(value: float) -> str:
-    """Five digits."""
+    """Writes five digits."""
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.5g}"
 
 
 def percent(row: Row) -> str:
-    """The error, or the difference where the oracle is zero."""
+    """Writes the error, or the difference if the oracle is zero."""
     return f"{row.error:+.3g}" if not row.oracle else f"{row.error:+.2%}".replace("%", " %")
 
 
 def share(value: float) -> str:
-    """A share in per cent."""
+    """Writes a share in per cent."""
     return f"{value * 100:.2g} %"
 
 
-#: Of each study: what it is about, and what is to be said beside its numbers.
+#: Subject of each study, and remarks beside its numbers.
 STUDIES = {
     "C": (
         "a scheme for hard handovers between satellite and WiFi, 2009; remedies [eclair](../models/remedy-eclair.md)"
@@ -167,13 +167,13 @@ STUDIES = {
     "T": (
         "TCP between a wireless LAN and GSM, 1999; profile [linux-2.0.36](../models/profile-linux-2.0.36.md), links"
         " [wifi](../models/wifi.md) and [gsm](../models/gsm.md)",
-        " [With the kernel's own TCP](../../studies/T/README.md#with-a-present-kernel) some of it comes out otherwise.",
+        " [With the kernel's own TCP](../../studies/T/README.md#with-a-present-kernel) some of it differs.",
     ),
 }
 
 
 def studies(results: Mapping[str, Sequence[Check]]) -> str:
-    """The page of the studies: what `baton reproduce` says, in short."""
+    """Returns the page of the studies: the results of `baton reproduce`, in short."""
     head = f"# Published studies\n\n{GENERATED}\n\n`.venv/bin/baton reproduce {' '.join(results)}`\n"
     return head + "".join(study(name, found) for name, found in results.items())
 
@@ -185,7 +185,7 @@ def study(name: str, checks: Sequence[Check]) -> str:
     text = (
         f"\n## Study {name}\n\n{about[0].upper()}{about[1:]}. {counts['agrees']} of its"
         f" numbers agree, {counts['differs']} differ, and"
-        f" {counts['beyond']} measurements go beyond what was published. Rules and notes are the study's own.{besides}"
+        f" {counts['beyond']} measurements go beyond the publication. Rules and notes are the study's own.{besides}"
         " Those that differ:\n\n| check | quantity | published | ours | why |\n|---|---|---|---|---|\n"
     )
     for check in checks:

@@ -34,15 +34,15 @@ LARGE = {"receive_buffer": "16 MiB", "send_buffer": "16 MiB"}
 
 @cache
 def long_path(congestion: str) -> Result:
-    """1000 s over three hops, the middle one with 5 Mbit/s, 288 ms and 250 packets."""
-    transfer = lab.flow(**{"from": "s", "to": "c", "congestion": congestion, "tcp": LARGE})
+    """Runs 1000 s over three hops, the middle one with 5 Mbit/s, 288 ms and 250 packets."""
+    transfer = lab.flow(transport=lab.tcp(congestion=congestion, **LARGE), **{"from": "s", "to": "c"})
     return lab.run(
         "1000 s", lab.wire(rate="5 Mbit/s", delay="288 ms", queue="250 packets"), transfer, record="series", **HOPS
     )
 
 
 def ns3_transfer() -> Iterator[Row]:
-    """Steady goodput over a long path."""
+    """Yields rows on steady goodput over a long path."""
     source = "ns-3 3.48, 3 hops, 5 Mbit/s, 289 ms, queue 250, MSS 1460, SACK; 100 to 1000 s"
     reason = "another implementation of recovery and another overshoot of slow start: a comparison, not an oracle"
     causes = {
@@ -75,15 +75,15 @@ def ns3_transfer() -> Iterator[Row]:
 
 @cache
 def first_bytes(loss: float, runs: int) -> list[float]:
-    """Seconds from opening a connection to its first byte at the other end, one a seed."""
+    """Returns the seconds from opening a connection to its first byte at the other end, one per seed."""
     link = lab.wire(rate="10 Mbit/s", delay="5 ms", packet_error_rate=loss)
     settings = {"initial_rto": "3 s", "minimum_rto": "1 s", "syn_retries": 20}  # the first two are ns-3's
-    case = lab.scenario("1 h", link, lab.flow(bytes="1 B", tcp=settings))
+    case = lab.scenario("1 h", link, lab.flow(transport=lab.tcp(**settings), traffic={"bytes": "1 B"}))
     return lab.over_seeds(lambda seed: float(lab.first(case.run(seed=seed))["completion_s"]), range(1, runs + 1))
 
 
 def ns3_connect() -> Iterator[Row]:
-    """Setting a connection up under loss."""
+    """Yields rows on opening a connection under loss."""
     reason = "three standard errors of 5,000 runs; without loss the size of the first segment"
     cause = (
         "A listener here repeats its SYN-ACK by a timer of its own (RFC 9293), so that a lost one is repeated twice as"
@@ -108,16 +108,16 @@ def ns3_connect() -> Iterator[Row]:
 
 @cache
 def udp_goodput(bit_error_rate: float, seed: int) -> float:
-    """Payload per second of 1 MB at 4.416 Mbit/s, over the time until the last of it is there."""
+    """Returns the payload per second of 1 MB at 4.416 Mbit/s, over the time until its last byte arrives."""
     link = lab.wire(rate="5 Mbit/s", delay="10 ms", bit_error_rate=bit_error_rate)
-    stream = lab.datagrams(rate="4.416 Mbit/s", bytes="1 MB")
+    stream = lab.datagrams({"rate": "4.416 Mbit/s", "bytes": "1 MB"})
     rows = lab.packets(lab.run("5 s", link, stream, record="packets", seed=seed))
     there = rows["delivered"]
     return float(rows["payload"][there].sum() * 8 / rows["decided"][there].max())
 
 
 def ns3_udp() -> Iterator[Row]:
-    """UDP under bit errors."""
+    """Yields rows on UDP under bit errors."""
     for rate, oracle in ((0.0, 4.392e6), (1e-5, 3.903e6), (3.5e-5, 2.901e6), (5e-5, 2.407e6), (1e-4, 1.319e6)):
         ours = lab.over_seeds(lambda seed, rate=rate: udp_goodput(rate, seed))
         passes = (1 - rate) ** 12_000
@@ -149,14 +149,14 @@ BBR_TIMEOUT = (
 
 @cache
 def kernel_run(congestion: str) -> Result:
-    """60 s of the profile `linux-6` over 5 Mbit/s, 290 ms and 250 packets."""
+    """Runs 60 s of the profile `linux-6` over 5 Mbit/s, 290 ms and 250 packets."""
     link = lab.wire(rate="5 Mbit/s", delay="290 ms", queue="250 packets")
-    transfer = lab.flow(profile="linux-6", congestion=congestion)
+    transfer = lab.flow(transport={"profile": "linux-6", "congestion": congestion})
     return lab.run("60 s", link, transfer, record="series")
 
 
 def kernel_transfer() -> Iterator[Row]:
-    """A minute over a long path."""
+    """Yields rows on a minute over a long path."""
     measured = {
         "reno": (4.558e6, 4.827e6, 494, 985),
         "cubic": (4.558e6, 4.827e6, 343, 665),
@@ -196,19 +196,19 @@ SLOW_KERNEL = (
 
 @cache
 def slow_transfer(outage: float) -> Result:
-    """110 kB over a slow link that is away for a while in the middle of the transfer."""
+    """Transfers 110 kB over a slow link that is down for a while in the middle of the transfer."""
     link = lab.wire(rate="31.5 kbit/s", delay="150 ms", queue="100 packets")
     settings = {"maximum_segment_size": "1024 B", "receive_buffer": "6144 B"}
     changes = [
         {"at": "15 s", "link": "l", "state": "down"},
         {"at": f"{15 + outage} s", "link": "l", "state": "up"},
     ]
-    transfer = lab.flow(profile="classic", congestion="reno", bytes="110 kB", tcp=settings)
+    transfer = lab.flow(transport={"profile": "classic", "congestion": "reno", **settings}, traffic={"bytes": "110 kB"})
     return lab.run("120 s", link, transfer, record="series packets", changes=changes if outage else [])
 
 
 def kernel_slow() -> Iterator[Row]:
-    """A small window over a slow link, whole and broken."""
+    """Yields rows on a small window over a slow link, whole and broken."""
     reason = "where in the transfer the link broke was not recorded to the second"
     for outage, oracle in ((0.0, 29.71), (0.8, 33.0), (2.2, 33.0)):
         ours = float(lab.first(slow_transfer(outage))["completion_s"])

@@ -13,20 +13,20 @@ from validation import lab
 from validation.row import Row
 
 RATE = "12 Mbit/s"
-"""On which a packet of 1500 B takes a millisecond."""
+"""Rate at which a packet of 1500 B takes a millisecond."""
 WAITING_PLACES = 4
 
 
 @cache
 def refused(load: float, seed: int) -> float:
-    """Share of Poisson arrivals that find four waiting."""
+    """Returns the share of Poisson arrivals that find four waiting."""
     link = lab.wire(rate=RATE, queue=f"{WAITING_PLACES} packets")
-    result = lab.run("200 s", link, lab.datagrams(**lab.POISSON, off=f"{1 / load} ms"), record="packets", seed=seed)
+    result = lab.run("200 s", link, lab.datagrams(lab.poisson(f"{1 / load} ms")), record="packets", seed=seed)
     return float(np.mean(~lab.packets(result)["delivered"]))
 
 
 def md1k_loss(load: float, places: int = WAITING_PLACES) -> float:
-    """Loss of the M/D/1/K queue, from the chain of what each departure leaves behind."""
+    """Returns the loss of the M/D/1/K queue, from the chain of the packets that each departure leaves behind."""
     size = places + 1
     arrivals = [math.exp(-load) * load**n / math.factorial(n) for n in range(size)]
     chain = np.zeros((size, size))
@@ -42,7 +42,7 @@ def md1k_loss(load: float, places: int = WAITING_PLACES) -> float:
 
 
 def drop_tail() -> Iterator[Row]:
-    """The M/D/1/K queue."""
+    """Yields rows on the M/D/1/K queue."""
     for load in (0.5, 0.8, 1.2):
         ours = lab.over_seeds(lambda seed, load=load: refused(load, seed))
         source = f"M/D/1/K queue with {WAITING_PLACES} places at load {load} (embedded Markov chain)"
@@ -65,16 +65,16 @@ RED = {"limit": "1000 packets", "management": "red", "minimum_threshold": 50, "m
 
 @cache
 def red_queue(overload: float, seed: int) -> float:
-    """Mean queue under a load that does not react."""
-    arrivals = lab.datagrams(**lab.POISSON, off=f"{1 / overload} ms")
+    """Returns the mean queue under a load that does not react."""
+    arrivals = lab.datagrams(lab.poisson(f"{1 / overload} ms"))
     result = lab.run("100 s", lab.wire(rate=RATE, queue=RED), arrivals, record="series", seed=seed)
     return lab.time_average(*lab.series(result, "queue packets", "link l down"), 30, 100)
 
 
 def red_equilibrium(overload: float) -> float:
-    """The average queue at which RED drops what is too much. By its pseudocode the gap between drops is uniform
-    from 1 to 1/p - 1 packets, so that the share dropped is 2p, and p rises by the line from 50 to 150 packets, and
-    from there to 300."""
+    """Returns the average queue at which RED drops the excess. By its pseudocode the gap between drops is uniform from
+    1 to 1/p - 1 packets, so that the share dropped is 2p, and p rises by the line from 50 to 150 packets, and from
+    there to 300."""
     probability = (1 - 1 / overload) / 2
     if probability <= 0.1:
         return 50 + 100 * probability / 0.1
@@ -82,7 +82,7 @@ def red_equilibrium(overload: float) -> float:
 
 
 def red() -> Iterator[Row]:
-    """RED's curve, by the queue at which it balances an overload."""
+    """Yields rows on RED's curve, by the queue at which it balances an overload."""
     for overload in (1.05, 1.1, 1.15, 1.4, 2.0):
         ours = lab.over_seeds(lambda seed, load=overload: red_queue(load, seed), range(1, 6))
         part = "gentle part" if overload > 1.25 else "first line"
@@ -102,20 +102,20 @@ def red() -> Iterator[Row]:
 
 @cache
 def codel_drops() -> np.ndarray:
-    """Moments at which CoDel drops under an overload that does not react."""
+    """Returns the moments at which CoDel drops under an overload that does not react."""
     link = lab.wire(rate=RATE, queue={"limit": "100000 packets", "management": "codel"})
-    rows = lab.packets(lab.run("5 s", link, lab.datagrams(rate="24 Mbit/s"), record="packets"))
+    rows = lab.packets(lab.run("5 s", link, lab.datagrams({"rate": "24 Mbit/s"}), record="packets"))
     moments: np.ndarray = np.sort(rows["decided"][rows["managed"]])
     return moments
 
 
 def control_law(count: int) -> np.ndarray:
-    """Times between drops by RFC 8289: the interval over the square root of the number of drops."""
+    """Returns the times between drops by RFC 8289: the interval over the square root of the number of drops."""
     return 0.1 / np.sqrt(np.arange(1, count + 1))
 
 
 def codel() -> Iterator[Row]:
-    """CoDel's control law."""
+    """Yields rows on CoDel's control law."""
     drops = codel_drops()
     # The target of 5 ms is passed a little after the start; an interval later the first packet goes.
     for count in (10, 100):
@@ -139,20 +139,18 @@ PRECEDENCES = {"5": (46, 200, 0.2), "1": (8, 1500, 0.4), "0": (0, 1500, 0.4)}
 
 
 def service(size: int) -> float:
-    """Seconds that a packet takes at 12 Mbit/s."""
+    """Returns the seconds that a packet takes at 12 Mbit/s."""
     return size * 8 / 12e6
 
 
 @cache
 def priority_waiting(load: float, seed: int) -> dict[str, float]:
-    """Mean time that Poisson arrivals of each precedence wait for a link that they share."""
+    """Returns the mean time that Poisson arrivals of each precedence wait for a link that they share."""
     flows = [
         lab.datagrams(
-            **lab.POISSON,
+            lab.poisson(f"{service(size) / (load * share)} s", packet_size=f"{size - 28} B"),
             name=name,
             code_point=code_point,
-            packet_size=f"{size - 28} B",
-            off=f"{service(size) / (load * share)} s",
         )
         for name, (code_point, size, share) in PRECEDENCES.items()
     ]
@@ -167,8 +165,8 @@ def priority_waiting(load: float, seed: int) -> dict[str, float]:
 
 
 def cobham(load: float) -> dict[str, float]:
-    """Mean waiting times of a queue with priorities that interrupts nobody (Cobham 1954): what is left of the packet
-    under way, over the shares of time that those before, and those before and beside, leave."""
+    """Returns the mean waiting times of a queue with priorities without preemption (Cobham 1954): the rest of the
+    packet under way, over the shares of time that higher classes, and higher and equal classes, leave."""
     left = sum(load * share * service(size) / 2 for _, size, share in PRECEDENCES.values())
     waiting, before = {}, 0.0
     for name, (_, _, share) in PRECEDENCES.items():
@@ -179,7 +177,7 @@ def cobham(load: float) -> dict[str, float]:
 
 
 def priority() -> Iterator[Row]:
-    """The M/D/1 queue with priorities."""
+    """Yields rows on the M/D/1 queue with priorities."""
     for load, tolerances in ((0.5, (0.01, 0.01, 0.02)), (0.8, (0.01, 0.015, 0.04))):
         ours = lab.over_seeds(lambda seed, load=load: priority_waiting(load, seed))
         for (name, closed), tolerance in zip(cobham(load).items(), tolerances, strict=True):
@@ -206,8 +204,9 @@ FAIR_SHARE = (12 - LEAST) / 2
 
 
 def shares() -> dict[str, float]:
-    """Megabits a second of two flows that ask for more than their share, and of one that asks for less."""
-    flows = [lab.datagrams(name=name, rate=f"{rate} Mbit/s") for name, rate in (("a", 9), ("b", 7), ("c", 1))]
+    """Returns the megabits per second of two flows that ask for more than their share, and of one that asks for
+    less."""
+    flows = [lab.datagrams({"rate": f"{rate} Mbit/s"}, name=name) for name, rate in (("a", 9), ("b", 7), ("c", 1))]
     result = lab.run("60 s", lab.wire(rate=RATE, queue=FLOW_QUEUES), *flows, record="packets")
     carried = {}
     for name in ("a", "b", "c"):
@@ -217,9 +216,9 @@ def shares() -> dict[str, float]:
 
 
 def sparse_wait(seed: int) -> float:
-    """Mean wait of packets of 60 B that come at random beside a flow that fills its queue."""
-    bulk = lab.datagrams(name="bulk", rate="15 Mbit/s")
-    sparse = lab.datagrams(**lab.POISSON, name="sparse", packet_size="32 B", off="100 ms")
+    """Returns the mean wait of packets of 60 B that come at random beside a flow that fills its queue."""
+    bulk = lab.datagrams({"rate": "15 Mbit/s"}, name="bulk")
+    sparse = lab.datagrams(lab.poisson("100 ms", packet_size="32 B"), name="sparse")
     result = lab.run("100 s", lab.wire(rate=RATE, queue=FLOW_QUEUES), bulk, sparse, record="packets", seed=seed)
     rows = lab.packets(result, flow="sparse")
     taken = (rows["decided"] - rows["sent"])[rows["delivered"] & (rows["sent"] > 5)]
@@ -227,7 +226,7 @@ def sparse_wait(seed: int) -> float:
 
 
 def fq_codel() -> Iterator[Row]:
-    """FQ-CoDel's shares, and the wait of a sparse flow."""
+    """Yields rows on FQ-CoDel's shares, and the wait of a sparse flow."""
     found = shares()
     for name, share in {"a": FAIR_SHARE, "b": FAIR_SHARE, "c": LEAST}.items():
         yield Row(
@@ -237,7 +236,7 @@ def fq_codel() -> Iterator[Row]:
             "Mbit/s",
             found[name],
             share,
-            "max-min fairness: who asks for less than a share has it, the others share the rest",
+            "max-min fairness: a flow that asks for less than a share gets it, the others share the rest",
             0.001,
             "a quantum and the packet under way at the ends of the time of measurement",
         )
@@ -256,9 +255,9 @@ def fq_codel() -> Iterator[Row]:
 
 @cache
 def pie_rows(seed: int) -> Any:
-    """Packets of a load of 1.25 that does not react."""
+    """Returns the packets of a load of 1.25 that does not react."""
     link = lab.wire(rate=RATE, queue={"limit": "1000 packets", "management": "pie"})
-    load = lab.datagrams(**lab.POISSON, off="0.8 ms")
+    load = lab.datagrams(lab.poisson("0.8 ms"))
     return lab.packets(lab.run("300 s", link, load, record="packets", seed=seed))
 
 
@@ -270,7 +269,7 @@ def pie_waits(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pie_equilibrium(seed: int) -> dict[str, float]:
-    """Mean wait and share of drops, once PIE has settled."""
+    """Returns the mean wait and the share of drops, once PIE has settled."""
     sent, waited = pie_waits(seed)
     rows = pie_rows(seed)
     return {
@@ -280,7 +279,7 @@ def pie_equilibrium(seed: int) -> dict[str, float]:
 
 
 def pie() -> Iterator[Row]:
-    """PIE's equilibrium: an integral control has no offset."""
+    """Yields rows on PIE's equilibrium: an integral control has no offset."""
     found = lab.over_seeds(pie_equilibrium)
     yield Row(
         "pie.drops",

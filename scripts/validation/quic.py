@@ -16,20 +16,23 @@ AROUND = (1 + 8 + 2) + (1 + 1 + 4) + 16
 
 
 def first_byte() -> float:
-    """Seconds from opening to delivery of data that follows the handshake at once, over 100 ms there and back."""
+    """Returns the seconds from opening to delivery of data that follows the handshake at once, over 100 ms there and
+    back."""
     wire = lab.wire(rate="1 Gbit/s", delay="50 ms")
-    return float(lab.first(lab.run("1 s", wire, lab.flow(transport="quic", bytes="100 B")))["completion_s"])
+    return float(
+        lab.first(lab.run("1 s", wire, lab.flow(transport="quic", traffic={"bytes": "100 B"})))["completion_s"]
+    )
 
 
 def goodput() -> float:
-    """Megabits of data a second of a source that fills 5 Mbit/s, from 20 to 60 s."""
+    """Returns the megabits of data per second of a source that fills 5 Mbit/s, from 20 to 60 s."""
     wire = lab.wire(rate="5 Mbit/s", delay="20 ms", queue="100 packets")
     runs: list[dict[str, Any]] = [lab.first(lab.run(f"{end} s", wire, lab.flow(transport="quic"))) for end in (20, 60)]
     return float(runs[1]["delivered_bytes"] - runs[0]["delivered_bytes"]) * 8 / 40e6
 
 
 def quic() -> Iterator[Row]:
-    """The handshake's round trip, and a filled link."""
+    """Yields rows on the handshake's round trip, and a filled link."""
     yield Row(
         "quic.first-byte",
         "quic",

@@ -27,7 +27,7 @@ RATES = {
 
 
 def scenario(duration: str, aircraft: list[str], flow: dict[str, Any], **radio: Any) -> Scenario:
-    """The cell, and a flow between its base station and the first aircraft."""
+    """Returns the cell, and datagrams between its base station and the first aircraft."""
     cells = {"cell": {"node": "base", "position": BASE}}
     attached = {"timetable": [{"at": "0 s", "attach": "radio"}], "track": {"position": {**BASE, "altitude": "10 km"}}}
     return Scenario.build(
@@ -36,21 +36,21 @@ def scenario(duration: str, aircraft: list[str], flow: dict[str, Any], **radio: 
         record={"packets": False, "series": False},
         links={"radio": {"kind": "ldacs1", "cells": cells, **radio}},
         mobiles=dict.fromkeys(aircraft, attached),
-        flows=[{"name": "f", "transport": "udp", "traffic": "constant", **flow}],
+        flows=[flow],
     )
 
 
 def carried(direction: str, modulation: str) -> float:
-    """Bits a second in the frames of a busy cell."""
+    """Returns the bits per second in the frames of a busy cell."""
     ends = {"from": "base", "to": AIRCRAFT[0]} if direction == "down" else {"from": AIRCRAFT[0], "to": "base"}
-    flow = {**ends, "rate": "2 Mbit/s", "packet_size": f"{PACKET - 28} B", "stop": "100 s"}
+    flow = lab.datagrams({"rate": "2 Mbit/s", "packet_size": f"{PACKET - 28} B"}, stop="100 s", **ends)
     radio = {"modulation": modulation, "errors": "none", "queue": "20 kB"}
     told = lab.first(scenario("100 s", AIRCRAFT, flow, **radio).run())
     return float(told["delivered_bytes"]) / (PACKET - 28) * (PACKET + HEADER) * 8 / 100
 
 
 def rates() -> Iterator[Row]:
-    """D0."""
+    """Yields rows on D0."""
     for (direction, modulation), published in RATES.items():
         yield Row(
             f"ldacs1.rate.{direction}.{modulation.replace('/', '-')}",
@@ -66,20 +66,16 @@ def rates() -> Iterator[Row]:
 
 
 def lost(seed: int) -> float:
-    """Share of single packets of six tiles that do not arrive."""
-    flow = {
-        "from": AIRCRAFT[0],
-        "to": "base",
-        "rate": "2 kbit/s",
-        "packet_size": f"{SIX_TILES - 28} B",
-        "acknowledged": False,
-    }
-    told = lab.first(scenario("1000 s", AIRCRAFT[:1], {**flow, "stop": "990 s"}).run(seed=seed))
+    """Returns the share of single packets of six tiles that do not arrive."""
+    traffic = {"rate": "2 kbit/s", "packet_size": f"{SIX_TILES - 28} B"}
+    ends = {"from": AIRCRAFT[0], "to": "base"}
+    flow = lab.datagrams(traffic, acknowledged=False, stop="990 s", **ends)
+    told = lab.first(scenario("1000 s", AIRCRAFT[:1], flow).run(seed=seed))
     return float(told["lost_packets"]) / float(told["segments_sent"])
 
 
 def loss() -> Iterator[Row]:
-    """D2, with the loss of a frame that the study gives."""
+    """Yields rows on D2, with the loss of a frame that the study gives."""
     yield Row(
         "ldacs1.loss.six-tiles",
         "ldacs1",
@@ -94,7 +90,7 @@ def loss() -> Iterator[Row]:
 
 
 def cell() -> Iterator[Row]:
-    """All of it."""
+    """Yields all rows on the cell."""
     yield from rates()
     yield from loss()
 

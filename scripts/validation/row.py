@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from baton.sweep.statistics import interval
+from baton.verdict import AGREES, Estimate, Tolerance, verdict
 
 
 @dataclass(frozen=True)
@@ -24,25 +25,25 @@ class Row:
     oracle: float
     source: str
     tolerance: float
-    """Largest error that agrees, as a share of the oracle's value."""
+    """Largest error that agrees, as a share of the oracle's value; of an oracle of zero, as a number."""
     reason: str
     """Reason for that tolerance."""
     cause: str = ""
-    """Cause of the difference of the values, as far as known; said only if they differ."""
+    """Cause of the difference, as far as known; shown only if the values differ."""
 
     @property
     def values(self) -> np.ndarray:
-        """Ours, one a seed."""
+        """Our values, one per seed."""
         return np.atleast_1d(np.asarray(self.ours, dtype=float))
 
     @property
     def mean(self) -> float:
-        """Ours."""
+        """Mean of our values."""
         return float(np.mean(self.values))
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % confidence interval of ours, if it was drawn by chance."""
+        """The 95 % confidence interval of our mean, if chance plays a part."""
         low, high, method = interval(self.values)
         return None if low is None or high is None or method == "constant" else (low, high)
 
@@ -54,4 +55,5 @@ class Row:
     @property
     def agrees(self) -> bool:
         """The rule: the error is no larger than the tolerance."""
-        return abs(self.error) <= self.tolerance
+        allowed = Tolerance(relative=self.tolerance) if self.oracle else Tolerance(absolute=self.tolerance)
+        return verdict(Estimate(self.mean), Estimate(self.oracle), allowed) == AGREES

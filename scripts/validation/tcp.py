@@ -12,7 +12,7 @@ import numpy as np
 from validation import lab
 from validation.row import Row
 
-EXACT, EXACTLY = 1e-6, "no chance in it"
+EXACT, EXACTLY = 1e-6, "deterministic"
 KERNEL_SYN = "Linux documents 67 s until the last SYN (ip-sysctl: tcp_syn_retries, tcp_syn_linear_timeouts)"
 LAST_SYN = {
     "rfc": (63, "RFC 9293 and RFC 6298: 1 s, doubled six times"),
@@ -25,14 +25,16 @@ LAST_SYN = {
 
 @cache
 def syn_times(profile: str) -> np.ndarray:
-    """Returns the times at which the SYNs of a connection leave that nobody answers."""
-    result = lab.run("400 s", lab.wire(packet_error_rate=1.0), lab.flow(profile=profile), record="packets")
+    """Returns the times at which an unanswered connection sends its SYNs."""
+    result = lab.run(
+        "400 s", lab.wire(packet_error_rate=1.0), lab.flow(transport={"profile": profile}), record="packets"
+    )
     times: np.ndarray = lab.packets(result)["sent"]
     return times
 
 
 def syn() -> Iterator[Row]:
-    """Repeated SYNs."""
+    """Yields rows on repeated SYNs."""
     for profile, (oracle, source) in LAST_SYN.items():
         cause = (
             "Linux's 67 s count timeouts as set. Its timer wheel lets long ones go off up to an eighth late, and so"
@@ -41,7 +43,7 @@ def syn() -> Iterator[Row]:
         yield Row(
             f"syn.{profile}",
             f"profile-{profile}",
-            "last SYN of a connection that nobody answers",
+            "last SYN of an unanswered connection",
             "s",
             float(syn_times(profile)[-1]),
             oracle,
@@ -54,9 +56,10 @@ def syn() -> Iterator[Row]:
 
 @cache
 def timeouts() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Moments of round-trip samples, the timeout in force after each, and what RFC 6298 makes of the samples."""
+    """Returns the moments of round-trip samples, the timeout in force after each, and RFC 6298's timeouts from the
+    samples."""
     link = lab.wire(rate="2 Mbit/s", delay="30 ms", queue="30 packets", jitter="20 ms")
-    result = lab.run("20 s", link, lab.flow(tcp={"minimum_rto": "1 ms"}), record="series")
+    result = lab.run("20 s", link, lab.flow(transport=lab.tcp(minimum_rto="1 ms")), record="series")
     times, samples = lab.series(result, "round-trip time")
     states = lab.series(result, "retransmission timeout")
     last = np.append(np.diff(times) > 0, True)  # of several samples at a moment
@@ -65,7 +68,7 @@ def timeouts() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def rfc6298(samples: np.ndarray) -> np.ndarray:
-    """SRTT + 4 RTTVAR after each sample (sections 2.2 and 2.3), without bounds."""
+    """Returns SRTT + 4 RTTVAR after each sample (sections 2.2 and 2.3), without bounds."""
     smoothed, deviation, out = samples[0], samples[0] / 2, []
     for number, sample in enumerate(samples):
         if number:
@@ -76,7 +79,7 @@ def rfc6298(samples: np.ndarray) -> np.ndarray:
 
 
 def rto() -> Iterator[Row]:
-    """The retransmission timeout."""
+    """Yields rows on the retransmission timeout."""
     _, ours, oracle = timeouts()
     worst = float(np.max(np.abs(ours - oracle)))
     yield Row(
@@ -111,31 +114,31 @@ def rto() -> Iterator[Row]:
 
 
 def settled_timeout(profile: str) -> float:
-    """The timeout after 60 s of small segments that never wait."""
+    """Returns the timeout after 60 s of small segments that never wait."""
     link = lab.wire(rate="100 Mbit/s", delay="30 ms")
-    steady = {"traffic": "constant", "rate": "8 kbit/s", "packet_size": "100 B"}
-    talk = lab.flow(profile=profile, tcp={"receiver": {"delayed_ack": "off"}}, **steady)
+    traffic = {"kind": "constant", "rate": "8 kbit/s", "packet_size": "100 B"}
+    talk = lab.flow(transport={"profile": profile, "receiver": {"delayed_ack": "off"}}, traffic=traffic)
     return float(lab.series(lab.run("60 s", link, talk, record="series"), "retransmission timeout")[1][-1])
 
 
 @cache
 def completion(segments: int, initial_window: int) -> float:
-    """Seconds for a transfer over a round trip of 100 ms."""
+    """Returns the seconds for a transfer over a round trip of 100 ms."""
     link = lab.wire(rate="1 Gbit/s", delay="50 ms", queue="100000 packets")
     settings = {"initial_window": initial_window, "delayed_ack": "off", "maximum_segment_size": "1000 B"}
     settings.update(receive_buffer="64 MiB", send_buffer="64 MiB")
-    result = lab.run("20 s", link, lab.flow(bytes=f"{segments} kB", tcp=settings))
+    result = lab.run("20 s", link, lab.flow(transport=lab.tcp(**settings), traffic={"bytes": f"{segments} kB"}))
     return float(lab.first(result)["completion_s"])
 
 
 def slow_start(segments: int, initial_window: int) -> float:
-    """A round trip for the handshake, one for each full window, and half of one for the last."""
+    """Computes slow start: a round trip for the handshake, one for each full window, and half of one for the last."""
     rounds = math.ceil(math.log2(segments / initial_window + 1))
     return 0.1 + 0.1 * (rounds - 1) + 0.05
 
 
 def start() -> Iterator[Row]:
-    """Slow start's duration."""
+    """Yields rows on slow start's duration."""
     for profile, window in (("ns2", 2), ("rfc", 10)):
         for segments in (30, 300, 3000):
             yield Row(

@@ -1,4 +1,4 @@
-//! The attendant of a daemon's node: it says what happens, and counts handovers.
+//! The attendant of a daemon's node: logs its events, and counts handovers.
 
 use crate::capture::Tap;
 use crate::engine::Owner;
@@ -10,23 +10,23 @@ use baton_proto::mobility::attachment::Signal;
 use baton_proto::time::Instant;
 use tracing::info;
 
-/// The name of the news that a home agent's binding has changed.
+/// Name of the event that a home agent's binding has changed.
 const BOUND: &str = "Binding Updated";
 
 /// The attendant of a node.
 #[derive(Debug)]
 pub struct Attendant {
-    /// Names of the node's interfaces.
+    /// Names of the node's interfaces, by index.
     names: Vec<String>,
     handovers: HandoverStatus,
-    /// The beginning of the handover under way.
+    /// Start of the handover under way.
     begun: Option<Instant>,
     in_use: Option<InterfaceId>,
     tap: Tap,
 }
 
 impl Attendant {
-    /// Attends a node whose interfaces have these names.
+    /// Creates the attendant of a node whose interfaces have these names.
     pub fn new(names: Vec<String>, tap: Tap) -> Attendant {
         Attendant {
             names,
@@ -42,7 +42,7 @@ impl Attendant {
         &self.handovers
     }
 
-    /// Returns the name of the interface in use, of a mobile.
+    /// Returns the name of a mobile's interface in use.
     pub fn in_use(&self) -> Option<&str> {
         self.names.get(self.in_use?.0).map(String::as_str)
     }
@@ -111,7 +111,7 @@ impl Owner for Attendant {
     }
 }
 
-/// Returns the value that the details of a message have under a name.
+/// Returns the value of a name in a message's details.
 fn named<'a>(name: &str, details: &'a str) -> Option<&'a str> {
     details.split(", ").find_map(|each| each.strip_prefix(name))
 }

@@ -1,7 +1,7 @@
-//! Captures of a daemon under way: the packets inside the tunnel, the datagrams outside, and what has happened, in one file.
+//! Captures of a running daemon: the packets inside the tunnel, the datagrams outside, and events, in one file.
 //!
-//! Media and the attendant have a [`Tap`]. While a client of the control socket has opened it, a thread of its own takes what has
-//! come there and streams it as pcapng. The daemon never waits for it: what a slow client leaves in the queue is bounded.
+//! Media and the attendant write to a [`Tap`]. While a client of the control socket has it open, a separate thread
+//! takes its records and streams them as pcapng. The daemon never waits for the client: the queue is bounded.
 
 pub mod client;
 pub mod stream;

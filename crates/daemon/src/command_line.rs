@@ -1,13 +1,13 @@
-//! The command line of `batond`, from which its help and its manual pages are made.
+//! The command line of `batond`, the source of its help and its manual pages.
 
 use crate::role::RoleName;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 const NOTES: &str = "\
-It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not make. It says on standard error what happens, \
-or in the journal where a service manager leads standard error there, and gives its devices back when it ends. \
-Every key of the configurations: docs/batond.md of the project, /usr/share/doc/batond/batond.md of the package.
+It needs CAP_NET_ADMIN, and CAP_NET_RAW for devices that it does not create. It logs to standard error, which a \
+service manager may redirect to the journal, and releases its devices when it ends. The keys of the configurations: \
+docs/batond.md of the project, /usr/share/doc/batond/batond.md of the package.
 
 Exit status: 0 ended by a signal, 1 something failed, 2 the command line or the file is wrong.";
 
@@ -23,12 +23,12 @@ pub struct CommandLine {
 /// A command of `batond`.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Run a mobile router until SIGTERM or SIGINT; SIGHUP reads the configuration anew
+    /// Run a mobile router until SIGTERM or SIGINT; SIGHUP reloads the configuration
     MobileRouter {
         /// The configuration, a TOML file
         config: PathBuf,
     },
-    /// Run a home agent until SIGTERM or SIGINT; SIGHUP reads the configuration anew
+    /// Run a home agent until SIGTERM or SIGINT; SIGHUP reloads the configuration
     HomeAgent {
         /// The configuration, a TOML file
         config: PathBuf,

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// A configuration that cannot be used: the file, the line or key, what is wrong there, and what was expected.
+/// An unusable configuration: the file, the line or key, the mistake, and the expected value.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -30,19 +30,19 @@ pub struct ConfigError(String);
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Addresses of the node, beside those that its layers have.
+    /// Addresses of the node, beside those of its layers.
     #[serde(default)]
     pub addresses: Vec<Address>,
-    /// Its interfaces, by the names that the rest of the file calls them.
+    /// Its interfaces, by their names in the rest of the file.
     pub interfaces: BTreeMap<String, InterfaceConfig>,
-    /// For each network the interface by which it is reached; the longest prefix counts.
+    /// Routes: the interface towards each network; the longest prefix counts.
     #[serde(default)]
     pub routes: BTreeMap<Network, String>,
-    /// As a mobile node of Mobile IPv6.
+    /// Mobile node of Mobile IPv6.
     pub mobile_node: Option<MobileNodeConfig>,
-    /// As a home agent of Mobile IPv6.
+    /// Home agent of Mobile IPv6.
     pub home_agent: Option<HomeAgentConfig>,
-    /// As an access router of Mobile IPv6, by interface.
+    /// Access routers of Mobile IPv6, by interface.
     #[serde(default)]
     pub access_routers: BTreeMap<String, AccessRouterConfig>,
 }
@@ -63,9 +63,9 @@ pub struct InterfaceConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A TUN device that the node makes: what the kernel sends by it comes to the node.
+    /// A TUN device created by the node: the kernel's packets to it reach the node.
     Tun,
-    /// A device that there is, without link-layer addresses: the node speaks on its link by a packet socket.
+    /// An existing device without link-layer addresses: the node uses its link through a packet socket.
     Packet,
 }
 
@@ -73,7 +73,7 @@ pub enum Kind {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MobileNodeConfig {
-    /// Its address wherever it is; the last 64 bits are those of its care-of addresses, too.
+    /// Its home address; its care-of addresses have the same last 64 bits.
     pub home_address: Address,
     /// The prefix of its home link.
     pub home_prefix: Ipv6Network,
@@ -84,24 +84,24 @@ pub struct MobileNodeConfig {
     /// The networks behind it, as a mobile router.
     #[serde(default)]
     pub networks: Vec<Network>,
-    /// The way in which the home agent learns of these networks.
+    /// The mode in which these networks are registered with the home agent.
     #[serde(default)]
     pub registration: Registration,
-    /// Names the key.
+    /// Index of the key (SPI).
     #[serde(default)]
     pub security_parameter_index: SecurityParameterIndex,
-    /// The secret that it shares with its home agent.
+    /// The secret shared with its home agent.
     pub key: Secret,
-    /// The lifetime that it asks for its bindings.
+    /// The lifetime requested for its bindings.
     #[serde(default)]
     pub lifetime: Lifetime,
-    /// True to ask the home agent at each move to send to the old care-of address, too, for a while.
+    /// True to request bicasting at each move: for a while the home agent also sends to the old care-of address.
     #[serde(default)]
     pub bicast: bool,
-    /// True if it asks on a link whether somebody has its care-of address, before it uses that.
+    /// True for duplicate address detection before a care-of address is used.
     #[serde(default = "yes")]
     pub duplicate_address_detection: bool,
-    /// True if its access links are paths of its home agent, which prove its care-of addresses.
+    /// True if its access links are paths to its home agent, which prove its care-of addresses.
     #[serde(skip)]
     pub is_proven: bool,
 }
@@ -110,10 +110,10 @@ pub struct MobileNodeConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Registration {
-    /// Each update lists the networks, of which the home agent grants those that it knows.
+    /// Each update lists the networks; the home agent grants those that it knows.
     #[default]
     Explicit,
-    /// No update lists them: the home agent binds all that it knows.
+    /// Updates list no networks: the home agent binds all that it knows.
     Implicit,
 }
 
@@ -127,7 +127,7 @@ pub struct FailbackConfig {
     pub hold_time: Option<Time>,
     /// The least time between two returns to a better link.
     pub hysteresis: Option<Time>,
-    /// The longest time after which a link that has gone down is left.
+    /// The longest time from the loss of a link to leaving it.
     pub longest_switch_time: Option<Time>,
 }
 
@@ -139,12 +139,12 @@ pub struct HomeAgentConfig {
     pub address: Address,
     /// The prefix of home addresses. There is no home link: mobiles are always away.
     pub home_prefix: Ipv6Network,
-    /// The longest lifetime of a binding that it grants.
+    /// The longest lifetime that it grants to a binding.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
-    /// The time after a move for which packets go to the old care-of address, too, of a mobile that asks for it.
+    /// The time of bicasting after a move: for a mobile that requests it, packets also go to the old care-of address.
     pub bicast: Option<Time>,
-    /// The prefix of the care-of addresses that paths prove.
+    /// The prefix of care-of addresses proven by paths.
     #[serde(skip)]
     pub proven_care_of: Option<Ipv6Prefix>,
     /// Mobiles that may register.
@@ -157,10 +157,10 @@ pub struct HomeAgentConfig {
 pub struct SubscriberConfig {
     /// Its home address.
     pub home_address: Address,
-    /// Names the key.
+    /// Index of the key (SPI).
     #[serde(default)]
     pub security_parameter_index: SecurityParameterIndex,
-    /// The secret that it shares with the home agent.
+    /// The secret shared with the home agent.
     pub key: Secret,
     /// The networks behind it, as a mobile router.
     #[serde(default)]
@@ -173,7 +173,7 @@ pub struct SubscriberConfig {
 pub struct AccessRouterConfig {
     /// The prefix of the link, of 64 bits.
     pub prefix: Ipv6Network,
-    /// The router's address on the link; its last 64 bits are those of its address in the prefix, too.
+    /// The router's address on the link; its address in the prefix has the same last 64 bits.
     #[serde(default = "first_link_local")]
     pub link_local: Address,
     /// The times of its advertisements.
@@ -196,34 +196,35 @@ fn yes() -> bool {
     true
 }
 
-/// Returns fe80::1, chosen as many routers have it.
+/// Returns fe80::1; chosen, since many routers have it.
 fn first_link_local() -> Address {
     Address(core::net::Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1))
 }
 
 /// The contents of a configuration file.
 pub trait Configuration: DeserializeOwned {
-    /// Finds what the types of single keys do not rule out; returns the key, what is wrong with it, and what was expected.
+    /// Checks for mistakes that the types of single keys do not exclude; the error names the key, the mistake, and the
+    /// expected value.
     ///
     /// # Errors
-    /// The first that is found.
+    /// The first mistake.
     fn check(&self) -> Result<(), String>;
 }
 
 /// Reads the text of a file.
 ///
 /// # Errors
-/// The file, and the words of the kernel.
+/// The file, and the kernel's message.
 pub fn read(path: &Path) -> Result<String, ConfigError> {
     let file = path.display();
     fs::read_to_string(path)
-        .map_err(|error| ConfigError(format!("{file}: it cannot be read: {error}")))
+        .map_err(|error| ConfigError(format!("{file}: cannot be read: {error}")))
 }
 
 /// Parses the text of a file.
 ///
 /// # Errors
-/// The file, the line and the key, what is wrong, and what was expected.
+/// The file, the line and the key, the mistake, and the expected value.
 pub fn parse<T: Configuration>(text: &str, file: &str) -> Result<T, ConfigError> {
     let config: T = toml::from_str(text).map_err(|error| check::located(text, file, &error))?;
     let wrong = |message: String| ConfigError(format!("{file}: {message}"));
@@ -232,8 +233,7 @@ pub fn parse<T: Configuration>(text: &str, file: &str) -> Result<T, ConfigError>
 }
 
 impl Config {
-    /// Returns the interfaces in the order in which the node has them: a mobile's access links first, the preferred one before
-    /// the others.
+    /// Returns the interfaces in the node's order: a mobile's access links first, by preference.
     pub fn interfaces_in_order(&self) -> Vec<(&str, &InterfaceConfig)> {
         let mobile = self.mobile_node.iter();
         let access = mobile.flat_map(|mobile| &mobile.failback.prefer);
@@ -247,7 +247,7 @@ impl Config {
 }
 
 impl FailbackConfig {
-    /// Returns the times; those that the file leaves out are a scenario's.
+    /// Returns the delays; missing ones have the defaults of a scenario.
     pub fn times(&self) -> FailbackTimes {
         let or = |time: Option<Time>, default| time.map_or(default, |time| time.0);
         let default = FailbackTimes::default();
@@ -260,12 +260,12 @@ impl FailbackConfig {
 }
 
 impl InterfaceConfig {
-    /// Returns the name of its device.
+    /// Returns the name of the interface's device.
     pub fn device<'a>(&'a self, name: &'a str) -> &'a str {
         self.device.as_deref().unwrap_or(name)
     }
 
-    /// Returns the largest packet of its TUN device, in bytes.
+    /// Returns the MTU of its TUN device, in bytes.
     pub fn mtu(&self) -> u32 {
         self.mtu.unwrap_or_default().0
     }

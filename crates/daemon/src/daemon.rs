@@ -1,4 +1,4 @@
-//! A daemon: a node with its driver, and what an operator and a service manager want of it.
+//! A daemon: a node with its driver, its operator's controls, and its link to the service manager.
 
 use crate::attendant::Attendant;
 use crate::capture::Tap;
@@ -28,10 +28,10 @@ use std::sync::mpsc::Receiver;
 use toml::Table;
 use tracing::{info, warn};
 
-/// A daemon under way.
+/// A running daemon.
 struct Daemon<'a> {
     role: Role,
-    /// The keys of the file with which it was started.
+    /// Keys of the file at the start.
     keys: Table,
     path: &'a Path,
     driver: Driver,
@@ -46,7 +46,7 @@ struct Daemon<'a> {
 /// Runs a role until a signal ends it.
 ///
 /// # Errors
-/// The thing that failed, and what helps.
+/// The operation that failed, and advice.
 pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
     let wrong = |error| format!("signals: {error}");
     let (ends, hangups) = (
@@ -136,7 +136,7 @@ impl<'a> Daemon<'a> {
         })
     }
 
-    /// Lets the node leave uplinks that are expected to go.
+    /// Passes the forecast's changes to the node, which leaves uplinks that are expected to go down.
     fn foresee(&mut self) {
         let expected = self.forecaster.iter_mut().flat_map(Forecaster::poll);
         for expected in expected.collect::<Vec<_>>() {
@@ -144,7 +144,7 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Lets the node know of an uplink that is expected to go, or to stay.
+    /// Tells the node of an uplink that is expected to go down, or to stay up.
     fn expect(&mut self, Expected { uplink, goes }: &Expected) {
         let verb = if *goes { "go" } else { "stay" };
         info!(interface = uplink, "{uplink} is expected to {verb}");
@@ -153,7 +153,7 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Replaces the forecast by one that goes on from it; without one all uplinks are expected to stay.
+    /// Replaces the forecast by its successor; without one all uplinks are expected to stay up.
     fn set_forecaster(&mut self, mut forecaster: Option<Forecaster>) {
         let leaving = self.leaving();
         match &mut forecaster {
@@ -166,7 +166,7 @@ impl<'a> Daemon<'a> {
         self.forecaster = forecaster;
     }
 
-    /// Leaves what comes from a mobile router's networks in the queue of its device while no uplink is up.
+    /// Leaves packets from a mobile router's networks in its device's queue while no uplink is up.
     fn pause(&mut self) {
         let Role::MobileRouter(config) = &self.role else {
             return;
@@ -183,7 +183,7 @@ impl<'a> Daemon<'a> {
             let answer = match &request.command {
                 Command::Status => Answer::Status(Box::new(self.status())),
                 Command::Switch(uplink) => self.switch(uplink.clone()),
-                // The control socket's thread serves it without the daemon.
+                // The control socket's thread handles it without the daemon.
                 Command::Capture => continue,
             };
             request.answer(answer);
@@ -204,11 +204,11 @@ impl<'a> Daemon<'a> {
         }
         let uplinks = match &self.role {
             Role::MobileRouter(config) => config.uplinks.prefer.join(", "),
-            Role::HomeAgent(_) | Role::Node(_) => "none: this is no mobile router".to_owned(),
+            Role::HomeAgent(_) | Role::Node(_) => "none: this is not a mobile router".to_owned(),
         };
         let wanted = uplink.unwrap_or_default();
         Answer::Refused(format!(
-            "\"{wanted}\" is no uplink of this router; expected one of: {uplinks}"
+            "\"{wanted}\" is not an uplink of this router; expected one of: {uplinks}"
         ))
     }
 
@@ -237,30 +237,28 @@ impl<'a> Daemon<'a> {
         status
     }
 
-    /// Returns the uplinks that are expected to go.
+    /// Returns the uplinks that are expected to go down.
     fn leaving(&self) -> Vec<String> {
         let forecaster = self.forecaster.iter();
         let leaving = forecaster.flat_map(|forecaster| forecaster.forecast().leaving());
         leaving.map(str::to_owned).collect()
     }
 
-    /// Reads the configuration anew, and takes over what can be changed under way. A file that is wrong changes nothing.
+    /// Reloads the configuration, and applies the changes that a running daemon can make. An invalid file changes
+    /// nothing.
     fn reload(&mut self) {
         let path = self.path.display();
         match self.take_over() {
-            Ok(left) if left.is_empty() => info!("{path} read anew"),
+            Ok(left) if left.is_empty() => info!("{path} reloaded"),
             Ok(left) => {
                 let keys = left.join(", ");
-                warn!(
-                    keys,
-                    "{path} read anew; start the daemon again to change {keys}"
-                );
+                warn!(keys, "{path} reloaded; restart the daemon to change {keys}");
             }
-            Err(message) => warn!("{message}; the configuration was not taken over"),
+            Err(message) => warn!("{message}; the configuration is unchanged"),
         }
     }
 
-    /// Takes over a configuration; returns the keys with other values for which a start is needed.
+    /// Applies a configuration; returns the changed keys that need a restart.
     fn take_over(&mut self) -> Result<Vec<String>, String> {
         let file = RoleFile::read(None, self.path)?;
         let forecaster = file.role.forecaster()?;
@@ -273,7 +271,7 @@ impl<'a> Daemon<'a> {
                 own.uplinks.hysteresis = new.uplinks.hysteresis;
                 own.uplinks.longest_switch_time = new.uplinks.longest_switch_time;
                 own.forecast = new.forecast.clone();
-                // A secret is not shown where configurations are.
+                // A secret is not printed where configurations are.
                 let is_same = own.home_agent.protection == new.home_agent.protection;
                 is_same && format!("{own:?}") == format!("{new:?}")
             }
@@ -287,11 +285,11 @@ impl<'a> Daemon<'a> {
                 own.routers = new.routers.clone();
                 format!("{own:?}") == format!("{new:?}")
             }
-            // A secret has no words, so that texts are compared.
+            // A secret has no printed form, so the texts are compared.
             (Role::Node(_), Role::Node(_)) => false,
             _ => {
                 let path = self.path.display();
-                return Err(format!("{path}: it describes another role"));
+                return Err(format!("{path}: describes another role"));
             }
         };
         self.set_forecaster(forecaster);
@@ -308,7 +306,7 @@ impl<'a> Daemon<'a> {
         Ok(changed.into_iter().filter(is_left).collect())
     }
 
-    /// Says at the end what was carried and what was not.
+    /// Logs the packets carried and lost, at the end.
     fn tell(&mut self) {
         let counts = self.driver.counts(&mut self.kernel);
         let mut words = format!("received {}, sent {}", counts.received, counts.sent);
@@ -318,14 +316,14 @@ impl<'a> Daemon<'a> {
             }
         }
         if counts.missed_link_events > 0 {
-            words += &format!("; missed news of links {} times", counts.missed_link_events);
+            words += &format!("; missed link events {} times", counts.missed_link_events);
         }
         let (received, sent) = (counts.received, counts.sent);
         info!(received, sent, "ended by a signal; packets: {words}");
     }
 }
 
-/// Returns the packets that were lost, by the cause.
+/// Returns the numbers of lost packets, by cause.
 fn losses(counts: &Counts, host: &Host) -> [(&'static str, u64); 10] {
     let discarded = host.discarded();
     [

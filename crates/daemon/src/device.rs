@@ -1,4 +1,4 @@
-//! Devices of the kernel as media.
+//! Kernel devices as media.
 
 use crate::capture::{Direction, Tap};
 use crate::config::{InterfaceConfig, Kind, Mtu};
@@ -17,21 +17,21 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// Least MTU of IPv6 (RFC 8200 section 5), in bytes.
+/// Minimum MTU of IPv6 (RFC 8200 section 5), in bytes.
 const LEAST_MTU: u32 = 1280;
 
-/// The end of a device that the node holds.
+/// The node's end of a device.
 #[derive(Debug)]
 enum Way {
-    /// The node is behind the device: what the kernel sends by it comes to the node.
+    /// The node is behind the device: it receives the packets that the kernel sends by it.
     Tun(Tun),
-    /// So it is, and a packet of a TCP connection or UDP flow may stand for several.
+    /// The same, but a packet of a TCP connection or UDP flow may stand for several.
     OffloadTun(OffloadTun),
-    /// The node is beside the kernel: what comes by the device comes to both.
+    /// The node is beside the kernel: both receive the device's packets.
     Packet(PacketSocket),
 }
 
-/// A device of the kernel.
+/// A kernel device.
 #[derive(Debug)]
 pub struct Device {
     index: InterfaceIndex,
@@ -40,7 +40,7 @@ pub struct Device {
     buffer: Box<[u8]>,
     outgoing: Vec<u8>,
     tap: Tap,
-    /// The name of its interface.
+    /// Name of its interface.
     name: Arc<str>,
     events: VecDeque<MediumEvent>,
 }
@@ -57,11 +57,11 @@ pub struct DeviceError {
 }
 
 impl Device {
-    /// Makes a TUN device to the kernel, with the same name in the node, and switches it on. Its packets fit into a tunnel whose
-    /// longest packet is given, in bytes.
+    /// Creates a TUN device to the kernel, with the same name in the node, and switches it on. Its packets fit into a
+    /// tunnel whose longest packet has `longest` bytes.
     ///
     /// # Errors
-    /// As of [`open`](Self::open), in words.
+    /// As for [`open`](Self::open), as text.
     pub fn open_tunnel(name: &str, longest: u32, kernel: &mut RouteSocket) -> Result<Port, String> {
         let inside = longest.saturating_sub(outer::HEADER as u32).max(LEAST_MTU);
         let config = InterfaceConfig {
@@ -73,10 +73,11 @@ impl Device {
         Device::open_as((name, &config), kernel, make).map_err(|error| error.to_string())
     }
 
-    /// Opens the device of an interface in the calling thread's network namespace. A TUN device is made and switched on.
+    /// Opens the device of an interface in the calling thread's network namespace. Creates a TUN device, and switches
+    /// it on.
     ///
     /// # Errors
-    /// The thing that could not be done, the words of the kernel, and what helps.
+    /// The operation that failed, the kernel's message, and advice.
     pub fn open(
         (name, config): (&str, &InterfaceConfig),
         kernel: &mut RouteSocket,
@@ -172,7 +173,7 @@ impl Medium for Device {
             (Way::OffloadTun(tun), segmentation) => tun.send(&self.outgoing, segmentation),
             (Way::Tun(tun), None) => tun.send(&self.outgoing),
             (Way::Packet(socket), None) => socket.send(&self.outgoing),
-            // Only a device with offloads, and the paths beside it, bring such packets.
+            // Only a device with offloads, and the paths beside it, deliver such packets.
             (_, Some(_)) => Ok(false),
         };
         let is_sent = sent.unwrap_or(false);
@@ -210,11 +211,11 @@ impl Medium for Device {
         self.tap = tap.clone();
     }
 
-    /// Of a TUN device they are counted since it was made, of a packet socket since this was asked last.
+    /// Counts from the creation of a TUN device, or from the last call for a packet socket.
     fn dropped_unread(&self, kernel: &mut RouteSocket) -> io::Result<u64> {
         match &self.way {
             Way::Tun(_) => Ok(kernel.counters(self.index)?.dropped_outgoing),
-            // Nor can a frame be read that does not say how to cut it.
+            // A frame with invalid segmentation is unreadable, too.
             Way::OffloadTun(tun) => {
                 Ok(kernel.counters(self.index)?.dropped_outgoing + tun.malformed())
             }
@@ -226,7 +227,7 @@ impl Medium for Device {
 /// ENODEV (asm-generic/errno-base.h), for which `io::ErrorKind` has no name.
 const NO_SUCH_DEVICE: i32 = 19;
 
-/// Says what helps against an error, if that is known.
+/// Returns advice against an error, if there is any.
 fn advice(kind: Kind, error: &io::Error) -> &'static str {
     match (kind, error.kind()) {
         (Kind::Tun, io::ErrorKind::NotFound) => {
@@ -234,11 +235,11 @@ fn advice(kind: Kind, error: &io::Error) -> &'static str {
         }
         (Kind::Tun, io::ErrorKind::PermissionDenied) => "; it needs CAP_NET_ADMIN",
         (Kind::Tun, io::ErrorKind::ResourceBusy) => {
-            "; another program has made it: end that, or name another device by the key `device`"
+            "; another program has created it: stop that program, or name another device with the key `device`"
         }
         (Kind::Packet, io::ErrorKind::PermissionDenied) => "; it needs CAP_NET_RAW",
         (Kind::Packet, _) if error.raw_os_error() == Some(NO_SUCH_DEVICE) => {
-            "; make it before the node starts, or name another by the key `device`"
+            "; create it before the node starts, or name another with the key `device`"
         }
         _ => "",
     }

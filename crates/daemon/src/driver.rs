@@ -1,7 +1,7 @@
-//! The driver of one node: it hands the node the time, packets, and events of links, and carries packets away.
+//! The driver of one node: passes time, packets and link events to the node, and sends its packets.
 //!
-//! One thread does all of it and sleeps in between. The driver holds no packet: what a device does not take is counted and lost,
-//! as on any link.
+//! One thread does everything, and sleeps in between. The driver queues no packets: a packet that a device does not
+//! take is counted and lost, as on any link.
 
 use crate::engine::{Engine, Outlet, Owner};
 use crate::medium::{MediumEvent, News, Received};
@@ -17,23 +17,23 @@ use baton_proto::time::{Duration, Instant};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Packets taken from one device before the others have their turn.
+/// Maximum number of packets taken from one device before the others have their turn.
 const BATCH: usize = 16;
 
-/// Packets and events that the driver has carried, and those that it could not. A packet that stands for several counts as one.
+/// Counts of packets and events carried, and of those lost. A packet that stands for several counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets read from devices.
     pub received: u64,
-    /// Packets that devices have taken.
+    /// Packets taken by devices.
     pub sent: u64,
-    /// Packets that a device did not take: it was down, full, or gone.
+    /// Packets not taken by a device: it was down, full, or gone.
     pub not_taken: u64,
-    /// Received bytes that are no IP packet: another version, impossible lengths, or a wrong header checksum.
+    /// Received bytes that are not a valid IP packet: another version, impossible lengths, or a wrong header checksum.
     pub malformed: u64,
-    /// Packets that the kernel could not keep until they were read, as far as it says.
+    /// Packets that the kernel dropped before they were read, as far as it reports them.
     pub dropped_unread: u64,
-    /// Times that the kernel had no room to tell of links or addresses, and all were looked at anew.
+    /// Times that the kernel lost notifications of links or addresses, so that all were read again.
     pub missed_link_events: u64,
 }
 
@@ -43,15 +43,15 @@ pub struct Driver {
     ports: Ports,
     links: LinkMonitor,
     addresses: AddressMonitor,
-    /// The node's time zero.
+    /// Instant zero of the node's time.
     zero: std::time::Instant,
     received: u64,
     malformed: u64,
 }
 
-/// The ports of a node as its way out.
+/// Ports of a node as its outlet.
 struct Ports {
-    /// By the node's interfaces.
+    /// The ports, by the node's interfaces.
     all: Vec<Port>,
     now: Instant,
     sent: u64,
@@ -68,7 +68,7 @@ impl Outlet for Ports {
 }
 
 impl Driver {
-    /// Drives a node whose interfaces are these ports, in this order. Its time begins now.
+    /// Creates a driver for a node whose interfaces are these ports, in this order. The node's time begins now.
     pub fn new(
         host: Host,
         ports: Vec<Port>,
@@ -90,12 +90,12 @@ impl Driver {
         }
     }
 
-    /// Returns the node, to call on between two turns.
+    /// Returns the node, mutably, between two turns.
     pub fn host_mut(&mut self) -> &mut Host {
         self.engine.host_mut()
     }
 
-    /// Lets the node know that the link at an interface is expected to go down soon, or (false) no longer.
+    /// Tells the node that the link at an interface is expected to go down soon, or (false) no longer.
     pub fn foresee(&mut self, owner: &mut impl Owner, link: (InterfaceId, bool)) {
         self.read_clock();
         self.engine
@@ -107,7 +107,7 @@ impl Driver {
         &self.ports.all
     }
 
-    /// Returns the ports, to change what is behind them.
+    /// Returns the ports, mutably.
     pub fn ports_mut(&mut self) -> &mut [Port] {
         &mut self.ports.all
     }
@@ -117,7 +117,7 @@ impl Driver {
         Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Returns the counts so far. A device that is gone no longer tells what it has dropped.
+    /// Returns the counts so far. A device that is gone no longer reports its drops.
     pub fn counts(&mut self, kernel: &mut RouteSocket) -> Counts {
         let ports = self.ports.all.iter();
         let dropped = ports.filter_map(|port| port.medium.dropped_unread(kernel).ok());
@@ -131,8 +131,8 @@ impl Driver {
         }
     }
 
-    /// Sleeps until the node or a medium has something to do, a packet or an event comes, or one of `others` is readable, at most
-    /// for a time; then does what there is to do.
+    /// Sleeps until the node or a medium has something to do, a packet or an event arrives, one of `others` is
+    /// readable, or a maximum time has passed; then does all pending work.
     ///
     /// # Errors
     /// Errors of route netlink and of the wait. A device that cannot be read is down until it can be.
@@ -142,12 +142,12 @@ impl Driver {
         others: &[BorrowedFd<'_>],
         most: Duration,
     ) -> io::Result<()> {
-        // The owner may have called on the node meanwhile.
+        // The owner may have called the node meanwhile.
         self.read_clock();
         self.engine.drain(self.ports.now, owner, &mut self.ports);
         self.flush();
         let ready = self.wait(others, most)?;
-        // What was due before a packet or an event came happens before it.
+        // Actions due before a packet or an event arrived come before it.
         self.read_clock();
         self.engine.advance(self.ports.now, owner, &mut self.ports);
         self.advance_media(owner);
@@ -165,7 +165,7 @@ impl Driver {
         self.ports.now = self.now();
     }
 
-    /// Lets media send what waits.
+    /// Makes media send their waiting packets.
     fn flush(&mut self) {
         for port in &mut self.ports.all {
             port.medium.flush(self.ports.now);
@@ -206,7 +206,7 @@ impl Driver {
         })
     }
 
-    /// Lets media do what is due, and the node hear of it.
+    /// Runs the media's actions that are due, and passes their events to the node.
     fn advance_media(&mut self, owner: &mut impl Owner) {
         for place in 0..self.ports.all.len() {
             let (now, port) = (self.ports.now, &mut self.ports.all[place]);
@@ -217,7 +217,7 @@ impl Driver {
         }
     }
 
-    /// Lets media, and by them the node and its owner, hear of devices and addresses that have changed.
+    /// Passes changes of devices and addresses to the media, and by them to the node and its owner.
     fn take_changes(&mut self, owner: &mut impl Owner) -> io::Result<()> {
         while let Some(change) = self.links.poll()? {
             for place in 0..self.ports.all.len() {
@@ -236,7 +236,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets the node and its owner hear the news of a medium.
+    /// Passes a medium's events to the node and its owner.
     fn take_events(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
         while let Some(event) = self.ports.all[interface.0].medium.poll_event() {
             let port = &mut self.ports.all[interface.0];
@@ -263,7 +263,7 @@ impl Driver {
         }
     }
 
-    /// Tells the node and its owner of a medium that is up or down, unless they know.
+    /// Tells the node and its owner that a medium is up or down, unless they know.
     fn set_up(&mut self, owner: &mut impl Owner, (interface, is_up): (InterfaceId, bool)) {
         let port = &mut self.ports.all[interface.0];
         if port.is_up.replace(is_up) != Some(is_up) {
@@ -272,7 +272,7 @@ impl Driver {
         }
     }
 
-    /// Takes in what has come by a port. One that cannot be read is down for the node until it can be.
+    /// Takes in the packets at a port. A port that cannot be read is down for the node until it can be.
     fn take_packets(&mut self, interface: InterfaceId, owner: &mut impl Owner) {
         for _ in 0..BATCH {
             let medium = &mut self.ports.all[interface.0].medium;
@@ -302,7 +302,7 @@ impl Driver {
         }
     }
 
-    /// Takes in the packet that was read from a port.
+    /// Takes in a packet read from a port.
     fn take_packet(
         &mut self,
         (interface, received): (InterfaceId, Received),
@@ -323,7 +323,7 @@ impl Driver {
     }
 }
 
-/// Arrivals of a wait: changes of links or addresses, and the places of ports with packets.
+/// Results of a wait: changes of links or addresses, and the indices of ports with packets.
 struct Ready {
     changes: bool,
     ports: Vec<usize>,

@@ -1,8 +1,8 @@
-//! A node without clock and devices: it takes the time, packets and events of links, and gives packets and news.
+//! A node without clock and devices: time, packets and link events in, packets and events out.
 //!
-//! After each call all that the node has to say has been said. Its attachment chooses a mobile's link. A mobile stays on all of
-//! its links, and a device carries packets whenever it is up: so no command of the attachment asks anything of a device, and
-//! the mobility protocol, not a route, says by which one packets leave.
+//! Each call drains the node. Its attachment chooses a mobile's link. A mobile stays on all of its links, and a device
+//! carries packets whenever it is up, so that a device needs no commands from the attachment. The mobility protocol,
+//! not a route, chooses the interface of outgoing packets.
 
 use crate::medium::News;
 use crate::node;
@@ -12,19 +12,19 @@ use baton_proto::mobility::attachment::{Output, Signal};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 
-/// The owner of a node: its applications, and whoever is told what happens.
+/// The owner of a node: its applications, and the receiver of its events.
 pub trait Owner {
-    /// Takes an event of the node.
+    /// Takes in an event of the node.
     fn handle_event(&mut self, now: Instant, host: &mut Host, event: HostEvent);
-    /// Hears of a mobile's attachment, after the node's own parts have.
+    /// Takes in a signal of a mobile's attachment, after the node's own parts.
     fn handle_attachment(&mut self, now: Instant, signal: Signal);
-    /// Hears that the link at an interface is up or down, before the node does.
+    /// Takes in that the link at an interface is up or down, before the node.
     fn handle_link(&mut self, now: Instant, link: (InterfaceId, bool));
-    /// Hears what the medium behind an interface has to say to an operator.
+    /// Takes in a medium's news for an operator.
     fn handle_news(&mut self, _now: Instant, _interface: InterfaceId, _news: &News) {}
 }
 
-/// The way out of a node.
+/// The outlet for a node's packets.
 pub trait Outlet {
     /// Takes a packet that leaves by an interface.
     fn send(&mut self, interface: InterfaceId, packet: &Packet);
@@ -37,7 +37,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Takes a node, none of whose links is up before it is told so.
+    /// Creates an engine for a node whose links are all down until reported up.
     pub fn new(mut host: Host) -> Engine {
         if let Some(attachment) = host.attachment_mut() {
             attachment.begin(Instant::ZERO, &[]);
@@ -45,17 +45,17 @@ impl Engine {
         Engine { host }
     }
 
-    /// Returns the node, to call on between two calls.
+    /// Returns the node, mutably, between two calls.
     pub fn host_mut(&mut self) -> &mut Host {
         &mut self.host
     }
 
-    /// Returns when [`advance`](Self::advance) has something to do.
+    /// Returns the time of the next [`advance`](Self::advance).
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         self.host.poll_timeout()
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn advance(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
         if self.poll_timeout().is_none_or(|due| due > now) {
             return;
@@ -81,8 +81,8 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
-    /// Takes in that the link at an interface is expected to go down soon, or (false) no longer. A mobile leaves it for another one
-    /// that stays up; without any, its home agent is asked to hold packets.
+    /// Takes in that the link at an interface is expected to go down soon, or (false) no longer. A mobile leaves it for
+    /// another one that stays up; if there is none, it asks its home agent to hold packets.
     pub fn foresee(
         &mut self,
         now: Instant,
@@ -102,7 +102,7 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
-    /// Takes in that the home agent of a mobile node was started anew.
+    /// Takes in a restart of a mobile node's home agent.
     pub fn handle_restarted_home_agent(
         &mut self,
         now: Instant,
@@ -113,7 +113,7 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
-    /// Takes in a packet that has come by an interface: it is for the node, goes on, or is given up.
+    /// Takes in a packet from an interface: the node accepts, forwards or drops it.
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -130,7 +130,7 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
-    /// Lets the node say all that it has to say.
+    /// Drains the node.
     pub fn drain(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
         loop {
             self.pump(now, owner, outlet);
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Lets all parts of the node but its attachment say what they have to say.
+    /// Drains all parts of the node but its attachment.
     fn pump(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
         loop {
             while let Some(event) = self.host.poll_event() {
@@ -151,10 +151,10 @@ impl Engine {
             while let Some((interface, packet)) = self.host.poll_transmit(now) {
                 outlet.send(interface, &packet);
             }
-            // These are for a laboratory, which keeps a record.
+            // These are for a laboratory, which records them.
             while self.host.poll_changed().is_some() {}
             while self.host.poll_staying().is_some() {}
-            // A packet that found no route, or was too long for it, has become an event.
+            // A packet without a route, or too long for it, has become an event.
             if let Some(event) = self.host.poll_event() {
                 owner.handle_event(now, &mut self.host, event);
             } else if !self.host.may_transmit() {

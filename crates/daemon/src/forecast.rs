@@ -1,7 +1,8 @@
-//! Forecast of uplinks: a mobile router leaves an uplink before it goes, as a timetable or its position tells.
+//! Forecast of uplinks: a mobile router leaves an uplink before it goes down, by a timetable or its position.
 //!
-//! A forecast names the uplinks that are expected to carry nothing from soon on; the router uses them only if it has no other, and
-//! then asks its home agent to hold packets. It is a hint: an uplink that goes unannounced is left when its path dies.
+//! A forecast names the uplinks that are expected to go down soon; the router uses them only if it has no other, and
+//! then asks its home agent to hold packets. It is a hint: an uplink that goes down unannounced is left when its path
+//! dies.
 
 mod coverage;
 mod gpsd;
@@ -20,9 +21,9 @@ use timetable::Absence;
 
 pub use gpsd::Fix;
 
-/// The time between two looks at clock and position (chosen: a tenth of the shortest useful announcement).
+/// Interval of checks of clock and position (chosen: a tenth of the shortest useful announcement).
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
-/// The time ahead at which the end of an uplink is announced, if the file names none (chosen: ten round trips of 200 ms).
+/// Default time from the announcement of an uplink's end to that end (chosen: ten round trips of 200 ms).
 const ANNOUNCED: Duration = Duration::from_secs(2);
 
 /// The sources of a forecast.
@@ -42,10 +43,10 @@ pub struct ForecastConfig {
 }
 
 impl ForecastConfig {
-    /// Finds what the types of single keys do not rule out, for a router with these uplinks.
+    /// Checks for mistakes that the types of single keys do not exclude, for a router with these uplinks.
     ///
     /// # Errors
-    /// The key, what is wrong with it, and what was expected.
+    /// The key, the mistake, and the expected value.
     pub fn check(&self, uplinks: &[String]) -> Result<(), String> {
         for (place, absence) in self.timetable.iter().enumerate() {
             absence
@@ -58,7 +59,7 @@ impl ForecastConfig {
                     .to_owned(),
             ),
             (None, Some(_)) => Err(
-                "forecast.coverage: a position alone says nothing; expected a file with the coverage along the way"
+                "forecast.coverage: a position alone forecasts nothing; expected a file with the coverage along the route"
                     .to_owned(),
             ),
             (None, None) if self.timetable.is_empty() => {
@@ -75,16 +76,16 @@ pub struct Forecast {
     announced: Duration,
     timetable: Vec<Absence>,
     coverage: Option<Coverage>,
-    /// For each uplink, true if it is expected to go.
+    /// True for each uplink that is expected to go down.
     leaving: Vec<(String, bool)>,
 }
 
-/// A change of a forecast.
+/// A change of the forecast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// The uplink.
     pub uplink: String,
-    /// True if it is expected to go, false if it is expected to stay again.
+    /// True if it is expected to go down, false if it is expected to stay up after all.
     pub goes: bool,
 }
 
@@ -92,7 +93,7 @@ impl Forecast {
     /// Reads the files of a forecast for a router with these uplinks.
     ///
     /// # Errors
-    /// The file, the line, what is wrong there, and what was expected.
+    /// The file, the line, the mistake, and the expected value.
     pub fn read(config: &ForecastConfig, uplinks: &[String]) -> Result<Forecast, String> {
         let coverage = config.coverage.as_ref();
         Ok(Forecast {
@@ -105,7 +106,7 @@ impl Forecast {
         })
     }
 
-    /// Looks ahead from a time since 1970 and a position, if that is known; returns the uplinks of which it expects another than before.
+    /// Looks ahead from a Unix time and a position, if known; returns the uplinks whose forecast has changed.
     pub fn look(&mut self, unix: Duration, fix: Option<Fix>) -> Vec<Expected> {
         let mut changes = Vec::new();
         for (uplink, leaving) in &mut self.leaving {
@@ -123,21 +124,21 @@ impl Forecast {
         changes
     }
 
-    /// Goes on from a forecast that expected these uplinks to go.
+    /// Continues a forecast that expected these uplinks to go down.
     pub fn go_on_from(&mut self, before: &[String]) {
         for (uplink, leaving) in &mut self.leaving {
             *leaving = before.contains(uplink);
         }
     }
 
-    /// Returns the uplinks that are expected to go.
+    /// Returns the uplinks that are expected to go down.
     pub fn leaving(&self) -> impl Iterator<Item = &str> {
         let leaving = self.leaving.iter().filter(|(_, leaving)| *leaving);
         leaving.map(|(name, _)| name.as_str())
     }
 }
 
-/// A forecast with the machine's clock and the position that gpsd tells.
+/// A forecast with the machine's clock and gpsd's position.
 #[derive(Debug)]
 pub struct Forecaster {
     forecast: Forecast,
@@ -146,10 +147,10 @@ pub struct Forecaster {
 }
 
 impl Forecaster {
-    /// Reads the files of a forecast, and begins to listen to gpsd.
+    /// Reads the files of a forecast, and starts the receiver of gpsd's positions.
     ///
     /// # Errors
-    /// As of [`Forecast::read`].
+    /// As for [`Forecast::read`].
     pub fn open(config: &ForecastConfig, uplinks: &[String]) -> Result<Forecaster, String> {
         Ok(Forecaster {
             forecast: Forecast::read(config, uplinks)?,
@@ -158,13 +159,13 @@ impl Forecaster {
         })
     }
 
-    /// Returns the time until [`poll`](Self::poll) looks ahead again.
+    /// Returns the time to the next look ahead of [`poll`](Self::poll).
     pub fn left(&self) -> Duration {
         let left = self.next.saturating_duration_since(Instant::now());
         Duration::from_nanos(left.as_nanos() as u64)
     }
 
-    /// Looks ahead, if it is time; returns the uplinks of which it expects another than before.
+    /// Looks ahead, if it is time; returns the uplinks whose forecast has changed.
     pub fn poll(&mut self) -> Vec<Expected> {
         let now = Instant::now();
         if now < self.next {
@@ -177,7 +178,7 @@ impl Forecaster {
         self.forecast.look(unix, fix)
     }
 
-    /// Goes on from a forecast that expected these uplinks to go.
+    /// Continues a forecast that expected these uplinks to go down.
     pub fn go_on_from(&mut self, before: &[String]) {
         self.forecast.go_on_from(before);
     }

@@ -1,4 +1,4 @@
-//! A home agent: a node of Mobile IPv6 and NEMO that mobile routers reach by paths.
+//! A home agent: a node of Mobile IPv6 and NEMO that mobile routers reach over paths.
 
 use crate::config::{
     Address, Config, Configuration, HomeAgentConfig, Ipv6Network, Lifetime, Network,
@@ -51,13 +51,13 @@ pub struct HomeAgentRole {
     pub address: Address,
     /// The prefix of home addresses.
     pub home_prefix: Ipv6Network,
-    /// The device by which the kernel sends what is for routers.
+    /// The TUN device for the kernel's packets to routers.
     #[serde(default)]
     pub device: TunnelDevice,
-    /// The longest lifetime of a binding that it grants.
+    /// The longest lifetime that it grants to a binding.
     #[serde(default)]
     pub longest_lifetime: Lifetime,
-    /// The time after a move for which packets go by the old path, too, of a router that asks for it.
+    /// The time of bicasting after a move: for a router that requests it, packets also go by the old path.
     pub bicast: Option<Time>,
     /// The routers that may register.
     #[schemars(with = "Vec<RouterTable>")]
@@ -68,7 +68,7 @@ pub struct HomeAgentRole {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RouterTable")]
 pub struct RouterConfig {
-    /// The protection of what it exchanges with the home agent.
+    /// The protection of its traffic with the home agent.
     pub protection: Protection,
     /// Its home address.
     pub home_address: Address,
@@ -83,9 +83,9 @@ pub struct RouterConfig {
 struct RouterTable {
     /// Its public key.
     public_key: Option<Public>,
-    /// The file with a secret that both have beside their keys.
+    /// The file with a preshared secret, beside their keys.
     preshared_key: Option<PathBuf>,
-    /// A shared key instead: everybody on the way can read, change and redirect what is carried.
+    /// A shared key instead of encryption: everybody on the path can read, change and redirect the traffic.
     unencrypted: Option<Unencrypted>,
     /// Its home address.
     home_address: Address,
@@ -131,13 +131,13 @@ impl Configuration for HomeAgentRole {
                 && !keys.insert(public_key)
             {
                 return Err(format!(
-                    "{key}.public_key: it is that of a router before; expected another"
+                    "{key}.public_key: another router has the same one; expected another"
                 ));
             }
             if !identifiers.insert(router.identifier()) {
                 let address = router.home_address.0;
                 return Err(format!(
-                    "{key}.home_address: {address} has the last 64 bits of a router before; expected others"
+                    "{key}.home_address: {address} has the same last 64 bits as another router's; expected others"
                 ));
             }
         }
@@ -146,7 +146,7 @@ impl Configuration for HomeAgentRole {
 }
 
 impl RouterConfig {
-    /// Returns the interface identifier of its addresses.
+    /// Returns the interface identifier of the router's addresses.
     fn identifier(&self) -> u64 {
         self.home_address.0.to_bits() as u64
     }
@@ -154,7 +154,7 @@ impl RouterConfig {
     /// Reads the preshared key.
     ///
     /// # Errors
-    /// The file, and what is wrong with it.
+    /// The file, and its mistake.
     pub fn preshared(&self) -> Result<PresharedKey, String> {
         match &self.protection {
             Protection::Encrypted {
@@ -170,7 +170,7 @@ impl HomeAgentRole {
     /// Opens the home agent's ports: all paths, and the device to the kernel.
     ///
     /// # Errors
-    /// The thing that could not be done, and what helps.
+    /// The operation that failed, and advice.
     pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
         let listener = ListenerConfig {
             local: keys::read_private(&self.private_key)?,
@@ -203,17 +203,17 @@ impl HomeAgentRole {
         })
     }
 
-    /// Returns the prefixes of all addresses that routers and their networks have.
+    /// Returns the prefixes of all addresses of routers and their networks.
     pub fn prefixes(&self) -> Vec<Prefix> {
         let networks = self.routers.iter().flat_map(|router| &router.networks);
         let networks = networks.map(|network| network.0);
         networks.chain([self.home_prefix.0.into()]).collect()
     }
 
-    /// Returns the routers as the mobiles of the node.
+    /// Returns the routers as mobiles of the node.
     ///
     /// # Errors
-    /// The file of the private key, and what is wrong with it.
+    /// The file of the private key, and its mistake.
     pub fn mobiles(&self) -> Result<Vec<SubscriberConfig>, String> {
         let private = keys::read_private(&self.private_key)?;
         let mobile = |router: &RouterConfig| {

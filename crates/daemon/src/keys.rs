@@ -1,4 +1,4 @@
-//! Keys of paths in files and configurations: 32 bytes in base64, as WireGuard's tools write them.
+//! Keys of paths in files and configurations: 32 bytes in base64, as written by WireGuard's tools.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The kernel's randomness; it does not give any before it has some.
+/// The kernel's randomness; reading blocks until the kernel has gathered some.
 pub const RANDOM: &str = "/dev/random";
 
 /// A public key.
@@ -41,7 +41,7 @@ impl fmt::Display for Public {
 /// Reads a private key.
 ///
 /// # Errors
-/// The file, what is wrong with it, and what was expected.
+/// The file, the mistake, and the expected value.
 pub fn read_private(path: &Path) -> Result<PrivateKey, String> {
     read(path).map(PrivateKey::from_bytes)
 }
@@ -49,16 +49,16 @@ pub fn read_private(path: &Path) -> Result<PrivateKey, String> {
 /// Reads a preshared key.
 ///
 /// # Errors
-/// As of [`read_private`].
+/// As for [`read_private`].
 pub fn read_preshared(path: &Path) -> Result<PresharedKey, String> {
     read(path).map(PresharedKey::from_bytes)
 }
 
-/// Writes a new private key into a file that only its owner may read, and returns the public key. A key that is there already
-/// is left, and its public key returned.
+/// Writes a new private key into a file that only its owner may read, and returns the public key. Keeps an existing
+/// key, and returns its public key.
 ///
 /// # Errors
-/// The file, and the words of the kernel.
+/// The file, and the kernel's message.
 pub fn make(path: &Path) -> Result<Public, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let mut options = OpenOptions::new();
@@ -74,7 +74,7 @@ pub fn make(path: &Path) -> Result<Public, String> {
     Ok(Public(read_private(path)?.public()))
 }
 
-/// Returns random bytes of the kernel.
+/// Returns random bytes from the kernel.
 ///
 /// # Errors
 /// Errors of the kernel.
@@ -90,11 +90,12 @@ fn read(path: &Path) -> Result<[u8; 32], String> {
     let text = fs::read_to_string(path).map_err(|error| {
         format!("{file}: the key cannot be read: {error}; `batond key {file}` makes one")
     })?;
-    // The text is not repeated: what is nearly a key is one, too.
+    // The text is not repeated: a near miss of a key is secret, too.
     decode(text.trim()).ok_or_else(|| format!("{file}: expected a key, 44 characters of base64"))
 }
 
-/// Returns the place of a key: of a bare name, the folder of a service's credentials, if there is one (systemd.exec(5)).
+/// Returns the path of a key: for a bare name, in the folder of a service's credentials, if there is one
+/// (systemd.exec(5)).
 fn credential(path: &Path) -> PathBuf {
     let folder = env::var_os("CREDENTIALS_DIRECTORY").filter(|_| path.is_relative());
     match folder {
@@ -111,7 +112,7 @@ fn decode(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
-    /// The pair of RFC 7748 section 6.1, in base64.
+    /// The key pair of RFC 7748 section 6.1, in base64.
     #[test]
     fn a_key_is_read_and_its_public_key_printed() {
         let file = std::env::temp_dir().join(format!("baton-key-{}", std::process::id()));

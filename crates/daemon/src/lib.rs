@@ -1,4 +1,4 @@
-//! One node of Baton behind this machine's clock and devices: what `batond` runs.
+//! One node of Baton with this machine's clock and devices: the library of `batond`.
 #![forbid(unsafe_code)]
 
 pub mod attendant;

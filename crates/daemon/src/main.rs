@@ -1,4 +1,4 @@
-//! `batond`: one node behind this machine's clock and devices.
+//! `batond`: one node with this machine's clock and devices.
 
 use baton_daemon::capture::client;
 use baton_daemon::command_line::{Action, CommandLine};
@@ -56,7 +56,7 @@ fn fail(status: u8, message: &str) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Runs a role. Its errors are in the log, with all else that it has to say.
+/// Runs a role. Its errors go to the log, like all its other messages.
 fn run(name: RoleName, path: &Path) -> ExitCode {
     log::open();
     let failed = match RoleFile::read(Some(name), path) {
@@ -72,16 +72,16 @@ fn run(name: RoleName, path: &Path) -> ExitCode {
     }
 }
 
-/// Asks a daemon under way for its state, and prints it.
+/// Requests a running daemon's state, and prints it.
 fn status(socket: Option<PathBuf>, json: bool) -> Result<(), String> {
     match ask(socket, &Command::Status)? {
         Answer::Status(status) if json => print_json(&status),
         Answer::Status(status) => print(status),
-        Answer::Done | Answer::Refused(_) => Err("the daemon did not tell its state".to_owned()),
+        Answer::Done | Answer::Refused(_) => Err("the daemon did not report its state".to_owned()),
     }
 }
 
-/// Asks a daemon under way, at a socket or at the only one that there is.
+/// Sends a command to a running daemon, at a socket or at the only one.
 fn ask(socket: Option<PathBuf>, command: &Command) -> Result<Answer, String> {
     let socket = socket.map_or_else(control::find, Ok)?;
     match control::call(&socket, command)? {
@@ -94,7 +94,7 @@ fn print_json(value: &impl Serialize) -> Result<(), String> {
     print(serde_json::to_string_pretty(value).map_err(|error| error.to_string())?)
 }
 
-/// Prints a line. A reader that has seen enough is no error.
+/// Prints a line. A reader that has closed the pipe is not an error.
 fn print(line: impl Display) -> Result<(), String> {
     match writeln!(io::stdout(), "{line}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

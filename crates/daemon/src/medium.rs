@@ -1,4 +1,4 @@
-//! Media: what a node's interfaces lead to. A medium carries packets, and says when it is up and how long they may be.
+//! Media behind a node's interfaces. A medium carries packets, and reports its state and its longest packet.
 
 use crate::capture::Tap;
 use crate::home_agent::RouterConfig;
@@ -13,32 +13,32 @@ use core::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// News of a medium.
+/// An event of a medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediumEvent {
     /// Packets pass.
     Up,
     /// Packets do not pass.
     Down,
-    /// The home agent at the other end was started anew, and knows nothing of this node.
+    /// The home agent at the other end has restarted, and has no state of this node.
     Restarted,
-    /// The longest packet is another, in bytes.
+    /// The longest packet has changed, in bytes.
     Mtu(u32),
-    /// Something that concerns the node's operator only.
+    /// News only for the node's operator.
     News(News),
 }
 
 /// News for a node's operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
-    /// The path that they are about, where the medium has several.
+    /// The path concerned, if the medium has several.
     pub path: Option<String>,
-    /// The news in words, which say something of the path.
+    /// The news as text, with the path as its subject.
     pub words: String,
 }
 
 impl News {
-    /// Says something of the medium as a whole.
+    /// Creates news of the medium as a whole.
     pub fn of(words: impl Into<String>) -> News {
         News {
             path: None,
@@ -56,47 +56,47 @@ impl fmt::Display for News {
     }
 }
 
-/// A packet that has come, or what is wrong with its header.
+/// A received packet, or the fault in its header.
 pub type Received = Result<Packet, DecodeError>;
 
-/// The medium behind an interface of the node: a device of the kernel, or paths to other nodes.
+/// The medium behind an interface of the node: a kernel device, or paths to other nodes.
 pub trait Medium: fmt::Debug + Send {
-    /// Returns the descriptors that become readable when something comes.
+    /// Returns the descriptors that become readable when packets arrive.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// Reads what has come next: a packet, one that stands for several, or what is none; `None` if nothing waits.
+    /// Reads the next arrival: a packet, one that stands for several, or an invalid one; `None` if nothing waits.
     ///
     /// # Errors
     /// Errors of the kernel: the device is gone, and the medium down.
     fn receive(&mut self, now: Instant) -> io::Result<Option<Received>>;
 
-    /// Sends a packet, or all for which it stands; returns false if one could not be sent, which is its loss.
+    /// Sends a packet, or all for which it stands; returns false if one of them could not be sent and is lost.
     fn send(&mut self, now: Instant, packet: &Packet) -> bool;
 
-    /// Hears of a change of the kernel's interfaces.
+    /// Takes in a change of the kernel's interfaces.
     fn handle_link(&mut self, now: Instant, change: &LinkChange);
 
-    /// Hears of a change of the addresses of the kernel's interfaces.
+    /// Takes in a change of the addresses of the kernel's interfaces.
     fn handle_address(&mut self, _now: Instant, _change: &AddressChange) {}
 
-    /// Returns the next news.
+    /// Returns the next event.
     fn poll_event(&mut self) -> Option<MediumEvent>;
 
-    /// Sends what waits to be sent together, and what the medium has to say itself.
+    /// Sends packets that wait to be sent together, and the medium's own.
     fn flush(&mut self, _now: Instant) {}
 
-    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), after which packets may have come.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), after which packets may have arrived.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// Lets captures see what passes the medium, which is an interface with this name.
+    /// Connects the medium to captures, as an interface with this name.
     fn set_tap(&mut self, _name: &str, _tap: &Tap) {}
 
-    /// Adds what is known of the medium to a state.
+    /// Adds the medium's part to a state.
     fn report(&mut self, _now: Instant, _status: &mut Status) {}
 
     /// Replaces the routers that may have paths; returns false for a medium without routers.
@@ -107,8 +107,8 @@ pub trait Medium: fmt::Debug + Send {
         Ok(false)
     }
 
-    /// Returns the number of packets that the kernel could not keep until they were read, since this was asked last or since the
-    /// device was made.
+    /// Returns the number of packets that the kernel dropped before they were read, since the last call or since the
+    /// creation of the device.
     ///
     /// # Errors
     /// Errors of the kernel, such as for a device that is gone.

@@ -37,25 +37,25 @@ pub struct MobileRouterConfig {
     /// The address of metrics over HTTP.
     #[schemars(regex(pattern = SOCKET_ADDRESS))]
     pub metrics: Option<SocketAddr>,
-    /// The file with its private key, unless it speaks without encryption.
+    /// The file with its private key; none without encryption.
     pub private_key: Option<PathBuf>,
-    /// Its address wherever it is.
+    /// Its home address.
     pub home_address: Address,
     /// The prefix of home addresses.
     pub home_prefix: Ipv6Network,
     /// The networks behind it.
     #[serde(default)]
     pub networks: Vec<Network>,
-    /// The way in which the home agent learns of these networks.
+    /// The mode in which these networks are registered with the home agent.
     #[serde(default)]
     pub registration: Registration,
-    /// True to ask the home agent at each move to send by the old path, too, for a while.
+    /// True to request bicasting at each move: for a while the home agent also sends by the old path.
     #[serde(default)]
     pub bicast: bool,
-    /// The device by which the kernel sends what leaves these networks.
+    /// The TUN device for the kernel's packets from these networks.
     #[serde(default)]
     pub device: TunnelDevice,
-    /// The lifetime that it asks for its bindings.
+    /// The lifetime requested for its bindings.
     #[serde(default)]
     pub lifetime: Lifetime,
     /// Its home agent.
@@ -63,7 +63,7 @@ pub struct MobileRouterConfig {
     pub home_agent: HomeAgentOf,
     /// Its uplinks, and its choice among them.
     pub uplinks: FailbackConfig,
-    /// The times and places at which it leaves an uplink before that goes.
+    /// The times and places at which it leaves an uplink before that goes down.
     pub forecast: Option<ForecastConfig>,
 }
 
@@ -75,7 +75,7 @@ pub struct HomeAgentOf {
     pub address: Address,
     /// Its address and port on the Internet.
     pub endpoint: SocketAddr,
-    /// The protection of what is exchanged with it.
+    /// The protection of the traffic with it.
     pub protection: Protection,
 }
 
@@ -91,9 +91,9 @@ struct HomeAgentTable {
     endpoint: SocketAddr,
     /// Its public key.
     public_key: Option<Public>,
-    /// The file with a secret that both have beside their keys.
+    /// The file with a preshared secret, beside their keys.
     preshared_key: Option<PathBuf>,
-    /// A shared key instead: everybody on the way can read, change and redirect what is carried.
+    /// A shared key instead of encryption: everybody on the path can read, change and redirect the traffic.
     unencrypted: Option<Unencrypted>,
 }
 
@@ -109,7 +109,7 @@ impl TryFrom<HomeAgentTable> for HomeAgentOf {
     }
 }
 
-/// Returns the system's time, in nanoseconds since 1970.
+/// Returns the system's Unix time in nanoseconds.
 pub fn unix_nanoseconds() -> u64 {
     let unix = SystemTime::UNIX_EPOCH.elapsed();
     unix.map_or(0, |since| since.as_nanos() as u64)
@@ -167,10 +167,11 @@ impl Configuration for MobileRouterConfig {
     }
 }
 
-/// The keys of encrypted paths: the router's, its home agent's, and the one that both have beside.
+/// Keys of encrypted paths: the router's, its home agent's, and the preshared key.
 type Keys = (PrivateKey, PublicKey, PresharedKey);
 
-const WITHOUT_KEY: &str = "private_key: it is missing; expected the file of the router's key, as `batond key FILE` makes it";
+const WITHOUT_KEY: &str =
+    "private_key: missing; expected the file of the router's key, which `batond key FILE` makes";
 const OVER_IPV4: &str = "home_agent.endpoint: expected an IPv4 address and port: without encryption there is UDP over IPv4 only (RFC 5555)";
 
 impl MobileRouterConfig {
@@ -178,7 +179,9 @@ impl MobileRouterConfig {
         let is_encrypted = matches!(self.home_agent.protection, Protection::Encrypted { .. });
         match (is_encrypted, &self.private_key) {
             (true, None) => Err(WITHOUT_KEY.to_owned()),
-            (false, Some(_)) => Err("private_key: nothing is encrypted; expected none".to_owned()),
+            (false, Some(_)) => {
+                Err("private_key: the paths are not encrypted; expected none".to_owned())
+            }
             (false, None) if !self.home_agent.endpoint.is_ipv4() => Err(OVER_IPV4.to_owned()),
             _ => Ok(()),
         }
@@ -187,7 +190,7 @@ impl MobileRouterConfig {
     /// Opens the router's ports: its uplinks in the order of preference, and the device to the kernel.
     ///
     /// # Errors
-    /// The thing that could not be done, and what helps.
+    /// The operation that failed, and advice.
     pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
         let (mut ports, association) = match &self.home_agent.protection {
             Protection::Encrypted {
@@ -227,7 +230,7 @@ impl MobileRouterConfig {
         Ok((keys::read_private(own)?, public.0, preshared))
     }
 
-    /// Makes an encrypted path over each uplink.
+    /// Creates an encrypted path over each uplink.
     fn open_paths(
         &self,
         kernel: &mut RouteSocket,
@@ -264,7 +267,7 @@ impl MobileRouterConfig {
         Ok(ports)
     }
 
-    /// Makes the ways over the uplinks without encryption.
+    /// Creates an unencrypted tunnel over each uplink.
     fn open_plain(
         &self,
         kernel: &mut RouteSocket,
@@ -288,7 +291,7 @@ impl MobileRouterConfig {
             let mtu = plain::longest_packet(uplink_mtu);
             Some(Port::new(device, mtu, Box::new(uplink)))
         };
-        // There are at most as many uplinks as care-of networks.
+        // There are no more uplinks than care-of networks.
         Ok(self
             .uplinks
             .prefer
@@ -311,7 +314,7 @@ impl MobileRouterConfig {
             key,
             lifetime: self.lifetime,
             bicast: self.bicast,
-            // The home agent gives no address twice.
+            // The home agent assigns each address only once.
             duplicate_address_detection: false,
             is_proven: matches!(self.home_agent.protection, Protection::Encrypted { .. }),
         };

@@ -1,4 +1,4 @@
-//! A node as its configuration describes it.
+//! A node built from its configuration.
 
 use crate::config::{
     AccessRouterConfig, Advertisements, Config, FailbackConfig, HomeAgentConfig, MobileNodeConfig,
@@ -32,8 +32,8 @@ use core::net::Ipv6Addr;
 use std::io;
 use std::sync::Arc;
 
-/// The buffer for a mobile that asks for one (chosen: 100 Mbit/s for 80 ms, as of a path that dies; the newest packets are worth
-/// most).
+/// Buffer for a mobile that requests one (chosen: 100 Mbit/s for 80 ms, as for a path that dies; the newest packets are
+/// the most valuable).
 const BUFFER: BufferPolicy = BufferPolicy {
     bytes: 1 << 20,
     age: Duration::from_secs(60),
@@ -42,21 +42,21 @@ const BUFFER: BufferPolicy = BufferPolicy {
     drop_duplicates: true,
 };
 
-/// A node that is to be run: its interfaces, and its configuration.
+/// A node to run: its interfaces, and its configuration.
 #[derive(Debug)]
 pub struct Plan {
     /// The interfaces, a mobile's access links first.
     pub ports: Vec<Port>,
-    /// The configuration, in which interfaces have the names of the ports.
+    /// The configuration, whose interfaces have the names of the ports.
     pub node: Config,
-    /// Routes and rules of the kernel.
+    /// Routes and rules for the kernel.
     pub routing: Routing,
 }
 
 /// Opens the devices of a node, in the order of its interfaces.
 ///
 /// # Errors
-/// The first that cannot be opened. Those opened before it are given back.
+/// The first device that cannot be opened. Those opened before are released.
 pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>, DeviceError> {
     let interfaces = config.interfaces_in_order().into_iter();
     interfaces
@@ -64,8 +64,8 @@ pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>
         .collect()
 }
 
-/// Makes a node with these interfaces, each by its name and its largest packet in bytes. `random` gives secrets, each another: of the kernel's own randomness, so that nobody guesses
-/// them.
+/// Builds a node with these interfaces, each given by its name and its MTU in bytes. `random` returns a new secret at
+/// each call, from the kernel's randomness.
 ///
 /// # Errors
 /// Errors of `random`.
@@ -75,7 +75,7 @@ pub fn host(
     mut random: impl FnMut() -> io::Result<[u8; 16]>,
 ) -> io::Result<Host> {
     let addresses = addresses(config);
-    // A configuration without any address is refused.
+    // A configuration without an address is refused.
     let first = addresses.first().copied();
     let mut host = Host::new(first.unwrap_or(Ipv6Addr::LOCALHOST).into(), random()?);
     for &address in addresses.iter().skip(1) {
@@ -97,7 +97,7 @@ pub fn host(
         host.set_attachment(attachment(&mobile.failback), false);
     }
     if let Some(agent) = &config.home_agent {
-        // Of a narrower way it hears by ICMP.
+        // It learns of a smaller path MTU by ICMP.
         let path_mtu = mtus().max().unwrap_or(1500);
         host.add_layer(home_agent(agent, path_mtu));
         subscribe(&mut host, &agent.mobiles);
@@ -127,7 +127,7 @@ pub fn host(
     Ok(host)
 }
 
-/// Returns all addresses of a node, the one first from which it speaks.
+/// Returns all addresses of a node, its source address first.
 fn addresses(config: &Config) -> Vec<Ipv6Addr> {
     let mobile = config.mobile_node.iter();
     let agent = config.home_agent.iter();
@@ -140,12 +140,13 @@ fn addresses(config: &Config) -> Vec<Ipv6Addr> {
         .collect()
 }
 
-/// Makes a mobile's attachment: its access links are the node's first interfaces, the preferred one before the others.
+/// Builds a mobile's attachment: its access links are the node's first interfaces, by preference.
 fn attachment(config: &FailbackConfig) -> Attachment {
     let interfaces: Vec<InterfaceId> = (0..config.prefer.len()).map(InterfaceId).collect();
     let access = interfaces.iter().map(|&id| AccessInterface {
         id,
-        // As in a radio network, the mobile is there also while it uses another: so an address is ready when it comes.
+        // As in a radio network, the mobile is present there even while it uses another link, so that an address is
+        // ready when it moves.
         is_network: true,
     });
     Attachment::new(AttachmentSettings {
@@ -196,8 +197,9 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     }
 }
 
-/// Returns the timers of registration. Over a path a lost update is repeated sooner than after the second of RFC 6275 section 12
-/// (chosen: three within a second, which is its MAX_UPDATE_RATE), as the home agent has no duplicates to detect before it answers.
+/// Returns the timers of registration. Over a path, a lost update is retransmitted sooner than after the second of RFC
+/// 6275 section 12 (chosen: three within a second, its MAX_UPDATE_RATE), since the home agent does not detect
+/// duplicates before it answers.
 fn binding_times(is_proven: bool) -> BindingTimes {
     let times = BindingTimes::default();
     match is_proven {
@@ -210,14 +212,14 @@ fn binding_times(is_proven: bool) -> BindingTimes {
     }
 }
 
-/// Lets a mobile node know that its home agent was started anew, and has forgotten it.
+/// Tells a mobile node that its home agent has restarted without its binding.
 pub fn home_agent_restarted(host: &mut Host, now: Instant) {
     if let Some(mobile) = host.layer_mut::<MobileNode>() {
         mobile.home_agent_restarted(now);
     }
 }
 
-/// Lets a node's home agent know these mobiles, and no others.
+/// Replaces the mobiles of a node's home agent by these.
 pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
     let Some(agent) = host.layers_mut().get_mut::<HomeAgent>() else {
         return;
@@ -233,7 +235,7 @@ pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
             prefixes: (!prefixes.is_empty()).then_some(prefixes.into()),
         });
     }
-    // Until a router is bound, the kernel, from which such packets come, must not get them back.
+    // Until a router is bound, packets for its networks come from the kernel, and must not go back to it.
     for Network(network) in mobiles.iter().flat_map(|mobile| &mobile.networks) {
         host.routes_mut()
             .set_prefix(*network, Rank::HomeNetwork.interface());
@@ -246,7 +248,7 @@ fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
         home_prefix: config.home_prefix.0,
         home_interface: Rank::HomeNetwork.interface(),
         longest_lifetime: config.longest_lifetime.0,
-        // There is no home link on which somebody could have a mobile's address.
+        // There is no home link on which another node could have a mobile's address.
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: ConfigurationTimes::default().retransmission_time,
         strategy: Strategy::Buffer(BUFFER),
@@ -273,7 +275,7 @@ fn prefixes(networks: &[Network]) -> Vec<Prefix> {
     networks.iter().map(|network| network.0).collect()
 }
 
-/// Makes the security association of a mobile and its home agent.
+/// Builds the security association of a mobile and its home agent.
 pub(crate) fn shared_key(index: SecurityParameterIndex, key: Secret) -> SharedKey {
     SharedKey {
         security_parameter_index: index.0,

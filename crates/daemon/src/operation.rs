@@ -1,4 +1,4 @@
-//! Operation of a daemon: its log, its state for people and for monitoring, commands to it, and its service manager.
+//! Operation of a daemon: log, state for people and for monitoring, commands, and service manager.
 
 pub mod control;
 pub mod log;

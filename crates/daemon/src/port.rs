@@ -3,7 +3,8 @@
 use crate::medium::Medium;
 use baton_proto::time::{Duration, Instant};
 
-/// Time after which a medium that could not be read is read again (chosen: nobody waits longer for a modem to come back).
+/// Time from a failed read of a medium to the next attempt (chosen: the longest acceptable delay after a modem has come
+/// back).
 const REST: Duration = Duration::from_secs(1);
 
 /// An interface of the node, and the medium behind it.
@@ -11,22 +12,22 @@ const REST: Duration = Duration::from_secs(1);
 pub struct Port {
     /// The name of the interface in the node's configuration.
     pub name: String,
-    /// The longest packet, in bytes.
+    /// MTU, in bytes.
     pub mtu: u32,
-    /// True if packets pass, as the node knows it; `None` until the medium has said.
+    /// True if packets pass, as last told to the node; `None` before the medium's first report.
     pub is_up: Option<bool>,
-    /// True while packets that come stay unread, in the kernel's queue: there is no way on for them.
+    /// True while arriving packets are left in the kernel's queue because there is no path for them.
     pub is_paused: bool,
-    /// True if packets pass, as the medium has said last; `None` until it has.
+    /// True if packets pass, as last reported by the medium; `None` before its first report.
     pub says_up: Option<bool>,
-    /// The time from which on the medium is read again, after reading has failed.
+    /// Time of the next read after a failed one.
     pub rests_until: Option<Instant>,
     /// The medium.
     pub medium: Box<dyn Medium>,
 }
 
 impl Port {
-    /// Makes an interface whose medium has not said anything.
+    /// Creates an interface whose medium has not reported yet.
     pub fn new(name: &str, mtu: u32, medium: Box<dyn Medium>) -> Port {
         Port {
             name: name.to_owned(),
@@ -39,17 +40,17 @@ impl Port {
         }
     }
 
-    /// Returns the interface's name, and its longest packet in bytes.
+    /// Returns the interface's name, and its MTU in bytes.
     pub fn described(&self) -> (&str, u32) {
         (&self.name, self.mtu)
     }
 
-    /// Notes that reading has failed; returns false if it had before.
+    /// Notes a failed read; returns false if the one before had failed, too.
     pub fn rest(&mut self, now: Instant) -> bool {
         self.rests_until.replace(now + REST).is_none()
     }
 
-    /// Returns the time at which there is something to do: of the medium, or of its reader.
+    /// Returns the time of the next action: of the medium, or of its reader.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = self.medium.poll_timeout().into_iter();
         due.chain(self.rests_until).min()

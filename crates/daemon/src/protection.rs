@@ -1,4 +1,4 @@
-//! Protection of what crosses the Internet between a mobile router and its home agent.
+//! Protection of traffic between a mobile router and its home agent across the Internet.
 
 use crate::config::{Secret, SecurityParameterIndex};
 use crate::keys::Public;
@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Protection, as both ends have it in their configurations.
+/// Protection, configured at both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// Encrypted and authenticated by the other end's public key.
     Encrypted {
-        /// Its public key.
+        /// Public key of the other end.
         public_key: Public,
-        /// The file with a secret that both have beside their keys.
+        /// File with a secret that both ends have in addition to their keys.
         preshared_key: Option<PathBuf>,
     },
-    /// Everybody on the way can read, change and redirect what is carried.
+    /// Anyone on the path can read, change and redirect the traffic.
     Unencrypted(Unencrypted),
 }
 
@@ -24,7 +24,7 @@ pub enum Protection {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unencrypted {
-    /// Names the key.
+    /// Index of the key (SPI).
     #[serde(default)]
     pub security_parameter_index: SecurityParameterIndex,
     /// The secret that both ends have.
@@ -32,10 +32,10 @@ pub struct Unencrypted {
 }
 
 impl Protection {
-    /// Reads the keys of which a configuration has one set.
+    /// Returns the protection given by the keys of a configuration, which must be of exactly one kind.
     ///
     /// # Errors
-    /// The keys that are too many or not there.
+    /// The superfluous or missing keys.
     pub fn of(
         public_key: Option<Public>,
         preshared_key: Option<PathBuf>,
@@ -48,7 +48,8 @@ impl Protection {
             }),
             (None, None, Some(unencrypted)) => Ok(Protection::Unencrypted(unencrypted)),
             (None, Some(_), None) => Err("`preshared_key` without `public_key`; expected both".to_owned()),
-            (None, None, None) => Err("no protection; expected `public_key`, or `unencrypted` if everybody on the way may read and redirect what is carried".to_owned()),
+            (None, None, None) => Err("no protection; expected `public_key`, or `unencrypted` if everybody on the path may \
+                                       read and redirect the packets".to_owned()),
             (_, _, Some(_)) => Err("`unencrypted` beside `public_key` or `preshared_key`; expected one of the two".to_owned()),
         }
     }
@@ -106,7 +107,7 @@ unencrypted = { key = \"00112233445566778899aabbccddeeff01234567\", security_par
             (
                 unencrypted,
                 PUBLIC,
-                "r.toml: private_key: it is missing; expected the file",
+                "r.toml: private_key: missing; expected the file",
             ),
             (
                 "unencrypted =",
@@ -121,7 +122,7 @@ unencrypted = { key = \"00112233445566778899aabbccddeeff01234567\", security_par
             (
                 "home_prefix",
                 "private_key = \"k\"\nhome_prefix",
-                "private_key: nothing is encrypted; expected none",
+                "private_key: the paths are not encrypted; expected none",
             ),
             (
                 "198.51.100.1:4191",

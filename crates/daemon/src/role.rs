@@ -37,24 +37,24 @@ impl RoleName {
     }
 }
 
-/// The file of a role, as it was read.
+/// A role's parsed file.
 #[derive(Debug)]
 pub struct RoleFile {
     /// The role.
     pub role: Role,
-    /// The keys that stand in the file.
+    /// Keys in the file.
     pub keys: Table,
 }
 
 impl RoleFile {
-    /// Reads the configuration of a role, or one whose keys tell the role: only a mobile router has `uplinks`, and only a home agent
-    /// `routers`.
+    /// Reads the configuration of a role, or of the role shown by its keys: only a mobile router has `uplinks`, and
+    /// only a home agent `routers`.
     ///
     /// # Errors
-    /// The file, the line and the key, what is wrong, and what was expected.
+    /// The file, the line and the key, the mistake, and the expected value.
     pub fn read(name: Option<RoleName>, path: &Path) -> Result<RoleFile, String> {
         let text = config::read(path).map_err(|error| error.to_string())?;
-        // A text that is no TOML has no keys, and no role takes it.
+        // A text that is not TOML has no keys, and no role accepts it.
         let keys: Table = text.parse().unwrap_or_default();
         let name = name.unwrap_or_else(|| match () {
             () if keys.contains_key("uplinks") => RoleName::MobileRouter,
@@ -97,7 +97,7 @@ impl Role {
         }
     }
 
-    /// Returns the keys that a daemon under way takes over.
+    /// Returns the keys that a running daemon can change.
     pub fn taken_over(&self) -> &'static [&'static str] {
         match self {
             Role::MobileRouter(_) => &[
@@ -111,7 +111,7 @@ impl Role {
         }
     }
 
-    /// Returns the path of the socket for commands, and the address of metrics, if there are to be any.
+    /// Returns the path of the command socket, and the address of metrics, if configured.
     pub fn access(&self) -> (Option<PathBuf>, Option<SocketAddr>) {
         let (control, metrics) = match self {
             Role::MobileRouter(config) => (&config.control, config.metrics),
@@ -126,7 +126,7 @@ impl Role {
     /// Opens the forecast of a mobile router that has one.
     ///
     /// # Errors
-    /// The file, the line, what is wrong there, and what was expected.
+    /// The file, the line, the mistake, and the expected value.
     pub fn forecaster(&self) -> Result<Option<Forecaster>, String> {
         let Role::MobileRouter(config) = self else {
             return Ok(None);
@@ -136,7 +136,7 @@ impl Role {
         forecast.map(open).transpose()
     }
 
-    /// Returns what an operator should know of a configuration before it is used.
+    /// Returns a warning about a configuration for its operator.
     pub fn warning(&self) -> Option<String> {
         let is_plain =
             |protection: &Protection| matches!(protection, Protection::Unencrypted { .. });
@@ -156,7 +156,7 @@ impl Role {
         };
         (number > 0).then(|| {
             format!(
-                "unencrypted: everybody on the way can read, change and redirect the packets {of}"
+                "unencrypted: everybody on the path can read, change and redirect the packets {of}"
             )
         })
     }
@@ -164,7 +164,7 @@ impl Role {
     /// Opens the ports of the role's node.
     ///
     /// # Errors
-    /// The thing that could not be done, and what helps.
+    /// The operation that failed, and advice.
     pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
         match self {
             Role::MobileRouter(config) => config.open(kernel),

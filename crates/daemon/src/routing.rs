@@ -1,4 +1,4 @@
-//! Routes and rules of the machine's kernel that lead a router's networks through the tunnel.
+//! Kernel routes and rules that direct a router's networks through the tunnel.
 
 use baton_linux::netlink::{InterfaceIndex, MAIN_TABLE, Prefix, Route, RouteSocket, Rule, Way};
 use baton_linux::udp::source_towards;
@@ -6,15 +6,16 @@ use baton_proto::wire::prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::io;
 
-/// The table of a router's networks, and the place of the rules that lead there (chosen: the port of RFC 5555).
+/// Table of a router's networks, and priority of the rules that select it (chosen: the port of RFC 5555).
 const TABLE: u32 = 4191;
 const PRIORITY: u32 = 4191;
-/// The metric of the route that is taken while the tunnel's device is off.
+/// Metric of the route in force while the tunnel's device is down.
 const LAST: u32 = u32::MAX;
 
-/// The table of ICMP errors of this machine. Without the tunnel, from which the packets come, there are none.
+/// Table for ICMP errors of this machine. There are none without the tunnel, from which the packets come.
 const ERRORS_TABLE: u32 = 4192;
-/// The rule for ICMP errors of this machine about IPv4 packets that it forwards: their route is sought before they have a source.
+/// Rule for ICMP errors of this machine about forwarded IPv4 packets: the kernel looks up their route before they have
+/// a source.
 const ERRORS: Rule<'static> = Rule {
     priority: PRIORITY,
     from: Prefix::UNSPECIFIED_IPV4,
@@ -24,23 +25,24 @@ const ERRORS: Rule<'static> = Rule {
     suppressed_length: None,
 };
 
-/// Routes and rules that are wanted.
+/// Desired routes and rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routing {
     /// The tunnel's device.
     pub device: String,
-    /// Networks to which the device leads, and nothing else: without the tunnel they cannot be reached.
+    /// Networks reached by the device only: without the tunnel they are unreachable.
     pub to: Vec<prefix::Prefix>,
-    /// Networks whose packets leave by the device, and by no other: without the tunnel they are told that nothing can be reached.
-    /// Routes to other networks of this machine come before it.
+    /// Networks whose packets leave by the device only: without the tunnel their destinations are unreachable. Routes
+    /// to other networks of this machine take precedence.
     pub from: Vec<prefix::Prefix>,
-    /// The router's own address inside the tunnel, which is the device's: the source of the kernel's ICMP errors about IPv6 packets from
-    /// there, which quote them. Those about IPv4 packets are told by having no source yet.
+    /// The router's own address inside the tunnel, which is the device's: the source of the kernel's ICMP errors about
+    /// IPv6 packets from the tunnel, which quote these packets. Errors about IPv4 packets are recognized by having no
+    /// source yet.
     pub own: Option<Ipv6Addr>,
 }
 
-/// Rules and routes in the kernel. They are removed with this value; routes by the device go with that. A daemon that is killed leaves
-/// the rules and the routes that lead nowhere, by which nothing leaks.
+/// Rules and routes in the kernel. They are removed with this value; routes by the device disappear with the device. A
+/// killed daemon leaves the rules and the unreachable routes, so that no packet bypasses the tunnel.
 pub struct Installed {
     kernel: RouteSocket,
     routing: Routing,
@@ -50,7 +52,7 @@ impl Routing {
     /// Sets the routes and rules.
     ///
     /// # Errors
-    /// The network, and the words of the kernel.
+    /// The network, and the kernel's message.
     pub fn install(self) -> Result<Installed, String> {
         let mut kernel = RouteSocket::open().map_err(|error| format!("route netlink: {error}"))?;
         for network in self.to.iter().chain(&self.from).chain(&self.of_itself()) {
@@ -78,8 +80,8 @@ impl Routing {
 }
 
 impl Routing {
-    /// Returns the route of ICMP errors about IPv4 packets. Their source is the machine's address in a network behind it, if it has one yet:
-    /// of another the home agent takes nothing.
+    /// Returns the route of ICMP errors about IPv4 packets. Their source is the machine's address in a network behind
+    /// it, if it has one yet: the home agent accepts no other.
     fn way_of_errors(&self, interface: InterfaceIndex) -> Route<'static> {
         let mut sources = self.from.iter().filter_map(|network| {
             let IpAddr::V4(first) = network.address() else {
@@ -107,10 +109,10 @@ impl Routing {
 }
 
 impl Installed {
-    /// Replaces the networks to which the device leads.
+    /// Replaces the networks reached by the device.
     ///
     /// # Errors
-    /// The network, and the words of the kernel.
+    /// The network, and the kernel's message.
     pub fn lead_to(&mut self, networks: Vec<prefix::Prefix>) -> Result<(), String> {
         let device = self.kernel.link(&self.routing.device);
         let index = device
@@ -138,7 +140,7 @@ impl Drop for Installed {
             let _ = self.kernel.delete_rule(&ERRORS);
         }
         for network in self.routing.from.iter().chain(&self.routing.of_itself()) {
-            // A rule that is gone is what is wanted.
+            // A missing rule is the desired result.
             for rule in rules(network) {
                 let _ = self.kernel.delete_rule(&rule);
             }
@@ -150,7 +152,7 @@ impl Drop for Installed {
     }
 }
 
-/// Leads what comes from a network into the table of the tunnel, where its route, or none, is.
+/// Directs packets from a network to the tunnel's table, whose routes lead into the tunnel or, without it, nowhere.
 fn set_from(
     kernel: &mut RouteSocket,
     network: &prefix::Prefix,
@@ -164,7 +166,7 @@ fn set_from(
     Ok(())
 }
 
-/// Leads what is for a network into the tunnel, or nowhere.
+/// Directs packets to a network into the tunnel, or makes it unreachable.
 fn set_to(
     kernel: &mut RouteSocket,
     network: &prefix::Prefix,
@@ -175,7 +177,7 @@ fn set_to(
         .try_for_each(|route| kernel.set_route(route))
 }
 
-/// Returns the routes to a network: by the tunnel's device, and the one that is taken without it.
+/// Returns the routes to a network: by the tunnel's device, and the one in force without it.
 fn routes_to(network: &prefix::Prefix, device: InterfaceIndex) -> [Route<'static>; 2] {
     [
         nowhere(of(network), MAIN_TABLE),
@@ -183,7 +185,7 @@ fn routes_to(network: &prefix::Prefix, device: InterfaceIndex) -> [Route<'static
     ]
 }
 
-/// Returns the rules for packets from a network: routes of the main table first, except for its default route.
+/// Returns the rules for packets from a network: the main table first, except for its default route.
 fn rules(network: &prefix::Prefix) -> [Rule<'static>; 2] {
     let rule = Rule {
         priority: PRIORITY,
@@ -202,16 +204,17 @@ fn rules(network: &prefix::Prefix) -> [Rule<'static>; 2] {
     [local, rule]
 }
 
-/// EACCES (asm-generic/errno-base.h). Whoever may not set routes gets EPERM.
+/// EACCES (asm-generic/errno-base.h). A process without the right to set routes gets EPERM.
 const ACCESS_DENIED: i32 = 13;
 
-/// Says that a route was refused, and what helps: the kernel denies access to a device on which IPv6 is switched off.
+/// Describes a refused route, with advice: the kernel denies access to a device on which IPv6 is disabled.
 fn refused(network: &prefix::Prefix, error: &io::Error) -> String {
     let is_off = error.raw_os_error() == Some(ACCESS_DENIED) && network.address().is_ipv6();
     let advice = match is_off {
         true => {
-            "; IPv6 is switched off on this machine, and the tunnel needs it also where the uplinks have IPv4 alone: switch it on by \
-             `sysctl -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0`, and in /etc/sysctl.d for good"
+            "; IPv6 is disabled on this machine, and the tunnel needs it even if the uplinks have only IPv4: enable it \
+             with `sysctl -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0`, and permanently in \
+             /etc/sysctl.d"
         }
         false => "",
     };
@@ -246,6 +249,6 @@ fn all(network: &prefix::Prefix) -> Prefix {
 }
 
 fn of(network: &prefix::Prefix) -> Prefix {
-    // Lengths of both types are within the address.
+    // Both types accept the same lengths.
     Prefix::of(network.address(), network.length()).unwrap_or(all(network))
 }

@@ -1,4 +1,4 @@
-//! A watch over the addresses of a network namespace's interfaces, whoever sets them: DHCP, PPP, router advertisements
+//! Monitoring of the addresses of a network namespace's interfaces, whoever sets them: DHCP, PPP, router advertisements
 //! (RTM_NEWADDR and RTM_DELADDR).
 
 use crate::monitor::{Change, Monitor};
@@ -7,7 +7,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use std::net::IpAddr;
 
-/// A watch over the usable addresses of one namespace. It first tells of all that there are.
+/// A monitor of one namespace's usable addresses. It first reports all existing ones.
 pub type AddressMonitor = Monitor<AddressChange>;
 
 /// RTNLGRP_IPV4_IFADDR and RTNLGRP_IPV6_IFADDR (linux/rtnetlink.h).
@@ -16,19 +16,19 @@ const ADDRESS_GROUPS: &[u32] = &[5, 9];
 /// An address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InterfaceAddress {
-    /// The interface.
+    /// Interface of the address.
     pub interface: InterfaceIndex,
-    /// Its own address; not that of the other end, as PPP has one.
+    /// The interface's own address, not that of the peer, which PPP has, too.
     pub address: IpAddr,
 }
 
-/// A change of the addresses from which packets may be sent to other networks: those of a link or of this machine only are not
-/// told of.
+/// A change of the addresses from which packets may be sent to other networks; link-local and loopback addresses are
+/// left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressChange {
-    /// An address is usable; perhaps it was so before.
+    /// A usable address, perhaps reported before.
     Is(InterfaceAddress),
-    /// An address is gone, or deprecated (RFC 4862 section 5.5.4), or another node has it.
+    /// An address that is removed or deprecated (RFC 4862 section 5.5.4), or used by another node.
     Gone(InterfaceAddress),
 }
 
@@ -69,7 +69,8 @@ impl Change for AddressChange {
     }
 }
 
-/// Reads an interface's own address, if it is one for other networks. Only where the two differ is it told as local.
+/// Returns an interface's own address, unless it is link-local or loopback. A message has a local address only if it
+/// differs from the peer's.
 fn own_address(message: &AddressMessage) -> Option<InterfaceAddress> {
     let (mut local, mut address) = (None, None);
     for attribute in &message.attributes {
@@ -90,7 +91,7 @@ fn own_address(message: &AddressMessage) -> Option<InterfaceAddress> {
     })
 }
 
-/// Tells whether packets may be sent from an address: no other node has it, and it is not about to go.
+/// Returns true if packets may be sent from an address: it is neither a duplicate nor deprecated.
 fn is_usable(message: &AddressMessage) -> bool {
     let unusable = AddressHeaderFlags::Tentative
         | AddressHeaderFlags::Dadfailed

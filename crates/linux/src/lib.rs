@@ -1,5 +1,5 @@
-//! Linux's network devices: TUN devices, packet and UDP sockets to speak by, route netlink to configure and to watch them, and
-//! the wait for any of these.
+//! Linux's network devices: TUN devices, packet and UDP sockets for traffic, route netlink for configuration and
+//! monitoring, and the wait for any of these.
 
 pub mod addresses;
 pub mod links;

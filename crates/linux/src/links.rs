@@ -1,11 +1,11 @@
-//! A watch over the interfaces of a network namespace: which there are, and which are up (RTM_NEWLINK and RTM_DELLINK).
+//! Monitoring of the interfaces of a network namespace and their states (RTM_NEWLINK and RTM_DELLINK).
 
 use crate::monitor::{Change, Monitor};
 use crate::netlink::{InterfaceIndex, Link};
 use netlink_packet_route::link::LinkMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-/// A watch over the interfaces of one namespace. It first tells of all that there are.
+/// A monitor of one namespace's interfaces. It first reports all existing ones.
 pub type LinkMonitor = Monitor<LinkChange>;
 
 /// RTNLGRP_LINK (linux/rtnetlink.h).
@@ -14,9 +14,9 @@ const LINK_GROUP: u32 = 1;
 /// A change of the interfaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// An interface is as described; perhaps it was so before.
+    /// An interface with its description, perhaps reported before.
     Is(Link),
-    /// An interface is gone: removed, or moved to another namespace.
+    /// An interface that was removed, or moved to another namespace.
     Gone(InterfaceIndex),
 }
 
@@ -28,7 +28,7 @@ impl Change for LinkChange {
         RouteNetlinkMessage::GetLink(LinkMessage::default())
     }
 
-    // Bridges tell of their ports by the same messages, in a family of their own.
+    // Bridges report their ports by the same messages, in another address family.
     fn read(message: RouteNetlinkMessage) -> Option<LinkChange> {
         match message {
             RouteNetlinkMessage::NewLink(message)

@@ -1,4 +1,4 @@
-//! A watch over what a network namespace has: a list to begin with, and then each change (rtnetlink(7)).
+//! Monitoring of a network namespace: an initial list, and then each change (rtnetlink(7)).
 
 use crate::netlink::{Answer, parts, request};
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST};
@@ -11,35 +11,35 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// More than the kernel puts into one message of a socket: 32 KiB of a list (NLMSG_GOODSIZE).
+/// Size of the receive buffer, more than the kernel puts into one message: 32 KiB of a list (NLMSG_GOODSIZE).
 const LONGEST_MESSAGE: usize = 65_536;
 
-/// A change of something that can be watched.
+/// A change of a monitored object.
 pub trait Change: Sized {
-    /// A name of the thing that changes.
+    /// Identity of the object.
     type Key: Ord + Copy;
-    /// The kernel's groups of news about such things (linux/rtnetlink.h).
+    /// The kernel's multicast groups for such objects (linux/rtnetlink.h).
     const GROUPS: &'static [u32];
 
-    /// Returns the message that asks for a list.
+    /// Returns the message that requests a list.
     fn list() -> RouteNetlinkMessage;
 
-    /// Reads news, or an entry of a list; `None` if it tells of something else.
+    /// Reads a notification, or an entry of a list; `None` for other messages.
     fn read(message: RouteNetlinkMessage) -> Option<Self>;
 
-    /// Returns the change that a thing is gone.
+    /// Returns the change that reports an object's removal.
     fn gone(key: Self::Key) -> Self;
 
-    /// Returns which thing changes, and true if it is there afterwards.
+    /// Returns the object's key, and true if the object exists after the change.
     fn subject(&self) -> (Self::Key, bool);
 }
 
-/// A watch over the things of one namespace. It first tells of all that there are.
+/// A monitor of one namespace's objects. It first reports all existing ones.
 #[derive(Debug)]
 pub struct Monitor<C: Change> {
     socket: Socket,
     known: BTreeSet<C::Key>,
-    /// The things of the list that is being read.
+    /// Objects of the list being read.
     listed: Option<BTreeSet<C::Key>>,
     /// True if changes were missed after the list was begun.
     stale: bool,
@@ -49,7 +49,7 @@ pub struct Monitor<C: Change> {
 }
 
 impl<C: Change> Monitor<C> {
-    /// Begins to watch the calling thread's network namespace.
+    /// Begins to monitor the calling thread's network namespace.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -73,7 +73,7 @@ impl<C: Change> Monitor<C> {
         Ok(monitor)
     }
 
-    /// Returns the next change; `None` if there is none as yet.
+    /// Returns the next change; `None` if there is none yet.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -90,11 +90,11 @@ impl<C: Change> Monitor<C> {
                     self.buffer = buffer;
                     taken?;
                 }
-                // Only a socket with room for it takes the list.
+                // Only a socket with room for the list requests it.
                 Err(Errno::EAGAIN) if self.stale && self.listed.is_none() => self.ask()?,
                 Err(Errno::EAGAIN) => return Ok(None),
                 Err(Errno::EINTR) => {}
-                // The kernel had no room to tell of changes: all things are to be listed anew.
+                // The kernel had no room to report changes: list all objects again.
                 Err(Errno::ENOBUFS) => {
                     self.missed += 1;
                     self.stale = true;
@@ -104,7 +104,8 @@ impl<C: Change> Monitor<C> {
         }
     }
 
-    /// Returns how often the kernel had no room to tell of changes; each time all things were listed anew.
+    /// Returns the number of times that the kernel had no room to report changes; each time all objects were listed
+    /// again.
     pub const fn missed(&self) -> u64 {
         self.missed
     }
@@ -117,10 +118,10 @@ impl<C: Change> Monitor<C> {
         Ok(())
     }
 
-    /// Takes a message of the kernel in, as [`poll`](Self::poll) reads them: changes may follow from it.
+    /// Takes in a message of the kernel, as read by [`poll`](Self::poll): it may yield changes.
     ///
     /// # Errors
-    /// A message that cannot be read, or one that tells of an error.
+    /// An unreadable message, or one that reports an error.
     pub fn take_message(&mut self, message: &[u8]) -> io::Result<()> {
         parts(message).try_for_each(|part| self.take_part(part?.1))
     }

@@ -1,7 +1,7 @@
 //! A namespace's interfaces, addresses, routes and rules, through the kernel's route netlink (rtnetlink(7)).
 //!
-//! A socket stays in the namespace in which it was opened, so that one opened at the start can be used from any
-//! thread: a handover costs the forwarding thread some tens of microseconds.
+//! A socket stays in the namespace in which it was opened, so that one opened at the start can be used from any thread.
+//! A handover costs the forwarding thread some tens of microseconds.
 
 mod messages;
 mod routes;
@@ -24,12 +24,12 @@ use std::net::IpAddr;
 /// An interface by the kernel's number.
 pub type InterfaceIndex = u32;
 
-/// Packets that an interface has dropped since it was made.
+/// Packets dropped by an interface since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceCounters {
-    /// Packets that the kernel could not queue for whoever reads the device.
+    /// Packets that the kernel could not queue for the reader of the device.
     pub dropped_outgoing: u64,
-    /// Packets that the kernel could not take in.
+    /// Packets that the kernel could not accept.
     pub dropped_incoming: u64,
 }
 
@@ -70,7 +70,7 @@ impl RouteSocket {
         self.change_link(interface, None, vec![LinkAttribute::Mtu(mtu)])
     }
 
-    /// Sets how many packets may wait for whoever reads the device.
+    /// Sets the most packets queued for the reader of the device.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -99,8 +99,8 @@ impl RouteSocket {
         self.request(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Gives an interface an address of its own, without a network around it. An IPv6 address is used at once:
-    /// nobody else can have it here, so duplicates are not looked for.
+    /// Gives an interface an address of its own, without a network around it. An IPv6 address is used at once, without
+    /// duplicate address detection, since no other node can have it here.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -115,7 +115,7 @@ impl RouteSocket {
         )
     }
 
-    /// Takes an address from an interface, if it has it.
+    /// Removes an address from an interface, if it is there.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -125,8 +125,7 @@ impl RouteSocket {
         unless(Errno::EADDRNOTAVAIL, deleted)
     }
 
-    /// Sends everything of `source`'s IP version out of an interface, with `source` where a program has not chosen
-    /// an address.
+    /// Sends everything of `source`'s IP version out of an interface, with `source` as the default source address.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -148,7 +147,7 @@ impl RouteSocket {
         })
     }
 
-    /// Describes the interface with a name.
+    /// Returns the description of the interface with a name.
     ///
     /// # Errors
     /// Errors of the kernel: without such an interface ENODEV.
@@ -164,7 +163,7 @@ impl RouteSocket {
         found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Returns what an interface has dropped.
+    /// Returns the packets dropped by an interface.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -189,7 +188,7 @@ impl RouteSocket {
         self.exchange(message, NLM_F_ACK | flags, |_| ())
     }
 
-    /// Sends a request and takes in its answers up to the acknowledgment.
+    /// Sends a request and takes in its answers up to the netlink acknowledgment.
     fn exchange(
         &mut self,
         message: RouteNetlinkMessage,
@@ -214,7 +213,7 @@ impl RouteSocket {
     }
 }
 
-/// Takes the error of something that is as it should be already for success.
+/// Treats one error, for a state that already exists, as success.
 fn unless(known: Errno, result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.raw_os_error() == Some(known as i32) => Ok(()),

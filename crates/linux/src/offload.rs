@@ -1,6 +1,6 @@
-//! A TUN device with offloads: the kernel leaves it to this process to cut what TCP and UDP send into packets and to compute
-//! their checksums, and takes many packets of a TCP connection as one. Each passes the kernel's network layer once, whatever
-//! its length.
+//! A TUN device with offloads: the kernel leaves segmentation and checksums of TCP and UDP to this process, and accepts
+//! many packets of a TCP connection as one. Each such packet passes the kernel's network layer once, whatever its
+//! length.
 #![allow(unsafe_code)]
 
 mod checksum;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 mod request {
     // TUNSETOFFLOAD (linux/if_tun.h).
     nix::ioctl_write_int!(
-        /// Says what the process behind the device does itself.
+        /// Sets the offloads that the process behind the device performs.
         set_offload,
         b'T',
         208
@@ -35,20 +35,20 @@ mod request {
 /// Longest frame of a device: a header, and the longest IP packet.
 pub const LONGEST_FRAME: usize = virtio::LENGTH + 65_535;
 
-/// Checksums, and segmentation of TCP, also where it marks congestion (RFC 3168).
+/// Checksums, and segmentation of TCP, also with congestion marks (RFC 3168).
 const TCP: libc::c_uint =
     libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
 /// Segmentation of UDP, from Linux 6.2 on.
 const UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
-/// Reads a frame of a device: a header that says how to cut it (`struct virtio_net_hdr`, linux/virtio_net.h), and an IP packet; `None` if
-/// the header does not fit the packet.
+/// Reads a frame of a device: a header with the segmentation (`struct virtio_net_hdr`, linux/virtio_net.h), and an IP
+/// packet; `None` if the header does not fit the packet.
 pub fn read_frame(frame: &mut [u8]) -> Option<Packets<'_>> {
     let plan = Plan::read(frame)?;
     Some(Packets::new(frame.get(virtio::LENGTH..)?, plan))
 }
 
-/// A TUN device with offloads. It goes with its last descriptor. Several threads may use it at once.
+/// A TUN device with offloads. It exists as long as its last descriptor. Several threads may use it at once.
 #[derive(Debug)]
 pub struct OffloadTun {
     device: OwnedFd,
@@ -56,10 +56,10 @@ pub struct OffloadTun {
 }
 
 impl OffloadTun {
-    /// Makes the device `name` in the calling thread's network namespace.
+    /// Creates the device `name` in the calling thread's network namespace.
     ///
     /// # Errors
-    /// No TUN driver (`NotFound`), no right (`PermissionDenied`), or a name that is taken or too long.
+    /// No TUN driver (`NotFound`), no permission (`PermissionDenied`), or a name in use or too long.
     pub fn create(name: &str) -> io::Result<OffloadTun> {
         let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
         let device = make_interface(name, flags)?;
@@ -77,15 +77,15 @@ impl OffloadTun {
         })
     }
 
-    /// Reads the next packets that the kernel has sent, all with the same headers; `None` if none waits. The buffer has at least
-    /// [`LONGEST_FRAME`] bytes.
+    /// Reads the next packets from the kernel, all with the same headers; `None` if none is queued. The buffer needs at
+    /// least [`LONGEST_FRAME`] bytes.
     ///
     /// # Errors
     /// A shorter buffer (`InvalidInput`), errors of the kernel.
     pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<Packets<'a>>> {
         if buffer.len() < LONGEST_FRAME {
             let what = format!(
-                "a buffer of {} bytes: at least {LONGEST_FRAME}",
+                "a buffer of {} bytes; expected at least {LONGEST_FRAME}",
                 buffer.len()
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -104,11 +104,11 @@ impl OffloadTun {
         Ok(Some(Packets::new(&buffer[virtio::LENGTH..length], plan)))
     }
 
-    /// Hands a packet to the kernel, its checksums in place unless it stands for several; returns true if it was taken: an interface
-    /// that is switched off takes none, nor one that has no room.
+    /// Sends a packet to the kernel, with its checksums unless it is to be segmented; returns true if it was accepted.
+    /// An interface that is switched off or has no room accepts none.
     ///
     /// # Errors
-    /// Errors of the kernel, apart from these.
+    /// Other errors of the kernel.
     pub fn send(&self, packet: &[u8], segmentation: Option<Segmentation>) -> io::Result<bool> {
         let header = segmentation.map(|segmentation| virtio::Header::of(packet, segmentation));
         let header = header.map_or([0; virtio::LENGTH], virtio::Header::write);
@@ -120,8 +120,8 @@ impl OffloadTun {
         }
     }
 
-    /// Returns how many of the kernel's frames were dropped because their headers did not say how to cut them: programs can
-    /// hand such ones to a device, past the kernel's IP.
+    /// Returns the number of the kernel's frames dropped because of headers without valid segmentation: programs can
+    /// pass such frames to a device, bypassing the kernel's IP.
     pub fn malformed(&self) -> u64 {
         self.malformed.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! A packet socket on a device without link-layer addresses (packet(7), SOCK_DGRAM): IP packets that arrive by the device
-//! are read here, and packets that are written here leave by it, past the kernel's own IP.
+//! A packet socket on a device without link-layer addresses (packet(7), SOCK_DGRAM): packets that arrive at the device
+//! are read here, and packets written here leave by it, bypassing the kernel's IP.
 #![allow(unsafe_code)]
 
 use crate::netlink::InterfaceIndex;
@@ -8,7 +8,7 @@ use nix::libc;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A packet socket that is bound to one device.
+/// A packet socket bound to one device.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
@@ -16,17 +16,17 @@ pub struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens a socket on a device of the calling thread's network namespace. Packets that others send by the device are not
-    /// read here.
+    /// Opens a socket on a device of the calling thread's network namespace. It does not read packets that other
+    /// programs send by the device.
     ///
     /// # Errors
-    /// No right (`PermissionDenied`), or no such device.
+    /// No permission (`PermissionDenied`), or no such device.
     pub fn open(index: InterfaceIndex) -> io::Result<PacketSocket> {
         let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // Protocol 0: nothing is read before the socket is bound to its device.
         // SAFETY: no pointer is passed.
         let socket = Errno::result(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: the descriptor was opened here, and nobody else owns it.
+        // SAFETY: the descriptor was opened here, and has no other owner.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let ignore: libc::c_int = 1;
         // SAFETY: the option is an int, whose address and length are given.
@@ -51,13 +51,13 @@ impl PacketSocket {
         Ok(PacketSocket { socket, index })
     }
 
-    /// Reads the next packet that has arrived by the device, its length in `buffer`; `None` if none waits.
+    /// Reads the next packet that has arrived by the device, its length in `buffer`; `None` if none is queued.
     ///
     /// # Errors
-    /// Errors of the kernel, but for that of a device that has been switched off.
+    /// Errors of the kernel, except that the device was switched off.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let read = match nix::unistd::read(&self.socket, buffer) {
-            // The device was off since the last call; packets may wait all the same.
+            // The device was off since the last call; packets may be queued all the same.
             Err(Errno::ENETDOWN) => nix::unistd::read(&self.socket, buffer),
             read => read,
         };
@@ -71,10 +71,10 @@ impl PacketSocket {
     /// Sends an IP packet by the device; returns false if the device is switched off or its queue is full.
     ///
     /// # Errors
-    /// Errors of the kernel, but for these.
+    /// Other errors of the kernel.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         let sent = match self.try_send(packet) {
-            // It may be that the device was off since the last call, of which the kernel tells once.
+            // The device may have been off since the last call, which the kernel reports once.
             Err(Errno::ENETDOWN) => self.try_send(packet),
             sent => sent,
         };
@@ -104,7 +104,7 @@ impl PacketSocket {
         })
     }
 
-    /// Returns the number of packets that found the socket's buffer full since this was asked last.
+    /// Returns the number of packets dropped since the last call because the socket's buffer was full.
     ///
     /// # Errors
     /// Errors of the kernel.

@@ -1,4 +1,4 @@
-//! The wait until something happens: a packet from a kernel, a deadline, a signal, a command, a program's end.
+//! The wait for an event: a packet from the kernel, a deadline, a signal, a command, the end of a program.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -11,13 +11,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Signals of the system as something to wait for.
+/// Signals of the system to wait for.
 pub struct Signals {
     descriptor: SignalFd,
 }
 
 impl Signals {
-    /// Lets SIGINT and SIGTERM only wait here from now on. Call it before other threads are started, which inherit it.
+    /// Blocks SIGINT and SIGTERM, which from now on are only read here. Call it before other threads are started, which
+    /// inherit the mask.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -25,8 +26,8 @@ impl Signals {
         Signals::of(&[Signal::SIGINT, Signal::SIGTERM])
     }
 
-    /// Lets SIGHUP only wait here from now on, by which a daemon is asked to read its configuration anew. Call it before other threads
-    /// are started.
+    /// Blocks SIGHUP, the request to a daemon to reload its configuration, which from now on is only read here. Call it
+    /// before other threads are started.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -44,7 +45,7 @@ impl Signals {
         })
     }
 
-    /// Takes one that has come; returns true if there was one.
+    /// Takes a pending signal; returns true if there was one.
     pub fn poll(&self) -> bool {
         matches!(self.descriptor.read_signal(), Ok(Some(_)))
     }
@@ -56,14 +57,14 @@ impl AsFd for Signals {
     }
 }
 
-/// The means to wake the forwarding thread from another one.
+/// A waker of the forwarding thread, for other threads.
 #[derive(Clone, Debug)]
 pub struct Waker {
     descriptor: Arc<EventFd>,
 }
 
 impl Waker {
-    /// Makes a waker.
+    /// Creates a waker.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -79,7 +80,7 @@ impl Waker {
         let _ = self.descriptor.write(1);
     }
 
-    /// Takes the wake-ups so far.
+    /// Clears the wake-ups so far.
     pub fn clear(&self) {
         let _ = self.descriptor.read();
     }
@@ -91,11 +92,12 @@ impl AsFd for Waker {
     }
 }
 
-/// Waits until one of `descriptors` is readable or hung up, at most `most`, also where signals interrupt the wait. Returns which
-/// ones are. One that is not open counts as readable (POLLNVAL): reading it names the error.
+/// Waits until one of `descriptors` is readable or hung up, at most `most`, even if signals interrupt the wait. Returns
+/// for each whether it is. A closed descriptor counts as readable (POLLNVAL): reading it gives the error.
 ///
 /// # Errors
-/// Errors of the kernel: no memory, more descriptors than the process may have, or a time that is no `timespec`.
+/// Errors of the kernel: no memory, more descriptors than the process may have, or a time out of the range of
+/// `timespec`.
 pub fn wait_readable(descriptors: &[BorrowedFd<'_>], most: Duration) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'_>> = descriptors
         .iter()
@@ -114,7 +116,7 @@ pub fn wait_readable(descriptors: &[BorrowedFd<'_>], most: Duration) -> io::Resu
             }
         }
     }
-    // An event that has no name here is one all the same.
+    // An event unknown here is an event all the same.
     let ready = polled.iter().map(|polled| polled.any().unwrap_or(true));
     Ok(ready.collect())
 }

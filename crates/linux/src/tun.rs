@@ -1,5 +1,5 @@
-//! A TUN device: what the kernel routes to it is read here as IP packets, and what is written here the kernel
-//! takes in. No offloads: a packet is what would stand on the wire. With them, it is [`crate::offload`].
+//! A TUN device: packets that the kernel routes to it are read here, and packets written here go to the kernel. Without
+//! offloads, for which see [`crate::offload`]: each packet is as on the wire.
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 mod request {
     // TUNSETIFF (linux/if_tun.h).
     nix::ioctl_write_int!(
-        /// Makes an interface, or attaches to one.
+        /// Creates an interface, or attaches to one.
         attach_to_interface,
         b'T',
         202
@@ -23,23 +23,23 @@ mod request {
 /// Longest name of an interface, in bytes.
 const LONGEST_NAME: usize = libc::IFNAMSIZ - 1;
 
-/// A TUN device of this process. It goes with its last descriptor.
+/// A TUN device of this process. It exists as long as its last descriptor.
 #[derive(Debug)]
 pub struct Tun {
     device: OwnedFd,
 }
 
 impl Tun {
-    /// Makes the device `name` in the calling thread's network namespace.
+    /// Creates the device `name` in the calling thread's network namespace.
     ///
     /// # Errors
-    /// No TUN driver (`NotFound`), no right (`PermissionDenied`), or a name that is taken or too long.
+    /// No TUN driver (`NotFound`), no permission (`PermissionDenied`), or a name in use or too long.
     pub fn create(name: &str) -> io::Result<Tun> {
         let device = make_interface(name, libc::IFF_TUN | libc::IFF_NO_PI)?;
         Ok(Tun { device })
     }
 
-    /// Reads the next packet that the kernel has sent, its length in `buffer`; `None` if none waits.
+    /// Reads the next packet from the kernel into `buffer`, and returns its length; `None` if none is queued.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -51,11 +51,11 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the kernel; returns true if it was taken: an interface that is switched off takes none, nor one that has
-    /// no room.
+    /// Sends a packet to the kernel; returns true if it was accepted. An interface that is switched off or has no room
+    /// accepts none.
     ///
     /// # Errors
-    /// Errors of the kernel, apart from these.
+    /// Other errors of the kernel.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         match write(&self.device, packet) {
             Ok(_) => Ok(true),
@@ -71,7 +71,7 @@ impl AsFd for Tun {
     }
 }
 
-/// Makes an interface, of the kind that the flags name (linux/if_tun.h), and returns the device behind it.
+/// Creates an interface of the kind given by the flags (linux/if_tun.h), and returns the device behind it.
 pub(crate) fn make_interface(name: &str, flags: libc::c_int) -> io::Result<OwnedFd> {
     if name.is_empty() || name.len() > LONGEST_NAME {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -89,7 +89,8 @@ pub(crate) fn make_interface(name: &str, flags: libc::c_int) -> io::Result<Owned
     Ok(device)
 }
 
-/// Makes an interface's name of a link's: at most 15 bytes, none of which the kernel forbids, and other than `taken`.
+/// Returns an interface name for a link: at most 15 bytes, without characters that the kernel forbids, and not in
+/// `taken`.
 pub fn interface_name(link: &str, taken: &[String]) -> String {
     let mut name: String = link
         .chars()

@@ -1,8 +1,8 @@
-//! A UDP socket for tunnels: of one IP version, bound to one device if wanted, with several datagrams in each call
+//! A UDP socket for tunnels: of one IP version, optionally bound to one device, with several datagrams in each call
 //! (UDP_SEGMENT and UDP_GRO, udp(7)) and the traffic class of each.
 //!
-//! No datagram is fragmented, here or on its way: each goes with DF set, whatever the kernel believes about the path, so that
-//! the path's MTU can be probed (RFC 8899).
+//! No datagram is fragmented, here or on its way: each has DF set, whatever path MTU the kernel knows, to allow probing
+//! (RFC 8899).
 
 mod batch;
 mod options;
@@ -22,9 +22,9 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Most datagrams that one call sends: the least limit of the kernels that segment at all (UDP_MAX_SEGMENTS).
+/// Most datagrams sent by one call: the lowest limit of kernels with UDP segmentation (UDP_MAX_SEGMENTS).
 pub const MOST_DATAGRAMS: usize = 64;
-/// Most bytes that one call sends: an IP packet holds them beside its headers.
+/// Most bytes sent by one call, which fit an IP packet beside its headers.
 pub const MOST_BYTES: usize = 65_000;
 
 /// A non-blocking UDP socket. Several threads may use it at once.
@@ -32,18 +32,18 @@ pub const MOST_BYTES: usize = 65_000;
 pub struct UdpSocket {
     socket: OwnedFd,
     is_ipv4: bool,
-    /// False once the kernel has refused to cut what is sent into datagrams.
+    /// False once the kernel has refused segmentation into datagrams.
     segments: AtomicBool,
     unreachable: AtomicU64,
 }
 
 impl UdpSocket {
-    /// Opens a socket of `local`'s IP version at that address in the calling thread's network namespace. Bound to a device, it
-    /// sends and receives by this one only; another one may then have the same port at another device.
+    /// Opens a socket of `local`'s IP version at that address in the calling thread's network namespace. Bound to a
+    /// device, it sends and receives by that device only; another socket may then use the same port at another device.
     ///
     /// # Errors
-    /// An address that is taken (`AddrInUse`) or not of this machine (`AddrNotAvailable`), no such device (ENODEV), other errors
-    /// of the kernel.
+    /// An address in use (`AddrInUse`) or not of this machine (`AddrNotAvailable`), no such device (ENODEV), other
+    /// errors of the kernel.
     pub fn open(local: SocketAddr, device: Option<&str>) -> io::Result<UdpSocket> {
         let (family, is_ipv4) = match local {
             SocketAddr::V4(_) => (AddressFamily::Inet, true),
@@ -61,7 +61,7 @@ impl UdpSocket {
         })
     }
 
-    /// Returns the address at which datagrams are received: with the port that the kernel chose if none was given.
+    /// Returns the socket's address, with the port chosen by the kernel if none was given.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -69,10 +69,10 @@ impl UdpSocket {
         address_of(Some(&getsockname(self.socket.as_raw_fd())?))
     }
 
-    /// Receives the next datagrams; `None` if none waits.
+    /// Receives the next datagrams; `None` if none is queued.
     ///
     /// # Errors
-    /// Errors of the kernel, but for those of the network, which are counted.
+    /// Errors of the kernel, except those of the network, which are counted.
     pub fn receive<'a>(&self, buffer: &'a mut ReceiveBuffer) -> io::Result<Option<Batch<'a>>> {
         let ReceiveBuffer { bytes, control } = buffer;
         let descriptor = self.socket.as_raw_fd();
@@ -96,13 +96,12 @@ impl UdpSocket {
         }))
     }
 
-    /// Sends datagrams that stand one after the other in `datagrams`, each `segment` bytes long, the last one perhaps shorter: at
-    /// most [`MOST_DATAGRAMS`] and [`MOST_BYTES`] in all. Returns false if some were not sent: the socket has no room for them, or
-    /// the network cannot be reached, which is counted.
+    /// Sends the consecutive datagrams in `datagrams`, each `segment` bytes long, the last one possibly shorter: at
+    /// most [`MOST_DATAGRAMS`] and [`MOST_BYTES`] in all. Returns false if some were not sent: the socket has no room
+    /// for them, or the network is unreachable, which is counted.
     ///
     /// # Errors
-    /// EMSGSIZE if they are longer than the device carries; more datagrams than may be (`InvalidInput`); other errors of the
-    /// kernel.
+    /// EMSGSIZE if they exceed the device's MTU; too many datagrams (`InvalidInput`); other errors of the kernel.
     pub fn send(
         &self,
         to: SocketAddr,
@@ -113,7 +112,7 @@ impl UdpSocket {
         let (length, most) = (datagrams.len(), segment.saturating_mul(MOST_DATAGRAMS));
         if length > most.min(MOST_BYTES) {
             let what = format!(
-                "{length} bytes in datagrams of {segment}: at most {MOST_DATAGRAMS} datagrams and {MOST_BYTES} bytes"
+                "{length} bytes in datagrams of {segment}; expected at most {MOST_DATAGRAMS} datagrams and {MOST_BYTES} bytes"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
@@ -124,7 +123,7 @@ impl UdpSocket {
         if self.segments.load(Ordering::Relaxed) {
             let sent = self.send_at_once(&to, traffic_class, datagrams, Some(segment as u16));
             match sent {
-                // Older kernels say EINVAL of datagrams that are too long, too: sent one by one, they tell.
+                // Older kernels return EINVAL for datagrams that are too long, too: single sends distinguish the cases.
                 Err(error) if refuses_segments(&error) => {}
                 sent => return sent,
             }
@@ -163,13 +162,13 @@ impl UdpSocket {
         }
     }
 
-    /// Returns how often the kernel said that the network, a host or a port cannot be reached, or must not be.
+    /// Returns the number of errors by which the kernel reported an unreachable or forbidden network, host or port.
     pub fn unreachable(&self) -> u64 {
         self.unreachable.load(Ordering::Relaxed)
     }
 
-    /// Returns how often the kernel dropped what had arrived, mostly for want of room, since the socket was opened: datagrams, or
-    /// several of one sender at once. It counts to 2^32 and begins anew.
+    /// Returns the number of times since the socket was opened that the kernel dropped arrived data, mostly for lack of
+    /// room: datagrams, or several of one sender at once. The count wraps at 2^32.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -177,7 +176,7 @@ impl UdpSocket {
         Ok(getsockopt(&self.socket, options::MemoryInformation)?[options::DROPS])
     }
 
-    /// Counts an error that tells of the network; any other one is returned.
+    /// Counts a network error; any other error is returned.
     fn count(&self, error: Errno) -> io::Result<()> {
         match error {
             Errno::ECONNREFUSED
@@ -188,7 +187,7 @@ impl UdpSocket {
             | Errno::EADDRNOTAVAIL
             | Errno::ENODEV
             | Errno::ENXIO
-            // A filter of packets forbids it.
+            // A packet filter forbids it.
             | Errno::EPERM
             | Errno::EACCES => {
                 self.unreachable.fetch_add(1, Ordering::Relaxed);
@@ -218,7 +217,7 @@ fn address_of(address: Option<&SockaddrStorage>) -> io::Result<SocketAddr> {
     }
 }
 
-/// Tells whether the kernel refuses to cut bytes into datagrams, as by a device without checksums.
+/// Returns true if the kernel refuses segmentation into datagrams, as with a device without checksum offload.
 fn refuses_segments(error: &io::Error) -> bool {
     let refusals = [Errno::EIO, Errno::EINVAL].map(|errno| errno as i32);
     error

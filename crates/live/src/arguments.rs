@@ -19,29 +19,29 @@ pub const USAGE: &str = "usage:
   baton-emulator machine
   baton-emulator --version";
 
-/// The task on the command line.
+/// The command on the command line.
 #[derive(Debug)]
 pub enum Command {
     /// Run a world in real time.
     World(Box<WorldOptions>),
-    /// Tell what the kernel cannot honour of a scenario.
+    /// Report the parts of a scenario that the kernel cannot honour.
     Check(ScenarioOptions),
-    /// Tell whether this machine can run worlds with real hosts.
+    /// Report whether this machine can run worlds with real hosts.
     Machine,
-    /// Be a process between the emulator and a program.
+    /// Run as a process between the emulator and a program.
     Inside(String),
     /// Print the version.
     Version,
 }
 
-/// Choice of a scenario.
+/// Selection of a scenario.
 #[derive(Debug, Default)]
 pub struct ScenarioOptions {
-    /// Its file.
+    /// File of the scenario.
     pub file: PathBuf,
-    /// Keys that are set otherwise.
+    /// Overridden keys.
     pub overrides: Vec<Override>,
-    /// The same, as given.
+    /// The overrides as given on the command line.
     pub overrides_given: Vec<String>,
 }
 
@@ -50,25 +50,25 @@ pub struct ScenarioOptions {
 pub struct WorldOptions {
     /// The scenario.
     pub scenario: ScenarioOptions,
-    /// Seed, if not the scenario's.
+    /// Seed, if different from the scenario's.
     pub seed: Option<u64>,
-    /// Folder of the results; without one nothing is kept but the summary.
+    /// Folder for the results; without one only the summary is kept.
     pub out: Option<PathBuf>,
-    /// Replace that folder.
+    /// True to replace an existing folder.
     pub force: bool,
-    /// Write captures, and of what.
+    /// Captures to write, if any.
     pub captures: Option<CaptureSettings>,
-    /// Program at the correspondent, as a command of the shell.
+    /// Program at the correspondent, as a shell command.
     pub server: Option<String>,
-    /// Leave out what the kernel cannot honour.
+    /// True to leave out settings that the kernel cannot honour.
     pub ignore_unsupported: bool,
-    /// Name of the run, if not the scenario's.
+    /// Name of the run, if different from the scenario's.
     pub run_name: Option<String>,
     /// Descriptor to which events are written.
     pub events: Option<RawFd>,
-    /// Descriptor of the socket behind which the classes in Python are that decide.
+    /// Descriptor of the socket to the process with the deciding Python classes.
     pub decisions: Option<RawFd>,
-    /// True if the program's standard output goes to standard error.
+    /// True to send the program's standard output to standard error.
     pub program_to_stderr: bool,
     /// The program and its arguments; empty for none.
     pub program: Vec<String>,
@@ -78,7 +78,7 @@ impl Command {
     /// Parses the arguments after the program's name.
     ///
     /// # Errors
-    /// Mistake in them.
+    /// The mistake in them.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
         let mut parser = Parser::from_args(arguments);
         let command = match parser.next().map_err(text)? {
@@ -97,7 +97,7 @@ impl Command {
                 Some(Value(spec)) => Ok(Command::Inside(spec.string().map_err(text)?)),
                 _ => Err(USAGE.to_owned()),
             },
-            other => Err(format!("no command `{other}`\n{USAGE}")),
+            other => Err(format!("unknown command `{other}`\n{USAGE}")),
         }
     }
 }
@@ -106,7 +106,7 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
     let mut options = WorldOptions::default();
     let mut file = None;
     loop {
-        // All arguments after `--` are the program's, options included.
+        // All arguments after `--` belong to the program, options included.
         if let Some(mut raw) = parser.try_raw_args()
             && raw.peek().is_some_and(|word| word == "--")
         {
@@ -114,7 +114,7 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
             let words = raw.map(|word| word.string().map_err(text));
             options.program = words.collect::<Result<_, _>>()?;
             if options.program.is_empty() {
-                return Err("after `--` stands the program to run; expected one".to_owned());
+                return Err("no program after `--`; expected the program to run".to_owned());
             }
             break;
         }

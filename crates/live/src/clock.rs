@@ -1,43 +1,43 @@
-//! Real time, and how late a world is for it.
+//! Real time, and a world's lateness against it.
 
 use baton_proto::time::{Duration, Instant};
 
-/// The shortest sleep that is worth asking the kernel for; what is left is spun away.
+/// Shortest sleep that is worth a system call; shorter waits spin.
 const SPIN: Duration = Duration::from_micros(300);
 
-/// Time since a moment, by the system's monotonic clock.
+/// The time since a moment, by the system's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct RealClock {
     zero: std::time::Instant,
 }
 
 impl RealClock {
-    /// Time zero is now.
+    /// Starts a clock whose time zero is now.
     pub fn start() -> RealClock {
         RealClock {
             zero: std::time::Instant::now(),
         }
     }
 
-    /// Time zero is to come in a while.
+    /// Starts a clock whose time zero is this far in the future.
     pub fn start_in(time: std::time::Duration) -> RealClock {
         RealClock {
             zero: std::time::Instant::now() + time,
         }
     }
 
-    /// Time zero by the system's clock.
+    /// Returns time zero on the system's clock.
     pub fn zero(&self) -> std::time::Instant {
         self.zero
     }
 
-    /// The present moment; zero as long as that is to come.
+    /// Returns the present moment; zero until time zero.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Returns at `due`, or at once if that is past. The kernel wakes sleepers some tens of microseconds late,
-    /// so the last stretch is waited out awake.
+    /// Sleeps until `due`; returns at once if that is past. The kernel wakes sleepers some tens of microseconds late,
+    /// so the last stretch spins.
     pub fn sleep_until(&self, due: Instant) {
         let left = due.saturating_since(self.now());
         if left > SPIN {
@@ -49,9 +49,9 @@ impl RealClock {
     }
 }
 
-/// Lateness with which packets were handed over.
+/// Lateness of packets handed over.
 pub struct Lateness {
-    /// Packets by lateness: eight classes for each power of two of nanoseconds.
+    /// Number of packets by lateness: eight classes for each power of two of nanoseconds.
     counts: Vec<u64>,
     largest: Duration,
 }
@@ -66,7 +66,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A packet was handed over this much after its time.
+    /// Records that a packet was handed over this much after its time.
     pub fn note(&mut self, late: Duration) {
         let nanoseconds = late.as_nanos().max(8);
         let power = nanoseconds.ilog2();
@@ -75,7 +75,7 @@ impl Lateness {
         self.largest = self.largest.max(late);
     }
 
-    /// The lateness that this share of the packets did not exceed: the upper bound of its class, at most an eighth
+    /// Returns the lateness not exceeded by this share of the packets: the upper bound of its class, at most an eighth
     /// too long.
     pub fn quantile(&self, share: f64) -> Duration {
         let total: u64 = self.counts.iter().sum();
@@ -90,7 +90,7 @@ impl Lateness {
         })
     }
 
-    /// Median, 99th percentile and the largest, in microseconds.
+    /// Returns the median, the 99th percentile and the maximum, in microseconds.
     pub fn summary(&self) -> serde_json::Value {
         let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
         serde_json::json!({

@@ -1,7 +1,7 @@
-//! Commands to a run under way: `baton handover` and `baton set`.
+//! Commands to a run in progress: `baton handover` and `baton set`.
 //!
-//! A run listens at the abstract Unix socket `@baton/<run>`, which goes with its process. Only root and the user who
-//! called are heard, several callers at a time.
+//! A run listens at the abstract Unix socket `@baton/<run>`, which disappears with its process. It accepts commands
+//! only from root and from the user who started it, from several callers at a time.
 
 use baton_sim::scenario::LinkEdit;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -16,11 +16,11 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest command, in bytes.
+/// Maximum length of a command, in bytes.
 const LONGEST_COMMAND: usize = 4096;
-/// Callers that are heard at a time; the next ones wait until one has been answered.
+/// Maximum number of callers served at a time; others wait until one has been answered.
 const MOST_CALLERS: usize = 16;
-/// Longest time that a caller may take for its command, from its first byte to its last.
+/// Maximum time for a caller's command, from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A handover on demand.
@@ -59,7 +59,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Reads a line.
+    /// Parses a line.
     fn parse(line: &[u8]) -> Result<Command, String> {
         let wrong = |error: serde_json::Error| {
             format!(
@@ -82,7 +82,7 @@ impl Command {
         Ok(Command::Handover(command))
     }
 
-    /// Describes the command for the results.
+    /// Describes the command in the results.
     pub fn describe(&self) -> String {
         match self {
             Command::Set(edit) => edit.text().to_owned(),
@@ -105,7 +105,7 @@ struct SetCommand {
     change: String,
 }
 
-/// A command, and where its answer goes: the moment in seconds, or why not.
+/// A command with its channel for the answer: the time of execution in seconds, or the reason for a refusal.
 pub struct Request {
     /// The command.
     pub command: Command,
@@ -113,7 +113,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Answers.
+    /// Sends the answer.
     pub fn answer(&self, answer: Result<f64, String>) {
         let _ = self.answer.try_send(answer);
     }
@@ -121,14 +121,14 @@ impl Request {
 
 /// The socket of a run.
 pub struct Control {
-    /// The name that the run got.
+    /// Name of the run, unique among those in progress.
     pub name: String,
     requests: Receiver<Request>,
 }
 
 impl Control {
-    /// Listens under `name`, or under `name-2` and on if runs of that name are under way. `wake` is called for each
-    /// command.
+    /// Listens under `name`, or under `name-2` and so on if runs of that name are in progress. `wake` is called for
+    /// each command.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -150,7 +150,7 @@ impl Control {
         Ok(Control { name, requests })
     }
 
-    /// The next command, if one waits.
+    /// Returns the next command, if one waits.
     pub fn poll(&self) -> Option<Request> {
         self.requests.try_recv().ok()
     }
@@ -190,7 +190,7 @@ fn serve(
     let peer = getsockopt(&stream, PeerCredentials).map_err(|error| error.to_string())?;
     let peer = Uid::from_raw(peer.uid());
     if !peer.is_root() && peer != invoker {
-        return Err("this run is another user's".to_owned());
+        return Err("this run belongs to another user".to_owned());
     }
     let line = read_line(stream).map_err(|error| error.to_string())?;
     let command = Command::parse(&line)?;
@@ -213,7 +213,7 @@ fn read_line(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
     while !line.ends_with(b"\n") && line.len() < LONGEST_COMMAND {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let waited = format!("no whole line came within {} s", PATIENCE.as_secs());
+            let waited = format!("no complete line arrived within {} s", PATIENCE.as_secs());
             return Err(io::Error::new(io::ErrorKind::TimedOut, waited));
         }
         stream.set_read_timeout(Some(left))?;
@@ -288,7 +288,7 @@ mod tests {
         let mut slow = UnixStream::connect_addr(&address).unwrap();
         let dawdling = thread::spawn(move || {
             let mut heard = String::new();
-            // A byte each half second: never a whole line, never two seconds without one.
+            // A byte each half second: never a whole line, and never two seconds without a byte.
             while slow.write_all(b" ").is_ok() && heard.is_empty() {
                 slow.set_read_timeout(Some(PATIENCE / 4)).unwrap();
                 let _ = BufReader::new(&slow).read_line(&mut heard);
@@ -300,6 +300,11 @@ mod tests {
         assert!(!dawdling.is_finished());
         request.answer(Ok(1.0));
         assert!(caller.join().unwrap().contains("\"ok\":true"));
-        assert!(dawdling.join().unwrap().contains("no whole line came"));
+        assert!(
+            dawdling
+                .join()
+                .unwrap()
+                .contains("no complete line arrived")
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Decisions of classes in Python, which live in another process: questions to it, and its answers.
+//! Decisions of Python classes in another process: questions and answers.
 //!
-//! The world does not wait for an answer, as no network would: packets go on, and the answer holds when it comes. Only
-//! before time zero, where the class names its first link, it is waited for.
+//! The world does not wait for an answer, as a real network would not: packets go on, and the answer takes effect on
+//! arrival. Only before time zero, when the class names its first link, does the world wait.
 
 use baton_linux::readiness::wait_readable;
 use baton_proto::mobility::attachment::decision::{self, Answer, MobileView, Occasion, Response};
@@ -16,20 +16,20 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Time from an event to its answer above which the answer is late. In a simulated run a decision takes no time, and a
-/// live one is to agree with it within 10 ms.
+/// live run is to agree with it within 10 ms.
 pub const DEADLINE: Duration = Duration::from_millis(10);
-/// Time without an answer after which the class is given up.
+/// Time without an answer after which the run gives up on the class.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The decisions of a run.
 #[derive(Clone, Debug)]
 pub struct Decisions(Arc<Mutex<Pipe>>);
 
-/// The way to the process of the classes, and what has become of each mobile's questions.
+/// The socket to the classes' process, and the state of each mobile's questions.
 #[derive(Debug)]
 struct Pipe {
     stream: Option<UnixStream>,
-    /// The beginning of a line.
+    /// An incomplete line.
     rest: Vec<u8>,
     mobiles: BTreeMap<String, Asked>,
     failure: Option<String>,
@@ -39,7 +39,7 @@ struct Pipe {
 #[derive(Debug, Default)]
 struct Asked {
     class: String,
-    /// Time of the event whose answer is to come.
+    /// Time of the event whose answer is outstanding.
     unanswered: Option<Instant>,
     questions: u64,
     late: u64,
@@ -56,16 +56,17 @@ pub struct Answered {
 }
 
 impl Decisions {
-    /// Decisions whose classes are behind this descriptor, a stream socket that the caller has opened for this process.
-    /// Without one they can be named, but not asked.
+    /// Creates decisions whose classes are behind this descriptor, a stream socket that the caller has opened for this
+    /// process. Without one, decisions can be named, but not asked.
     ///
     /// # Errors
-    /// A descriptor that is no stream socket.
+    /// A descriptor that is not a stream socket.
     #[allow(unsafe_code)]
     pub fn open(number: Option<RawFd>) -> io::Result<Decisions> {
         let stream = match number {
             Some(number) => {
-                // SAFETY: the caller says that the descriptor is open and for this process's use; it is taken once.
+                // SAFETY: the caller guarantees that the descriptor is open and for this process's use; it is taken
+                // once.
                 let socket = unsafe { OwnedFd::from_raw_fd(number) };
                 fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
                 let stream = UnixStream::from(socket);
@@ -82,7 +83,7 @@ impl Decisions {
         }))))
     }
 
-    /// Returns the decision that a class is; whether there is such a class its own process has found out.
+    /// Returns the decision of a class; the classes' own process has checked that the class exists.
     pub fn named(&self, class: &str) -> decision::External {
         let (pipe, name) = (self.clone(), class.to_owned());
         decision::External::new(class, move |mobile, _| {
@@ -98,10 +99,10 @@ impl Decisions {
         })
     }
 
-    /// Returns the answers that have come by `now`, the world's time.
+    /// Returns the answers that have arrived by `now`, the world's time.
     ///
     /// # Errors
-    /// The reason why no more will come: a class has failed, hangs, or its process is gone.
+    /// The reason for the lack of further answers: a class has failed or hangs, or its process is gone.
     pub fn poll(&self, now: Instant) -> Result<Vec<Answered>, String> {
         let mut pipe = self.lock();
         if pipe.is_waiting() {
@@ -115,14 +116,14 @@ impl Decisions {
         }
     }
 
-    /// Calls `wait` with the descriptor that becomes readable with an answer, if one is to come.
+    /// Calls `wait` with the descriptor that becomes readable with an answer, if one is outstanding.
     pub fn waiting<T>(&self, wait: impl FnOnce(Option<BorrowedFd<'_>>) -> T) -> T {
         let pipe = self.lock();
         let stream = pipe.stream.as_ref().filter(|_| pipe.is_waiting());
         wait(stream.map(AsFd::as_fd))
     }
 
-    /// Summarizes, for the results, how the decisions of each mobile were answered; `end` is the world's last moment.
+    /// Summarizes each mobile's decisions for the results; `end` is the world's last moment.
     pub fn summary(&self, end: Instant) -> Value {
         let pipe = self.lock();
         let one = |(mobile, asked): (&String, &Asked)| {
@@ -156,7 +157,7 @@ impl Pipe {
         self.failure.get_or_insert(why.into());
     }
 
-    /// Sends a question; a failure is kept.
+    /// Sends a question; keeps a failure.
     fn ask(&mut self, question: &Question, at: Instant) {
         let Some(asked) = self.mobiles.get_mut(&question.mobile) else {
             return;
@@ -164,18 +165,18 @@ impl Pipe {
         asked.unanswered = Some(at);
         let Some(stream) = &mut self.stream else {
             let message = format!(
-                "mobile {}: {} is a class in Python, and nothing here runs it; expected a run by `baton live`",
+                "mobile {}: {} is a class in Python, which nothing here can run; expected a run by `baton live`",
                 question.mobile, asked.class
             );
             return self.fail(message);
         };
-        // One question a mobile is under way, which a socket's buffer holds.
+        // At most one question per mobile is outstanding, so that they fit the socket's buffer.
         if let Err(error) = stream.write_all(&encode(question)) {
             self.end(&error.to_string());
         }
     }
 
-    /// Takes in what the process of the classes has written.
+    /// Reads the output of the classes' process.
     fn receive(&mut self) {
         let Some(stream) = &mut self.stream else {
             return;
@@ -192,7 +193,7 @@ impl Pipe {
         }
     }
 
-    /// Notes that the process of the classes is gone.
+    /// Notes the end of the classes' process.
     fn end(&mut self, why: &str) {
         let waiting = self.mobiles.iter();
         let mut waiting = waiting.filter(|(_, asked)| asked.unanswered.is_some());
@@ -207,7 +208,7 @@ impl Pipe {
         self.fail(format!("{whose}: {why}"));
     }
 
-    /// Takes whole lines apart.
+    /// Extracts whole lines.
     fn take_answers(&mut self, now: Instant) -> Vec<Answered> {
         let mut answers = Vec::new();
         while let Some(length) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -215,8 +216,7 @@ impl Pipe {
             match decode::<Reply>(&line) {
                 Ok(reply) => answers.extend(self.take_reply(now, reply)),
                 Err(error) => self.fail(format!(
-                    "the process of the classes has written something that is no answer ({error}); is it of another \
-                     version?"
+                    "the process of the classes has written an invalid answer ({error}); is it of another version?"
                 )),
             }
         }
@@ -241,7 +241,7 @@ impl Pipe {
         }
     }
 
-    /// Gives up a class that does not answer. The time counts from the event, behind which others may have waited.
+    /// Gives up on a class that does not answer. The time counts from the event, which may have waited behind others.
     fn give_up_late(&mut self, now: Instant) {
         let hangs = |asked: &Asked| asked.unanswered.is_some_and(|at| now > at + PATIENCE);
         let found = self.mobiles.iter().find(|(_, asked)| hangs(asked));
@@ -257,7 +257,7 @@ impl Pipe {
     }
 }
 
-/// One mobile's decision in the other process.
+/// A mobile's decision in the other process.
 #[derive(Debug)]
 struct Remote {
     pipe: Decisions,
@@ -265,7 +265,7 @@ struct Remote {
 }
 
 impl decision::Decision for Remote {
-    /// Waits for the answer, which takes no time of the world: it has not begun.
+    /// Waits for the answer, at no cost in world time, which has not begun.
     fn on_event(&mut self, occasion: Occasion, view: &MobileView) -> Option<Answer> {
         let question = Question::new(&self.mobile, occasion, view);
         self.pipe.lock().ask(&question, view.now);

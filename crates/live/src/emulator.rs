@@ -22,28 +22,28 @@ use setup::{Names, Stage};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// From one look at signals, commands, samples and children to the next.
+/// Interval of checks of signals, commands, samples and child processes.
 const LOOK_EVERY: SimulatedDuration = SimulatedDuration::from_millis(5);
-/// From one line of progress to the next.
+/// Interval of progress lines.
 const TELL_EVERY: SimulatedDuration = SimulatedDuration::from_millis(200);
-/// From one flush of the record to the next.
+/// Interval of flushes of the record.
 const FLUSH_EVERY: SimulatedDuration = SimulatedDuration::from_millis(100);
-/// Time before time zero at which the kernels' flows are told of it.
+/// Time before time zero at which the kernels' flows learn of it.
 const LEAD: Duration = Duration::from_millis(20);
-/// Time after the last packet for which the thread stays awake for the next.
+/// Time for which the thread stays awake after a packet.
 const STAY_AWAKE: SimulatedDuration = SimulatedDuration::from_micros(100);
 
-/// A run that failed: what to say, and the exit status.
+/// A failed run: the error message, and the exit status.
 #[derive(Debug)]
 pub struct Failure {
     /// The error message.
     pub message: String,
-    /// 1: the run failed; 2: the input or the machine is not fit for it.
+    /// 1: the run failed; 2: the input or the machine is unsuitable.
     pub exit_status: u8,
 }
 
 impl Failure {
-    /// The run failed.
+    /// Creates the failure of a run.
     pub fn run(error: impl ToString) -> Failure {
         Failure {
             message: error.to_string(),
@@ -51,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// Makes the failure of a request that cannot be carried out.
+    /// Creates the failure of a request that cannot be carried out.
     pub fn input(error: impl ToString) -> Failure {
         Failure {
             message: error.to_string(),
@@ -63,7 +63,7 @@ impl Failure {
 /// Reason for the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stop {
-    /// The scenario's duration is over.
+    /// The scenario's duration has passed.
     Duration,
     /// The program has ended.
     Program,
@@ -75,7 +75,7 @@ enum Stop {
     NotStarted(String),
 }
 
-/// A run under way, apart from its forwarding.
+/// A run in progress, apart from its forwarding.
 struct Emulator {
     control: Control,
     waker: Waker,
@@ -86,7 +86,7 @@ struct Emulator {
     program: Option<Program>,
     traffic: TrafficHandle,
     samplers: Samplers,
-    /// Commands that were carried out by hand, for the results.
+    /// Commands carried out, for the results.
     by_hand: Vec<Value>,
     next_look: Instant,
     next_flush: Instant,
@@ -96,7 +96,7 @@ struct Emulator {
 /// Runs a world; returns the exit status. The process must have a single thread.
 ///
 /// # Errors
-/// [`Failure`]; nothing of the run is left then.
+/// [`Failure`]; then nothing of the run remains.
 pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> {
     let (stage, loaded) = Stage::prepare(options, events)?;
     let signals = Signals::take().map_err(Failure::run)?;
@@ -159,7 +159,7 @@ impl Emulator {
             self.decide(forwarding)?;
             let now = forwarding.clock.now();
             if now >= end {
-                // The clock may have gone on since it was looked at.
+                // Time may have passed since the clock was last read.
                 forwarding.run.advance_to(end)?;
                 return Ok(Stop::Duration);
             }
@@ -177,7 +177,7 @@ impl Emulator {
         }
     }
 
-    /// Sleeps until there may be something to do.
+    /// Sleeps until there may be work.
     fn rest(
         &mut self,
         forwarding: &mut Forwarding<'_>,
@@ -195,7 +195,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// Hands mobiles the answers of their decisions.
+    /// Passes the answers of decisions to their mobiles.
     fn decide(&self, forwarding: &mut Forwarding<'_>) -> Result<(), ForwardingError> {
         let world = forwarding.run.world_mut();
         let answers = self.decisions.poll(world.now());
@@ -212,13 +212,13 @@ impl Emulator {
         Ok(())
     }
 
-    /// The programs that have not ended.
+    /// Returns the programs that have not ended.
     fn reports(&self) -> impl Iterator<Item = &Program> {
         let server = self.server.iter().filter(|_| self.server_ending.is_none());
         server.chain(&self.program)
     }
 
-    /// Looks after everything but packets.
+    /// Handles everything but packets.
     fn look(
         &mut self,
         forwarding: &mut Forwarding<'_>,
@@ -282,7 +282,7 @@ impl Emulator {
     }
 }
 
-/// Carries out a command; returns what the results say of it, if it could be done.
+/// Carries out a command; returns its entry in the results, if it succeeded.
 fn obey(forwarding: &mut Forwarding<'_>, request: &Request) -> Option<Value> {
     let world = forwarding.run.world_mut();
     let at_s = world.now().as_secs_f64();
@@ -297,7 +297,7 @@ fn obey(forwarding: &mut Forwarding<'_>, request: &Request) -> Option<Value> {
     kept
 }
 
-/// The handover that a command asks for.
+/// Returns the handover that a command requests.
 fn handover(command: &HandoverCommand) -> Handover {
     match command.kind {
         HandoverKind::Soft => Handover::Soft {
@@ -312,13 +312,13 @@ fn handover(command: &HandoverCommand) -> Handover {
     }
 }
 
-/// The mobile whose access link has this name; "none" detaches the first.
+/// Returns the mobile whose access link has this name; "none" detaches the first mobile.
 fn mobile_and_link(
     scenario: &Scenario,
     name: &str,
 ) -> Result<(NodeIndex, Option<LinkIndex>), String> {
     let Some(first) = scenario.mobiles.first() else {
-        return Err("nothing in this scenario is a mobile".to_owned());
+        return Err("this scenario has no mobile".to_owned());
     };
     if name == "none" {
         return Ok((first.node, None));

@@ -16,13 +16,13 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events to the descriptor of this number, which the caller has opened for this process; the run then ends
-    /// with its caller. Without one, warnings and errors go to standard error, results to standard output, and
-    /// nothing else is told.
+    /// Sends events to the descriptor of this number, which the caller has opened for this process; the run then ends
+    /// with its caller. Without one, warnings and errors go to standard error, results to standard output, and all
+    /// other events are dropped.
     pub fn open(number: Option<RawFd>) -> Events {
         let out = number.map(|number| {
             let _ = set_pdeathsig(Signal::SIGTERM);
-            // SAFETY: the caller says that the descriptor is open and for this process's use; it is taken once.
+            // SAFETY: the caller guarantees that the descriptor is open and for this process's use; it is taken once.
             let out = unsafe { OwnedFd::from_raw_fd(number) };
             let _ = fcntl(&out, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
             File::from(out)
@@ -30,7 +30,7 @@ impl Events {
         Events { out }
     }
 
-    /// Something that whoever started this should know.
+    /// Sends a warning to the caller.
     pub fn warn(&mut self, message: &str) {
         if self.out.is_some() {
             self.tell(&json!({ "event": "warning", "message": message }));
@@ -39,17 +39,17 @@ impl Events {
         }
     }
 
-    /// The emulator stands: the run's name, and its real hosts' addresses.
+    /// Reports that the emulator is ready: the run's name, and its real hosts' addresses.
     pub fn ready(&mut self, run: &str, hosts: &Value) {
         self.tell(&json!({ "event": "ready", "run": run, "hosts": hosts }));
     }
 
-    /// Time zero.
+    /// Reports time zero.
     pub fn started(&mut self) {
         self.tell(&json!({ "event": "started" }));
     }
 
-    /// Sends news of the run. Given up at once if nobody reads: forwarding does not wait.
+    /// Sends a progress message. Dropped at once if nobody reads: forwarding does not wait.
     pub fn progress(&mut self, at_seconds: f64, news: &str) {
         if let Some(out) = &self.out {
             let flags = |flags| fcntl(out.as_fd(), FcntlArg::F_SETFL(flags));
@@ -61,7 +61,7 @@ impl Events {
         }
     }
 
-    /// The results.
+    /// Sends the results.
     pub fn done(&mut self, summary: &Value, folder: Option<&str>, complete: bool) {
         if self.out.is_some() {
             self.tell(&json!({ "event": "done", "summary": summary, "folder": folder, "complete": complete }));
@@ -70,7 +70,7 @@ impl Events {
         }
     }
 
-    /// Sends the reason why there are no results.
+    /// Sends the reason for the lack of results.
     pub fn failed(&mut self, message: &str, exit_status: u8) {
         if self.out.is_some() {
             self.tell(&json!({ "event": "error", "message": message, "exit_status": exit_status }));
@@ -81,7 +81,7 @@ impl Events {
 
     fn tell(&mut self, event: &Value) {
         if let Some(out) = &mut self.out {
-            // Whoever listened may have gone; the run does not depend on it.
+            // The reader may have gone; the run does not depend on it.
             let _ = out.write_all(format!("{event}\n").as_bytes());
         }
     }

@@ -1,5 +1,5 @@
-//! The forwarding thread's work: packets from the kernels into the world, packets from the world to the kernels,
-//! each at its time.
+//! The forwarding thread's work: packets from the kernels to the world, and from the world to the kernels, each at its
+//! time.
 
 use crate::clock::{Lateness, RealClock};
 use crate::namespace::RealHost;
@@ -11,18 +11,18 @@ use baton_sim::world::ports::{InterfaceEvent, PortId};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Packets taken from one interface before the others have their turn.
+/// Maximum number of packets taken from one interface before the others have their turn.
 const BATCH: usize = 16;
-/// Longest packet that a kernel may send.
+/// Maximum length of a packet from a kernel.
 const LONGEST_PACKET: usize = 65_536;
-/// A thread of the real-time class that never sleeps would be stopped for a twentieth of a second in each second, by
-/// the kernel's guard against starving others. So it pauses by itself, often and shortly: a fifteenth of its time.
+/// Maximum time without a sleep. The kernel's guard against starvation would stop a real-time thread that never sleeps
+/// for a twentieth of each second, so the thread pauses by itself, often and briefly: a fifteenth of its time.
 const LONGEST_AWAKE: Duration = Duration::from_millis(1);
 const PAUSE: std::time::Duration = std::time::Duration::from_micros(70);
-/// Longest wait that is spent awake: the kernel wakes sleepers some tens of microseconds late.
+/// Longest wait that is spun: the kernel wakes sleepers some tens of microseconds late.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// Reason for the end of forwarding.
+/// Reason for the failure of forwarding.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardingError {
     /// The world.
@@ -31,7 +31,7 @@ pub enum ForwardingError {
     /// A device or an interface.
     #[error("a real host's interface fails: {0}")]
     Interface(#[from] io::Error),
-    /// A class in Python that decides.
+    /// A Python class that decides.
     #[error("{0}")]
     Decision(String),
     /// The wait for packets or for programs.
@@ -39,13 +39,13 @@ pub enum ForwardingError {
     Wait(io::Error),
 }
 
-/// Real hosts, and where each port of the world stands among them.
+/// Real hosts, and the place of each of the world's ports among them.
 pub struct Hosts {
     /// The hosts.
     pub hosts: Vec<RealHost>,
-    /// For each port its host and interface.
+    /// Host and interface of each port.
     pub places: Vec<(usize, usize)>,
-    /// For each node of the scenario its host.
+    /// Host of each node of the scenario.
     pub of_node: Vec<Option<usize>>,
 }
 
@@ -57,11 +57,11 @@ pub struct Forwarding<'a> {
     pub hosts: &'a mut Hosts,
     /// Real time.
     pub clock: RealClock,
-    /// Lateness with which packets were handed over.
+    /// Lateness of packets handed over.
     pub lateness: Lateness,
-    /// Packets that a kernel did not take: its interface was down.
+    /// Packets that a kernel did not take, because its interface was down.
     pub not_taken: u64,
-    /// True if this thread goes before others.
+    /// True if this thread has priority over others.
     pub has_priority: bool,
     /// Time of this thread's last sleep.
     rested: Instant,
@@ -70,7 +70,7 @@ pub struct Forwarding<'a> {
 }
 
 impl<'a> Forwarding<'a> {
-    /// A world at its time zero, which is the clock's, forwarded by the calling thread.
+    /// Creates the forwarding, by the calling thread, of a world at its time zero, which is the clock's.
     pub fn new(run: Run, hosts: &'a mut Hosts, clock: RealClock) -> Forwarding<'a> {
         Forwarding {
             run,
@@ -85,10 +85,10 @@ impl<'a> Forwarding<'a> {
         }
     }
 
-    /// Does all that is due; returns whether there was anything.
+    /// Does all work that is due; returns true if there was any.
     ///
     /// # Errors
-    /// The world's and the interfaces'.
+    /// Errors of the world and of the interfaces.
     pub fn turn(&mut self) -> Result<bool, ForwardingError> {
         let now = self.clock.now();
         if now.saturating_since(self.rested) > LONGEST_AWAKE {
@@ -103,11 +103,11 @@ impl<'a> Forwarding<'a> {
         Ok(busy)
     }
 
-    /// Sleeps until shortly before the next thing that the world has to do, a packet from a kernel, or one of the
-    /// `others` is readable; at most for this time.
+    /// Sleeps until shortly before the world's next event, until a kernel sends a packet, or until one of the `others`
+    /// is readable; at most for this time.
     ///
     /// # Errors
-    /// A wait that fails.
+    /// The wait fails.
     pub fn rest(
         &mut self,
         others: &[BorrowedFd<'_>],
@@ -130,7 +130,7 @@ impl<'a> Forwarding<'a> {
         Ok(())
     }
 
-    /// Hands over what has come out of the world.
+    /// Passes the world's output to the kernels.
     fn hand_over(&mut self) -> Result<bool, ForwardingError> {
         let mut busy = false;
         while let Some(event) = self.run.world_mut().poll_interface_event() {
@@ -152,7 +152,7 @@ impl<'a> Forwarding<'a> {
         Ok(busy)
     }
 
-    /// Takes in what a kernel has sent.
+    /// Takes in a kernel's packets.
     fn take_in(&mut self, port: PortId) -> Result<bool, ForwardingError> {
         let (host, interface) = self.hosts.places[port.0];
         for taken in 0..BATCH {
@@ -160,7 +160,7 @@ impl<'a> Forwarding<'a> {
             let Some(length) = tun.receive(&mut self.incoming)? else {
                 return Ok(taken > 0);
             };
-            // Events that were due before this packet came happen before it.
+            // Events due before this packet's arrival come before it.
             self.run.advance_to(self.clock.now())?;
             self.run.world_mut().inject(port, &self.incoming[..length]);
         }
@@ -168,7 +168,7 @@ impl<'a> Forwarding<'a> {
     }
 }
 
-/// Does with real interfaces what the world has decided.
+/// Applies the world's commands to real interfaces.
 fn apply(hosts: &mut Hosts, event: InterfaceEvent) -> io::Result<()> {
     let place = |port: PortId| hosts.places[port.0];
     match event {

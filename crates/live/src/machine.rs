@@ -1,12 +1,12 @@
-//! Check whether this machine can run worlds with real hosts, and of what it lacks.
+//! Check of this machine's ability to run worlds with real hosts, and of missing requirements.
 
 use crate::namespace::{HostSpec, InterfaceSpec, RealHost};
 use crate::plan::KernelFacts;
 use crate::rights::{Invoker, Rights};
 use serde_json::{Value, json};
 
-/// Tries what a live run needs; says whether all of it is there. The process must have a single thread, and may have
-/// entered a user namespace afterwards.
+/// Tries the requirements of a live run; returns true if all are met. The process must have a single thread, and may
+/// have entered a user namespace afterwards.
 pub fn examine() -> (bool, Value) {
     let facts = KernelFacts::read();
     let mut problems = Vec::new();
@@ -33,7 +33,7 @@ pub fn examine() -> (bool, Value) {
     (problems.is_empty(), report)
 }
 
-/// A host like those of a run.
+/// Returns a host like those of a run.
 fn trial() -> HostSpec {
     HostSpec {
         name: "trial".to_owned(),

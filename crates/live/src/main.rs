@@ -50,7 +50,7 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Prints what the kernel cannot honour of a scenario.
+/// Prints the settings of a scenario that the kernel cannot honour.
 fn check(options: &ScenarioOptions) -> Result<(), Failure> {
     let decisions = Decisions::open(None).map_err(Failure::run)?;
     let named = |class: &str| Ok(decisions.named(class));

@@ -1,5 +1,5 @@
-//! A real host: a network namespace without a name, so that it goes with the last process that holds it, whatever
-//! ends that process.
+//! Real hosts: network namespaces without a name, so that each disappears with the last process that holds it, however
+//! that process ends.
 
 use crate::plan::Sysctl;
 use crate::waiting::in_namespace;
@@ -16,14 +16,14 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
 
-/// Packets that may wait for the forwarding thread, which is never the bottleneck: more than it leaves unread in a
-/// tenth of a second.
+/// Maximum number of packets that wait for the forwarding thread: more than the thread, which is never the bottleneck,
+/// leaves unread in a tenth of a second.
 const QUEUE_LENGTH: u32 = 20_000;
 /// The loopback interface's number in every namespace.
 const LOOPBACK: InterfaceIndex = 1;
 
-/// Settings of every real host. Here nobody announces routers, looks for duplicates or makes up addresses; a port
-/// below 1024 and a ping need no privilege, since programs run as the user who called.
+/// Settings of every real host. No host announces routers, detects duplicates or makes up addresses; ports below 1024
+/// and pings need no privilege, since programs run as the invoking user.
 const SYSCTLS: [(&str, &str); 10] = [
     ("net/ipv4/ip_unprivileged_port_start", "0"),
     ("net/ipv4/conf/all/rp_filter", "0"),
@@ -37,7 +37,7 @@ const SYSCTLS: [(&str, &str); 10] = [
     ("net/ipv6/conf/all/accept_ra", "0"),
 ];
 
-/// Settings that tell how a kernel's TCP behaves.
+/// Settings that describe the behaviour of a kernel's TCP.
 const TOLD: [&str; 25] = [
     "tcp_adv_win_scale",
     "tcp_comp_sack_delay_ns",
@@ -68,33 +68,33 @@ const TOLD: [&str; 25] = [
 
 /// Description of a real host.
 pub struct HostSpec {
-    /// Its node's name.
+    /// Name of its node.
     pub name: String,
-    /// Its interfaces.
+    /// Interfaces.
     pub interfaces: Vec<InterfaceSpec>,
     /// Settings of its kernel's TCP.
     pub sysctls: Vec<Sysctl>,
     /// Metrics of its default route.
     pub metrics: Vec<RouteMetric>,
-    /// Group of the user who called, who may ping, as this process numbers it.
+    /// Group of the invoking user, which may ping, as numbered in this process.
     pub group: u32,
 }
 
 /// Description of an interface.
 pub struct InterfaceSpec {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its largest packet in bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Its addresses.
+    /// Addresses.
     pub addresses: Vec<IpAddr>,
 }
 
 /// A real host.
 pub struct RealHost {
-    /// Its namespace: to enter, to pass on.
+    /// Network namespace, to enter or to pass on.
     pub namespace: OwnedFd,
-    /// Its interfaces, as in the specification.
+    /// Interfaces, as in the specification.
     pub interfaces: Vec<Interface>,
     routes: RouteSocket,
     metrics: Vec<RouteMetric>,
@@ -102,7 +102,7 @@ pub struct RealHost {
 
 /// An interface of a real host.
 pub struct Interface {
-    /// TUN device at which its packets come out and go in.
+    /// TUN device for its packets.
     pub tun: Tun,
     index: InterfaceIndex,
     addresses: Vec<IpAddr>,
@@ -119,20 +119,20 @@ pub struct NamespaceError {
 }
 
 impl RealHost {
-    /// Makes a host. Its interfaces are down, without addresses.
+    /// Makes a host. Its interfaces are down, and have no addresses.
     ///
     /// # Errors
-    /// Failed operation, with the kernel's error.
+    /// The failed operation, with the kernel's error.
     pub fn build(spec: HostSpec) -> Result<RealHost, NamespaceError> {
         let host = spec.name.clone();
-        // Namespaces belong to threads: this one leaves the process's own alone.
+        // Namespaces belong to threads: a separate thread leaves the process's own namespace unchanged.
         thread::spawn(move || build_here(spec))
             .join()
             .unwrap_or_else(|_| Err(failed("its thread", io::ErrorKind::Other.into())))
             .map_err(|error| NamespaceError { host, ..error })
     }
 
-    /// The settings of its TCP that tell how it behaves, read back from its kernel, by name.
+    /// Returns the settings that describe the behaviour of its TCP, read back from its kernel, by name.
     pub fn tcp_settings(&self) -> BTreeMap<String, String> {
         let read = || {
             let setting = |name: &&str| {
@@ -144,7 +144,7 @@ impl RealHost {
         in_namespace(self.namespace.as_fd(), read).unwrap_or_default()
     }
 
-    /// Switches an interface on and gives it its addresses.
+    /// Switches an interface on and adds its addresses.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -159,7 +159,7 @@ impl RealHost {
         Ok(())
     }
 
-    /// Takes an interface's addresses and switches it off.
+    /// Removes an interface's addresses and switches it off.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -173,7 +173,7 @@ impl RealHost {
         self.routes.set_up(*index, false)
     }
 
-    /// Sends everything out of an interface.
+    /// Routes all packets to an interface.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -188,7 +188,7 @@ impl RealHost {
         Ok(())
     }
 
-    /// Sets an interface's largest packet, in bytes.
+    /// Sets an interface's MTU, in bytes.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -197,7 +197,7 @@ impl RealHost {
         self.routes.set_mtu(index, mtu)
     }
 
-    /// Returns the counters of all its interfaces, added up.
+    /// Returns the sums of the counters of all its interfaces.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -214,7 +214,7 @@ impl RealHost {
 
 fn build_here(spec: HostSpec) -> Result<RealHost, NamespaceError> {
     unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|error| failed("no network namespace can be made", error.into()))?;
+        .map_err(|error| failed("cannot make a network namespace", error.into()))?;
     let namespace = File::open("/proc/thread-self/ns/net")
         .map_err(|error| failed("/proc/thread-self/ns/net", error))?;
     for (path, value) in SYSCTLS {

@@ -1,8 +1,8 @@
-//! Plan of the kernel's part of a scenario, and the list of all that the kernel cannot do of it.
+//! Plan of the kernel's part of a scenario, and the list of settings that the kernel cannot follow.
 //!
-//! The scenario's words for TCP are the simulator's. A key that was written is translated into a socket option, a
-//! setting of the host or a metric of its route, or it is refused; keys that were not written are the kernel's own
-//! choice. So a scenario that says nothing, or `profile = "linux-6"`, runs on the kernel as it is.
+//! The scenario's terms for TCP are the simulator's. A key in the scenario is translated into a socket option, a
+//! setting of the host or a metric of its route, or it is refused; for all other keys the kernel's default applies. A
+//! scenario without such keys, or with `profile = "linux-6"`, therefore runs on the unchanged kernel.
 
 mod kernel;
 mod keys;
@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Real hosts, more of which are surely not meant.
+/// Maximum number of real hosts; more are surely a mistake.
 const MOST_HOSTS: usize = 16;
 /// Names of a flow's ends.
 const ENDS: [&str; 2] = ["sender", "receiver"];
@@ -42,14 +42,14 @@ pub struct Sysctl {
     pub value: String,
 }
 
-/// Something that the kernel cannot do.
+/// A setting that the kernel cannot follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
-    /// The key, as in `flows.download.tcp.tick`.
+    /// The key, as in `flows.download.transport.tick`.
     pub key: String,
-    /// The reason.
+    /// Reason.
     pub message: String,
-    /// The nearest alternative.
+    /// Nearest alternative.
     pub nearest: Option<String>,
 }
 
@@ -73,10 +73,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A flow that the kernels carry.
+/// A flow carried by the kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
-    /// Its place in the scenario's flows.
+    /// Index in the scenario's flows.
     pub flow: usize,
     /// Options of the sockets at its source and sink.
     pub ends: [SocketOptions; 2],
@@ -87,17 +87,17 @@ pub struct FlowPlan {
 pub struct Plan {
     /// Flows between real hosts.
     pub flows: Vec<FlowPlan>,
-    /// Mistakes in the scenario as a live one.
+    /// Mistakes of the scenario in a live run.
     pub wrong: Vec<Refusal>,
     /// Settings that the kernel cannot follow and that can be left out.
     pub refused: Vec<Refusal>,
-    /// By host and name the value, and the key that asked for it.
+    /// Value of each setting, by host and name, and the key that requested it.
     sysctls: BTreeMap<(NodeIndex, &'static str), (String, String)>,
     metrics: Vec<(NodeIndex, RouteMetric)>,
 }
 
 impl Plan {
-    /// Settings of a host's TCP that the scenario asks for, by name.
+    /// Returns the settings of a host's TCP that the scenario requests, by name.
     pub fn settings(&self, host: NodeIndex) -> BTreeMap<&'static str, &str> {
         let of_host = self.sysctls.iter().filter(|((node, _), _)| *node == host);
         of_host
@@ -105,7 +105,7 @@ impl Plan {
             .collect()
     }
 
-    /// The same for whoever sets them.
+    /// Returns the same settings as paths and values.
     pub fn sysctls(&self, host: NodeIndex) -> Vec<Sysctl> {
         let sysctl = |(name, value): (&str, &str)| Sysctl {
             path: format!("net/ipv4/{name}"),
@@ -114,7 +114,7 @@ impl Plan {
         self.settings(host).into_iter().map(sysctl).collect()
     }
 
-    /// Metrics of a host's default route.
+    /// Returns the metrics of a host's default route.
     pub fn metrics(&self, host: NodeIndex) -> Vec<RouteMetric> {
         let of_host = self.metrics.iter().filter(|(node, _)| *node == host);
         of_host.map(|(_, metric)| metric.clone()).collect()
@@ -124,7 +124,7 @@ impl Plan {
         self.refused.push(Refusal::new(key, message, nearest));
     }
 
-    /// Asks for a setting of a host, which it can have only once.
+    /// Requests a setting of a host, which can have only one value.
     fn set(
         &mut self,
         kernel: &KernelFacts,
@@ -152,7 +152,7 @@ impl Plan {
     }
 }
 
-/// Finds out what the kernel is to do of a scenario.
+/// Plans the kernel's part of a scenario.
 pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
     let mut plan = Plan::default();
     let scenario = &loaded.scenario;
@@ -163,7 +163,7 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         .and_then(|live| live.get("hosts"));
     if named.is_none() && hosts.len() > MOST_HOSTS {
         let message = format!(
-            "flows join {} nodes, and all of them would be real hosts; name the ones that are to be",
+            "flows join {} nodes, which would all be real hosts; name those that should be",
             hosts.len()
         );
         plan.wrong.push(Refusal::new("live.hosts", message, None));
@@ -196,7 +196,7 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
     plan
 }
 
-/// The table of one end of a flow, source or sink.
+/// Returns the table of one end of a flow, source or sink.
 fn end_table(tcp: &toml::Table, place: usize) -> Option<&toml::Table> {
     tcp.get(ENDS[place])?.as_table()
 }
@@ -214,18 +214,15 @@ impl Plan {
         else {
             return ends;
         };
-        let name = format!("flows.{}", flow.name);
+        let name = format!("flows.{}.transport", flow.name);
         let nodes = [flow.from, flow.to];
         let profiles = [sender, receiver];
-        let tcp = written.get("tcp").and_then(toml::Value::as_table);
+        let tcp = written.get("transport").and_then(toml::Value::as_table);
         for place in [0, 1] {
+            let end = tcp.and_then(|tcp| end_table(tcp, place));
             let tables = [
-                (name.clone(), Some(written)),
-                (format!("{name}.tcp"), tcp),
-                (
-                    format!("{name}.tcp.{}", ENDS[place]),
-                    tcp.and_then(|tcp| end_table(tcp, place)),
-                ),
+                (name.clone(), tcp),
+                (format!("{name}.{}", ENDS[place]), end),
             ];
             for (path, table) in tables {
                 for (key, translate) in KEYS {
@@ -244,11 +241,7 @@ impl Plan {
             }
         }
         for (place, options) in ends.iter_mut().enumerate() {
-            let written = [
-                Some(written),
-                tcp,
-                tcp.and_then(|tcp| end_table(tcp, place)),
-            ];
+            let written = [tcp, tcp.and_then(|tcp| end_table(tcp, place))];
             let written = written.into_iter().flatten();
             let control = written
                 .filter_map(|table| table.get("congestion"))
@@ -261,7 +254,9 @@ impl Plan {
             let control = control.and_then(toml::Value::as_str);
             options.congestion = self.congestion(control, profiles[place], &name, kernel);
         }
-        self.profile(flow, written, &name, kernel);
+        if let Some(tcp) = tcp {
+            self.profile(flow, tcp, &name, kernel);
+        }
         // A setting of both ends is refused once.
         let mut seen: Vec<Refusal> = Vec::new();
         self.refused.retain(|refusal| {
@@ -272,7 +267,7 @@ impl Plan {
         ends
     }
 
-    /// The kernel's name of a flow's congestion control: the one that was written, else the profile's, as in a
+    /// Returns the kernel's name of a flow's congestion control: that of the scenario, otherwise the profile's, as in a
     /// simulated run.
     fn congestion(
         &mut self,
@@ -282,7 +277,7 @@ impl Plan {
         kernel: &KernelFacts,
     ) -> Option<String> {
         let name = match (written, &profile.congestion) {
-            // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
+            // Without SACK, Linux's Reno repairs several losses in a window one by one, as RFC 6582 does.
             (Some("newreno"), _) | (None, Algorithm::NewReno) => "reno",
             (None, algorithm) => algorithm.name(),
             (Some(written), _) => written,
@@ -297,7 +292,7 @@ impl Plan {
         None
     }
 
-    /// A profile's settings, but for those that the flow's own keys have set.
+    /// Plans a profile's settings, except for those overridden by the flow's own keys.
     fn profile(&mut self, flow: &Flow, written: &toml::Table, name: &str, kernel: &KernelFacts) {
         let key = format!("{name}.profile");
         match written.get("profile").and_then(toml::Value::as_str) {

@@ -1,14 +1,14 @@
-//! Punctuality: the forwarding thread goes before others, and the kernel does not put its wake-ups together.
+//! Punctuality: the forwarding thread has priority over others, and the kernel does not batch its wake-ups.
 #![allow(unsafe_code)]
 
 use nix::libc;
 
-/// The best niceness, where the real-time class is forbidden.
+/// The best niceness, for use if the real-time class is forbidden.
 const NICE: libc::c_int = -20;
-/// The lowest of the real-time priorities goes before every ordinary thread.
+/// The lowest real-time priority, which precedes every ordinary thread.
 const PRIORITY: libc::c_int = 1;
 
-/// Raises the calling thread's priority, but not that of processes that it starts; returns whether the kernel allowed
+/// Raises the calling thread's priority, but not that of the processes it starts; returns true if the kernel permits
 /// it.
 pub fn raise() -> bool {
     let class = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;

@@ -1,9 +1,9 @@
-//! Programs on real hosts: each in its host's network, with process numbers, a hostname and name files of its own,
-//! as the user who called. Whatever a program starts ends with it, and it ends with this process, however that
-//! ends: the first process of its own numbering is killed with its parent, and the kernel then kills the rest.
+//! Programs on real hosts: each in its host's network, with its own process numbers, hostname and name files, as the
+//! invoking user. All descendants of a program end with it, and it ends with this process, however that ends: the first
+//! process of the program's PID namespace is killed with its parent, and the kernel then kills the rest.
 //!
-//! Between this process and the program stand two of the same binary ([`inside`]): one that enters the
-//! namespaces, and its child, the first process of the new numbering, which reaps orphans.
+//! Between this process and the program are two processes of the same binary ([`inside`]): one that enters the
+//! namespaces, and its child, the first process of the PID namespace, which reaps orphans.
 #![allow(unsafe_code)]
 
 mod inside;
@@ -22,26 +22,26 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// The word on the command line that makes this binary one of the two processes in between.
+/// Argument that makes this binary one of the two processes in between.
 pub const INSIDE: &str = "inside";
 
 /// A program to start.
 pub struct ProgramSpec<'a> {
-    /// Its own name and arguments.
+    /// Name and arguments of the program.
     pub argv: &'a [String],
-    /// Host name that it sees.
+    /// Hostname visible to the program.
     pub hostname: &'a str,
     /// Network namespace.
     pub namespace: BorrowedFd<'a>,
     /// Contents of /etc/hosts.
     pub hosts_file: &'a str,
-    /// Further environment.
+    /// Additional environment.
     pub environment: &'a [(String, String)],
-    /// Its standard input, output and error.
+    /// Standard input, output and error.
     pub stdio: [Stdio; 3],
-    /// As whom it runs.
+    /// User to run as.
     pub invoker: Invoker,
-    /// By what right this process makes namespaces.
+    /// Source of this process's right to make namespaces.
     pub rights: Rights,
 }
 
@@ -53,7 +53,7 @@ struct InsideSpec {
     hosts_file: String,
     uid: u32,
     gid: u32,
-    /// True if the caller is in a user namespace, as its root.
+    /// True if the caller is root of a user namespace.
     in_user_namespace: bool,
     namespace: i32,
     report: i32,
@@ -62,13 +62,13 @@ struct InsideSpec {
 /// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// It exited with this status.
+    /// Exited with this status.
     Status(i32),
-    /// This signal killed it.
+    /// Killed by this signal.
     Signal(i32),
-    /// It could not be started: what the kernel said.
+    /// Not started, because of this kernel error.
     NotStarted(i32),
-    /// One of the processes that stand between it and this one was killed.
+    /// One of the processes between it and this one was killed.
     Lost,
 }
 
@@ -78,7 +78,7 @@ impl Ending {
         self == Ending::Status(0)
     }
 
-    /// In words, after "the program ".
+    /// Describes the end, as a continuation of "the program ".
     pub fn describe(self) -> String {
         match self {
             Ending::Status(status) => format!("ended with status {status}"),
@@ -94,7 +94,7 @@ impl Ending {
     }
 }
 
-/// A program that was started.
+/// A started program.
 pub struct Program {
     between: Child,
     /// Readable when the program has ended: poll for it.
@@ -106,7 +106,7 @@ impl Program {
     /// Starts a program. Call it from a thread that lives until the end: the program is killed with that thread.
     ///
     /// # Errors
-    /// Fails if this binary cannot be started again. That the program itself cannot is [`Ending::NotStarted`].
+    /// This binary cannot be started again. A failure to start the program itself is [`Ending::NotStarted`].
     pub fn start(spec: ProgramSpec<'_>) -> io::Result<Program> {
         let (report, told) = pipe2(OFlag::O_CLOEXEC)?;
         let inside = InsideSpec {
@@ -162,14 +162,14 @@ impl Program {
         *self.ending.insert(ending.unwrap_or(Ending::Lost))
     }
 
-    /// Asks the program, and all that it started, to end.
+    /// Asks the program and all its descendants to end.
     pub fn terminate(&self) {
         if self.ending.is_none() {
             let _ = kill(self.process(), Signal::SIGTERM);
         }
     }
 
-    /// Ends the program, and all that it started, at once.
+    /// Kills the program and all its descendants.
     pub fn kill(&mut self) {
         if self.ending.is_none() {
             let _ = self.between.kill();

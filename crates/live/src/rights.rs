@@ -1,4 +1,4 @@
-//! The right to make network namespaces: the caller's own, or by way of a user namespace.
+//! The right to make network namespaces: the caller's own, or that of a user namespace.
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
@@ -6,11 +6,11 @@ use nix::unistd::{Gid, Uid, getgid, getuid, setfsgid, setfsuid};
 use std::fs;
 use std::io;
 
-/// Bits of capabilities(7).
+/// Bit of capabilities(7).
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
 
-/// The caller, as whom programs run and to whom results belong.
+/// The caller, who runs the programs and owns the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invoker {
     /// User.
@@ -20,7 +20,7 @@ pub struct Invoker {
 }
 
 impl Invoker {
-    /// The user who typed the command: behind `sudo`, who called that.
+    /// Returns the user who typed the command: with `sudo`, its caller.
     pub fn find() -> Invoker {
         let behind_sudo = |name: &str| {
             let number: Option<u32> = std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -34,13 +34,13 @@ impl Invoker {
 }
 
 impl Invoker {
-    /// Works with files as the invoker: what is made is theirs, and no link of theirs leads where they may not write.
-    /// Threads that are started meanwhile stay so. In a user namespace the invoker is all that there is.
+    /// Works with files as the invoker, who owns all new files, and whose links cannot redirect writes to places the
+    /// invoker may not write. Threads started meanwhile remain so. In a user namespace there is only the invoker.
     pub fn with_files<T>(self, rights: Rights, work: impl FnOnce() -> T) -> T {
         if rights == Rights::UserNamespace || self.uid == getuid() {
             return work();
         }
-        // The group goes first and comes back last: the user decides about the right to change it.
+        // The group is changed first and restored last: the user determines the right to change it.
         let group = setfsgid(self.gid);
         let user = setfsuid(self.uid);
         let result = work();
@@ -50,17 +50,17 @@ impl Invoker {
     }
 }
 
-/// By what right namespaces are made.
+/// Source of the right to make namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// The process has the capabilities.
     Capabilities,
-    /// The process has entered a user namespace, in which it has them.
+    /// The process has entered a user namespace, in which it has the capabilities.
     UserNamespace,
 }
 
 impl Rights {
-    /// For people.
+    /// Returns the name for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Rights::Capabilities => "root",
@@ -72,8 +72,8 @@ impl Rights {
 /// Reason for the lack of a right.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no right to make network namespaces: this process has not the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, \
-     and the kernel does not let it have them in a user namespace of its own ({reason}). Run it as root (sudo), or \
+    "no right to make network namespaces: this process does not have the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, and \
+     the kernel does not give them to it in a user namespace of its own ({reason}). Run it as root (sudo), or \
      allow user namespaces: {remedy}"
 )]
 pub struct NoRights {
@@ -82,7 +82,7 @@ pub struct NoRights {
 }
 
 impl Rights {
-    /// The invoker's group as this process numbers it.
+    /// Returns the number of the invoker's group in this process.
     pub fn group_number(self, invoker: Invoker) -> u32 {
         match self {
             Rights::Capabilities => invoker.gid.as_raw(),
@@ -93,7 +93,7 @@ impl Rights {
     /// Acquires the right; the process must have a single thread. In a user namespace the caller becomes its root.
     ///
     /// # Errors
-    /// [`NoRights`], which says what to do.
+    /// [`NoRights`], with advice.
     pub fn acquire() -> Result<Rights, NoRights> {
         let wanted = NET_ADMIN | SYS_ADMIN;
         if effective_capabilities().is_ok_and(|own| own & wanted == wanted) {
@@ -112,9 +112,9 @@ impl Rights {
     }
 }
 
-/// In a new user namespace, maps one user and one group to `inside_uid` and `inside_gid`.
+/// Maps one user and one group of a new user namespace to `inside_uid` and `inside_gid`.
 pub(crate) fn map_identity(uid: Uid, gid: Gid, inside_uid: u32, inside_gid: u32) -> io::Result<()> {
-    // Without this the kernel lets nobody but the privileged map groups (user_namespaces(7)).
+    // Otherwise the kernel lets only the privileged map groups (user_namespaces(7)).
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{inside_uid} {uid} 1"))?;
     fs::write("/proc/self/gid_map", format!("{inside_gid} {gid} 1"))
@@ -131,7 +131,7 @@ fn effective_capabilities() -> io::Result<u64> {
     bits.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// The switch that forbids user namespaces here, and how to turn it.
+/// Returns the setting that forbids user namespaces here, and the way to change it.
 fn user_namespace_remedy() -> &'static str {
     let is =
         |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|text| text.trim() == value);

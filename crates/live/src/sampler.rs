@@ -1,7 +1,7 @@
-//! The kernel's own figures of the TCP connections in a network namespace, whosever they are.
+//! The kernel's own statistics of all TCP connections in a network namespace, whatever their program.
 //!
-//! A thread asks at a set interval (sock_diag(7)) and hears of every socket that is destroyed, so that one
-//! that closes between two samples gives its last figures.
+//! A thread queries them at a set interval (sock_diag(7)) and receives a notice of every destroyed socket, so that a
+//! connection that closes between two samples still gives its last values.
 
 mod diag;
 mod tcp_info;
@@ -20,10 +20,10 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use tcp_info::TcpInfo;
 
-/// The shortest interval between samples.
+/// Minimum interval of samples.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A thread that samples.
+/// A sampling thread.
 #[derive(Debug)]
 pub struct Sampler {
     stopper: Stopper,
@@ -33,17 +33,17 @@ pub struct Sampler {
 /// Result of the sampling.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SamplerReport {
-    /// Names of the congestion controls that were seen at work.
+    /// Names of the congestion controls in use.
     pub congestion_controls: BTreeSet<String>,
-    /// Messages of the kernel that were lost or not understood: so many times figures may be missing.
+    /// Kernel messages lost or not understood: the number of times that samples may be missing.
     pub lost_messages: u64,
-    /// Reason for an early end.
+    /// Reason for an early end, if there was one.
     pub failure: Option<String>,
 }
 
 impl Sampler {
-    /// Samples every TCP connection of `node`, whose network namespace is given, each `interval` (at least
-    /// 1 ms) of the world's time, which begins at `zero`. Fails if the kernel does not tell.
+    /// Samples every TCP connection of `node`, whose network namespace is given, at each `interval` (at least 1 ms) of
+    /// the world's time, which begins at `zero`. Fails if the kernel does not support it.
     pub fn start(
         namespace: BorrowedFd<'_>,
         node: NodeIndex,
@@ -80,7 +80,7 @@ impl Sampler {
     }
 }
 
-/// States of a connection that has figures.
+/// Returns the states of connections with statistics.
 fn connections() -> StateFlags {
     StateFlags::all() - StateFlags::LISTEN - StateFlags::TIME_WAIT - StateFlags::SYN_RECV
 }
@@ -113,7 +113,7 @@ impl Sampling {
                 Woken::Ready(_) => self.take_destroyed()?,
                 Woken::Due => {
                     self.sample()?;
-                    // Samples that are missed are not made up for.
+                    // Missed samples are not made up for.
                     next = (next + interval).max(self.waiter.now());
                 }
                 Woken::Stopped => {
@@ -149,7 +149,7 @@ impl Sampling {
     }
 }
 
-/// Sends what the kernel said of a socket. Nobody may listen any more: then the run is over.
+/// Sends the kernel's report of a socket. If the receiver is gone, the run is over.
 fn emit(
     at: Instant,
     node: NodeIndex,
@@ -158,7 +158,7 @@ fn emit(
     report: &mut SamplerReport,
 ) {
     report.congestion_controls.extend(diag.congestion);
-    // Sockets that were never connected have no figures.
+    // Sockets that were never connected have no statistics.
     if diag.remote.port == 0 {
         return;
     }

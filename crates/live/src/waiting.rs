@@ -1,5 +1,4 @@
-//! Waiting for a socket, a moment or the end of the run, whichever comes first; and work inside a network
-//! namespace.
+//! Waiting for a socket, a moment or the end of the run, whichever comes first; and work inside a network namespace.
 
 use baton_proto::time::Instant;
 use nix::errno::Errno;
@@ -10,14 +9,14 @@ use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// Ends the waiting of all [`Waiter`]s that were made with it, when it is dropped.
+/// Handle that, when dropped, ends the waiting of all [`Waiter`]s made with it.
 #[derive(Debug)]
 pub(crate) struct Stopper(PipeWriter);
 
 impl Drop for Stopper {
     fn drop(&mut self) {
-        // Closing the pipe would do, were it not for processes forked meanwhile that still hold it.
-        // An empty pipe takes a byte.
+        // Closing the pipe would suffice, if processes forked meanwhile did not still hold it. An empty pipe accepts a
+        // byte.
         let _ = self.0.write_all(&[0]);
     }
 }
@@ -26,13 +25,13 @@ impl Drop for Stopper {
 #[derive(Clone, Debug)]
 pub(crate) struct StopSignal(Arc<PipeReader>);
 
-/// A pair of a new stopper and what hears it.
+/// Creates a stopper and its signal.
 pub(crate) fn stop_signal() -> io::Result<(Stopper, StopSignal)> {
     let (reader, writer) = io::pipe()?;
     Ok((Stopper(writer), StopSignal(Arc::new(reader))))
 }
 
-/// Waits by the world's time.
+/// A waiter in the world's time.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     zero: std::time::Instant,
@@ -44,19 +43,19 @@ pub(crate) struct Waiter {
 pub(crate) enum Woken {
     /// The run is over.
     Stopped,
-    /// The socket is ready for this.
+    /// The socket is ready for these flags.
     Ready(PollFlags),
     /// The moment has come.
     Due,
 }
 
 impl Waiter {
-    /// `zero` is the world's time zero, and may be still to come.
+    /// Creates a waiter; `zero` is the world's time zero, and may be in the future.
     pub fn new(zero: std::time::Instant, stop: StopSignal) -> Waiter {
         Waiter { zero, stop }
     }
 
-    /// The world's time; zero until it begins.
+    /// Returns the world's time; zero until it begins.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
@@ -90,12 +89,12 @@ impl Waiter {
         ppoll(&mut polled, Some(TimeSpec::new(0, 0)), None).is_ok_and(|ready| ready > 0)
     }
 
-    /// Returns at `until`; false if the run is over before that.
+    /// Sleeps until `until`; returns false if the run is over before.
     pub fn sleep_until(&self, until: Instant) -> io::Result<bool> {
         Ok(self.wait(None, Some(until))? == Woken::Due)
     }
 
-    /// `None` is for ever.
+    /// Returns the time left; `None` for an unlimited wait.
     fn time_left(&self, until: Option<Instant>) -> Option<TimeSpec> {
         let until = std::time::Duration::from_nanos(until?.as_nanos());
         let left = self
@@ -106,8 +105,8 @@ impl Waiter {
     }
 }
 
-/// Does `work` in a thread of its own that has entered a network namespace. Sockets opened there stay in that
-/// namespace, whoever uses them afterwards.
+/// Runs `work` in a separate thread that has entered a network namespace. Sockets opened there stay in that namespace,
+/// whoever uses them afterwards.
 pub(crate) fn in_namespace<T: Send>(
     namespace: BorrowedFd<'_>,
     work: impl FnOnce() -> io::Result<T> + Send,

@@ -86,15 +86,15 @@ fn run(specs: &[FlowSpec<'_>], milliseconds: u64) -> Vec<FlowOutcome> {
 fn a_live_run_delivers_what_the_simulated_one_does() {
     let pair = Namespace::pair(ADDRESSES);
     let flows = [
-        "name = \"bulk\"\nbytes = \"5 MB\"\nstart = \"100 ms\"",
-        "name = \"blocks\"\ntraffic = \"constant\"\nrate = \"800 kbit/s\"\nbytes = \"30500 B\"",
-        "name = \"datagrams\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"800 kbit/s\"\nstop = \"495 ms\"",
-        "name = \"bursts\"\ntransport = \"udp\"\ntraffic = \"on-off\"\nrate = \"8 Mbit/s\"\non = \"20 ms\"\noff = \"20 ms\"\nstop = \"600 ms\"",
-        "name = \"stream-of-bursts\"\ntraffic = \"on-off\"\nrate = \"8 Mbit/s\"\non = \"20 ms\"\noff = \"20 ms\"\nstop = \"600 ms\"",
-        "name = \"pages\"\ntraffic = \"pages\"\npage = \"30 kB\"\nthink_time = \"50 ms\"\ncount = 4",
-        "name = \"ping\"\ntraffic = \"ping\"\ninterval = \"30 ms\"\ncount = 10",
-        "name = \"ping-over-udp\"\ntransport = \"udp\"\ntraffic = \"ping\"\ninterval = \"30 ms\"\nstop = \"500 ms\"\nsize = \"1 B\"",
-        "name = \"ping-over-tcp\"\ntransport = \"tcp\"\ntraffic = \"ping\"\ninterval = \"30 ms\"\ncount = 10",
+        "name = \"bulk\"\ntraffic.bytes = \"5 MB\"\nstart = \"100 ms\"",
+        "name = \"blocks\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"800 kbit/s\"\ntraffic.bytes = \"30500 B\"",
+        "name = \"datagrams\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"800 kbit/s\"\nstop = \"495 ms\"",
+        "name = \"bursts\"\ntransport = \"udp\"\ntraffic.kind = \"on-off\"\ntraffic.rate = \"8 Mbit/s\"\ntraffic.on = \"20 ms\"\ntraffic.off = \"20 ms\"\nstop = \"600 ms\"",
+        "name = \"stream-of-bursts\"\ntraffic.kind = \"on-off\"\ntraffic.rate = \"8 Mbit/s\"\ntraffic.on = \"20 ms\"\ntraffic.off = \"20 ms\"\nstop = \"600 ms\"",
+        "name = \"pages\"\ntraffic.kind = \"pages\"\ntraffic.page = \"30 kB\"\ntraffic.think_time = \"50 ms\"\ntraffic.count = 4",
+        "name = \"ping\"\ntraffic.kind = \"ping\"\ntraffic.interval = \"30 ms\"\ntraffic.count = 10",
+        "name = \"ping-over-udp\"\ntransport = \"udp\"\ntraffic.kind = \"ping\"\ntraffic.interval = \"30 ms\"\nstop = \"500 ms\"\ntraffic.size = \"1 B\"",
+        "name = \"ping-over-tcp\"\ntransport.kind = \"tcp\"\ntraffic.kind = \"ping\"\ntraffic.interval = \"30 ms\"\ntraffic.count = 10",
     ];
     let loaded = load("700 ms", &flows);
     let outcomes = run(&specs(&loaded, &pair), 750);
@@ -154,8 +154,8 @@ fn the_end_of_the_run_is_prompt_whatever_the_flows_wait_for() {
     let flows = [
         "name = \"endless\"",
         "name = \"later\"\nstart = \"50 s\"",
-        "name = \"datagrams\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"1 Gbit/s\"",
-        "name = \"ping\"\ntraffic = \"ping\"\ninterval = \"10 s\"",
+        "name = \"datagrams\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"1 Gbit/s\"",
+        "name = \"ping\"\ntraffic.kind = \"ping\"\ntraffic.interval = \"10 s\"",
     ];
     let handle = start(&specs(&load("60 s", &flows), &pair));
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -207,7 +207,7 @@ fn what_the_kernel_does_not_offer_is_named_before_anything_runs() {
 fn datagrams_too_long_for_the_path_become_as_long_as_it_takes() {
     let pair = Namespace::pair(ADDRESSES);
     pair[0].inside(|| namespace::set_mtu(namespace::CABLE, 1000));
-    let flow = "name = \"long\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"8 Mbit/s\"\npacket_size = \"1400 B\"\nstop = \"100 ms\"";
+    let flow = "name = \"long\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"8 Mbit/s\"\ntraffic.packet_size = \"1400 B\"\nstop = \"100 ms\"";
     let outcomes = run(&specs(&load("1 s", &[flow]), &pair), 150);
     let [source, sink] = &outcomes[0].ends;
     assert_eq!(source.unsent_datagrams, 1);

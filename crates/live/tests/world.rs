@@ -25,8 +25,8 @@ fn a_flow_between_two_kernels_takes_the_time_of_its_link() {
         name = "f"
         from = "a"
         to = "b"
-        bytes = "50 kB"
-        profile = "linux-6"
+        traffic.bytes = "50 kB"
+        transport.profile = "linux-6"
     "#;
     std::fs::write(&file, scenario).unwrap();
     let output = emulator(&["world", file.to_str().unwrap()]);

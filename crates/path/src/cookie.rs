@@ -1,7 +1,8 @@
-//! Checks before any public-key work: `mac1`, which only those can make who know the receiver's public key, and under load
-//! `mac2`, which only those can make who have received a cookie at their address (WireGuard, section 5.4.7).
+//! Checks before any public-key work: `mac1`, which needs the receiver's public key, and under load `mac2`, which needs
+//! a cookie received at the sender's address (WireGuard, section 5.4.7).
 //!
-//! A cookie is a code of the address under a secret that changes every two minutes: nothing is kept for who asks.
+//! A cookie is a MAC of the address under a secret that changes every two minutes: the receiver stores nothing about
+//! the sender.
 
 use crate::frame::{COOKIE_NONCE, COOKIE_SEALED, INITIATION_MAC1, INITIATION_MAC2, Kind, array_at};
 use crate::hash::{self, MAC_BYTES};
@@ -14,14 +15,14 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 /// Age of the secret at which it is replaced (WireGuard, section 5.4.7).
 const SECRET_LIFE: Duration = Duration::from_secs(120);
 
-/// Codes under keys that follow from a receiver's public key.
+/// MACs under keys derived from a receiver's public key.
 pub(crate) struct Doorkeeper {
     mac1: [u8; 32],
     cookie: [u8; 32],
 }
 
 impl Doorkeeper {
-    /// The codes of messages for who has this key.
+    /// Creates the MACs for messages to the owner of this key.
     pub(crate) fn of(receiver: &PublicKey) -> Doorkeeper {
         Doorkeeper {
             mac1: hash::key_of(b"mac1----", receiver.as_bytes()),
@@ -42,7 +43,7 @@ impl Doorkeeper {
         hash::verify(&self.mac1, covered, code)
     }
 
-    /// Writes the frame that brings `cookie` to whoever has sent `initiation`.
+    /// Writes the frame with `cookie` for the sender of `initiation`.
     pub(crate) fn write_cookie(
         &self,
         initiation: &[u8],
@@ -66,7 +67,7 @@ impl Doorkeeper {
         Some(())
     }
 
-    /// Opens a cookie's frame that answers an initiation with this `mac1`.
+    /// Opens a cookie frame that answers an initiation with this `mac1`.
     pub(crate) fn read_cookie(&self, mac1: &[u8; MAC_BYTES], frame: &[u8]) -> Option<[u8; 32]> {
         let nonce = Nonce::assume_unique_for_key(array_at(frame, COOKIE_NONCE));
         let mut sealed: [u8; 48] = array_at(frame, COOKIE_SEALED);
@@ -76,7 +77,8 @@ impl Doorkeeper {
         cookie.ok().map(|cookie| array_at(cookie, 0))
     }
 
-    /// Each initiation has its key, so that nonces of twelve bytes may be drawn.
+    /// Returns the key for the cookie of the initiation with this `mac1`. Each initiation has its own key, so that
+    /// random nonces of twelve bytes suffice.
     fn key(&self, mac1: &[u8; MAC_BYTES]) -> Option<LessSafeKey> {
         let key = hash::derive(&self.cookie, mac1);
         UnboundKey::new(&CHACHA20_POLY1305, &key)
@@ -85,7 +87,7 @@ impl Doorkeeper {
     }
 }
 
-/// Secret of whoever gives cookies.
+/// Secret behind the cookies that this end issues.
 pub(crate) struct CookieSecret {
     secret: [u8; 32],
     replaced: Instant,

@@ -1,5 +1,6 @@
-//! Frames on the wire. The first byte says which, and three zero bytes follow, as in WireGuard: so a frame is told from
-//! an IPv4 or IPv6 packet of RFC 5555 on the same port, whose first byte is at least 0x40. Numbers are little-endian.
+//! Frames on the wire. The first byte is the type, followed by three zero bytes, as in WireGuard: this distinguishes a
+//! frame from an IPv4 or IPv6 packet of RFC 5555 on the same port, whose first byte is at least 0x40. Numbers are
+//! little-endian.
 //!
 //! | frame | bytes |
 //! |---|---|
@@ -12,37 +13,37 @@
 use crate::hash::MAC_BYTES;
 use crate::noise::{FIRST_OVERHEAD, SECOND_OVERHEAD};
 
-/// Largest number of bytes that a home agent may assign in its answer, so that no answer is longer than what asked for it.
+/// Most bytes that a home agent may assign in its response, so that no response is longer than its initiation.
 pub const MOST_ASSIGNED: usize = 64;
 
 pub(crate) const TAG_BYTES: usize = 16;
-/// Type, receiver's index and counter before what is sealed.
+/// Length of type, receiver's index and counter, before the sealed content.
 pub(crate) const TRANSPORT_HEADER: usize = 16;
-/// Bytes of the Noise message in an initiation.
+/// Length of the Noise message in an initiation.
 pub(crate) const FIRST: usize = FIRST_OVERHEAD + Request::BYTES;
 pub(crate) const INITIATION: usize = 8 + FIRST + 2 * MAC_BYTES;
-/// Offset of `mac1` in an initiation, and what it covers.
+/// Offset of `mac1` in an initiation, and length of the bytes that it covers.
 pub(crate) const INITIATION_MAC1: usize = 8 + FIRST;
-/// Offset of `mac2` in an initiation, and what it covers.
+/// Offset of `mac2` in an initiation, and length of the bytes that it covers.
 pub(crate) const INITIATION_MAC2: usize = INITIATION_MAC1 + MAC_BYTES;
 /// Offset of the Noise message in a response.
 pub(crate) const RESPONSE_NOISE: usize = 12;
 const LEAST_RESPONSE: usize = RESPONSE_NOISE + SECOND_OVERHEAD + Reply::LEAST_BYTES + MAC_BYTES;
 const MOST_RESPONSE: usize = LEAST_RESPONSE + MOST_ASSIGNED;
-/// An answer to a forged address carries no more than was sent there to get it.
+/// An answer to a forged address is no longer than the frame that caused it.
 const _: () = assert!(MOST_RESPONSE <= INITIATION && COOKIE <= INITIATION);
-/// Offset of `mac1` in a reset, and what it covers.
+/// Offset of `mac1` in a reset, and length of the bytes that it covers.
 pub(crate) const RESET_MAC1: usize = TRANSPORT_HEADER;
 const RESET: usize = RESET_MAC1 + MAC_BYTES;
 const _: () = assert!(RESET <= TRANSPORT_HEADER + TAG_BYTES);
 const COOKIE_BYTES: usize = 32;
-/// Offset of the nonce in a cookie's frame.
+/// Offset of the nonce in a cookie frame.
 pub(crate) const COOKIE_NONCE: usize = 8;
-/// Offset of the sealed cookie in its frame.
+/// Offset of the sealed cookie in a cookie frame.
 pub(crate) const COOKIE_SEALED: usize = COOKIE_NONCE + 12;
 pub(crate) const COOKIE: usize = COOKIE_SEALED + COOKIE_BYTES + TAG_BYTES;
 
-/// Kinds of frames, as their first byte has them.
+/// Types of frames, by their first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Initiation = 1,
@@ -59,13 +60,13 @@ pub(crate) enum NoFrame {
     Length,
 }
 
-/// Says whether a datagram begins like a frame of this crate, and not like an IP packet.
+/// Returns true if a datagram begins like a frame of this crate, and not like an IP packet.
 pub fn is_frame(datagram: &[u8]) -> bool {
     matches!(datagram, [1..=5, 0, 0, 0, ..])
 }
 
 impl Kind {
-    /// Reads a datagram's type, and checks that its length is one that the type can have.
+    /// Reads a datagram's type, and checks its length for that type.
     pub(crate) fn of(datagram: &[u8]) -> Result<Kind, NoFrame> {
         let length = datagram.len();
         let (kind, fits) = match datagram {
@@ -82,7 +83,7 @@ impl Kind {
         if fits { Ok(kind) } else { Err(NoFrame::Length) }
     }
 
-    /// Writes the type behind what `out` has.
+    /// Appends the type to `out`.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[self as u8, 0, 0, 0]);
     }
@@ -104,10 +105,11 @@ pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
     part.copied().unwrap_or([0; N])
 }
 
-/// Payload of a handshake's first message.
+/// Payload of the first handshake message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
-    /// Nanoseconds of a clock that does not go back: replayed initiations are not above the largest seen.
+    /// Nanoseconds of a clock that does not go back: the timestamps of replayed initiations are not above the largest
+    /// seen.
     pub(crate) timestamp: u64,
     pub(crate) path: u8,
     pub(crate) start: Start,
@@ -116,9 +118,9 @@ pub(crate) struct Request {
 /// Beginning of one end's datagrams in a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Start {
-    /// Random number of this end's state: another one tells that it has forgotten all that was before.
+    /// Random number of this end's state: a different number shows that the end has lost its state.
     pub(crate) incarnation: u32,
-    /// Counter that the sender's next datagram will have.
+    /// Counter of the sender's next datagram.
     pub(crate) counter: u64,
 }
 
@@ -150,21 +152,21 @@ impl Request {
     }
 }
 
-/// Payload of a handshake's second message.
+/// Payload of the second handshake message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reply<'a> {
-    /// A session, and what the home agent assigns.
+    /// A session, and the bytes assigned by the home agent.
     Accepted(Start, &'a [u8]),
-    /// The timestamp was not above this one, the largest seen.
+    /// Refusal of a timestamp not above this one, the largest seen.
     Stale(u64),
-    /// The router has as many paths as it may have.
+    /// Refusal because of the maximum number of the router's paths.
     TooManyPaths,
 }
 
 impl<'a> Reply<'a> {
     pub(crate) const LEAST_BYTES: usize = 13;
 
-    /// Writes it behind what `out` has.
+    /// Appends the payload to `out`.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let (status, incarnation, number, rest): (u8, u32, u64, &[u8]) = match *self {
             Reply::Accepted(start, assigned) => (0, start.incarnation, start.counter, assigned),
@@ -177,7 +179,7 @@ impl<'a> Reply<'a> {
         out.extend_from_slice(rest);
     }
 
-    /// Reads it, or nothing if its status is unknown.
+    /// Reads the payload; `None` if its status is unknown.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<Reply<'a>> {
         let (head, rest) = bytes.split_first_chunk::<{ Reply::LEAST_BYTES }>()?;
         let number = u64_at(head, 5);

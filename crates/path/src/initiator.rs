@@ -14,22 +14,22 @@ use baton_proto::time::{Duration, Instant};
 use core::net::SocketAddr;
 use handshake::{Attempt, FIRST_RETRY};
 
-/// Parts of an [`Initiator`].
+/// Configuration of an [`Initiator`].
 #[derive(Clone, Debug)]
 pub struct InitiatorConfig {
     /// The router's key.
     pub local: PrivateKey,
     /// The home agent's key.
     pub home_agent: PublicKey,
-    /// The secret that both have beside.
+    /// The preshared secret of both ends.
     pub preshared: PresharedKey,
     /// The home agent's address.
     pub remote: SocketAddr,
-    /// The path's number among those of this router.
+    /// The path's number at this router.
     pub path: u8,
-    /// Length of the longest IP packet that the uplink sends, in bytes.
+    /// Longest IP packet of the uplink, in bytes.
     pub uplink_mtu: u16,
-    /// Nanoseconds since 1970 at the moment at which the initiator is made. A clock that has gone back costs one round trip.
+    /// Nanoseconds since 1970 at the creation of the initiator. A clock that has gone back costs one round trip.
     pub unix_nanoseconds: u64,
     /// 32 bytes of the system's random source, used for nothing else.
     pub seed: [u8; 32],
@@ -41,7 +41,7 @@ pub struct InitiatorConfig {
 /// [`Initiator::poll_event`] until they return nothing; then wait until [`Initiator::poll_timeout`].
 pub struct Initiator {
     config: InitiatorConfig,
-    /// Codes for the home agent, and for this end.
+    /// MACs for the home agent, and for this end.
     to_home: Doorkeeper,
     to_self: Doorkeeper,
     random: Random,
@@ -52,14 +52,14 @@ pub struct Initiator {
     next_attempt: Option<Instant>,
     retry: Duration,
     cookie: Option<([u8; 32], Instant)>,
-    /// The moment of the last reset that was heeded.
+    /// Time of the last reset that was accepted.
     reset_at: Option<Instant>,
     assigned: Vec<u8>,
     counters: Counters,
 }
 
 impl Initiator {
-    /// A path whose first initiation is to be sent at once.
+    /// Creates a path whose first initiation is due at once.
     pub fn new(now: Instant, config: InitiatorConfig) -> Initiator {
         let mut random = Random::new(config.seed);
         let incarnation = random.number();
@@ -81,7 +81,7 @@ impl Initiator {
         }
     }
 
-    /// Takes a datagram, and returns the packet in it if there is one. A rejected datagram has changed nothing and is counted.
+    /// Takes in a datagram, and returns the packet in it, if any. A rejected datagram changes nothing and is counted.
     pub fn handle_datagram<'a>(
         &mut self,
         now: Instant,
@@ -106,8 +106,8 @@ impl Initiator {
         self.counters.count(taken)
     }
 
-    /// Writes a datagram with this packet behind what `out` has, on a path that is down too. `kind` is [`PACKET`](crate::PACKET) or
-    /// [`ELIDED`](crate::ELIDED).
+    /// Appends a datagram with this packet to `out`, also on a path that is down. `kind` is [`PACKET`](crate::PACKET)
+    /// or [`ELIDED`](crate::ELIDED).
     pub fn send(
         &mut self,
         now: Instant,
@@ -118,7 +118,7 @@ impl Initiator {
         self.path.send(now, kind, packet, out)
     }
 
-    /// Writes a datagram of the path's own behind what `out` has, and returns its destination, if there is one to be sent.
+    /// Appends a datagram of the path's own to `out`, if one is due, and returns its destination.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddr> {
         if self.next_attempt.is_some_and(|time| now >= time) {
             let start = out.len();
@@ -132,7 +132,7 @@ impl Initiator {
         Some(self.path.remote)
     }
 
-    /// The moment of the next [`Initiator::handle_timeout`].
+    /// Returns the time of the next [`Initiator::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let rekey = self
             .path
@@ -145,23 +145,23 @@ impl Initiator {
             .min()
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.path.handle_timeout(now);
         self.keep_trying(now);
     }
 
-    /// Returns news.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.path.events.pop_front()
     }
 
-    /// Takes the word of the system that the uplink cannot carry anything.
+    /// Takes in the system's report that the uplink is down.
     pub fn uplink_down(&mut self, now: Instant) {
         self.path.set_down(now);
     }
 
-    /// Takes the word of the system that the uplink may carry again: tries at once.
+    /// Takes in the system's report that the uplink may be up again: sends at once.
     pub fn uplink_up(&mut self, now: Instant) {
         match self.path.session() {
             Some(_) => self.path.hurry(now),
@@ -169,7 +169,8 @@ impl Initiator {
         }
     }
 
-    /// Takes the word of the system that the uplink has got or lost an address: tells the home agent at once from where it sends.
+    /// Takes in the system's report that the uplink has gained or lost an address: reports the new source to the home
+    /// agent at once.
     pub fn uplink_moved(&mut self, now: Instant) {
         if self.path.is_up() {
             self.path.probe(now);
@@ -181,18 +182,18 @@ impl Initiator {
         self.path.is_up()
     }
 
-    /// Returns the length of the longest packet that [`Initiator::send`] takes, in bytes. Until the search has found more it is what fits
-    /// into 1,280 bytes with all headers: 1,216 over IPv4, 1,196 over IPv6.
+    /// Returns the length of the longest packet for [`Initiator::send`], in bytes. Until the search has found more,
+    /// this is what fits into 1,280 bytes with all headers: 1,216 over IPv4, 1,196 over IPv6.
     pub fn packet_mtu(&self) -> u16 {
         self.path.packet_mtu()
     }
 
-    /// Returns the counter after the largest that the home agent has reported as arrived.
+    /// Returns the counter after the largest reported as arrived by the home agent.
     pub fn receipted(&self) -> u64 {
         self.path.reported()
     }
 
-    /// Returns the bytes that the home agent has assigned in the last handshake.
+    /// Returns the bytes assigned by the home agent in the last handshake.
     pub fn assigned(&self) -> &[u8] {
         &self.assigned
     }
@@ -202,7 +203,7 @@ impl Initiator {
         self.path.measured(now)
     }
 
-    /// Datagrams that were not taken, and sessions.
+    /// Returns the counters of sessions and rejected datagrams.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -1,26 +1,26 @@
-//! A way for packets over UDP between a mobile router's uplink and its home agent: encrypted, authenticated, measured.
+//! A path for packets over UDP between a mobile router's uplink and its home agent: encrypted, authenticated, measured.
 //!
-//! Each uplink has a path of its own, with its own handshake, keys, replay window and measurements: delays of uplinks differ,
-//! and in a window that they shared the slower one's packets would be too old. An [`Initiator`] is the router's end of one
-//! path, a [`Listener`] the home agent's end of all. Both are machines that take time, datagrams and a seed of randomness,
-//! and give datagrams, deadlines and events; they read no clock and open nothing. They know nothing of mobility: a path
-//! is a medium.
+//! Each uplink has a path of its own, with its own handshake, keys, replay window and measurements: delays of uplinks
+//! differ, and in a shared window the slower one's packets would be too old. An [`Initiator`] is the router's end of
+//! one path, a [`Listener`] the home agent's end of all. Both are sans-IO: they take time, datagrams and a random seed,
+//! and return datagrams, deadlines and events. They do not deal with mobility: a path is a medium.
 //!
-//! Handshake, cookies, keys' lives and the responder's silence until new keys are confirmed are WireGuard's (Donenfeld, WireGuard:
-//! Next Generation Kernel Network Tunnel, 2017). The frames are not, so nothing else speaks this protocol, because WireGuard has
-//! - one session and one endpoint for two peers, where several uplinks need as many at a time;
-//! - nothing in its messages that measures: no time, no receipt;
-//! - a clock inside, in every implementation that could be linked.
+//! Handshake, cookies, key lifetimes and the responder's silence until new keys are confirmed are WireGuard's
+//! (Donenfeld, WireGuard: Next Generation Kernel Network Tunnel, 2017). The frames are not, so this protocol does not
+//! interoperate with it, because WireGuard has
+//! - one session and one endpoint for two peers, while several uplinks need one each;
+//! - no measurements in its messages: neither timestamps nor receipts;
+//! - an internal clock in every implementation that could be linked.
 //!
-//! A home agent that was started anew has none of its sessions. It answers a datagram of one that it does not know by a reset, without
-//! keeping anything, in no more bytes than came; and the router, if it has just sent that datagram, begins a handshake. Who forges
-//! resets causes a handshake a second at most, and ends nothing.
+//! A restarted home agent has lost its sessions. It answers a datagram of an unknown session by a reset no longer than
+//! the datagram, without storing anything; the router, if it has just sent that datagram, begins a handshake. Forged
+//! resets cause at most one handshake a second, and end no session.
 //!
-//! A router's initiations are numbered by its clock. To one that is not above the largest seen the home agent answers what
-//! the largest was, which only the router can read, so a clock that has gone back costs one round trip. Who is on the way of the
-//! datagrams can delay, drop and count them, and can have a path moved to another address by being faster than its
-//! owner; he reads and alters nothing. Lengths of packets are not hidden. Two
-//! routers with one key take the path from each other for as long as both run, and each time is an [`Event::Restarted`].
+//! A router's initiations are numbered by its clock. If a number is not above the largest seen, the home agent answers
+//! with the largest, which only the router can read, so a clock that has gone back costs one round trip. An attacker on
+//! the path can delay, drop and count datagrams, and can move the path to another address by being faster than its
+//! owner, but cannot read or alter packets. Lengths of packets are not hidden. Two routers with one key take the path
+//! from each other for as long as both run, with an [`Event::Restarted`] each time.
 //!
 //! ```
 //! use baton_path::*;

@@ -18,29 +18,29 @@ use handshake::Load;
 use std::collections::{BTreeMap, VecDeque};
 use timers::Timers;
 
-/// Largest number of a router's paths (chosen).
+/// Most paths of a router (chosen).
 pub const MOST_PATHS: usize = 16;
-/// Bits of a session's index that are its path's place.
+/// Bits of a session's index for the place of its path.
 const PLACE_BITS: u32 = 20;
 
-/// Key of a path at a [`Listener`]. Those of removed paths are never used again.
+/// Key of a path at a [`Listener`]. Keys of removed paths are never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PathKey {
     place: u32,
     generation: u32,
 }
 
-/// More bytes were to be assigned than a response has room for.
+/// Error of assigning more bytes than fit a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0} bytes are to be assigned to a router, and a response has room for {MOST_ASSIGNED}")]
+#[error("{0} bytes to be assigned to a router; a response has room for {MOST_ASSIGNED}")]
 pub struct AssignedTooLong(usize);
 
-/// Parts of a [`Listener`].
+/// Configuration of a [`Listener`].
 #[derive(Clone, Debug)]
 pub struct ListenerConfig {
     /// The home agent's key.
     pub local: PrivateKey,
-    /// Length of the longest IP packet that the home agent's device sends, in bytes.
+    /// Longest IP packet of the home agent's device, in bytes.
     pub uplink_mtu: u16,
     /// 32 bytes of the system's random source, used for nothing else.
     pub seed: [u8; 32],
@@ -50,7 +50,7 @@ pub struct ListenerConfig {
 struct Peer {
     preshared: PresharedKey,
     assigned: Vec<u8>,
-    /// Number of each path at the router, and its place.
+    /// Number of each path at the router, and its place here.
     paths: Vec<(u8, u32)>,
 }
 
@@ -58,7 +58,7 @@ struct Peer {
 struct Member {
     peer: PublicKey,
     id: u8,
-    /// Timestamp of the youngest initiation.
+    /// Timestamp of the newest initiation.
     timestamp: u64,
     /// True if its place is in [`Listener::ready`].
     is_ready: bool,
@@ -68,8 +68,8 @@ struct Member {
 #[derive(Default)]
 struct Place {
     generation: u32,
-    /// Number of the last session here, which is part of its index. It begins anywhere, so that a session of before a restart is not taken
-    /// for one of after it.
+    /// Number of the last session here, part of its index. Its random start keeps a session from before a restart from
+    /// being taken for a later one.
     sessions: u32,
     member: Option<Box<Member>>,
 }
@@ -89,7 +89,7 @@ pub struct Listener {
     places: Vec<Place>,
     free: Vec<u32>,
     timers: Timers,
-    /// Places that have something to send.
+    /// Places of paths with output.
     ready: VecDeque<u32>,
     /// Responses, cookies and resets.
     answers: VecDeque<(SocketAddr, Vec<u8>)>,
@@ -98,7 +98,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// A home agent without routers.
+    /// Creates a home agent without routers.
     pub fn new(now: Instant, config: ListenerConfig) -> Listener {
         let mut random = Random::new(config.seed);
         Listener {
@@ -119,7 +119,7 @@ impl Listener {
         }
     }
 
-    /// Lets a router have paths, or gives one that has them another secret and other bytes at its next handshake.
+    /// Allows a router paths, or changes the secret and assigned bytes of a known one from its next handshake on.
     pub fn add_peer(
         &mut self,
         key: PublicKey,
@@ -147,7 +147,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Ends all paths of a router, without events. Returns whether it was known.
+    /// Ends all paths of a router, without events. Returns true if the router was known.
     pub fn remove_peer(&mut self, key: &PublicKey) -> bool {
         let Some(peer) = self.peers.remove(key) else {
             return false;
@@ -158,7 +158,7 @@ impl Listener {
         true
     }
 
-    /// Takes a datagram, and returns the packet in it if there is one. A rejected datagram has changed nothing and is counted.
+    /// Takes in a datagram, and returns the packet in it, if any. A rejected datagram changes nothing and is counted.
     pub fn handle_datagram<'a>(
         &mut self,
         now: Instant,
@@ -204,8 +204,7 @@ impl Listener {
         Ok(taken?.map(|content| (key, content)))
     }
 
-    /// Writes a datagram with this packet behind what `out` has. `kind` is [`PACKET`](crate::PACKET) or
-    /// [`ELIDED`](crate::ELIDED).
+    /// Appends a datagram with this packet to `out`. `kind` is [`PACKET`](crate::PACKET) or [`ELIDED`](crate::ELIDED).
     pub fn send(
         &mut self,
         now: Instant,
@@ -220,7 +219,7 @@ impl Listener {
         sent
     }
 
-    /// Writes a datagram of the paths' own behind what `out` has, and returns its destination, if there is one to be sent.
+    /// Appends a datagram of the paths' own to `out`, if one is due, and returns its destination.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddr> {
         if let Some((to, answer)) = self.answers.pop_front() {
             out.extend_from_slice(&answer);
@@ -243,7 +242,7 @@ impl Listener {
         None
     }
 
-    /// Returns news, and of which path.
+    /// Returns the next event, with the key of its path.
     pub fn poll_event(&mut self) -> Option<(PathKey, Event)> {
         self.events.pop_front()
     }

@@ -1,70 +1,72 @@
-//! Decision that a path is dead, from how it has behaved and not from a constant of seconds.
+//! Detection of dead paths, by their past behaviour and not by a constant timeout.
 //!
-//! Suspicion: something that asks for an answer is out and nothing at all has come since, for longer than an answer takes;
-//! or datagrams came steadily and stop. A suspect path is asked by a train of probes, and is down if nothing comes by the time
-//! by which an answer to the third would have: `srtt + 4 * variation + 10 ms`. Anything authentic that arrives clears it.
+//! Suspicion: a datagram that requests an answer is in flight and nothing at all has arrived since, for longer than an
+//! answer takes; or a steady stream of datagrams stops. A suspect path is probed by a train, and is down if nothing
+//! arrives by the time of an answer to the third probe: `srtt + 4 * variation + 10 ms`. Any authentic datagram clears
+//! the suspicion.
 
 use crate::measure::RoundTrip;
 use baton_proto::time::{Duration, Instant};
 
 /// Allowance for the peer's timers and scheduling (chosen).
 const GRACE: Duration = Duration::from_millis(10);
-/// Longest time that a peer holds a receipt back (see `receipts`).
+/// Longest delay of a receipt by the peer (see `receipts`).
 const RECEIPT: Duration = Duration::from_millis(25);
-/// Distance of a train's probes (chosen: losses of radio links come in bursts of less).
+/// Interval of a train's probes (chosen: loss bursts of radio links are shorter).
 const TRAIN_GAP: Duration = Duration::from_millis(10);
-/// Least silence of a steady stream that is suspect (chosen).
+/// Shortest silence of a steady stream that causes suspicion (chosen).
 const LEAST_SILENCE: Duration = Duration::from_millis(20);
 /// Largest mean gap of a stream that counts as steady (chosen: a voice codec's 20 ms, twice).
 const STEADY_GAP: Duration = Duration::from_millis(50);
-/// Datagrams that make a stream (chosen).
+/// Datagrams that form a stream (chosen).
 const STEADY: u32 = 8;
-/// Datagrams in vain that make a verdict. On a path that loses 2% each way, six in a row are lost once in 10^8 times.
+/// Unanswered or missing datagrams needed for a verdict. On a path that loses 2% each way, six in a row are lost once
+/// in 10^8 times.
 const EVIDENCE: u64 = 6;
-/// Largest number of a train's probes.
+/// Most probes of a train.
 const LONGEST_TRAIN: u32 = 8;
-/// Longest time between two probes of a path that is down (chosen).
+/// Longest interval between two probes of a path that is down (chosen).
 const SLOWEST_PROBE: Duration = Duration::from_secs(1);
 
-/// State of a path, as far as datagrams tell.
+/// State of a path, judged by its datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Alive,
-    /// A train is under way: probes sent, the next one's time, and that of the verdict.
+    /// Suspicion, with a train in progress: probes sent, the time of the next one, and that of the verdict.
     Suspect(u32, Instant, Instant),
-    /// Probes go on: the next one's time, and the distance to the one after.
+    /// Path down, with further probes: the time of the next one, and the interval to the one after.
     Down(Instant, Duration),
 }
 
 /// Outcome of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// A probe is to be sent.
+    /// A probe to send.
     Probe,
-    /// The path has become suspect, and a probe is to be sent.
+    /// New suspicion, with a probe to send.
     Suspect,
-    /// The path has died.
+    /// Death of the path.
     Down,
 }
 
-/// Watch over one path.
+/// Monitor of one path.
 pub(crate) struct Liveness {
     state: State,
     last_arrival: Instant,
-    /// Packets and receipts since the last silence, and their mean distance.
+    /// Packets and receipts since the last silence, and their mean interval.
     stream: u32,
     mean_gap: Duration,
     last_of_stream: Instant,
-    /// Time since which a report is waited for; none, if the peer has reported all.
+    /// Time since which a report is awaited; `None` if the peer has reported all.
     waiting_since: Option<Instant>,
-    /// Datagrams that ask for an answer, sent since the last arrival.
+    /// Datagrams sent since the last arrival that request an answer.
     in_vain: u64,
-    /// Longest silence of a path without traffic, at an end that expects the other's probes.
+    /// Longest silence of a path without traffic, at an end that expects the peer's probes.
     patience: Option<Duration>,
 }
 
 impl Liveness {
-    /// A path that has just proved alive.
+    /// Creates the monitor of a path that has just proved alive.
     pub(crate) fn new(now: Instant, patience: Option<Duration>) -> Liveness {
         Liveness {
             state: State::Alive,
@@ -82,19 +84,19 @@ impl Liveness {
         matches!(self.state, State::Down(..))
     }
 
-    /// Time since something authentic has arrived.
+    /// Returns the time since the last authentic datagram.
     pub(crate) fn silence(&self, now: Instant) -> Duration {
         now.saturating_since(self.last_arrival)
     }
 
-    /// Notes that something has left that asks for an answer.
+    /// Notes the departure of a datagram that requests an answer.
     pub(crate) fn asked(&mut self, now: Instant) {
         self.in_vain = self.in_vain.saturating_add(1);
         self.waiting_since.get_or_insert(now);
     }
 
-    /// Notes that something authentic has arrived; `all_reported` says that the peer has reported all that asks for an
-    /// answer. Returns whether the path was down.
+    /// Notes the arrival of an authentic datagram; `all_reported` if the peer has reported all that request an answer.
+    /// Returns true if the path was down.
     pub(crate) fn arrived(&mut self, now: Instant, all_reported: bool) -> bool {
         let was = core::mem::replace(&mut self.state, State::Alive);
         self.last_arrival = now;
@@ -110,7 +112,8 @@ impl Liveness {
         matches!(was, State::Down(..))
     }
 
-    /// Notes that a packet or a receipt has arrived. Probes and their answers are no stream: they come in trains, and stop.
+    /// Notes the arrival of a packet or receipt. Probes and their answers do not form a stream: they come in trains,
+    /// and stop.
     pub(crate) fn stream_arrived(&mut self, now: Instant) {
         let gap = now.saturating_since(self.last_of_stream);
         self.last_of_stream = now;
@@ -125,7 +128,7 @@ impl Liveness {
         self.stream = self.stream.saturating_add(1);
     }
 
-    /// Says that the path is down, for a reason that its datagrams do not tell. Returns whether that is new.
+    /// Sets the path down, for a reason other than its datagrams. Returns true if it was not down before.
     pub(crate) fn set_down(&mut self, now: Instant) -> bool {
         let new = !self.is_down();
         if new {
@@ -135,7 +138,7 @@ impl Liveness {
         new
     }
 
-    /// Has the next probe sent at once.
+    /// Makes the next probe due at once.
     pub(crate) fn hurry(&mut self, now: Instant) {
         if self.is_down() {
             self.state = State::Down(now, Duration::from_millis(100));
@@ -150,7 +153,7 @@ impl Liveness {
         }
     }
 
-    /// The moment at which the path becomes suspect, if nothing arrives.
+    /// Returns the time at which the path becomes suspect, if nothing arrives.
     fn suspicion(&self, round_trip: &RoundTrip) -> Option<Instant> {
         let unanswered = self
             .waiting_since
@@ -211,7 +214,8 @@ impl Liveness {
         self.state = State::Suspect(1, now + TRAIN_GAP, verdict);
     }
 
-    /// Datagrams whose absence speaks against the path: ours without an answer, the peer's that a stream lacks.
+    /// Returns the number of datagrams whose absence indicates a dead path: this end's without an answer, the peer's
+    /// missing from a stream.
     fn evidence(&self, now: Instant) -> u64 {
         let silence = self.silence(now).as_nanos();
         let missing = silence.checked_div(self.mean_gap.as_nanos()).unwrap_or(0);
@@ -219,7 +223,8 @@ impl Liveness {
     }
 }
 
-/// The time of the probe after `sent` others: after the third, only while it may still be answered before the verdict.
+/// Returns the time of the probe after `sent` others: after the third, only while its answer may still arrive before
+/// the verdict.
 fn following(now: Instant, sent: u32, verdict: Instant, round_trip: &RoundTrip) -> Instant {
     if sent < 3 {
         return now + TRAIN_GAP;

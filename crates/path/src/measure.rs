@@ -1,4 +1,4 @@
-//! Measurements of a path at one of its ends: round trip, variation of delay, loss in each direction, rates.
+//! Measurements of a path at one of its ends: round-trip time, delay variation, loss in each direction, rates.
 
 use crate::message::{Report, Stamp, units};
 use baton_proto::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use baton_proto::time::{Duration, Instant};
 /// Seconds over which loss is measured (chosen: long enough for a share of 1% at 10 packets a second).
 const WINDOW_SECONDS: usize = 10;
 
-/// Answer's time of a path without a round trip (RFC 6298, section 2.1).
+/// Answer time of a path without a known round-trip time (RFC 6298, section 2.1).
 const UNKNOWN_ANSWER: Duration = Duration::from_secs(1);
-/// Longest time that an answer is waited for (chosen: one datagram that was held up for a minute must not blind a path).
+/// Longest wait for an answer (chosen: one datagram held up for a minute must not blind a path).
 const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 
-/// Round trip and its variation by RFC 6298, section 2, without that standard's granularity and bounds.
+/// Round-trip time and its variation by RFC 6298, section 2, without its granularity and bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
@@ -43,8 +43,8 @@ impl RoundTrip {
         self.variation
     }
 
-    /// Time by which an answer comes: `srtt + 4 * variation`, as in RFC 6298; a second while nothing is known (its section
-    /// 2.1), and five at most.
+    /// Returns the time within which an answer arrives: `srtt + 4 * variation`, as in RFC 6298; one second without a
+    /// sample (its section 2.1), and at most five.
     pub(crate) fn answer_time(&self) -> Duration {
         let known = self
             .smoothed
@@ -53,17 +53,17 @@ impl RoundTrip {
     }
 }
 
-/// Datagrams of one direction: those that should have arrived, and those that have.
+/// Datagrams of one direction: expected and received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrivals {
-    /// Datagrams that the sender's counters tell.
+    /// Datagrams sent, by the sender's counters.
     pub sent: u64,
-    /// Datagrams of them that arrived.
+    /// Datagrams of these that were received.
     pub received: u64,
 }
 
 impl Arrivals {
-    /// Share that was lost, from 0 to 1; 0 where nothing was sent.
+    /// Returns the share of lost datagrams, from 0 to 1; 0 if none was sent.
     pub fn loss(&self) -> f64 {
         if self.sent == 0 {
             return 0.0;
@@ -86,19 +86,19 @@ struct Second {
 /// Measurements of a path at one of its ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// Smoothed round trip, once one was measured.
+    /// Smoothed round-trip time, after the first sample.
     pub round_trip: Option<Duration>,
-    /// Mean deviation of the round trip.
+    /// Mean deviation of the round-trip time.
     pub round_trip_variation: Duration,
-    /// Variation of the delay of what arrives (RFC 3550, section 6.4.1).
+    /// Variation of the delay of arrivals (RFC 3550, section 6.4.1).
     pub delay_variation: Duration,
-    /// Datagrams towards the peer in the last ten seconds, as its reports tell.
+    /// Datagrams towards the peer in the last ten seconds, by its reports.
     pub outward: Arrivals,
     /// Datagrams from the peer in the last ten seconds.
     pub inward: Arrivals,
-    /// The same since the path exists.
+    /// Datagrams towards the peer since the creation of the path.
     pub outward_total: Arrivals,
-    /// The same since the path exists.
+    /// Datagrams from the peer since the creation of the path.
     pub inward_total: Arrivals,
     /// Bytes sent in the last whole second, as UDP payload.
     pub sent_bytes_per_second: u64,
@@ -138,7 +138,7 @@ impl Measurement {
         }
     }
 
-    /// Begins anew with the peer's reports: it counts from this counter of ours on.
+    /// Restarts the evaluation of the peer's reports: they count from this counter of this end on.
     pub(crate) fn expect_reports_from(&mut self, counter: u64) {
         self.reported = (counter, 0);
         self.last_transit = None;
@@ -149,7 +149,7 @@ impl Measurement {
         self.bytes[0] += bytes as u64;
     }
 
-    /// Takes a datagram that moves the peer's largest counter by `progress`: zero for one that was overtaken.
+    /// Takes in a datagram that raises the peer's largest counter by `progress`: zero for a reordered one.
     pub(crate) fn received(&mut self, now: Instant, bytes: usize, progress: u64, stamp: Stamp) {
         self.advance(now);
         self.bytes[1] += bytes as u64;
@@ -167,7 +167,8 @@ impl Measurement {
         }
     }
 
-    /// Takes a report. Those that another has overtaken say nothing of loss. Returns whether datagrams were lost.
+    /// Takes in a report. A report overtaken by another gives no information about loss. Returns true if datagrams were
+    /// lost.
     pub(crate) fn reported(&mut self, now: Instant, report: &Report) -> bool {
         let (next, received) = self.reported;
         let sent = report.next.saturating_sub(next);
@@ -212,7 +213,7 @@ impl Measurement {
         self.seconds.get_mut(place)
     }
 
-    /// Opens the seconds that have begun since the last call.
+    /// Starts the seconds that have begun since the last call.
     fn advance(&mut self, now: Instant) {
         let second = now.as_nanos() / 1_000_000_000;
         let passed = second.saturating_sub(self.second);
@@ -239,7 +240,7 @@ fn saturate(count: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// RFC 6298, section 2: (2.2) and (2.3) by hand, with alpha 1/8 and beta 1/4.
+    /// Checks RFC 6298, section 2: (2.2) and (2.3) by hand, with alpha 1/8 and beta 1/4.
     #[test]
     fn round_trips_are_smoothed_as_rfc_6298_says() {
         let mut round_trip = RoundTrip::default();

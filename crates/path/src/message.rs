@@ -1,24 +1,24 @@
 //! Contents of transport messages: `kind 1, time of sending 3`, then a packet, a report, or an MTU probe's padding.
 //!
-//! The time of sending is in every message, so that the receiver sees how delays vary, and whoever answers can give it
-//! back without either having kept it. It counts units of 8.192 µs and wraps after 137 s.
+//! Every message has the time of sending, so that the receiver can measure the variation of delays, and an answer can
+//! echo it without either end storing it. It counts units of 8.192 µs and wraps after 137 s.
 
 use crate::frame::{array_at, u32_at, u64_at};
 use baton_proto::time::{Duration, Instant};
 
-/// Kind and time before what a message carries.
+/// Length of kind and time before a message's content.
 pub(crate) const HEADER: usize = 4;
 
-/// An IP packet as it is.
+/// Kind of an unmodified IP packet.
 pub const PACKET: u8 = 0;
-/// A packet whose outer header is elided; both ends' callers know which.
+/// Kind of a packet whose outer header is elided; the callers at both ends know the header.
 pub const ELIDED: u8 = 1;
 pub(crate) const PROBE: u8 = 2;
 pub(crate) const ANSWER: u8 = 3;
 pub(crate) const RECEIPT: u8 = 4;
 pub(crate) const MTU_PROBE: u8 = 5;
 
-/// A time of the sender's clock, 24 bits in units of 8.192 µs.
+/// A time by the sender's clock, 24 bits in units of 8.192 µs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Stamp(u32);
 
@@ -30,7 +30,7 @@ impl Stamp {
         Stamp((now.as_nanos() >> Stamp::SHIFT) as u32 & Stamp::MASK)
     }
 
-    /// A length of time in the same units, or the longest, if it is longer.
+    /// Converts a duration to the same units, at most the longest one.
     fn of_duration(length: Duration) -> Stamp {
         Stamp((length.as_nanos() >> Stamp::SHIFT).min(u64::from(Stamp::MASK)) as u32)
     }
@@ -39,7 +39,7 @@ impl Stamp {
         Duration::from_nanos(u64::from(self.0) << Stamp::SHIFT)
     }
 
-    /// Units from `earlier` until this one, of which either may be the earlier: within 68 s.
+    /// Returns the units from `earlier` until this time, negative in the opposite order: within 68 s.
     pub(crate) fn since(self, earlier: Stamp) -> i32 {
         (self.0.wrapping_sub(earlier.0) << 8) as i32 >> 8
     }
@@ -60,14 +60,15 @@ pub(crate) fn units(count: u32) -> Duration {
     Duration::from_nanos(u64::from(count) << Stamp::SHIFT)
 }
 
-/// State of what one end has received, in each probe, answer and receipt that it sends.
+/// Receive state of one end, in each of its probes, answers and receipts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Report {
-    /// The counter after the largest that has arrived.
+    /// Counter after the largest that has arrived.
     pub(crate) next: u64,
-    /// Datagrams that have arrived, without repetitions.
+    /// Datagrams received, without duplicates.
     pub(crate) received: u32,
-    /// Sending time of a message by the other's clock: of that with the largest counter, or in an answer of the one that asks.
+    /// Sending time of a message by the peer's clock: of the one with the largest counter, or in an answer of the one
+    /// that it answers.
     pub(crate) echo: Stamp,
     /// Time from the arrival of the message with `echo` to the departure of this one.
     pub(crate) held: Stamp,
@@ -78,13 +79,14 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) const BYTES: usize = 20;
 
-    /// Notes how long after the arrival of the message with `echo` this leaves.
+    /// Sets the time from the arrival of the message with `echo` to the departure of this one.
     pub(crate) fn hold(mut self, length: Duration) -> Report {
         self.held = Stamp::of_duration(length);
         self
     }
 
-    /// Round trip that it tells at `now`, without the time held; nothing, if that was too long to say.
+    /// Returns the round-trip time by this report at `now`, without the time held; `None` if that was too long for its
+    /// field.
     pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
         if self.held.0 >= Stamp::MASK / 2 {
             return None;
@@ -114,7 +116,7 @@ impl Report {
     }
 }
 
-/// Writes a message's header behind what `out` has.
+/// Appends a message's header to `out`.
 pub(crate) fn write_header(kind: u8, now: Instant, out: &mut Vec<u8>) {
     let [low, middle, high] = Stamp::of(now).bytes();
     out.extend_from_slice(&[kind, low, middle, high]);
@@ -141,14 +143,14 @@ mod tests {
             .abs_diff(35_000_000);
         assert!(told <= 2 * 8_192, "off by {told} ns");
         assert_eq!(report.hold(Duration::from_secs(100)).round_trip(now), None);
-        // An echo of the future is no round trip.
+        // An echo from the future gives no round-trip time.
         assert_eq!(
             report.round_trip(Instant::from_nanos(sent.as_nanos() - 1_000_000)),
             None
         );
     }
 
-    /// The layout as the module's page has it, byte by byte.
+    /// Checks the layout on the module's page, byte by byte.
     #[test]
     fn a_report_is_twenty_bytes_in_this_order() {
         let report = Report {

@@ -1,9 +1,9 @@
-//! The longest datagram that a path carries, by probing (DPLPMTUD, RFC 8899).
+//! Path MTU discovery by probing (DPLPMTUD, RFC 8899).
 
 use baton_proto::time::{Duration, Instant};
 use core::net::{IpAddr, SocketAddr};
 
-/// BASE_PLPMTU (RFC 8899, section 5.1.2) as a whole IP packet: the least that IPv6 allows.
+/// BASE_PLPMTU (RFC 8899, section 5.1.2) as a whole IP packet: the minimum of IPv6.
 pub(crate) const BASE: u16 = 1280;
 /// MAX_PROBES (RFC 8899, section 5.1.2).
 const MOST_TRIES: u8 = 3;
@@ -14,12 +14,13 @@ const RAISE_TIMER: Duration = Duration::from_secs(600);
 /// Bytes within which the search ends (chosen).
 const PRECISION: u16 = 8;
 
-/// Upper half of numbers, so that no other probe's answer is taken for one of these.
+/// Lowest number of this search's probes, which have the upper half of all numbers, so that no other probe's answer is
+/// taken for one of these.
 pub(crate) const OWN_NUMBERS: u16 = 0x8000;
-/// Least time between two doubts (chosen: losses of small datagrams cause them too).
+/// Shortest time between two checks of the size (chosen: losses of small datagrams cause them too).
 const DOUBT_AGAIN: Duration = Duration::from_secs(2);
 
-/// A probe that is out.
+/// A probe in flight.
 #[derive(Clone, Copy)]
 struct Out {
     size: u16,
@@ -32,9 +33,9 @@ struct Out {
 /// Search for the largest size, as the length of a whole IP packet.
 pub(crate) struct Mtu {
     confirmed: u16,
-    /// The uplink's own, which is tried first.
+    /// Size for the uplink itself, which is tried first.
     largest: u16,
-    /// Least size that is known not to pass.
+    /// Smallest size known to be too large.
     too_large: u16,
     out: Option<Out>,
     raise: Instant,
@@ -63,13 +64,13 @@ impl Mtu {
         self.largest
     }
 
-    /// Says whether the first question, for the uplink's own size, may still be answered.
+    /// Returns true while the first probe, of the uplink's own size, may still be answered.
     pub(crate) fn is_unknown(&self) -> bool {
         let asked = |out: Out| out.size == self.largest && out.tries == 1;
         self.confirmed <= BASE && self.out.is_some_and(asked)
     }
 
-    /// Asks whether the size still passes: datagrams as long as this were lost.
+    /// Checks the size again, after the loss of datagrams of this length.
     pub(crate) fn doubt(&mut self, now: Instant) {
         if self.out.is_none() && self.confirmed > BASE && now >= self.doubt_again {
             self.doubt_again = now + DOUBT_AGAIN;
@@ -77,12 +78,12 @@ impl Mtu {
         }
     }
 
-    /// Gives up what is out: a dead path says nothing about sizes.
+    /// Cancels the probe in flight: a dead path gives no information about sizes.
     pub(crate) fn pause(&mut self) {
         self.out = None;
     }
 
-    /// Asks anew whether the confirmed size passes, or for a larger one.
+    /// Probes again for the confirmed size, or for a larger one.
     pub(crate) fn resume(&mut self, now: Instant) {
         self.too_large = self.largest.saturating_add(1);
         if self.confirmed > BASE {
@@ -92,7 +93,7 @@ impl Mtu {
         }
     }
 
-    /// The size of a probe that is to be sent now, and its number.
+    /// Returns the size and number of a probe due now.
     pub(crate) fn due(&self) -> Option<(u16, u16)> {
         self.out
             .filter(|out| !out.sent)
@@ -114,7 +115,7 @@ impl Mtu {
         }
     }
 
-    /// Takes an answer. Returns whether the confirmed size has changed.
+    /// Takes in an answer. Returns true if the confirmed size has changed.
     pub(crate) fn answered(&mut self, now: Instant, sequence: u16) -> bool {
         let Some(out) = self.out.take_if(|out| out.sent && out.sequence == sequence) else {
             return false;
@@ -125,7 +126,7 @@ impl Mtu {
         changed
     }
 
-    /// Takes a deadline. Returns whether the confirmed size has changed.
+    /// Takes in a deadline. Returns true if the confirmed size has changed.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return false;
@@ -145,7 +146,7 @@ impl Mtu {
         let size = out.size;
         self.out = None;
         self.too_large = size;
-        // A size that was confirmed and passes no longer: a black hole (RFC 8899, section 4.3).
+        // A confirmed size that no longer passes: a black hole (RFC 8899, section 4.3).
         let black_hole = size <= self.confirmed;
         if black_hole {
             self.confirmed = BASE.min(self.largest);
@@ -178,7 +179,7 @@ impl Mtu {
     }
 }
 
-/// Bytes that IP and UDP put before a datagram to `remote`.
+/// Returns the length of the IP and UDP headers of a datagram to `remote`, in bytes.
 pub(crate) fn headers(remote: SocketAddr) -> u16 {
     match remote.ip().to_canonical() {
         IpAddr::V4(_) => 28,

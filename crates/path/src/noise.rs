@@ -1,7 +1,7 @@
-//! The handshake `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s`, by the crate `snow`, and the keys that it takes.
+//! The handshake `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s`, by the crate `snow`, and its keys.
 //!
-//! IK, because a router knows the home agent's key before it speaks and wants to be through after one round trip; psk2,
-//! because a preshared key keeps what is recorded today from those who can break X25519 later. WireGuard uses the same.
+//! IK, because a router knows the home agent's key in advance and needs a handshake of one round trip; psk2, because a
+//! preshared key protects traffic recorded today against a later break of X25519. WireGuard uses the same.
 
 use crate::random::Random;
 use core::fmt;
@@ -11,22 +11,22 @@ use snow::types::{Cipher, Dh, Hash};
 use snow::{Builder, Error, HandshakeState};
 
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
-/// Mixed into every handshake, so that other protocols and versions with the same keys fail.
+/// Prologue of every handshake, so that other protocols and versions with the same keys fail.
 pub(crate) const PROLOGUE: &[u8] = b"Baton path v1";
 /// Bytes of the first message beside its payload: ephemeral key, sealed static key and its tag, tag.
 pub(crate) const FIRST_OVERHEAD: usize = 32 + 48 + 16;
-/// Bytes of the answer beside its payload: ephemeral key, tag.
+/// Bytes of the second message beside its payload: ephemeral key, tag.
 pub(crate) const SECOND_OVERHEAD: usize = 32 + 16;
 
 /// X25519 private key.
 #[derive(Clone)]
 pub struct PrivateKey([u8; 32]);
 
-/// X25519 public key, by which a peer is known.
+/// X25519 public key, which identifies a peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; 32]);
 
-/// Secret that both ends have beside their key pairs; zeros, the default, if they have none.
+/// Secret shared by both ends beside their key pairs; zeros, the default, without one.
 #[derive(Clone, Default)]
 pub struct PresharedKey([u8; 32]);
 
@@ -36,7 +36,7 @@ impl PrivateKey {
         PrivateKey(bytes)
     }
 
-    /// Computes the public key that belongs to it.
+    /// Returns the matching public key.
     pub fn public(&self) -> PublicKey {
         let mut public = [0; 32];
         if let Some(mut curve) = DefaultResolver.resolve_dh(&DHChoice::Curve25519) {
@@ -48,8 +48,7 @@ impl PrivateKey {
         PublicKey(public)
     }
 
-    /// Computes a secret for a further protocol of the two owners, by its label: the hash of what X25519 gives both and nobody
-    /// else.
+    /// Computes a shared secret for another protocol of both owners, by its label: a hash of the result of X25519.
     pub fn agree(&self, peer: &PublicKey, label: &str) -> [u8; 32] {
         let mut shared = [0; 32];
         if let Some(mut curve) = DefaultResolver.resolve_dh(&DHChoice::Curve25519) {
@@ -69,19 +68,19 @@ impl PrivateKey {
 }
 
 impl PublicKey {
-    /// Takes the 32 bytes that a peer has told.
+    /// Takes the 32 bytes of a peer's key.
     pub const fn from_bytes(bytes: [u8; 32]) -> PublicKey {
         PublicKey(bytes)
     }
 
-    /// Its 32 bytes.
+    /// Returns the 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
 impl PresharedKey {
-    /// Takes 32 random bytes that both ends have been given.
+    /// Takes 32 random bytes shared by both ends.
     pub const fn from_bytes(bytes: [u8; 32]) -> PresharedKey {
         PresharedKey(bytes)
     }
@@ -105,23 +104,23 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// Keys of the two directions, as a handshake ends with them.
+/// Keys of the two directions, the result of a handshake.
 pub(crate) struct Split {
     pub(crate) from_initiator: [u8; 32],
     pub(crate) from_responder: [u8; 32],
 }
 
-/// A handshake that waits for the answer.
+/// A handshake that waits for the second message.
 pub(crate) struct Asked(HandshakeState);
 
-/// A handshake whose first message has been read, and whose it is.
+/// A handshake whose first message has been read, with its sender's key.
 pub(crate) struct Heard {
     state: HandshakeState,
     remote: PublicKey,
 }
 
 impl Asked {
-    /// Writes the first message behind what `out` has.
+    /// Appends the first message to `out`.
     pub(crate) fn write(
         local: &PrivateKey,
         remote: &PublicKey,
@@ -140,7 +139,7 @@ impl Asked {
         Ok(Asked(state))
     }
 
-    /// Reads the answer into `payload`. A forged one leaves the handshake as it was.
+    /// Reads the second message into `payload`. A forged one leaves the handshake unchanged.
     pub(crate) fn read(&mut self, message: &[u8], payload: &mut [u8]) -> Result<Split, Error> {
         self.0.read_message(message, payload)?;
         Ok(split(&mut self.0))
@@ -164,12 +163,12 @@ impl Heard {
         Ok(Heard { state, remote })
     }
 
-    /// The key of who has sent the message, and has proved to have it.
+    /// Returns the sender's key, whose possession it has proved.
     pub(crate) fn remote(&self) -> PublicKey {
         self.remote
     }
 
-    /// Writes the answer behind what `out` has.
+    /// Appends the second message to `out`.
     pub(crate) fn write(
         mut self,
         preshared: &PresharedKey,
@@ -200,7 +199,7 @@ fn split(state: &mut HandshakeState) -> Split {
     }
 }
 
-/// Sources of a handshake's primitives; its randomness is the caller's.
+/// Sources of a handshake's primitives; the caller supplies the randomness.
 struct Resolver {
     seed: [u8; 32],
 }

@@ -1,7 +1,7 @@
-//! One path, at either of its ends: sessions one after the other, and what is measured over all of them.
+//! One path, at either end: successive sessions, and the measurements over all of them.
 //!
-//! Counters go on across sessions, so that one replay window, one report and one account of losses serve them all; only an
-//! end that has lost its state begins anew, and says so by another `incarnation`.
+//! Counters continue across sessions, so that all share one replay window, one report and one count of losses; only an
+//! end that has lost its state restarts them, and announces this by another `incarnation`.
 
 mod event;
 mod receive;
@@ -26,18 +26,19 @@ use std::collections::VecDeque;
 
 /// Bytes that a path adds to a packet, beside IP and UDP.
 pub const OVERHEAD: usize = TRANSPORT_HEADER + HEADER + TAG_BYTES;
-/// Distance of the initiator's probes: with their answers and IPv6 and UDP headers 832 bit/s. They keep NATs open too.
+/// Interval of the initiator's probes: with their answers and IPv6 and UDP headers 832 bit/s. They keep NATs open too.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
-/// Their distances when the path has just come up, in milliseconds: both ends soon know how the round trip varies, and an uplink
-/// that flickers is down again before anybody trusts it (chosen: 2 s).
+/// Intervals of the first probes after the path has come up, in milliseconds: both ends soon know the variation of the
+/// round-trip time, and a flickering uplink is down again before it is used (chosen: 2 s).
 const FIRST_PROBE_INTERVALS: [u64; 8] = [100, 100, 100, 100, 400, 400, 400, 400];
-/// Silence after which a responder asks itself: two of the initiator's probes and some more (chosen).
+/// Silence after which a responder sends its own probes: two intervals of the initiator's probes and some more
+/// (chosen).
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// State of one path.
 pub(crate) struct Path {
     pub(crate) remote: SocketAddr,
-    /// Sessions: in use for sending, before it, and made but not confirmed by the initiator.
+    /// Sessions: the one used for sending, the previous one, and one that the initiator has not confirmed yet.
     current: Option<Session>,
     previous: Option<Session>,
     next: Option<Session>,
@@ -48,23 +49,23 @@ pub(crate) struct Path {
     window: ReplayWindow,
     mtu_seen: u64,
     received: u32,
-    /// Sending time of the peer's datagram with the largest counter, and when it arrived.
+    /// Sending time and arrival of the peer's datagram with the largest counter.
     latest: (Stamp, Instant),
-    /// The counter after the largest that the peer has reported, and after our last that asks for an answer.
+    /// Counter after the largest reported by the peer, and after this end's last that requests an answer.
     reported: u64,
     asked: u64,
     measurement: Measurement,
     liveness: Liveness,
     receipts: Receipts,
     mtu: Mtu,
-    /// The moment of the next probe at an initiator.
+    /// Time of the next probe at an initiator.
     next_probe: Option<Instant>,
-    /// Probes that were sent since the path has come up, as far as their distances differ.
+    /// Probes sent since the path has come up, while their intervals differ.
     first_probes: u8,
     is_initiator: bool,
     probe_due: bool,
     sequence: u16,
-    /// Probes to be answered, the last of each kind: number, sending time, arrival.
+    /// Probes to answer, the last of each kind: number, sending time, arrival.
     answer: Option<(u16, Stamp, Instant)>,
     mtu_answer: Option<(u16, Stamp, Instant)>,
     large_sent: bool,
@@ -72,7 +73,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// A path without a session. `uplink_mtu` is the length of the longest IP packet that the device sends.
+    /// Creates a path without a session. `uplink_mtu` is the longest IP packet that the device sends.
     pub(crate) fn new(
         now: Instant,
         remote: SocketAddr,
@@ -113,7 +114,7 @@ impl Path {
         }
     }
 
-    /// The beginning of this end's datagrams in the next session.
+    /// Returns the start of this end's datagrams in the next session.
     pub(crate) fn start(&self) -> Start {
         Start {
             incarnation: self.incarnation,
@@ -121,7 +122,7 @@ impl Path {
         }
     }
 
-    /// Takes a session whose other end is known to have it.
+    /// Adopts a session that the peer is known to have.
     pub(crate) fn adopt(&mut self, now: Instant, session: Session) {
         let known = self.peer_incarnation.replace(session.peer.incarnation);
         if known == Some(session.peer.incarnation) {
@@ -141,12 +142,12 @@ impl Path {
         self.current = Some(session);
         self.arrived(now);
         if self.is_initiator {
-            // The responder waits for it before it uses the new keys.
+            // The responder waits for a datagram under the new keys before it uses them.
             self.probe(now);
         }
     }
 
-    /// Has a probe sent, and plans the next.
+    /// Makes a probe due, and schedules the next one.
     pub(crate) fn probe(&mut self, now: Instant) {
         self.probe_due = true;
         let first = FIRST_PROBE_INTERVALS.get(usize::from(self.first_probes));
@@ -155,12 +156,12 @@ impl Path {
         self.next_probe = Some(now + interval);
     }
 
-    /// Keeps a session until its other end proves to have it.
+    /// Keeps a session until the peer proves to have it.
     pub(crate) fn offer(&mut self, session: Session) {
         self.next = Some(session);
     }
 
-    /// Returns true if a session waits for its other end's proof.
+    /// Returns true if a session waits for the peer's proof.
     pub(crate) fn is_offered(&self) -> bool {
         self.next.is_some()
     }
@@ -170,7 +171,7 @@ impl Path {
         self.current.is_none() && self.next.is_none()
     }
 
-    /// Notes a handshake's round trip.
+    /// Takes in a handshake's round-trip time.
     pub(crate) fn round_trip(&mut self, sample: Duration) {
         self.measurement.round_trip.sample(sample);
     }
@@ -183,7 +184,7 @@ impl Path {
         self.current.as_ref()
     }
 
-    /// Returns true if a datagram with this counter was sent to the receiver with this index, and has not been reported.
+    /// Returns true if a datagram with this counter was sent to the receiver with this index, and not yet reported.
     pub(crate) fn is_under_way(&self, remote_index: u32, counter: u64) -> bool {
         let sent = match counter & transmit::MTU_BIT {
             0 => self.reported..self.counter,
@@ -193,7 +194,7 @@ impl Path {
         session.is_some_and(|session| session.is_to(remote_index)) && sent.contains(&counter)
     }
 
-    /// Messages sent under the keys in use.
+    /// Returns the number of messages sent under the present keys.
     pub(crate) fn messages(&self) -> u64 {
         let first = self
             .current
@@ -210,37 +211,37 @@ impl Path {
         self.measurement.measured(now)
     }
 
-    /// The counter after the largest that the peer has reported.
+    /// Returns the counter after the largest reported by the peer.
     pub(crate) fn reported(&self) -> u64 {
         self.reported
     }
 
-    /// Length of the longest packet that the path carries. Until the search has found more it is what fits into 1,280 bytes, and
-    /// over IPv6 that is less than the 1,280 that an IPv6 packet may have.
+    /// Returns the length of the longest packet that the path carries, in bytes. Until the search has found more, this
+    /// is what fits into 1,280 bytes, over IPv6 less than the 1,280 bytes that an IPv6 packet may have.
     pub(crate) fn packet_mtu(&self) -> u16 {
         let headers = mtu::headers(self.remote) + OVERHEAD as u16;
         self.mtu.confirmed().saturating_sub(headers)
     }
 
-    /// Length of the longest packet that the uplink itself carries.
+    /// Returns the length of the longest packet that the uplink itself carries, in bytes.
     fn largest_packet(&self) -> u16 {
         let headers = mtu::headers(self.remote) + OVERHEAD as u16;
         self.mtu.largest().saturating_sub(headers)
     }
 
-    /// Time since something authentic has arrived.
+    /// Returns the time since the last authentic datagram.
     pub(crate) fn silence(&self, now: Instant) -> Duration {
         self.liveness.silence(now)
     }
 
-    /// Notes that the path is down because the caller says so.
+    /// Sets the path down at the caller's request.
     pub(crate) fn set_down(&mut self, now: Instant) {
         if self.liveness.set_down(now) {
             self.went_down();
         }
     }
 
-    /// Probes at once, if the path is down.
+    /// Sends a probe at once, if the path is down.
     pub(crate) fn hurry(&mut self, now: Instant) {
         self.liveness.hurry(now);
     }
@@ -250,7 +251,7 @@ impl Path {
         self.events.push_back(Event::Down);
     }
 
-    /// Notes that something authentic has arrived.
+    /// Notes the arrival of an authentic datagram.
     fn arrived(&mut self, now: Instant) {
         if self.liveness.arrived(now, self.reported >= self.asked) {
             self.mtu.resume(now);
@@ -262,7 +263,7 @@ impl Path {
         }
     }
 
-    /// The moment of the next [`Path::handle_timeout`], if [`Path::poll_transmit`] has nothing more.
+    /// Returns the time of the next [`Path::handle_timeout`], if [`Path::poll_transmit`] has nothing more.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let current = self.current.as_ref();
         let expiry = [current, self.previous.as_ref(), self.next.as_ref()];
@@ -318,7 +319,7 @@ impl Path {
         }
     }
 
-    /// Drops keys that are too old.
+    /// Drops expired keys.
     fn expire(&mut self, now: Instant) {
         let old = |session: &mut Session| now >= session.expiry();
         self.previous.take_if(old);

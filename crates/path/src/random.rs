@@ -1,14 +1,14 @@
-//! Randomness from one seed, which the caller draws of its system: this crate reads no source of its own.
+//! Randomness from one seed of the caller's: this crate reads no source of its own.
 
 use crate::hash;
 
-/// Generator that forgets how it came to be: each draw replaces the key, so that no later state tells earlier draws.
+/// Generator with forward secrecy: each draw replaces the key, so that later states do not reveal earlier draws.
 pub(crate) struct Random {
     key: [u8; 32],
 }
 
 impl Random {
-    /// Begins with 32 bytes that nobody can guess.
+    /// Creates a generator from 32 unpredictable bytes.
     pub(crate) fn new(seed: [u8; 32]) -> Random {
         Random { key: seed }
     }

@@ -1,4 +1,4 @@
-//! Receipts: while packets arrive, the sender hears soon and cheaply which have.
+//! Receipts: while packets arrive, the sender learns of them soon and at low cost.
 
 use crate::measure::RoundTrip;
 use baton_proto::time::{Duration, Instant};
@@ -8,16 +8,16 @@ const SOONEST: Duration = Duration::from_millis(5);
 const LATEST: Duration = Duration::from_millis(25);
 /// Share of the received bytes that receipts may take (chosen): one in this many.
 const SHARE: u64 = 50;
-/// A receipt with the headers of IPv6 and UDP.
+/// Length of a receipt with the headers of IPv6 and UDP.
 const RECEIPT_BYTES: u64 = 104;
 
-/// The next receipt's time.
+/// Schedule of receipts.
 #[derive(Default)]
 pub(crate) struct Receipts {
     /// Arrival of the first packet without a receipt.
     since: Option<Instant>,
     last: Instant,
-    /// Received bytes of which no receipt has taken its share, at most enough for a few.
+    /// Received bytes not yet charged by receipts, at most enough for a few.
     credit: u64,
 }
 
@@ -41,7 +41,7 @@ impl Receipts {
         })
     }
 
-    /// Notes that a receipt, or another report in its stead, leaves.
+    /// Notes the departure of a receipt, or of another report instead.
     pub(crate) fn reported(&mut self, now: Instant) {
         if self.since.take().is_some() {
             self.last = now;

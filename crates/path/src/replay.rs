@@ -1,23 +1,24 @@
-//! Protection against replays, in the manner of RFC 6479: a ring of blocks, so that moving on clears whole words.
+//! Protection against replays, after RFC 6479: a ring of blocks, so that advancing clears whole words.
 
-/// Datagrams by which one may come late and still be taken: a burst of 8,192 packets of 1,400 B is 90 ms at 1 Gbit/s (chosen).
+/// Most datagrams by which an accepted one may be late: a burst of 8,192 packets of 1,400 B is 90 ms at 1 Gbit/s
+/// (chosen).
 pub(crate) const WINDOW: u64 = 8192;
 const BLOCK_BITS: u64 = 64;
-/// One more than the window fills, since the newest block is only partly used.
+/// Most blocks: one more than fills the window, since the newest block is only partly used.
 const MOST_BLOCKS: u64 = WINDOW / BLOCK_BITS + 1;
 
-/// Counters seen. The ring grows with them, so that an idle path's takes a few words.
+/// Counters seen. The ring grows with them, so that an idle path needs a few words.
 #[derive(Default)]
 pub(crate) struct ReplayWindow {
     /// Smallest counter that the peer may use.
     base: u64,
-    /// One more than the largest seen, less `base`; zero before the first.
+    /// Counter after the largest seen, less `base`; zero before the first.
     next: u64,
     blocks: Vec<u64>,
 }
 
 impl ReplayWindow {
-    /// A window of counters from `base` on.
+    /// Creates a window of counters from `base` on.
     pub(crate) fn new(base: u64) -> ReplayWindow {
         ReplayWindow {
             base,
@@ -25,12 +26,12 @@ impl ReplayWindow {
         }
     }
 
-    /// The counter after the largest seen.
+    /// Returns the counter after the largest seen.
     pub(crate) fn next(&self) -> u64 {
         self.base.saturating_add(self.next)
     }
 
-    /// Says whether a datagram with this counter is new.
+    /// Returns true if a datagram with this counter is new.
     pub(crate) fn is_new(&self, counter: u64) -> bool {
         let Some(offset) = counter.checked_sub(self.base) else {
             return false;
@@ -42,7 +43,7 @@ impl ReplayWindow {
         self.next - offset <= WINDOW && taken & bit(offset) == 0
     }
 
-    /// Notes a counter that `is_new` and whose datagram is authentic.
+    /// Marks a counter that `is_new`, of an authentic datagram.
     pub(crate) fn take(&mut self, counter: u64) {
         let offset = counter.saturating_sub(self.base);
         if offset >= self.next {
@@ -54,7 +55,7 @@ impl ReplayWindow {
         }
     }
 
-    /// Makes `offset` the largest, and clears the blocks that come into use.
+    /// Makes `offset` the largest, and clears the blocks newly in use.
     fn advance(&mut self, offset: u64) {
         let block = offset / BLOCK_BITS;
         let length = self.blocks.len() as u64;
@@ -91,7 +92,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// The window against a set of everything seen.
+        /// Checks the window against a set of all counters seen.
         #[test]
         fn takes_each_counter_once_and_none_that_is_too_old(
             base in prop_oneof![Just(0), Just(1_u64 << 40), any::<u32>().prop_map(u64::from)],

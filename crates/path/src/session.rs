@@ -1,7 +1,7 @@
-//! Keys that one handshake has made, and sealing with them in place.
+//! Keys of one handshake, and sealing with them in place.
 //!
-//! The keys are the raw ones of Noise's split, used with `ring` itself: so a datagram is sealed and opened where it lies, and
-//! a session takes 100 bytes. `snow`'s transport state copies each message and takes 1.2 kB; setting a key up for each
+//! The keys are the raw ones of Noise's split, used with `ring` itself: this seals and opens a datagram in place, and a
+//! session takes 100 bytes. `snow`'s transport state copies each message and takes 1.2 kB; setting up the key for each
 //! datagram costs 4%.
 
 use crate::frame::{Kind, Start, TRANSPORT_HEADER};
@@ -9,18 +9,18 @@ use crate::noise::Split;
 use baton_proto::time::{Duration, Instant};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
-/// Age at which new keys are asked for (WireGuard, section 6.1).
+/// Age of keys that triggers a handshake (WireGuard, section 6.1).
 pub(crate) const REKEY_AFTER: Duration = Duration::from_secs(120);
-/// Age at which keys are no longer used (WireGuard, section 6.1).
+/// Age of keys at which they expire (WireGuard, section 6.1).
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(180);
-/// Messages after which new keys are asked for (WireGuard, section 6.1).
+/// Messages under one key that trigger a handshake (WireGuard, section 6.1).
 pub(crate) const REKEY_AFTER_MESSAGES: u64 = 1 << 60;
 
-/// One handshake's outcome.
+/// Result of one handshake.
 pub(crate) struct Session {
     seal: [u8; 32],
     open: [u8; 32],
-    /// Index that the peer writes into datagrams for this end.
+    /// Index of this end in the peer's datagrams.
     pub(crate) local_index: u32,
     remote_index: u32,
     pub(crate) established: Instant,
@@ -28,7 +28,7 @@ pub(crate) struct Session {
     pub(crate) peer: Start,
 }
 
-/// Facts beside the keys, of which the handshake's messages tell.
+/// Facts from the handshake's messages, beside the keys.
 pub(crate) struct Agreed {
     pub(crate) local_index: u32,
     pub(crate) remote_index: u32,
@@ -57,24 +57,24 @@ impl Session {
         }
     }
 
-    /// Returns true if the peer knows the session by this index.
+    /// Returns true if this is the peer's index of the session.
     pub(crate) fn is_to(&self, remote_index: u32) -> bool {
         self.remote_index == remote_index
     }
 
-    /// The moment from which the keys are not used.
+    /// Returns the time at which the keys expire.
     pub(crate) fn expiry(&self) -> Instant {
         self.established + REJECT_AFTER
     }
 
-    /// Writes a frame's header behind what `out` has. The content follows, and then [`Session::seal`].
+    /// Appends a frame's header to `out`. The content follows, and then [`Session::seal`].
     pub(crate) fn write_header(&self, counter: u64, out: &mut Vec<u8>) {
         Kind::Transport.write(out);
         out.extend_from_slice(&self.remote_index.to_le_bytes());
         out.extend_from_slice(&counter.to_le_bytes());
     }
 
-    /// Seals the frame that begins at `start` and ends with `out`. Nothing, if it is too long for the cipher.
+    /// Seals the frame from `start` to the end of `out`; `None` if it is too long for the cipher.
     pub(crate) fn seal(&self, counter: u64, start: usize, out: &mut Vec<u8>) -> Option<()> {
         let content = out.get_mut(start + TRANSPORT_HEADER..)?;
         let sealed =
@@ -83,7 +83,7 @@ impl Session {
         Some(())
     }
 
-    /// Opens a frame in place and returns its content; nothing, if it is not authentic.
+    /// Opens a frame in place and returns its content; `None` if it is not authentic.
     pub(crate) fn open<'a>(&self, counter: u64, datagram: &'a mut [u8]) -> Option<&'a mut [u8]> {
         let sealed = datagram.get_mut(TRANSPORT_HEADER..)?;
         key(&self.open)?
@@ -98,7 +98,7 @@ fn key(bytes: &[u8; 32]) -> Option<LessSafeKey> {
         .map(LessSafeKey::new)
 }
 
-/// Noise's nonce: four zero bytes, then the counter (The Noise Protocol Framework, section 12.3).
+/// Returns Noise's nonce: four zero bytes, then the counter (The Noise Protocol Framework, section 12.3).
 fn nonce(counter: u64) -> Nonce {
     let mut nonce = [0; 12];
     let (_, number) = nonce.split_at_mut(4);

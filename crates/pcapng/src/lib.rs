@@ -1,8 +1,9 @@
-//! Captures as pcapng files (draft-ietf-opsawg-pcapng) that other tools read.
+//! Captures as pcapng files (draft-ietf-opsawg-pcapng), for other tools.
 //!
-//! One section with interfaces of raw IP packets. Times are nanoseconds, and the file says so (`if_tsresol`): crate `pcap-file`
-//! writes the nanoseconds of a time whatever resolution the interface declares, so that without the option, or with another,
-//! every reader would be wrong by a power of ten. Byte order is little-endian on every machine, for the same bytes everywhere.
+//! A file has one section with interfaces of raw IP packets. Times are in nanoseconds, as the option `if_tsresol`
+//! declares: crate `pcap-file` writes the nanoseconds of a time whatever resolution the interface declares, so that
+//! without the option, or with another, every reader would be wrong by a power of ten. Byte order is little-endian on
+//! every machine, for the same bytes everywhere.
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -21,13 +22,13 @@ use std::time::Duration;
 
 /// `if_tsresol`: times are multiples of 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
-/// `snaplen` where packets are kept whole.
+/// `snaplen` of packets kept whole.
 const NO_LIMIT: u32 = 0;
-/// The head of a journal's frames: how to show what follows (wsutil/exported_pdu_tlvs.h: tag 12 names Wireshark's dissector, tag 0
-/// is the last; lengths in bytes).
+/// Head of a journal's frames, which selects the dissector of the rest (wsutil/exported_pdu_tlvs.h: tag 12 names
+/// Wireshark's dissector, tag 0 is the last; lengths in bytes).
 const SHOWN_AS_SYSLOG: &[u8] = b"\x00\x0C\x00\x08syslog\x00\x00\x00\x00\x00\x00";
 
-/// Direction in which a packet passed the interface.
+/// Direction of a packet at the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the link to the node.
@@ -43,13 +44,13 @@ pub struct Interface(u32);
 /// A packet at an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The time since 1970-01-01 00:00:00 UTC.
+    /// Time since 1970-01-01 00:00:00 UTC.
     pub at: Duration,
     /// The direction.
     pub direction: Direction,
-    /// The length of the whole packet, in bytes.
+    /// Length of the whole packet, in bytes.
     pub length: usize,
-    /// The bytes that are kept of it, from its IP header on.
+    /// Bytes kept of it, from its IP header on.
     pub bytes: &'a [u8],
 }
 
@@ -84,7 +85,8 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Adds an interface of raw IP packets, of each of which at most `snap_length` bytes will be kept, without one all.
+    /// Adds an interface of raw IP packets. At most `snap_length` bytes of each packet are kept, all of them if it is
+    /// `None`.
     ///
     /// # Errors
     /// Errors of the file.
@@ -118,7 +120,7 @@ impl<W: Write> Capture<W> {
         Ok(Interface(self.interfaces - 1))
     }
 
-    /// Writes a packet. Packets stand in the file in the order of the calls.
+    /// Writes a packet. The file has the packets in the order of the calls.
     ///
     /// # Errors
     /// Errors of the file, whose last packet may then be cut off.
@@ -137,11 +139,11 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes words about what happened at a time since 1970, as a comment. The frame under it has them, too, because a list of
-    /// packets does not show comments.
+    /// Writes a note about an event at a time since 1970, as a comment. Its frame contains the text, too, because lists
+    /// of packets do not show comments.
     ///
     /// # Errors
-    /// As of [`write`](Self::write).
+    /// Errors of [`write`](Self::write).
     pub fn write_words(&mut self, journal: Interface, at: Duration, words: &str) -> io::Result<()> {
         let words = fitting(words);
         let data = [SHOWN_AS_SYSLOG, words.as_bytes()].concat();
@@ -154,7 +156,7 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes how many packets an interface has had until a time since 1970, and how many of them are not in the file.
+    /// Writes the number of packets of an interface until a time since 1970, and of those missing from the file.
     ///
     /// # Errors
     /// Errors of the file.
@@ -166,7 +168,8 @@ impl<W: Write> Capture<W> {
     ) -> io::Result<()> {
         self.write_block(InterfaceStatisticsBlock {
             interface_id: interface.0,
-            // The upper half of a time stands first whatever the byte order; `pcap-file` 2.0 writes this one as one number.
+            // The upper half of a time comes first in either byte order; `pcap-file` 2.0 writes this one as a single
+            // number.
             timestamp: (at.as_nanos() as u64).rotate_left(32),
             options: vec![
                 InterfaceStatisticsOption::IsbIfRecv(received),
@@ -183,7 +186,7 @@ impl<W: Write> Capture<W> {
         written.map(|_| ()).map_err(io_error)
     }
 
-    /// Hands on what has been written so far.
+    /// Flushes the data written so far.
     ///
     /// # Errors
     /// Errors of the file.
@@ -191,7 +194,7 @@ impl<W: Write> Capture<W> {
         self.writer.get_mut().flush()
     }
 
-    /// Ends the capture: flushes it and gives back what it was written to.
+    /// Ends the capture: flushes it and returns its writer.
     ///
     /// # Errors
     /// Errors of the file.
@@ -202,7 +205,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// As much of a text as an option's 16-bit length can say.
+/// Returns as much of a text as an option's 16-bit length allows.
 fn fitting(text: &str) -> String {
     let mut end = text.len().min(usize::from(u16::MAX));
     while !text.is_char_boundary(end) {

@@ -1,8 +1,9 @@
-//! Signals between the layers of a host across a handover, and the controls that a remedy may apply to a transport in return.
+//! Signals between the layers of a host across a handover, and the controls that a remedy may apply to a transport in
+//! return.
 //!
-//! A [`Signal`] goes to all parts of a node. Its transports derive the [`CrossLayerSignal`]s of each connection from it; further
-//! ones come from the connection itself or from its other end. A [`Remedy`] answers with [`Control`]s, and the host carries
-//! these out on the connection ([`crate::host`] owns the order). There are no subscriptions.
+//! A [`Signal`] goes to all parts of a node. From it, transports derive the [`CrossLayerSignal`]s of each connection;
+//! others come from the connection itself or from its peer. A [`Remedy`] answers with [`Control`]s, which the host
+//! applies to the connection ([`crate::host`] owns the order). There are no subscriptions.
 
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
@@ -12,7 +13,7 @@ use core::fmt::Debug;
 use core::net::IpAddr;
 use core::num::NonZeroU8;
 
-/// Parameters of a mobile's link, as far as they are known (IEEE 802.21's Link_Parameters_Report).
+/// Parameters of a mobile's link, as far as known (IEEE 802.21's Link_Parameters_Report).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathParameters {
     /// Rate of full IP packets towards the mobile.
@@ -26,7 +27,7 @@ pub struct PathParameters {
 }
 
 impl PathParameters {
-    /// Returns the parameters of a mobile's link as the mobile sees them.
+    /// Returns the parameters of a mobile's link from the mobile's report.
     pub const fn at_mobile(link: LinkParameters) -> PathParameters {
         PathParameters {
             to_mobile: link.incoming,
@@ -36,7 +37,7 @@ impl PathParameters {
         }
     }
 
-    /// Returns the parameters of a mobile's link as the other end of the link sees them.
+    /// Returns the parameters of a mobile's link from a report at the link's other end.
     pub const fn at_network(link: LinkParameters) -> PathParameters {
         PathParameters::at_mobile(link.from_other_end())
     }
@@ -81,7 +82,7 @@ pub struct Begun {
     pub at: Instant,
     /// The old interface.
     pub from: Option<InterfaceId>,
-    /// The new interface; the same as `from` where a radio network changes the cell.
+    /// The new interface; equal to `from` for a change of cell in a radio network.
     pub to: Option<InterfaceId>,
     /// Its kind.
     pub kind: Kind,
@@ -106,46 +107,47 @@ impl Kind {
     }
 }
 
-/// A signal between the parts of a node: its transports, its layers and its attachment. They hear each signal in this order, layers
-/// by rank.
+/// A signal between the parts of a node: its transports, its layers and its attachment. They receive each signal in
+/// this order, layers by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// From the attachment: the next handover is known ahead of its time.
+    /// From the attachment: announcement of the next handover.
     Announced,
-    /// From the attachment: the point of service is to be asked about a handover to this interface.
+    /// From the attachment: the point of service is to be consulted about a handover to this interface.
     HandoverForeseen(InterfaceId),
-    /// From the attachment: a handover has begun. It ends the one before, except for that one's overlap.
+    /// From the attachment: a handover has begun. It ends the previous one, except for that one's overlap.
     Begun(Begun),
-    /// From the attachment: routes lead over this interface from now on, also for the node's own packets; `None`: over none.
+    /// From the attachment: routes lead over this interface from now on, also for the node's own packets; `None`: over
+    /// no interface.
     Attached(Option<InterfaceId>),
     /// From the attachment: the node's own packets still leave by this interface; `None`: no longer.
     Outgoing(Option<InterfaceId>),
-    /// From the attachment, for the node's transports: an event of the link in use. An [`Up`](LinkEvent::Up) during a handover is
-    /// not signalled: [`Complete`](Self::Complete) follows.
+    /// From the attachment, for the node's transports: an event of the link in use. An [`Up`](LinkEvent::Up) during a
+    /// handover is not signalled, since [`Complete`](Self::Complete) follows.
     InUse(InterfaceId, LinkEvent),
-    /// An event of a link, for layers: of an access link from the attachment, of another from its medium.
+    /// An event of a link, for layers: from the attachment for an access link, otherwise from the medium.
     Link(InterfaceId, LinkEvent),
-    /// From the attachment: the handover is complete, and packets come and go by this interface.
+    /// From the attachment: the handover is complete; packets arrive and leave by this interface.
     Complete(Option<InterfaceId>),
     /// From the node: a handover leads to this interface, and binding updates are to report the parameters of its link.
     NewPath(InterfaceId, PathParameters),
     /// From a layer: a binding update has left for this node. Later packets to the node arrive after the update.
     BindingSent(IpAddr),
-    /// From a layer: the home agent knows that the mobile is at this interface.
+    /// From a layer: the home agent has registered the mobile at this interface.
     Registered(InterfaceId),
     /// From a layer: the home agent has deleted the binding, as the mobile is at home.
     Deregistered,
-    /// From a layer: a care-of address on this interface can be used.
+    /// From a layer: a care-of address on this interface is ready for use.
     AddressAcquired(InterfaceId, IpAddr),
-    /// From a layer: the point of service has answered about the next handover, or the wait for its answer has ended.
+    /// From a layer: the point of service has answered about the next handover, or timed out.
     HandoverPrepared,
-    /// From a layer: a correspondent on this node has learnt that this peer is elsewhere.
+    /// From a layer: a correspondent on this node has learned that this peer has moved.
     PeerMoved(IpAddr, PeerMoved),
-    /// From a layer: the home agent on this node has a new binding, for a home address or a mobile network.
+    /// From a layer: the home agent on this node has a new binding, of a home address or a mobile network.
     Bound(Prefix),
 }
 
-/// A signal that reaches one end of a connection.
+/// A signal to one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrossLayerSignal {
     /// To a new connection of a mobile: the parameters of the link in use.
@@ -161,18 +163,19 @@ pub enum CrossLayerSignal {
     /// Packets pass again, or pass over another link (Link_Handover_Complete; with a mobility protocol the end of the registration, or
     /// the departure of the binding update to a correspondent that uses route optimization; study C's s3, "connected").
     Connected(PathParameters),
-    /// To a correspondent: the peer has reported that it is elsewhere.
+    /// To a correspondent: the peer has reported a move.
     PeerMoved(PeerMoved),
-    /// The other end's notice arrived with a segment.
+    /// The peer's notice arrived with a segment.
     Noticed(HandoverNotice),
     /// All data in flight is acknowledged.
     AllAcknowledged,
-    /// To a sender: a base station has failed once more to transmit a segment in flight, and keeps trying.
+    /// To a sender: a base station has again failed to transmit a segment in flight, and keeps trying.
     BadState,
 }
 
 impl CrossLayerSignal {
-    /// Returns the signal for an event of the link in use, if there is one; `path` holds that link's parameters, if they are known.
+    /// Returns the signal for an event of the link in use, if there is one; `path` holds the link's parameters, if
+    /// known.
     pub fn of_link(event: LinkEvent, path: Option<PathParameters>) -> Option<CrossLayerSignal> {
         match event {
             LinkEvent::GoingDown => Some(CrossLayerSignal::GoingDown),
@@ -184,14 +187,14 @@ impl CrossLayerSignal {
     }
 }
 
-/// Content of a binding update for the correspondent's transports (study S, Table 2).
+/// Contents of a binding update for the correspondent's transports (study S, Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerMoved {
     /// One-way delay of the update over the new path, by its timestamp.
     pub delay: Duration,
-    /// Rate of the new link, if the update says.
+    /// Rate of the new link, if reported.
     pub rate: Option<DataRate>,
-    /// Full packets that the new link's queue holds, if the update says.
+    /// Capacity of the new link's queue in full packets, if reported.
     pub queue_packets: Option<u32>,
 }
 
@@ -211,9 +214,9 @@ impl PeerMoved {
 /// in [`crate::wire::tcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoverNotice {
-    /// Number of the handover within the connection: a notice is repeated, and counts once.
+    /// Number of the handover within the connection: a notice is repeated, but counts once.
     pub number: NonZeroU8,
-    /// Missing segments below the highest one received: still on the old path, or lost.
+    /// Number of missing segments below the highest one received: still on the old path, or lost.
     pub outstanding: u16,
 }
 
@@ -228,9 +231,9 @@ pub struct TransportView {
     pub bytes_in_flight: u32,
     /// Payload of a full segment.
     pub segment_size: u32,
-    /// Smoothed round-trip time, if any was measured.
+    /// Smoothed round-trip time, if measured.
     pub smoothed_rtt: Option<Duration>,
-    /// The retransmission timer has gone off since the connection was frozen.
+    /// True if the retransmission timer has expired since the freeze.
     pub timed_out: bool,
 }
 
@@ -239,7 +242,7 @@ pub struct TransportView {
 pub struct Acknowledgment {
     /// Time of arrival.
     pub at: Instant,
-    /// Bytes that it acknowledged for the first time, at least one.
+    /// Bytes acknowledged for the first time, at least one.
     pub bytes: u64,
     /// RTT sample, if the ACK gave one. The view's smoothed round-trip time already includes it.
     pub rtt: Option<Duration>,
@@ -252,14 +255,14 @@ pub enum Control {
     HoldNewData,
     /// Send no data at all until `Thaw`; a timeout is noted and changes nothing.
     Freeze,
-    /// End `HoldNewData` and `Freeze`. A timer that has gone off meanwhile is set anew.
+    /// End `HoldNewData` and `Freeze`. A timer that has expired meanwhile is restarted.
     Thaw,
     /// Count all data in flight as lost, without telling the congestion control.
     ResendOutstanding,
-    /// Count as lost the data cut off by a link break, as of the freeze. Data that had arrived by then, judged by round-trip times, has
-    /// lost only its ACK, and waits for the ACK of the retransmissions.
+    /// Count as lost the data cut off by a link break, as of the freeze. Data judged by round-trip times to have
+    /// arrived by then has lost only its ACK, and waits for the ACK of the retransmissions.
     ResendCutOff,
-    /// Set the slow-start threshold to the congestion window instead of half of it, should the timer go off before the
+    /// Set the slow-start threshold to the congestion window instead of half of it, should the timer expire before the
     /// data in flight is acknowledged.
     ForgiveTimeout,
     /// Restart the congestion control with these values, in bytes, and discard its estimates of the path.
@@ -277,40 +280,42 @@ pub enum Control {
     RaiseThreshold(u32),
     /// Discard the congestion control's estimates of the path, and keep its window.
     ForgetPath,
-    /// Restart the estimates of round-trip time and timeout, with this sample if there is one; reset a running timer by them.
+    /// Restart the estimates of round-trip time and timeout, with this sample if there is one; restart a running timer
+    /// accordingly.
     RestartTiming(Option<Duration>),
     /// Restart the retransmission timer, if it runs, with the timeout in force.
     RestartTimer,
     /// Cap the window offered to the peer, in bytes; zero shuts it, `None` lifts the cap.
     Offer(Option<u32>),
-    /// Cap the window offered to the peer, without ever moving its right edge back.
+    /// Cap the window offered to the peer, but never move its right edge back.
     OfferMore {
         /// Bytes offered beyond the right edge offered so far until data has arrived up to there; then beyond the data received.
         window: u32,
-        /// True if missing data is still on its way over another link: data received out of order makes room for more.
+        /// True if missing data may still arrive over another link: data received out of order makes room for more.
         missing_arrives: bool,
     },
     /// Hold back one ACK until the next is due.
     KeepLastAcknowledgment(bool),
-    /// Send so many ACKs at once, with the window offered now.
+    /// Send this many ACKs at once, with the present window.
     Acknowledge(u8),
-    /// Attach a notice to ACKs: to at least `times` of them, and as long as data is missing.
+    /// Attach a notice to ACKs: to at least `times` of them, and while data is missing.
     Notice {
         /// Number of the handover.
         number: NonZeroU8,
-        /// Fewest ACKs with the notice.
+        /// Minimum number of ACKs with the notice.
         times: u8,
     },
-    /// Do not take duplicate ACKs and gaps for losses until all data in flight now is acknowledged, or until a timeout.
+    /// Do not treat duplicate ACKs and gaps as losses until all data now in flight is acknowledged, or until a timeout.
     TolerateReordering(bool),
 }
 
-/// A published scheme against the effects of a handover on a transport: signals in, controls out. One serves one connection.
+/// A published scheme against the effects of a handover on a transport: signals in, controls out. Each instance serves
+/// one connection.
 pub trait Remedy: Debug + Send {
     /// Takes in a signal; returns the controls to apply, in this order.
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control>;
 
-    /// Takes in an acknowledgment of new data of this end; returns the controls to apply. Few remedies need it.
+    /// Takes in an acknowledgment of this end's new data; returns the controls to apply. Few remedies need it.
     fn on_acknowledged(
         &mut self,
         _acknowledgment: &Acknowledgment,

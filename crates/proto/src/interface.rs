@@ -1,41 +1,41 @@
-//! Interfaces of a node, the events of the links behind them, and the node's commands to those.
+//! Interfaces of a node, events of the links behind them, and the node's commands to the media.
 
 use crate::rate::DataRate;
 use crate::time::Duration;
 
-/// An interface by its place in its node.
+/// An interface, by its index in its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub usize);
 
-/// Number of the first virtual interface; all others are those of links.
+/// Number of the first virtual interface; lower numbers are interfaces to links.
 const FIRST_VIRTUAL: usize = 0xFFFF_FF00;
 
 impl InterfaceId {
-    /// The virtual interface with this number, such as the entry of a tunnel.
+    /// Returns the virtual interface with this number, such as the entry of a tunnel.
     pub const fn virtual_number(number: u8) -> InterfaceId {
         InterfaceId(FIRST_VIRTUAL + number as usize)
     }
 
-    /// True for an interface that has no link behind it.
+    /// Returns true for an interface without a link.
     pub const fn is_virtual(self) -> bool {
         self.0 >= FIRST_VIRTUAL
     }
 }
 
-/// An event of a link, told to the nodes at its ends (IEEE 802.21-2008, section 6.3).
+/// An event of a link, reported to the nodes at its ends (IEEE 802.21-2008, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// Link_Detected: there is a signal.
+    /// Link_Detected: a signal is received.
     Detected,
-    /// Link_Up: packets pass, perhaps at another point of attachment than before.
+    /// Link_Up: packets pass, perhaps at a new point of attachment.
     Up,
-    /// Link_Parameters_Report: the received power has crossed a bound.
+    /// Link_Parameters_Report: the received power has crossed a threshold.
     ParametersReport,
     /// Link_Going_Down.
     GoingDown,
-    /// Link_Going_Down of a radio network's cell, which another cell of the network will replace.
+    /// Link_Going_Down of a radio network's cell, to be replaced by another cell of the network.
     CellGoingDown,
-    /// Link_Event_Rollback: the link stays after all.
+    /// Link_Event_Rollback: the link stays up after all.
     Rollback,
     /// Link_Down.
     Down,
@@ -43,27 +43,27 @@ pub enum LinkEvent {
     HandoverImminent,
     /// Link_Handover_Complete, right after Link_Up.
     HandoverComplete,
-    /// The base station has delivered all that it held for the node (not in 802.21).
+    /// The base station has delivered all packets that it held for the node (not in 802.21).
     QueueDrained,
-    /// Link_Parameters_Report: the link carries so much from now on.
+    /// Link_Parameters_Report: new parameters of the link.
     Parameters(LinkParameters),
 }
 
-/// A status of a packet that a node has given to a medium (IEEE 802.21's Link_PDU_Transmit_Status).
+/// Status of a packet that a node has handed to a medium (IEEE 802.21's Link_PDU_Transmit_Status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmitStatus {
-    /// The medium has taken it in.
+    /// The packet is queued.
     Queued {
-        /// Rate of full IP packets at which the queue is served, if it is more than half full.
+        /// Service rate of the queue for full IP packets, if it is more than half full.
         pressure: Option<DataRate>,
     },
-    /// An attempt to get it across has failed; the medium tries again, or gives up.
+    /// A transmission attempt has failed; the medium tries again, or gives up.
     AttemptFailed,
-    /// The queue had no room for it, its manager chose it, or a policer did.
+    /// The packet was dropped: by a full queue, the queue manager, or a policer.
     Dropped,
 }
 
-/// The statuses that a node asks media for, each of which costs time for every packet that it concerns.
+/// The statuses that a node requests from media. Each costs time for every packet concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusInterests {
     /// [`TransmitStatus::Queued`].
@@ -75,7 +75,7 @@ pub struct StatusInterests {
 }
 
 impl StatusInterests {
-    /// The statuses that one of two asks for.
+    /// Returns the statuses requested by either.
     pub const fn or(self, other: StatusInterests) -> StatusInterests {
         StatusInterests {
             queued: self.queued || other.queued,
@@ -85,7 +85,7 @@ impl StatusInterests {
     }
 }
 
-/// A report of what a link carries, seen from one of its ends.
+/// Parameters of a link, seen from one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkParameters {
     /// Rate of full IP packets from this end.
@@ -94,16 +94,16 @@ pub struct LinkParameters {
     pub incoming: DataRate,
     /// Shortest round-trip time.
     pub round_trip: Duration,
-    /// Full packets that the queue at this end holds; `None` if the medium does not say.
+    /// Capacity of the queue at this end in full packets; `None` if unknown.
     pub outgoing_queue: Option<u32>,
-    /// Full packets that the queue at the other end holds; `None` if the medium does not say.
+    /// Capacity of the queue at the other end in full packets; `None` if unknown.
     pub incoming_queue: Option<u32>,
-    /// Largest packet, in bytes.
+    /// MTU, in bytes.
     pub mtu: u32,
 }
 
 impl LinkParameters {
-    /// The same link, seen from its other end.
+    /// Returns the parameters of the same link, seen from its other end.
     pub const fn from_other_end(self) -> LinkParameters {
         LinkParameters {
             outgoing: self.incoming,
@@ -116,7 +116,7 @@ impl LinkParameters {
 }
 
 impl LinkEvent {
-    /// The standard's name.
+    /// Returns the standard's name.
     pub const fn name(self) -> &'static str {
         match self {
             LinkEvent::Detected => "Link_Detected",
@@ -135,25 +135,25 @@ impl LinkEvent {
 /// A command of a node to the medium at one of its interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkCommand {
-    /// Carry the node's packets from now on, whenever the link works.
+    /// Carry the node's packets from now on, whenever the link is up.
     Attach,
-    /// Let nothing pass until the next [`Attach`](Self::Attach).
+    /// Block the link until the next [`Attach`](Self::Attach).
     Detach {
-        /// True to keep what the link holds, and what it is offered meanwhile, for that moment; false to lose it.
+        /// True to keep the packets in the link, and those offered meanwhile, until then; false to discard them.
         keep_queue: bool,
     },
-    /// Detach, and lose what the link itself holds; what waits at IP, by the link's flow control, stays there for
-    /// [`TakeFromIp`](Self::TakeFromIp). Without flow control nothing waits there.
+    /// Detach, and discard the packets in the link itself; packets that wait at IP, by the link's flow control, stay
+    /// there for [`TakeFromIp`](Self::TakeFromIp). Without flow control none wait there.
     HoldAtIp,
-    /// Send what waits at IP before the link where routes lead now.
+    /// Send packets that wait at IP before the link by the present routes.
     TakeFromIp {
-        /// True to send the node's own packets too; false for those at the far end alone.
+        /// True to include the node's own packets; false for those at the far end only.
         own: bool,
     },
-    /// Drop what waits in the link's queues; what has left them goes on.
+    /// Drop the packets in the link's queues; those in transmission go on.
     DiscardQueue,
-    /// Say [`LinkEvent::QueueDrained`] once all that the link holds now has left it.
+    /// Report [`LinkEvent::QueueDrained`] once all packets now in the link have left it.
     ReportDrained,
-    /// Say [`LinkEvent::GoingDown`] at the far end: the node is about to leave.
+    /// Report [`LinkEvent::GoingDown`] at the far end: the node is about to leave.
     GoingDown,
 }

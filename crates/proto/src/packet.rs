@@ -32,7 +32,7 @@ pub use verbatim::{Segmentation, Verbatim};
 pub use view::View;
 pub use words::Wording;
 
-/// An IP packet. The order in memory is that of the fields, since routers read only the first.
+/// An IP packet. The fields keep their order in memory, since routers read only the first ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Packet {
@@ -52,7 +52,7 @@ pub struct Packet {
 
 /// Positions of bits flipped by a channel, ascending, counted from the first bit of the IP header. An undamaged packet,
 /// the usual case, has only a null pointer.
-// A boxed slice would be twice as wide, and a packet then a cache line longer.
+// A boxed slice would be twice as wide, and make a packet a cache line longer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BitErrors(#[allow(clippy::box_collection)] Option<Box<Vec<u32>>>);
 
@@ -321,8 +321,8 @@ pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
 }
 
 impl Packet {
-    /// Returns a hash of addresses, protocol and ports, by which a router tells flows apart (RFC 8290 section 4.1.1). Of a packet in a
-    /// tunnel only the outer header is seen.
+    /// Returns a hash of addresses, protocol and ports, by which a router distinguishes flows (RFC 8290 section 4.1.1).
+    /// For a tunnelled packet it covers only the outer header.
     pub fn flow_hash(&self) -> u32 {
         let mut hasher = SipHasher13::new();
         (self.ip.source, self.ip.destination).hash(&mut hasher);
@@ -331,8 +331,8 @@ impl Packet {
         hasher.finish() as u32
     }
 
-    /// Returns the length of the packet in bytes, from the IP header to the end of the payload; of one that stands for several,
-    /// of the longest of them.
+    /// Returns the length of the packet in bytes, from the IP header to the end of the payload; of a segmented one,
+    /// that of its longest packet.
     #[inline]
     pub fn wire_length(&self) -> u32 {
         if let Body::Verbatim(verbatim) = &self.body {

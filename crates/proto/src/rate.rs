@@ -3,30 +3,30 @@
 use crate::time::Duration;
 use core::fmt;
 
-/// A rate in bits per second; zero means that nothing passes.
+/// A rate in bits per second; zero means that no data passes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DataRate(u64);
 
 impl DataRate {
-    /// Nothing passes.
+    /// Rate of zero: no data passes.
     pub const ZERO: DataRate = DataRate(0);
 
-    /// A rate of `bits_per_second`.
+    /// Creates a rate of `bits_per_second`.
     pub const fn from_bits_per_second(bits_per_second: u64) -> DataRate {
         DataRate(bits_per_second)
     }
 
-    /// Bits per second.
+    /// Returns the bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// The time that `bits` take, rounded up to a nanosecond; `None` at rate zero.
+    /// Returns the transmission time of `bits`, rounded up to a nanosecond; `None` at rate zero.
     pub const fn transmission_time(self, bits: u64) -> Option<Duration> {
         if self.0 == 0 {
             return None;
         }
-        // A packet's bits times 1e9 fit 64 bits up to 2.3 GB; only beyond is the slow division needed.
+        // A packet's bits times 1e9 fit 64 bits up to 2.3 GB; only larger ones need the slow division.
         let nanoseconds = match bits.checked_mul(1_000_000_000) {
             Some(scaled) => scaled.div_ceil(self.0),
             None => {
@@ -41,7 +41,7 @@ impl DataRate {
         Some(Duration::from_nanos(nanoseconds))
     }
 
-    /// The bits that pass in `duration`, rounded down.
+    /// Returns the bits transmitted in `duration`, rounded down.
     pub const fn bits_in(self, duration: Duration) -> u64 {
         let bits = self.0 as u128 * duration.as_nanos() as u128 / 1_000_000_000;
         if bits > u64::MAX as u128 {
@@ -71,7 +71,7 @@ mod tests {
             Some(Duration::from_nanos(1_090_910))
         );
         assert_eq!(DataRate::ZERO.transmission_time(1), None);
-        // 2^40 bits at 11 Mbit/s: 99955.602525090909… s, beyond what fits 64 bits when scaled.
+        // 2^40 bits at 11 Mbit/s: 99955.602525090909… s, beyond 64 bits when scaled.
         assert_eq!(
             rate.transmission_time(1 << 40),
             Some(Duration::from_nanos(99_955_602_525_091))

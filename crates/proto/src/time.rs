@@ -1,7 +1,7 @@
 //! Integer nanoseconds: an [`Instant`] since the start of the run, and a [`Duration`] between two.
 //!
-//! Own types, because the standard library's instant can only be read from a clock, and because its
-//! duration takes sixteen bytes where eight reach to 584 years.
+//! These types replace the standard library's: its instant can only be read from a clock, and its duration takes
+//! sixteen bytes, while eight suffice for 584 years.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -20,99 +20,100 @@ impl Instant {
     /// The end of the scale, about 584 years after the start: a deadline there never comes.
     pub const NEVER: Instant = Instant(u64::MAX);
 
-    /// The moment `nanoseconds` after the start of the run.
+    /// Returns the moment `nanoseconds` after the start of the run.
     pub const fn from_nanos(nanoseconds: u64) -> Instant {
         Instant(nanoseconds)
     }
 
-    /// The moment `milliseconds` after the start of the run.
+    /// Returns the moment `milliseconds` after the start of the run.
     pub const fn from_millis(milliseconds: u64) -> Instant {
         Instant(milliseconds * 1_000_000)
     }
 
-    /// The moment `seconds` after the start of the run.
+    /// Returns the moment `seconds` after the start of the run.
     pub const fn from_secs(seconds: u64) -> Instant {
         Instant(seconds * 1_000_000_000)
     }
 
-    /// Nanoseconds since the start of the run.
+    /// Returns the nanoseconds since the start of the run.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start of the run, for output and for arithmetic that is not fed back into time.
+    /// Returns the seconds since the start of the run, for output and for arithmetic whose result does not become a
+    /// time.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The time from `earlier` until this moment, or zero if `earlier` is later.
+    /// Returns the time from `earlier` until this moment, or zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Duration = Duration(0);
-    /// The longest time that can be said, about 584 years.
+    /// The longest duration, about 584 years.
     pub const MAX: Duration = Duration(u64::MAX);
 
-    /// A length of `nanoseconds`.
+    /// Creates a duration of `nanoseconds`.
     pub const fn from_nanos(nanoseconds: u64) -> Duration {
         Duration(nanoseconds)
     }
 
-    /// A length of `microseconds`.
+    /// Creates a duration of `microseconds`.
     pub const fn from_micros(microseconds: u64) -> Duration {
         Duration(microseconds * 1_000)
     }
 
-    /// A length of `milliseconds`.
+    /// Creates a duration of `milliseconds`.
     pub const fn from_millis(milliseconds: u64) -> Duration {
         Duration(milliseconds * 1_000_000)
     }
 
-    /// A length of `seconds`.
+    /// Creates a duration of `seconds`.
     pub const fn from_secs(seconds: u64) -> Duration {
         Duration(seconds * 1_000_000_000)
     }
 
-    /// The nearest length to `seconds`; negative values and NaN give zero, too large ones [`Duration::MAX`].
+    /// Creates the nearest duration to `seconds`; negative values and NaN give zero, too large ones [`Duration::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Duration {
         Duration(libm::round(seconds * 1e9) as u64)
     }
 
-    /// Nanoseconds.
+    /// Returns the nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds, for output and for arithmetic that is not fed back into time.
+    /// Returns the seconds, for output and for arithmetic whose result does not become a time.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Returns true if this is no time at all.
+    /// Returns true for a duration of zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// This length less `other`, or zero.
+    /// Returns this duration less `other`, or zero.
     pub const fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }
 
-    /// This length `factor` times, or [`Duration::MAX`].
+    /// Returns `factor` times this duration, or [`Duration::MAX`].
     pub const fn saturating_mul(self, factor: u64) -> Duration {
         Duration(self.0.saturating_mul(factor))
     }
 
-    /// Half of this length, rounded down to a nanosecond.
+    /// Returns half of this duration, rounded down to a nanosecond.
     pub const fn half(self) -> Duration {
         Duration(self.0 / 2)
     }
 
-    /// This length rounded up to a multiple of `tick`; a zero `tick` leaves it as it is.
+    /// Returns this duration rounded up to a multiple of `tick`; a zero `tick` leaves it unchanged.
     pub const fn round_up_to(self, tick: Duration) -> Duration {
         if tick.0 == 0 {
             self
@@ -122,7 +123,7 @@ impl Duration {
     }
 }
 
-/// Times beyond the end of the scale stay at its end: a deadline there never comes.
+/// Saturating addition: a deadline at the end of the scale never comes.
 impl Add<Duration> for Instant {
     type Output = Instant;
     fn add(self, duration: Duration) -> Instant {

@@ -183,10 +183,10 @@ impl Connection {
             let same_version = |moved: &IpAddr| moved.is_ipv4() == local.address.is_ipv4();
             let Some(moved) = moved.filter(same_version) else {
                 let expected = match local.address {
-                    IpAddr::V4(_) => "IPv4 like \"10.0.1.1\"",
-                    IpAddr::V6(_) => "IPv6 like \"fd00::1\"",
+                    IpAddr::V4(_) => "an IPv4 address like \"10.0.1.1\"",
+                    IpAddr::V6(_) => "an IPv6 address like \"fd00::1\"",
                 };
-                let message = format!("{address:?} is no address here; expected one of {expected}");
+                let message = format!("{address:?} is not valid here; expected {expected}");
                 return Err(PyValueError::new_err(message));
             };
             let now = inner.clock.at(now)?;
@@ -270,7 +270,7 @@ impl Connection {
             let most = inner.connection.largest_record();
             if data.is_empty() || data.len() > most as usize {
                 let message = format!(
-                    "the record is {} B; expected 1 B to {most} B, which a packet takes",
+                    "the record is {} B; expected 1 B to {most} B, which fits a packet",
                     data.len()
                 );
                 return Err(PyValueError::new_err(message));

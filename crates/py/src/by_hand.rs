@@ -76,15 +76,16 @@ impl Clock {
     pub(crate) fn at(&mut self, seconds: f64) -> PyResult<Instant> {
         if !(0.0..=LATEST_S).contains(&seconds) {
             let message = format!(
-                "now is {seconds} s; expected 0 to {LATEST_S} s, in which every nanosecond counts"
+                "now is {seconds} s; expected 0 to {LATEST_S} s, for which nanoseconds are exact"
             );
             return Err(PyValueError::new_err(message));
         }
         let now = Instant::ZERO + Duration::from_secs_f64(seconds);
         if now < self.0 {
             let latest = self.0.as_secs_f64();
-            let message =
-                format!("now is {seconds} s; expected {latest} s or later, as of the call before");
+            let message = format!(
+                "now is {seconds} s; expected {latest} s or later, the time of the previous call"
+            );
             return Err(PyValueError::new_err(message));
         }
         self.0 = now;
@@ -95,7 +96,7 @@ impl Clock {
 pub(crate) fn endpoint(text: &str) -> PyResult<Endpoint> {
     let Ok(end) = text.parse::<SocketAddr>() else {
         let message = format!(
-            "{text:?} is no address with a port; expected one like \"10.0.0.1:80\" or \"[fd00::1]:80\""
+            "{text:?} is not an address with a port; expected one like \"10.0.0.1:80\" or \"[fd00::1]:80\""
         );
         return Err(PyValueError::new_err(message));
     };
@@ -112,7 +113,7 @@ pub(crate) fn endpoints(local: &str, remote: &str) -> PyResult<(Endpoint, Endpoi
         return Ok((local, remote));
     }
     let message = format!(
-        "{} and {} are not of one version of IP",
+        "{} and {} are of different versions of IP",
         text(local),
         text(remote)
     );
@@ -161,7 +162,7 @@ pub(crate) fn closed(state: &str) -> PyErr {
 pub(crate) fn icmp_error(bytes: &[u8]) -> PyResult<(IcmpError, QuotedPacket)> {
     match Packet::decode(bytes).map_err(from_decode)?.body {
         Body::Icmp(IcmpMessage::Error { kind, quoted }) => Ok((kind, quoted)),
-        _ => Err(PacketError::new_err("the packet is no ICMP error")),
+        _ => Err(PacketError::new_err("the packet is not an ICMP error")),
     }
 }
 

@@ -49,14 +49,14 @@ impl decision::Decision for PythonDecision {
             let Ok(decided) = answer.cast::<Decision>() else {
                 let found = answer.repr()?;
                 let message = format!(
-                    "{class}.on_event answered {found}; expected a Decision, or None for nothing"
+                    "{class}.on_event returned {found}; expected a Decision, or None for nothing"
                 );
                 return Err(PyTypeError::new_err(message));
             };
             let carried_out = decided.get().carried_out(&self.links);
             carried_out
                 .map(Some)
-                .map_err(|why| PyValueError::new_err(format!("{class}.on_event answered {why}")))
+                .map_err(|why| PyValueError::new_err(format!("{class}.on_event returned {why}")))
         });
         answer.flatten()
     }

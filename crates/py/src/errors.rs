@@ -33,7 +33,7 @@ create_exception!(
     baton,
     FolderError,
     RunError,
-    "The given folder cannot take the results: it is there already, holds something else, or is in use."
+    "The given folder cannot take the results: it exists already, holds something else, or is in use."
 );
 
 create_exception!(

@@ -88,7 +88,7 @@ fn json_remedies() -> String {
     baton_sim::scenario::json_remedies().to_string()
 }
 
-/// The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text.
+/// The defaults of links and TCP profiles, by the names of a scenario's keys, as JSON text.
 #[pyfunction]
 fn json_defaults() -> String {
     baton_sim::scenario::json_defaults().to_string()

@@ -54,7 +54,7 @@ impl LiveDecisions {
         let (Some(decision), Some((occasion, view))) = (decision, asked.put()) else {
             let text = String::from_utf8_lossy(question);
             let message = format!(
-                "\"{}\" is no question to a class of this scenario",
+                "\"{}\" is not a question to a class of this scenario",
                 text.trim_end()
             );
             return Err(PyValueError::new_err(message));

@@ -78,7 +78,7 @@ fn controls(answer: &Bound<'_, PyAny>) -> PyResult<Vec<crosslayer::Control>> {
 
 fn wrong(what: &Bound<'_, PyAny>) -> PyErr {
     match what.repr() {
-        Ok(found) => PyTypeError::new_err(format!("answered {found}; expected a list of Control")),
+        Ok(found) => PyTypeError::new_err(format!("returned {found}; expected a list of Control")),
         Err(error) => error,
     }
 }
@@ -327,7 +327,7 @@ impl Control {
             Control::Acknowledge { copies } => Carried::Acknowledge(copies),
             Control::Notice { number, times } => Carried::Notice {
                 number: NonZeroU8::new(number).ok_or_else(|| {
-                    PyValueError::new_err("answered a notice of number 0; expected 1 to 255")
+                    PyValueError::new_err("returned a notice of number 0; expected 1 to 255")
                 })?,
                 times,
             },
@@ -340,6 +340,6 @@ fn above_zero(seconds: f64) -> PyResult<Duration> {
     if seconds > 0.0 && seconds.is_finite() {
         return Ok(Duration::from_secs_f64(seconds));
     }
-    let message = format!("answered a time of {seconds} s; expected a number above zero");
+    let message = format!("returned a time of {seconds} s; expected a number above zero");
     Err(PyValueError::new_err(message))
 }

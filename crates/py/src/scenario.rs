@@ -38,7 +38,7 @@ impl Scenario {
     /// Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's, and only
     /// decisions may be classes in Python.
     ///
-    /// `overrides` are texts like `"flows.download.congestion=cubic"`; of two for one key the later holds.
+    /// `overrides` are texts like `"flows.download.transport.congestion=cubic"`; of two for one key the later holds.
     /// Raises `ScenarioError`, also for a file that cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, overrides = Vec::new(), *, live = false))]

@@ -62,15 +62,14 @@ fn convert(value: &Bound<'_, PyAny>, at: &str, depth: usize) -> Result<Value, Mi
     if let Ok(text) = value.cast::<PyString>() {
         let text = text.extract::<String>();
         text.map(Value::String)
-            .map_err(|_| misfit("is no Unicode text".to_owned()))
+            .map_err(|_| misfit("is not Unicode text".to_owned()))
     } else if let Ok(truth) = value.cast::<PyBool>() {
         Ok(Value::Boolean(truth.is_true()))
     } else if let Ok(number) = value.cast::<PyInt>() {
-        number.extract().map(Value::Integer).map_err(|_| {
-            misfit(
-                "no value that can be held; whole numbers reach from -2^63 to 2^63 - 1".to_owned(),
-            )
-        })
+        number
+            .extract()
+            .map(Value::Integer)
+            .map_err(|_| misfit("integer out of range; expected -2^63 to 2^63 - 1".to_owned()))
     } else if let Ok(number) = value.cast::<PyFloat>() {
         Ok(Value::Float(number.value()))
     } else if let Ok(dict) = value.cast::<PyDict>() {

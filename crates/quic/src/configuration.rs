@@ -4,7 +4,7 @@ use quinn_proto::TransportConfig;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use std::sync::Arc;
 
-/// Congestion control. quinn's BBR is left out: it draws from the machine's randomness.
+/// Congestion control. quinn's BBR is left out, since it uses the system's randomness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CongestionControl {
     /// CUBIC (RFC 9438), quinn's default.
@@ -17,7 +17,7 @@ pub enum CongestionControl {
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// Congestion control of what this end sends.
+    /// Congestion control of this end's data.
     pub congestion: CongestionControl,
 }
 

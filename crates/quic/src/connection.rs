@@ -1,6 +1,7 @@
 //! A QUIC connection as a socket of its application.
 
-use baton_proto::host::{Pattern, Socket, SocketCounters, SocketEvent, SocketState};
+use crate::stop_watch::StopWatch;
+use baton_proto::host::{Pattern, Socket, SocketCounters, SocketEvent, SocketState, Timed};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
 use core::net::{IpAddr, SocketAddr};
@@ -10,40 +11,39 @@ use quinn_proto::{
 };
 use std::collections::VecDeque;
 
-/// Most bytes of a pattern that are made at once.
+/// Most bytes of a pattern generated at once.
 const PIECE: u64 = 16 * 1024;
-/// Error code of an application that has all that it wants.
+/// Error code of an application that needs no more data.
 const DONE: VarInt = VarInt::from_u32(0);
 
-/// A connection. Each end writes into a unidirectional stream of its own (RFC 9000 section 2.1).
+/// A connection. Each end writes to a unidirectional stream of its own (RFC 9000 section 2.1).
 pub struct QuicConnection {
     pub(crate) connection: Connection,
     pub(crate) handle: ConnectionHandle,
-    /// Own port, which stays.
+    /// Local port, which is constant.
     pub(crate) port: u16,
-    /// Own address.
+    /// Local address.
     pub(crate) local: IpAddr,
     pub(crate) flow: Option<FlowId>,
-    /// True once the connection and all that the library knows of it are gone.
+    /// True once the connection and its state in the library are gone.
     pub(crate) is_drained: bool,
-    /// Its deadline among those of all connections.
-    pub(crate) deadline: Option<Instant>,
+    watch: StopWatch,
     is_client: bool,
     outgoing: Option<StreamId>,
     incoming: Option<StreamId>,
-    /// True once the application writes no more.
+    /// True once the application has closed its direction.
     is_closing: bool,
-    /// True once the peer has all that was written.
+    /// True once the peer has acknowledged all data.
     is_delivered: bool,
-    /// True once all of the peer's stream was read.
+    /// True once the peer's stream was read to its end.
     has_read_all: bool,
-    /// The peer's address as last seen.
+    /// Last known address of the peer.
     remote: SocketAddr,
     migrations: u64,
     events: VecDeque<SocketEvent>,
 }
 
-/// Counters of a connection that other transports do not have.
+/// Counters of a connection that are specific to QUIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuicStatistics {
     /// Packets declared lost (RFC 9002 section 6).
@@ -52,7 +52,7 @@ pub struct QuicStatistics {
     pub congestion_events: u64,
     /// Changes of an end's address: at a client its own, at a server the peer's.
     pub migrations: u64,
-    /// Largest UDP payload on the path, in bytes, as far as it was found out.
+    /// Largest UDP payload on the path found so far, in bytes.
     pub path_mtu: u16,
 }
 
@@ -62,6 +62,7 @@ impl QuicConnection {
         handle: ConnectionHandle,
         (local, port): (IpAddr, u16),
         flow: Option<FlowId>,
+        watch: StopWatch,
     ) -> QuicConnection {
         QuicConnection {
             is_client: connection.side().is_client(),
@@ -72,7 +73,7 @@ impl QuicConnection {
             local,
             flow,
             is_drained: false,
-            deadline: None,
+            watch,
             outgoing: None,
             incoming: None,
             is_closing: false,
@@ -83,7 +84,7 @@ impl QuicConnection {
         }
     }
 
-    /// Returns the counters that only QUIC has.
+    /// Returns the counters specific to QUIC.
     pub fn statistics(&self) -> QuicStatistics {
         let path = self.connection.stats().path;
         QuicStatistics {
@@ -99,8 +100,8 @@ impl QuicConnection {
         self.connection.remote_address()
     }
 
-    /// Moves a client to another address of its host (RFC 9000 section 9.2); congestion control and the path's MTU begin anew (section
-    /// 9.4). A server stays where it is: the protocol lets only clients move.
+    /// Moves a client to another address of its host (RFC 9000 section 9.2); congestion control and the path MTU begin
+    /// anew (section 9.4). A server does not move: the protocol allows this only for clients.
     pub(crate) fn move_to(&mut self, now: std::time::Instant, address: IpAddr) {
         if self.is_client && address != self.local {
             self.local = address;
@@ -119,7 +120,7 @@ impl QuicConnection {
         self.remote = remote;
     }
 
-    /// Closes the connection once this end is told to, all that it wrote is acknowledged, and all that the peer wrote is read.
+    /// Closes the connection once this end is closed, all its data is acknowledged, and all the peer's data is read.
     pub(crate) fn close_if_done(&mut self, now: std::time::Instant) {
         let has_sent_all = self.outgoing.is_none() || self.is_delivered;
         let is_done = self.is_closing && has_sent_all && self.has_read_all;
@@ -161,7 +162,14 @@ impl QuicConnection {
     }
 }
 
-/// Returns the event of a connection's end.
+impl Timed for Box<QuicConnection> {
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let deadline = self.connection.poll_timeout()?;
+        Some(self.watch.inside(deadline))
+    }
+}
+
+/// Returns the event for the end of a connection.
 fn end(reason: &ConnectionError) -> SocketEvent {
     match reason {
         ConnectionError::ApplicationClosed(ApplicationClose { error_code, .. })
@@ -241,7 +249,7 @@ impl Socket for QuicConnection {
         }
         self.is_closing = true;
         if let Some(stream) = self.outgoing {
-            // An error means that the stream has ended otherwise.
+            // An error means that the stream has ended for another reason.
             let _ = self.connection.send_stream(stream).finish();
         }
     }

@@ -6,7 +6,7 @@ use crate::seeded::{ConnectionIds, NoTokens, Secret, first_connection_ids, witho
 use crate::session::NullCrypto;
 use crate::stop_watch::StopWatch;
 use baton_proto::host::{
-    Delivery, FIRST_EPHEMERAL_PORT, Incoming, Outgoing, Socket, SocketEvent, Transport,
+    Delivery, FIRST_EPHEMERAL_PORT, Incoming, Outgoing, Socket, SocketEvent, SocketTable, Transport,
 };
 use baton_proto::packet::{Body, FlowId, Payload};
 use baton_proto::tcp::Endpoint as Address;
@@ -16,10 +16,8 @@ use baton_proto::wire::protocol;
 use baton_proto::wire::udp::UdpHeader;
 use bytes::BytesMut;
 use core::net::{IpAddr, SocketAddr};
-use quinn_proto::{
-    ClientConfig, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, ServerConfig, Transmit,
-};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use quinn_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, ServerConfig, Transmit};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Name of every server: the handshake has no certificates.
@@ -32,25 +30,17 @@ struct Listener {
     flow: Option<FlowId>,
 }
 
-/// The QUIC connections of a host.
+/// QUIC connections of a host.
 #[derive(Debug)]
 pub struct QuicSockets {
     watch: StopWatch,
     endpoint: Endpoint,
     first_connection_ids: Shared,
-    connections: BTreeMap<u32, QuicConnection>,
+    /// Bound ports; the library finds the connections.
+    table: SocketTable<Box<QuicConnection>, Listener>,
+    /// Connections, by the library's handles.
     numbers: BTreeMap<usize, u32>,
-    next_number: u32,
-    next_port: u16,
-    /// Ports of all connections.
-    ports: BTreeSet<u16>,
-    listeners: BTreeMap<u16, Listener>,
-    /// Connections that may have events, packets or another deadline.
-    touched: VecDeque<u32>,
-    ready: VecDeque<u32>,
-    changed: VecDeque<u32>,
-    deadlines: BTreeSet<(Instant, u32)>,
-    /// Datagrams of no connection: refusals and stateless resets.
+    /// Datagrams without a connection: refusals and stateless resets.
     answers: VecDeque<Outgoing>,
 }
 
@@ -64,7 +54,7 @@ impl core::fmt::Debug for Shared {
 }
 
 impl QuicSockets {
-    /// Creates the connections of a host; all that looks random follows from `key`.
+    /// Creates the connections of a host; all random numbers are derived from `key`.
     pub fn new(key: [u8; 16]) -> QuicSockets {
         let secret = move |purpose| Secret { key, purpose };
         let mut config = EndpointConfig::new(Arc::new(secret(0)));
@@ -81,16 +71,8 @@ impl QuicSockets {
                 None,
             ),
             first_connection_ids: Shared(first_connection_ids(secret(3))),
-            connections: BTreeMap::new(),
+            table: SocketTable::default(),
             numbers: BTreeMap::new(),
-            next_number: 0,
-            next_port: FIRST_EPHEMERAL_PORT,
-            ports: BTreeSet::new(),
-            listeners: BTreeMap::new(),
-            touched: VecDeque::new(),
-            ready: VecDeque::new(),
-            changed: VecDeque::new(),
-            deadlines: BTreeSet::new(),
             answers: VecDeque::new(),
         }
     }
@@ -101,10 +83,10 @@ impl QuicSockets {
             configuration,
             flow,
         };
-        self.listeners.insert(port, listener);
+        self.table.listen(port, listener);
     }
 
-    /// Opens a connection from an address of this host; returns its number, or `None` if there is no way to the address.
+    /// Opens a connection from an address of this host; returns its number, or `None` without a route to the address.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -122,32 +104,31 @@ impl QuicSockets {
         let opened = self.endpoint.connect(at, client, to, SERVER_NAME);
         let (handle, connection) = opened.ok()?;
         let ends = (local, self.free_port());
-        Some(self.add(QuicConnection::new(connection, handle, ends, flow)))
+        let one = QuicConnection::new(connection, handle, ends, flow, self.watch);
+        Some(self.add(one))
     }
 
     fn free_port(&mut self) -> u16 {
-        let from = self.next_port;
-        let mut ports = (from..=u16::MAX).chain(FIRST_EPHEMERAL_PORT..from);
-        let port = ports
-            .find(|port| !self.ports.contains(port))
-            .unwrap_or(from);
-        self.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
-        port
+        for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
+            let port = self.table.next_port();
+            if !self.table.is_bound(port) {
+                return port;
+            }
+        }
+        self.table.next_port()
     }
 
-    fn add(&mut self, connection: QuicConnection) -> u32 {
-        let number = self.next_number;
-        self.next_number += 1;
-        self.numbers.insert(connection.handle.0, number);
-        self.ports.insert(connection.port);
-        self.connections.insert(number, connection);
-        self.touch(number);
+    fn add(&mut self, one: QuicConnection) -> u32 {
+        let (handle, port) = (one.handle.0, one.port);
+        let number = self.table.add(Box::new(one));
+        self.numbers.insert(handle, number);
+        self.table.bind(port);
         number
     }
 
     /// Returns true for a port of a listener or a connection.
     fn has_port(&self, port: u16) -> bool {
-        self.listeners.contains_key(&port) || self.ports.contains(&port)
+        self.table.listener(port).is_some() || self.table.is_bound(port)
     }
 
     fn handle_datagram(
@@ -171,16 +152,16 @@ impl QuicSockets {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 let number = self.numbers.get(&handle.0).copied();
                 if let Some(number) = number
-                    && let Some(one) = self.connections.get_mut(&number)
+                    && let Some(one) = self.table.get_mut(number)
                 {
                     one.connection.handle_event(event);
                     one.note_peer();
-                    self.touch(number);
+                    self.table.touch(number);
                 }
                 Delivery::Taken
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                let Some(&listener) = self.listeners.get(&port) else {
+                let Some(&listener) = self.table.listener(port) else {
                     let transmit = self.endpoint.refuse(incoming, &mut answer);
                     self.answer((local, port), &transmit, answer);
                     return Delivery::Nobody(None);
@@ -193,7 +174,7 @@ impl QuicSockets {
                     Ok((handle, connection)) => {
                         let ends = (local, port);
                         let flow = listener.flow;
-                        let one = QuicConnection::new(connection, handle, ends, flow);
+                        let one = QuicConnection::new(connection, handle, ends, flow, self.watch);
                         let number = self.add(one);
                         Delivery::Accepted { number, port }
                     }
@@ -213,47 +194,18 @@ impl QuicSockets {
         let datagram = datagram(from, transmit.destination, bytes, None);
         self.answers.push_back(datagram);
     }
+}
 
-    /// Notes that a connection may have events, and then packets to send.
-    fn touch(&mut self, number: u32) {
-        if self.touched.back() != Some(&number) {
-            self.touched.push_back(number);
+/// Exchanges pending events between a connection and the endpoint.
+fn settle(one: &mut QuicConnection, endpoint: &mut Endpoint, numbers: &mut BTreeMap<usize, u32>) {
+    while let Some(event) = one.connection.poll_endpoint_events() {
+        if event.is_drained() && !one.is_drained {
+            // Its counters stay available; the library may reuse the handle.
+            one.is_drained = true;
+            numbers.remove(&one.handle.0);
         }
-    }
-
-    /// Keeps the connection's deadline among all.
-    fn queue_deadline(&mut self, number: u32) {
-        let Some(one) = self.connections.get_mut(&number) else {
-            return;
-        };
-        let deadline = one.connection.poll_timeout();
-        let deadline = deadline.map(|at| self.watch.inside(at));
-        if deadline != one.deadline {
-            if let Some(before) = one.deadline {
-                self.deadlines.remove(&(before, number));
-            }
-            one.deadline = deadline;
-            self.deadlines.extend(deadline.map(|at| (at, number)));
-        }
-    }
-
-    /// Passes what a connection and the endpoint have to say to each other.
-    fn settle(&mut self, number: u32) {
-        let Some(one) = self.connections.get_mut(&number) else {
-            return;
-        };
-        while let Some(event) = one.connection.poll_endpoint_events() {
-            one.is_drained |= event.is_drained();
-            if let Some(answer) = self.endpoint.handle_event(one.handle, event) {
-                one.connection.handle_event(answer);
-            }
-        }
-        if one.is_drained {
-            // Its counters stay for whoever asks; the library may give the handle to another.
-            let ConnectionHandle(handle) = one.handle;
-            if self.numbers.get(&handle) == Some(&number) {
-                self.numbers.remove(&handle);
-            }
+        if let Some(answer) = endpoint.handle_event(one.handle, event) {
+            one.connection.handle_event(answer);
         }
     }
 }
@@ -299,70 +251,55 @@ impl Transport for QuicSockets {
         self.handle_datagram(incoming.now, local, remote, &bytes)
     }
 
-    /// ICMP errors are not authenticated and change nothing (RFC 9000 section 14.2.1): the path's MTU is found by probes.
+    /// Ignores ICMP errors, which are not authenticated (RFC 9000 section 14.2.1): probes find the path MTU.
     fn handle_icmp(&mut self, _: Instant, _: IcmpError, quoted: &QuotedPacket) -> bool {
         quoted.protocol == protocol::UDP && self.has_port(quoted.source_port)
     }
 
     fn handle_attached(&mut self, now: Instant, source: &dyn Fn(IpAddr) -> Option<IpAddr>) {
         let at = self.watch.outside(now);
-        let open = self.connections.iter_mut();
-        for (&number, one) in open.filter(|(_, one)| !one.is_drained) {
-            if let Some(address) = source(one.peer().ip()) {
+        self.table.touch_if(|one| {
+            let address = source(one.peer().ip()).filter(|_| !one.is_drained);
+            if let Some(address) = address {
                 one.move_to(at, address);
-                self.touched.push_back(number);
             }
-        }
+            address.is_some()
+        });
     }
 
     fn peers(&self) -> Vec<IpAddr> {
-        let open = self.connections.values().filter(|one| !one.is_drained);
+        let open = self.table.iter().filter(|one| !one.is_drained);
         open.map(|one| one.peer().ip()).collect()
     }
 
     fn socket(&self, number: u32) -> Option<&dyn Socket> {
-        Some(self.connections.get(&number)?)
+        Some(&**self.table.get(number)?)
     }
 
     fn socket_mut(&mut self, number: u32) -> Option<&mut dyn Socket> {
-        self.touch(number);
-        Some(self.connections.get_mut(&number)?)
+        self.table.touch(number);
+        Some(&mut **self.table.get_mut(number)?)
     }
 
     fn poll_timeout(&mut self) -> Option<Instant> {
-        self.deadlines.first().map(|&(at, _)| at)
+        self.table.poll_timeout()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         let at = self.watch.outside(now);
-        while let Some((due, number)) = self.deadlines.pop_first() {
-            if due > now {
-                self.deadlines.insert((due, number));
-                break;
-            }
-            if let Some(one) = self.connections.get_mut(&number) {
-                one.deadline = None;
-                one.connection.handle_timeout(at);
-                self.touch(number);
-            }
-        }
+        let act = |one: &mut Box<QuicConnection>| one.connection.handle_timeout(at);
+        self.table.handle_timeout(now, act);
     }
 
     fn poll_event(&mut self) -> Option<(u32, SocketEvent)> {
-        while let Some(&number) = self.touched.front() {
-            self.settle(number);
-            let one = self.connections.get_mut(&number);
-            if let Some(event) = one.and_then(|one| one.poll_event()) {
-                return Some((number, event));
-            }
-            self.touched.pop_front();
-            self.ready.push_back(number);
-        }
-        None
+        self.table.poll_event(|one| {
+            settle(one, &mut self.endpoint, &mut self.numbers);
+            one.poll_event()
+        })
     }
 
     fn may_transmit(&self) -> bool {
-        !self.ready.is_empty() || !self.touched.is_empty() || !self.answers.is_empty()
+        self.table.may_transmit() || !self.answers.is_empty()
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
@@ -370,27 +307,24 @@ impl Transport for QuicSockets {
             return Some(answer);
         }
         let at = self.watch.outside(now);
-        while let Some(&number) = self.ready.front() {
-            if let Some(one) = self.connections.get_mut(&number) {
-                one.close_if_done(at);
-                let mut bytes = Vec::new();
-                let transmit = one.connection.poll_transmit(at, 1, &mut bytes);
-                let (from, flow) = ((one.local, one.port), one.flow);
-                self.settle(number);
-                if let Some(transmit) = transmit {
-                    bytes.truncate(transmit.size);
-                    return Some(datagram(from, transmit.destination, bytes, flow));
-                }
-                self.queue_deadline(number);
-                self.changed.push_back(number);
+        while let Some((number, one)) = self.table.ready() {
+            one.close_if_done(at);
+            let mut bytes = Vec::new();
+            let transmit = one.connection.poll_transmit(at, 1, &mut bytes);
+            settle(one, &mut self.endpoint, &mut self.numbers);
+            if let Some(transmit) = transmit {
+                bytes.truncate(transmit.size);
+                let from = (one.local, one.port);
+                return Some(datagram(from, transmit.destination, bytes, one.flow));
             }
-            self.ready.pop_front();
+            self.table.end_turn();
+            self.table.rest(number);
         }
         None
     }
 
     fn poll_changed(&mut self) -> Option<u32> {
-        self.changed.pop_front()
+        self.table.poll_changed()
     }
 
     fn refused(&self) -> u64 {

@@ -1,20 +1,20 @@
-//! Keys that protect nothing but integrity: a packet's tag is a hash of it, and headers stay as they are.
+//! Keys for integrity only: a packet's tag is its hash, and headers stay unprotected.
 
 use crate::seeded::Secret;
 use bytes::BytesMut;
 use quinn_proto::crypto::{CryptoError, HeaderKey, KeyPair, Keys, PacketKey};
 
-/// Bytes of a tag, as of AES-128-GCM (RFC 9001 section 5.3).
+/// Length of a tag in bytes, as with AES-128-GCM (RFC 9001 section 5.3).
 const TAG: usize = 16;
-/// Bytes of a sample for header protection (RFC 9001 section 5.4).
+/// Length of a sample for header protection in bytes (RFC 9001 section 5.4).
 const SAMPLE: usize = 16;
 
-/// Key of packets.
+/// Packet key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TagKey(Secret);
 
-/// Returns the keys of a level: 0 for Initial, 1 for Handshake, 2 and on for 1-RTT and its updates. Both ends and all connections have
-/// the same.
+/// Returns the keys of a level: 0 for Initial, 1 for Handshake, 2 and on for 1-RTT and its updates. They are the same
+/// at both ends and for all connections.
 pub(crate) fn keys_of(level: u64) -> Keys {
     Keys {
         header: KeyPair {
@@ -75,18 +75,18 @@ impl PacketKey for TagKey {
         TAG
     }
 
-    /// RFC 9001 section 6.6, of AES-128-GCM.
+    /// Returns the limit of AES-128-GCM (RFC 9001 section 6.6).
     fn confidentiality_limit(&self) -> u64 {
         1 << 23
     }
 
-    /// RFC 9001 section 6.6, of AES-128-GCM.
+    /// Returns the limit of AES-128-GCM (RFC 9001 section 6.6).
     fn integrity_limit(&self) -> u64 {
         1 << 52
     }
 }
 
-/// Header protection that leaves a header as it is.
+/// Header protection that leaves headers unchanged.
 #[derive(Clone, Copy, Debug)]
 struct BareHeader;
 

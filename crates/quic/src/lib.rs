@@ -1,8 +1,9 @@
 //! QUIC (RFC 9000) as a transport of a host, by `quinn-proto`.
 //!
-//! That library is a state machine, but asks for the standard library's time, randomness and TLS. Here time is the host's, all
-//! randomness comes from the host's secret, and in the place of TLS stands a [session](session) whose messages have TLS's lengths.
-//! Nothing is secret, so that the same calls give the same bytes. A connection carries one stream in each direction.
+//! The library is sans-IO, but needs the standard library's time, randomness and TLS. Here time is the host's, all
+//! random numbers are derived from the host's secret, and a [session](session) whose messages have TLS's lengths
+//! replaces TLS. Nothing is encrypted, so that the same calls give the same bytes. A connection carries one stream in
+//! each direction.
 #![forbid(unsafe_code)]
 
 mod configuration;

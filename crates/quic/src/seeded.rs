@@ -1,4 +1,4 @@
-//! Numbers that look random and follow from the host's secret.
+//! Pseudorandom numbers derived from the host's secret.
 
 use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey, HmacKey};
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, ServerConfig, TimeSource};
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Bytes of the connection IDs that an endpoint gives out, as of quinn.
+/// Length of an endpoint's connection IDs in bytes, as in quinn.
 const CONNECTION_ID: usize = 8;
-/// Bytes of a client's first destination connection ID, as of quinn.
+/// Length of a client's first destination connection ID in bytes, as in quinn.
 const FIRST_CONNECTION_ID: usize = 20;
 
-/// A secret, and a purpose for which it is used.
+/// A secret, and the purpose of its use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Secret {
     pub key: [u8; 16],
@@ -21,7 +21,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// Returns 16 bytes that follow from the secret and these.
+    /// Returns 16 bytes derived from the secret and these parts.
     pub fn hash(&self, parts: &[&[u8]]) -> [u8; 16] {
         let mut hasher = SipHasher13::new_with_key(&self.key);
         hasher.write_u64(self.purpose);
@@ -40,7 +40,7 @@ impl Secret {
         seed
     }
 
-    /// Returns the connection ID of a number.
+    /// Returns the connection ID with a number.
     fn connection_id(&self, number: u64, length: usize) -> ConnectionId {
         let mut bytes = [0; 32];
         bytes[..16].copy_from_slice(&self.hash(&[&number.to_be_bytes()]));
@@ -107,7 +107,7 @@ impl HmacKey for Secret {
     }
 }
 
-/// Key of address validation tokens (RFC 9000 section 8.1), which are neither given out nor accepted.
+/// Key of address validation tokens (RFC 9000 section 8.1), which are neither issued nor accepted.
 #[derive(Debug)]
 pub(crate) struct NoTokens;
 
@@ -127,7 +127,7 @@ impl AeadKey for NoTokens {
     }
 }
 
-/// The calendar, which only tokens ask for.
+/// System time, which only tokens use.
 #[derive(Debug)]
 pub(crate) struct NoCalendar;
 
@@ -137,7 +137,7 @@ impl TimeSource for NoCalendar {
     }
 }
 
-/// Takes tokens and the calendar out of a server's configuration.
+/// Removes tokens and the system time from a server's configuration.
 pub(crate) fn without_tokens(server: &mut ServerConfig) {
     server
         .validation_token

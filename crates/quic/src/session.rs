@@ -1,5 +1,5 @@
-//! A handshake in the place of TLS 1.3: its messages have TLS's order, levels and lengths (RFC 9001 section 4), and of their contents
-//! only the transport parameters.
+//! A replacement for the TLS 1.3 handshake: its messages have TLS's order, levels and lengths (RFC 9001 section 4), but
+//! contain only the transport parameters.
 
 use crate::keys::{keys_of, packet_keys_of};
 use quinn_proto::crypto::{
@@ -12,15 +12,17 @@ use std::any::Any;
 use std::io::Cursor;
 use std::sync::Arc;
 
-/// Bytes of a message's type and length (RFC 8446 section 4).
+/// Length of a message's type and length in bytes (RFC 8446 section 4).
 const PREFIX: usize = 4;
-/// Bytes of a ClientHello with one key share, SNI and ALPN; chosen, as of rustls and of browsers without a post-quantum share.
+/// Length of a ClientHello in bytes, with one key share, SNI and ALPN; chosen, as in rustls and browsers without a
+/// post-quantum share.
 const CLIENT_HELLO: usize = 300;
-/// Bytes of a ServerHello with a key share; as of rustls.
+/// Length of a ServerHello in bytes, with a key share; as in rustls.
 const SERVER_HELLO: usize = 122;
-/// Bytes of EncryptedExtensions, Certificate, CertificateVerify and Finished, with a chain of two certificates on elliptic curves; chosen.
+/// Length of EncryptedExtensions, Certificate, CertificateVerify and Finished in bytes, with a chain of two
+/// elliptic-curve certificates; chosen.
 const SERVER_FLIGHT: usize = 2500;
-/// Bytes of a Finished with SHA-256.
+/// Length of a Finished in bytes, with SHA-256.
 const FINISHED: usize = 36;
 
 /// Level of a handshake's messages.
@@ -49,7 +51,7 @@ enum Step {
     SendFinished,
     /// The server waits for the client's Finished.
     AwaitFinished,
-    /// It is complete.
+    /// Complete handshake.
     Complete,
 }
 
@@ -58,11 +60,11 @@ enum Step {
 pub(crate) struct NullSession {
     side: Side,
     step: Step,
-    /// Own transport parameters, encoded.
+    /// Transport parameters of this end, encoded.
     own: Vec<u8>,
-    /// The peer's, as received.
+    /// Transport parameters of the peer, as received.
     peer: Option<Vec<u8>>,
-    /// Bytes of a message that is not complete.
+    /// Bytes of an incomplete message.
     partial: Vec<u8>,
     /// Level of the next keys for data.
     next_level: u64,
@@ -82,7 +84,7 @@ impl NullSession {
         }
     }
 
-    /// Returns the message for which the peer's next bytes are.
+    /// Returns the message expected next from the peer.
     fn awaited(&self) -> Option<(u8, usize)> {
         match self.step {
             Step::AwaitClientHello => Some((1, CLIENT_HELLO)),
@@ -134,7 +136,7 @@ fn violation(reason: &str) -> TransportError {
     }
 }
 
-/// Appends a message of a type and of this length in all, or longer if the contents are; the rest is zero.
+/// Appends a message of a type, with this total length, or longer if the contents require it; the rest is zero.
 fn put_message(kind: u8, length: usize, contents: &[u8], out: &mut Vec<u8>) {
     let length = length.max(PREFIX + 2 + contents.len());
     let start = out.len();
@@ -180,7 +182,7 @@ impl Session for NullSession {
             };
             let &[kind, high, middle, low] = prefix;
             let length = u32::from_be_bytes([0, high, middle, low]) as usize;
-            // A longer one holds longer transport parameters than any that there are.
+            // A longer message would have longer transport parameters than possible.
             let is_awaited = |(awaited, usual): (u8, usize)| awaited == kind && length <= 2 * usual;
             if !self.awaited().is_some_and(is_awaited) {
                 return Err(violation("a handshake message is out of order"));
@@ -252,7 +254,7 @@ impl Session for NullSession {
     }
 }
 
-/// Beginning of handshakes at either end.
+/// Start of handshakes at either end.
 #[derive(Debug)]
 pub(crate) struct NullCrypto;
 

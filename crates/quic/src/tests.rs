@@ -1,24 +1,18 @@
-//! Connections between two hosts on a wire: handshakes, losses, moves, and bytes that no peer would send.
+//! Connections between two hosts on a wire: handshakes, losses, moves, and invalid datagrams.
 
 use crate::{Configuration, QuicConnection, QuicSockets};
 use baton_proto::host::{Host, HostEvent, Pattern, SocketEvent, SocketId};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Body, Packet, Payload};
 use baton_proto::tcp::Endpoint;
-use baton_proto::testing::{Entering, Net, Passage, address};
+use baton_proto::testing::{Entering, Net, Passage, address, at};
 use baton_proto::time::{Duration, Instant};
 use core::any::Any;
 use core::net::{IpAddr, Ipv4Addr};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 const PORT: u16 = 443;
 /// Delay of the wire: the round-trip time is 100 ms.
 const DELAY: Duration = Duration::from_millis(50);
-
-fn at(milliseconds: u64) -> Instant {
-    Instant::from_millis(milliseconds)
-}
 
 /// A server at host 1 that sends each client a number of bytes, and a client at host 0 that reads them.
 struct Download {
@@ -32,7 +26,7 @@ struct Download {
 
 impl Download {
     fn new(length: u64) -> Download {
-        let mut net = Net::row(2, DELAY);
+        let mut net = Net::row(&[DELAY]);
         let (_, server) = net.hosts[1].transport_mut(QuicSockets::new);
         server.listen(PORT, Configuration::default(), None);
         let remote = Endpoint {
@@ -106,7 +100,7 @@ fn connection(host: &Host, socket: SocketId) -> &QuicConnection {
     socket.downcast_ref().unwrap()
 }
 
-/// Returns a decision that loses one packet in so many, always the same ones.
+/// Returns a decision that loses one packet in so many, the same ones in each run.
 fn losing(one_in: u64) -> impl FnMut(&mut Packet, Entering) -> Passage {
     let mut state = 1_u64;
     move |_, _| {
@@ -123,8 +117,8 @@ fn losing(one_in: u64) -> impl FnMut(&mut Packet, Entering) -> Passage {
 fn a_client_may_send_after_one_round_trip_and_a_server_s_data_is_there_after_two() {
     let mut download = Download::new(1000);
     download.run_until(at(1000));
-    // RFC 9001, figure 5: the client is done when the server's flight is there, the server when the client's Finished is. The amplification limit
-    // (RFC 9000 section 8.1) of three times the first 1200 bytes lets the whole flight pass.
+    // RFC 9001, figure 5: the client completes with the server's flight, the server with the client's Finished. The
+    // amplification limit (RFC 9000 section 8.1) of three times the first 1200 bytes allows the whole flight.
     assert_eq!(download.net.seen(0, SocketEvent::Connected), Some(at(100)));
     assert_eq!(download.net.seen(1, SocketEvent::Connected), Some(at(150)));
     assert_eq!(download.done_at, Some(at(200)));
@@ -174,17 +168,15 @@ fn trace(secret: u8) -> Vec<(Instant, Vec<u8>)> {
         None,
     );
     assert!(opened.is_some());
-    let trace = Rc::new(RefCell::new(Vec::new()));
-    let (kept, mut lose) = (trace.clone(), losing(20));
-    download.net.decide(move |packet, entering| {
-        let mut bytes = Vec::new();
-        packet.encode(&mut bytes);
-        kept.borrow_mut().push((entering.at, bytes));
-        lose(packet, entering)
-    });
+    download.net.decide(losing(20));
     download.run_until(at(20_000));
     assert_eq!(download.read, 100_000);
-    trace.take()
+    let sent = download.net.sent.iter().map(|sent| {
+        let mut bytes = Vec::new();
+        sent.packet.encode(&mut bytes);
+        (sent.at, bytes)
+    });
+    sent.collect()
 }
 
 #[test]
@@ -253,7 +245,8 @@ fn a_hard_handover_resumes_at_the_kept_address_with_the_next_probe() {
 fn a_hard_handover_resumes_at_a_changed_address_at_once() {
     let [kept, changed] = [false, true].map(|changes| hard_handover(changes).done_at.unwrap());
     assert_eq!(hard_handover(true).at_server().statistics().migrations, 1);
-    // The client's packet from the new address wakes the server, whose own probes are seconds apart by then.
+    // The client's packet from the new address elicits data from the server, whose own probes are seconds apart by
+    // then.
     assert!(changed < kept, "{changed:?} {kept:?}");
 }
 
@@ -264,13 +257,14 @@ fn silence_ends_a_connection_after_quinn_s_30_seconds() {
     download.net.decide(|_, _| Passage::Lost);
     download.run_until(at(100_000));
     let lost = download.net.seen(0, SocketEvent::TimedOut).unwrap();
-    // Counted from the last packet that came, at 1.05 s, or from the first one after it that asks for an answer (RFC 9000 section 10.1).
+    // Counted from the last packet received, at 1.05 s, or from the first ack-eliciting one sent after it (RFC 9000
+    // section 10.1).
     assert!(at(31_050) <= lost && lost < at(31_250), "{lost:?}");
 }
 
 #[test]
 fn a_port_without_a_listener_is_silent() {
-    let mut net = Net::row(2, DELAY);
+    let mut net = Net::row(&[DELAY]);
     let (_, server) = net.hosts[1].transport_mut(QuicSockets::new);
     server.listen(PORT, Configuration::default(), None);
     let remote = Endpoint {
@@ -286,12 +280,12 @@ fn a_port_without_a_listener_is_silent() {
         None,
     );
     net.run_until(at(60_000));
-    // Nobody is at the port: it answers with ICMP, which QUIC does not believe.
+    // No socket is at the port: it answers with ICMP, which QUIC ignores.
     assert_eq!(net.seen(0, SocketEvent::TimedOut), Some(at(30_000)));
     assert!(net.hosts[1].discarded().no_receiver > 0);
 }
 
-/// A packet whose payload is cut, flipped or replaced is refused by its tag, and the data arrives all the same.
+/// Checks that a truncated, damaged or replaced packet is refused by its tag, and the data arrives all the same.
 #[test]
 fn damaged_and_foreign_datagrams_change_nothing() {
     let mut download = Download::new(300_000);

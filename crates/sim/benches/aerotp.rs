@@ -32,14 +32,15 @@ fn main() {
     }
 }
 
-/// Study A, A1: from the call to the first data that the far application reads, at 20 % loss both ways. `baton reproduce A` counts
-/// up to the first data packet that arrives, which for AeroTP need not be the first that was sent.
+/// Measures study A's A1: from the call to the first data that the far application reads, at 20 % loss both ways.
+/// `baton reproduce A` counts up to the first data packet that arrives, which for AeroTP need not be the first one
+/// sent.
 fn set_up() {
     let aerotp = mean_set_up(
-        "transport = \"aerotp\"\ntraffic = \"constant\"\nrate = \"4.416 Mbit/s\"\npacket_size = \"1446 B\"\nbytes = \"14460 B\"\naerotp = { mode = \"reliable\", coding = \"none\" }",
+        "transport.kind = \"aerotp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"4.416 Mbit/s\"\ntraffic.packet_size = \"1446 B\"\ntraffic.bytes = \"14460 B\"\ntransport.mode = \"reliable\"\ntransport.coding = \"none\"",
     );
     let tcp = mean_set_up(
-        "profile = \"ns2\"\nbytes = \"1000 B\"\ntcp = { maximum_segment_size = \"1000 B\", initial_rto = \"3 s\", syn_retries = 6, receiver = { initial_rto = \"1000 s\", maximum_rto = \"1000 s\" } }",
+        "transport.profile = \"ns2\"\ntraffic.bytes = \"1000 B\"\ntransport.maximum_segment_size = \"1000 B\"\ntransport.initial_rto = \"3 s\"\ntransport.syn_retries = 6\ntransport.receiver = { initial_rto = \"1000 s\", maximum_rto = \"1000 s\" }",
     );
     // The source makes its first packet an interval after the call.
     let interval = 8.0 * 1446.0 / 4.416e6;
@@ -94,7 +95,8 @@ fn begin(text: &str) -> Run {
     Run::new(loaded, &RunOptions::default()).expect("nothing is written")
 }
 
-/// A source that always has data, over 5 Mbit/s and 10 ms, from 2 s to 22 s; IPv4, 1500 B on the wire, IP's headers hit too.
+/// Measures a source that always has data, over 5 Mbit/s and 10 ms, from 2 s to 22 s; IPv4, 1500 B on the wire, with
+/// bit errors in IP's headers too.
 fn goodput() {
     for rate in [0.0, 1e-6, 1e-5, 3.5e-5, 5e-5, 1e-4, 1e-3] {
         let survives = (12_000.0 * f64::ln_1p(-rate)).exp();
@@ -119,7 +121,7 @@ fn goodput() {
     }
 }
 
-/// Entropy of a bit that is flipped with probability `p`.
+/// Returns the entropy of a bit that is flipped with probability `p`.
 fn entropy(p: f64) -> f64 {
     if p == 0.0 {
         return 0.0;
@@ -127,10 +129,10 @@ fn entropy(p: f64) -> f64 {
     -p * p.log2() - (1.0 - p) * (1.0 - p).log2()
 }
 
-/// In Mbit/s.
+/// Returns the goodput in Mbit/s.
 fn steady(coding: &str, bit_error_rate: f64) -> f64 {
     let mut run = begin(&format!(
-        "duration = \"22 s\"\nname = \"benchmark\"\nrecord = {{ series = false, packets = false }}\n[links.air]\nbetween = [\"article\", \"ground\"]\nkind = \"wired\"\nrate = \"5 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"250 packets\"\nbit_error_rate = {bit_error_rate:e}\ndamaged = \"delivered\"\n[[flows]]\nname = \"telemetry\"\nfrom = \"article\"\nto = \"ground\"\ntransport = \"aerotp\"\naerotp = {{ mode = \"reliable\", coding = \"{coding}\" }}\n"
+        "duration = \"22 s\"\nname = \"benchmark\"\nrecord = {{ series = false, packets = false }}\n[links.air]\nbetween = [\"article\", \"ground\"]\nkind = \"wired\"\nrate = \"5 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"250 packets\"\nbit_error_rate = {bit_error_rate:e}\ndamaged = \"delivered\"\n[[flows]]\nname = \"telemetry\"\nfrom = \"article\"\nto = \"ground\"\ntransport.kind = \"aerotp\"\ntransport.mode = \"reliable\"\ntransport.coding = \"{coding}\"\n"
     ));
     let mut delivered_by = |second: u64| {
         run.advance_to(Instant::from_secs(second))

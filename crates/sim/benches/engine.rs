@@ -1,13 +1,13 @@
 //! Speed of the engine on one core: each figure beside its target.
 //!
-//! The targets are of one machine, whose bare heap was measured too. A case's second figure is the first one times the
-//! ratio of both machines' heaps: what is left of a figure when the machine is taken out of it. The heap's events are
-//! timed beside each repetition, since a virtual machine's neighbours change from one second to the next.
+//! The targets belong to one machine, whose bare heap was measured too. A case's second figure is the first one times
+//! the ratio of both machines' heaps, which takes the machine out of the figure. The heap's events are timed beside
+//! each repetition, since a virtual machine's neighbours change from one second to the next.
 //!
-//! The cases are those of which other simulators' figures are known (NewReno over one bottleneck). Each runs
-//! once to warm up and five times to count; the median counts, of the ratios too. A word on the command line chooses the cases
-//! without a record whose name contains it: `cargo bench --package baton-sim --bench engine -- "1 flow"`; a
-//! second word, `once`, runs each of them a single time, for a profile.
+//! The cases are those with known figures of other simulators (NewReno over one bottleneck). Each runs once to warm up
+//! and five times to count; the median counts, of the ratios too. A word on the command line chooses the cases without
+//! a record whose name contains it: `cargo bench --package baton-sim --bench engine -- "1 flow"`; a second word,
+//! `once`, runs each of them a single time, for a profile.
 
 #[path = "../tests/counting/mod.rs"]
 mod counting;
@@ -72,7 +72,7 @@ struct Case {
     scenario: String,
 }
 
-/// A bare heap, and what an event of it takes on the machine that the targets are of.
+/// A bare heap, and the time of one of its events on the targets' machine.
 struct Heap {
     pending: u64,
     nanoseconds: f64,
@@ -91,7 +91,7 @@ fn line(case: &str, figure: &str, target: &str) {
     println!("{case:<54} {figure:>12} {target:>16}");
 }
 
-/// Memory of a run whose windows are so small that hardly anything is in flight.
+/// Measures the memory of a run whose windows are so small that hardly anything is in flight.
 fn memory(scenario: &str) {
     let before = counting::live_bytes();
     let loaded = scenario::parse(scenario, "benchmark", Path::new("."), &[])
@@ -108,7 +108,7 @@ fn memory(scenario: &str) {
     );
 }
 
-/// Data packets a second of wall time, nothing recorded. Of several times the first one warms up.
+/// Measures data packets per second of wall time, with no record. Of several runs the first one warms up.
 fn bare(case: &Case, times: usize) {
     let mut runs: Vec<(Measured, f64)> = (0..times)
         .map(|_| (measure(&case.scenario), bare_heap(case.heap.pending)))
@@ -143,8 +143,9 @@ fn median(figures: impl Iterator<Item = f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// The limit of an engine with a queue of events: what a bare binary heap of 32-byte events takes to give one
-/// out and take another in, in nanoseconds, with so many pending. They come at random times, each within a second.
+/// Measures the limit of an engine with a queue of events: the time in nanoseconds that a bare binary heap of 32-byte
+/// events takes to give one out and take another in, with so many pending. They are due at random times, each within a
+/// second.
 fn bare_heap(pending: u64) -> f64 {
     const EVENTS: u64 = 2_000_000;
     let mut draws = Seed(1).stream("bare heap");
@@ -187,7 +188,7 @@ const LARGE: &str = "16 MiB";
 
 fn tcp(buffer: &str) -> String {
     format!(
-        "congestion = \"newreno\"\ntcp = {{ maximum_segment_size = \"1460 B\", receive_buffer = \"{buffer}\", send_buffer = \"{buffer}\", timestamps = false }}\n"
+        "transport.congestion = \"newreno\"\ntransport.maximum_segment_size = \"1460 B\"\ntransport.receive_buffer = \"{buffer}\"\ntransport.send_buffer = \"{buffer}\"\ntransport.timestamps = false\n"
     )
 }
 

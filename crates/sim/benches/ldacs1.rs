@@ -31,7 +31,7 @@ fn main() {
     memory();
 }
 
-/// Simulated seconds in one of processor time.
+/// Measures simulated seconds per second of processor time.
 fn cell(case: &str, downloads: u32, target: &str) {
     let begun = processor_seconds();
     let mut transfers = Transfers::new(90, downloads);
@@ -44,7 +44,7 @@ fn cell(case: &str, downloads: u32, target: &str) {
 
 struct Transfers {
     network: Network,
-    /// For each aircraft: packets that are still to be sent down.
+    /// Packets still to be sent down to each aircraft.
     left: Vec<u32>,
     packets: u32,
     delivered: u32,
@@ -97,7 +97,7 @@ impl Transfers {
         }
     }
 
-    /// Returns how often something was due.
+    /// Returns the number of due events.
     fn run(&mut self) -> u64 {
         let aircraft = self.left.len() as u64;
         let mut events = 0;
@@ -134,7 +134,7 @@ impl Transfers {
     }
 }
 
-/// Bytes of an aircraft that is registered and idle.
+/// Measures the bytes of an aircraft that is registered and idle.
 fn memory() {
     const AIRCRAFT: u32 = 100_000;
     let before = counting::live_bytes();

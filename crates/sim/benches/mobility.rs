@@ -1,10 +1,10 @@
 //! Number of moving mobiles that one home agent serves, their size and speed, and the cost of a handover in whole
 //! worlds of 500 and 5,000 aircraft: each figure beside its target.
 //!
-//! 100 000 aircraft, 180 to a pair of L-DACS1 cells, fly to and fro across the border of their two cells, once a minute.
-//! Their radio decides each handover; their mobile nodes ask the home agent to hold packets (study D, proposal 2), and
-//! register with it from the new cell. Each handover meets a train of twelve packets. Agents and radio are driven
-//! directly, without hosts, links or records. An access router speaks only when it is told that an aircraft has come, and
+//! 100 000 aircraft, 180 to a pair of L-DACS1 cells, fly to and fro across the border of their two cells, once a
+//! minute. Their radio decides each handover; their mobile nodes ask the home agent to hold packets (study D, proposal
+//! 2), and register with it from the new cell. Each handover meets a train of twelve packets. Agents and radio are
+//! driven directly, without hosts, links or records. An access router advertises only when an aircraft arrives, and
 //! only to that one.
 
 #[path = "../tests/counting/mod.rs"]
@@ -50,21 +50,21 @@ const MOBILES: u32 = 100_000;
 /// Ninety a cell, as in study D.
 const MOBILES_OF_A_PAIR: u32 = 180;
 const PAIRS: u32 = MOBILES.div_ceil(MOBILES_OF_A_PAIR);
-/// From one handover of an aircraft to its next.
+/// Time from one handover of an aircraft to its next.
 const LEG: u32 = 60;
 const SPEED_M_S: f64 = 800.0 / 3.6;
 const RADIUS_M: f64 = 20e3;
-/// From a base station to the border: a little nearer than Th1, so that a cell that was just entered is not left again.
+/// Distance from a base station to the border: a little nearer than Th1, so that a new cell is not left again at once.
 const BORDER_M: f64 = 14.95e3;
 const DEGREE_M: f64 = 111_195.0;
-/// Delay of the ground from anywhere to anywhere.
+/// Delay of the ground between any two places.
 const GROUND: Duration = Duration::from_millis(10);
-/// Packets that each handover meets: of 1084 B, at about the rate that an aircraft is granted.
+/// Packets that each handover meets: of 1084 B, at about the rate of an aircraft's grants.
 const TRAIN: u32 = 12;
 const SPACING: Duration = Duration::from_millis(260);
 const PAYLOAD: u32 = 1024;
 
-/// Aircraft that change their cell in whole worlds, and the worlds of one kind.
+/// Number of aircraft that change their cell in whole worlds, and of the worlds of one kind.
 const MOVING: usize = 200;
 const WORLDS: usize = 20;
 
@@ -118,8 +118,8 @@ fn main() {
     tell_of_worlds();
 }
 
-/// A few aircraft go from cell to cell, and the others stand still in further cells: what a handover costs does not grow with their
-/// number.
+/// Measures worlds in which a few aircraft go from cell to cell, and the others stand still in further cells: the cost
+/// of a handover does not grow with their number.
 fn tell_of_worlds() {
     type Text = fn(usize) -> String;
     let kinds: [(&str, Text); 3] = [
@@ -142,7 +142,8 @@ fn tell_of_worlds() {
     }
 }
 
-/// Returns the processor time of a handover in seconds, of several worlds, since the system counts in hundredths of a second.
+/// Returns the processor time of a handover in seconds, over several worlds, since the system counts in hundredths of a
+/// second.
 fn cost_of_a_handover(text: &str) -> f64 {
     let (mut used, mut completed) = (0.0, 0);
     for seed in 1..=WORLDS {
@@ -163,8 +164,8 @@ fn cost_of_a_handover(text: &str) -> f64 {
     used / completed as f64
 }
 
-/// Mobiles that stand at twelve access points, each with a link of its own, except for the moving ones: these have two, and go from
-/// one to the other and back between 115 s and 216 s.
+/// Returns mobiles that stand at twelve access points, each with a link of its own, except for the moving ones: these
+/// have two, and go from one to the other and back between 115 s and 216 s.
 fn plain_text(mobiles: usize) -> String {
     let mut text = String::from(
         "name = \"worlds\"\nduration = \"240 s\"\nrecord = { series = false, packets = false }\n",
@@ -246,19 +247,19 @@ fn radio_text(aircraft: usize, protocol: &str) -> String {
     text
 }
 
-/// The pair of cells of an aircraft: latitude and longitude of the middle of their border.
+/// Returns the middle of the border between an aircraft's pair of cells: latitude and longitude.
 fn border(pair: u32) -> (f64, f64) {
     (f64::from(pair / 30) - 9.0, f64::from(pair % 30) * 2.0)
 }
 
-/// A place east of a pair's border.
+/// Returns a place east of a pair's border.
 fn place(pair: u32, east_m: f64) -> Position {
     let (latitude, longitude) = border(pair);
     let degrees = east_m / (DEGREE_M * latitude.to_radians().cos());
     Position::new(latitude, longitude + degrees, 0.0)
 }
 
-/// To and fro across the border, a crossing a minute, those of a pair spread over two minutes.
+/// Returns a track to and fro across the border, one crossing per minute, those of a pair spread over two minutes.
 fn track(number: u32) -> Track {
     let (pair, turn) = (number / MOBILES_OF_A_PAIR, number % MOBILES_OF_A_PAIR);
     let reach_m = SPEED_M_S * f64::from(LEG) / 2.0;
@@ -283,11 +284,11 @@ fn track(number: u32) -> Track {
 enum Happening {
     /// An aircraft is switched on.
     Arrival(u32),
-    /// A mobile node has something to do.
+    /// A mobile node has a task.
     Timeout(u32),
-    /// A packet comes to the home agent.
+    /// A packet arrives at the home agent.
     AtHomeAgent(PacketNumber),
-    /// A packet comes to a base station.
+    /// A packet arrives at a base station.
     AtCell(u16, PacketNumber),
     /// The correspondent sends a mobile a packet, and so many more.
     Data(u32, u32),
@@ -295,7 +296,7 @@ enum Happening {
 
 type PacketNumber = u32;
 
-/// Happenings by time, and by insertion at equal times.
+/// Events by time, and by insertion at equal times.
 #[derive(Default)]
 struct Agenda {
     heap: BinaryHeap<Reverse<(Instant, u64, Happening)>>,
@@ -356,7 +357,7 @@ struct World {
     mobiles: Vec<Mobile>,
     packets: Slab,
     agenda: Agenda,
-    /// Registrations that were accepted.
+    /// Accepted registrations.
     registered: u64,
     asked: u64,
     delivered: u64,
@@ -542,7 +543,7 @@ impl World {
         }
     }
 
-    /// Passes on a packet that a mobile has sent: to its router, or over the ground.
+    /// Forwards a packet that a mobile has sent: to its router, or over the ground.
     fn send_up(&mut self, cell: CellId, packet: Packet) {
         let to_router = match packet.ip.destination {
             IpAddr::V6(address) => address.is_multicast() || address.is_unicast_link_local(),
@@ -557,7 +558,7 @@ impl World {
         }
     }
 
-    /// A packet for a care-of address has come to the base station whose prefix that is of.
+    /// Takes in a packet for a care-of address at the base station that has its prefix.
     fn send_down(&mut self, cell: CellId, packet: PacketNumber) {
         let destination = self.packets.packets[packet as usize]
             .as_ref()
@@ -687,7 +688,7 @@ fn cell_prefix(cell: u32) -> Ipv6Prefix {
     prefix(CELL_PREFIXES | u128::from(cell) << 64)
 }
 
-/// The address of an aircraft in a cell.
+/// Returns the address of an aircraft in a cell.
 fn care_of(cell: CellId, number: u32) -> Ipv6Addr {
     cell_prefix(u32::from(cell.0)).address_of(home_address(number))
 }
@@ -705,7 +706,7 @@ fn secret(number: u32) -> [u8; 16] {
     (u128::from(number) << 7).to_be_bytes()
 }
 
-/// A packet of the correspondent's for a mobile.
+/// Returns a packet of the correspondent's for a mobile.
 fn data(number: u32) -> Packet {
     let header = UdpHeader {
         source_port: 1,

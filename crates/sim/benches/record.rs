@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 const ROUNDS: usize = 7;
-/// NewReno over three hops, as the engine's first case.
+/// NewReno over three hops, as in the engine's first case.
 const SCENARIO: &str = r#"
     name = "benchmark"
     duration = "1000 s"
@@ -19,8 +19,11 @@ const SCENARIO: &str = r#"
     name = "download"
     from = "server"
     to = "client"
-    congestion = "newreno"
-    tcp = { maximum_segment_size = "1460 B", receive_buffer = "16 MiB", send_buffer = "16 MiB", timestamps = false }
+    transport.congestion = "newreno"
+    transport.maximum_segment_size = "1460 B"
+    transport.receive_buffer = "16 MiB"
+    transport.send_buffer = "16 MiB"
+    transport.timestamps = false
 "#;
 /// Kinds of record: series, packets.
 const KINDS: [(&str, bool, bool); 4] = [

@@ -1,6 +1,6 @@
-//! Speed-up of a sweep on two cores over one. Alternating, so that both meet the same disturbances; the best of three
-//! counts. Processor time shows whether the threads hinder one another, even where something else takes half of the
-//! machine. Bare arithmetic, which shares not even memory, says what two cores of this machine are worth at that
+//! Speed-up of a sweep on two cores over one. Both alternate, so that they meet the same disturbances; the best of
+//! three counts. Processor time shows whether the threads hinder one another, even if another program takes half of the
+//! machine. Bare arithmetic, which does not even share memory, shows the worth of two cores of this machine at that
 //! moment.
 
 use baton_sim::scenario;
@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// So many that the end, when one thread has nothing left to do, is a small part of it.
+/// Number of runs: so many that the end, when one thread has nothing left to do, is a small part of the whole.
 const RUNS: u64 = 256;
 const TARGET: &str = ">= 1.9";
 const SCENARIO: &str = r#"
@@ -49,7 +49,7 @@ fn main() {
     );
 }
 
-/// Wall seconds of threads that each do the same work in registers.
+/// Returns the wall seconds of threads that each do the same work in registers.
 fn bare_arithmetic(threads: usize) -> f64 {
     let begun = Instant::now();
     std::thread::scope(|scope| {
@@ -67,7 +67,7 @@ fn bare_arithmetic(threads: usize) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// Processor time of all threads so far, where the system tells it in Linux's way (ticks of 10 ms); NaN elsewhere.
+/// Returns the processor time of all threads so far, on systems with Linux's counter (ticks of 10 ms); NaN elsewhere.
 fn processor_seconds() -> f64 {
     let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // Behind the name in brackets: user and system time are the fields 14 and 15 of all.
@@ -79,7 +79,7 @@ fn processor_seconds() -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Wall seconds of all runs.
+/// Returns the wall seconds of all runs.
 fn measure(workers: usize) -> f64 {
     let loaded = scenario::parse(SCENARIO, "benchmark", Path::new("."), &[])
         .expect("the benchmark's scenario is right");

@@ -15,7 +15,7 @@ use measured::processor_seconds;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The form in which a fleet is written.
+/// Form in which a fleet is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Each,
@@ -44,7 +44,7 @@ fn ground(cells: usize, seconds: u64) -> String {
     text
 }
 
-/// Aircraft at one place.
+/// Returns aircraft at one place.
 fn counted(aircraft: usize, protocol: &str) -> String {
     let mut text = format!(
         "[mobiles.a]\ncount = {aircraft}\ntimetable = [{{ at = \"0 s\", attach = \"radio\" }}]\n\
@@ -57,7 +57,7 @@ fn counted(aircraft: usize, protocol: &str) -> String {
     text
 }
 
-/// Aircraft at places of their own.
+/// Returns aircraft at places of their own.
 fn written(aircraft: usize, cells: usize, protocol: &str, flows: bool) -> String {
     let mut text = String::new();
     for n in 0..aircraft {
@@ -84,7 +84,7 @@ fn written(aircraft: usize, cells: usize, protocol: &str, flows: bool) -> String
             };
             write!(
                 text,
-                "[[flows]]\nname = \"f{n}\"\nfrom = \"operations\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"80 bit/s\"\npacket_size = \"100 B\"\nstart = \"{} ms\"\n",
+                "[[flows]]\nname = \"f{n}\"\nfrom = \"operations\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"80 bit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"{} ms\"\n",
                 1000 + n % 1000
             )
             .expect("a string");

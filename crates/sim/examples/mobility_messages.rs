@@ -1,5 +1,5 @@
-//! Writes a capture with one of each message and header of mobility over IPv6, for a look at them in Wireshark and for
-//! `tests/test_mobility_wire.py`, which holds what other programs read in it against the values that stand here:
+//! Writes a capture with one of each message and header of mobility over IPv6, for Wireshark and for
+//! `tests/test_mobility_wire.py`, which compares other programs' reading of it with the values given here:
 //!
 //! ```sh
 //! cargo run --example mobility_messages -- messages.pcapng
@@ -76,7 +76,7 @@ fn packet(source: impl Into<IpAddr>, destination: impl Into<IpAddr>, body: Body)
     }
 }
 
-/// Puts home addresses in front of what a packet carries.
+/// Puts home addresses in front of a packet's content.
 fn extended(
     packet: Packet,
     home_address: Option<Ipv6Addr>,
@@ -171,7 +171,7 @@ fn mobility(source: Ipv6Addr, destination: Ipv6Addr, message: MobilityMessage) -
     packet(source, destination, Body::Mobility(Box::new(message)))
 }
 
-/// The return routability procedure.
+/// Makes the return routability procedure.
 fn routability() -> Vec<Packet> {
     let cookie = [1, 2, 3, 4, 5, 6, 7, 8];
     let test = |nonce_index| RoutabilityTest {
@@ -202,7 +202,7 @@ fn routability() -> Vec<Packet> {
     .into()
 }
 
-/// Registrations with home agent and correspondent, and what can go wrong.
+/// Makes registrations with home agent and correspondent, including failures.
 fn bindings() -> Vec<Packet> {
     let prefix = |third| {
         let address = Ipv6Addr::new(0x2001, 0xDB8, 1, third, 0, 0, 0, 0);
@@ -317,7 +317,7 @@ fn bindings() -> Vec<Packet> {
     ]
 }
 
-/// Data on its ways: tunnels, optimised routes, and an error about a tunnel.
+/// Makes data on its ways: tunnels, optimised routes, and an error about a tunnel.
 fn data() -> Vec<Packet> {
     let ports = UdpHeader {
         source_port: 4000,

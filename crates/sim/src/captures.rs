@@ -14,32 +14,32 @@ use std::io::{self, BufWriter};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-/// Interfaces that are captured, and the part of each packet that is kept.
+/// Captured interfaces, and the captured part of each packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureSettings {
     /// Interfaces, as `<node>-<link>`; empty for all.
     pub interfaces: Vec<String>,
-    /// Bytes that are kept of each packet, from its IP header on; `None` for all.
+    /// Captured bytes of each packet, IP header included; `None` for all.
     pub snap_length: Option<NonZeroU32>,
 }
 
-/// Captures of interfaces, of which each link has one at both ends.
+/// Captures of interfaces; a link has one at each end.
 pub struct Captures {
     files: Vec<String>,
-    /// For each link, which of its ends are captured.
+    /// Captured ends of each link.
     chosen: Vec<[bool; 2]>,
     way: Way,
 }
 
-/// Way of packets into their files.
+/// Path of packets into their files.
 enum Way {
-    /// At once; the caller waits while the disk is slower than the run.
+    /// Direct; the caller waits while the disk is slower than the run.
     Direct(Files),
     /// Through a thread; the caller never waits.
     Relayed(Relay<Files>),
 }
 
-/// The files, for those ends of each link that are captured.
+/// The files of the captured ends of each link.
 struct Files {
     links: Vec<[Option<Interface>; 2]>,
     failure: Option<RecordError>,
@@ -60,10 +60,10 @@ struct Seen {
 }
 
 impl Captures {
-    /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each interface that is captured.
+    /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each captured interface.
     ///
     /// # Errors
-    /// Fails if one cannot be created, or there is no interface of a name.
+    /// Fails if one cannot be created, or no interface has a given name.
     pub fn create(
         folder: &Path,
         scenario: &Scenario,
@@ -77,11 +77,11 @@ impl Captures {
         })
     }
 
-    /// The same, but callers never wait: a thread writes, and packets that come faster than it can write and
-    /// memory may hold are lost and counted in `lost`.
+    /// Begins the same files, but callers never wait: a thread writes, and packets that arrive faster than it can write
+    /// and memory allows are lost and counted in `lost`.
     ///
     /// # Errors
-    /// Fails if a file cannot be created, there is no interface of a name, or there can be no thread.
+    /// Fails if a file cannot be created, no interface has a given name, or the thread cannot be started.
     pub fn relayed(
         folder: &Path,
         scenario: &Scenario,
@@ -96,17 +96,17 @@ impl Captures {
         })
     }
 
-    /// Names of the files.
+    /// Returns the names of the files.
     pub fn files(&self) -> Vec<String> {
         self.files.clone()
     }
 
-    /// A packet left the node at `end` of a link.
+    /// Notes that a packet left the node at `end` of a link.
     pub fn sent(&mut self, at: Instant, link: usize, end: End, packet: &Packet) {
         self.see(at, link, end, Direction::Outbound, packet);
     }
 
-    /// A packet that was offered at `from` has come out at the other end.
+    /// Notes that a packet offered at `from` has arrived at the other end.
     pub fn received(&mut self, at: Instant, link: usize, from: End, packet: &Packet) {
         self.see(at, link, from.other(), Direction::Inbound, packet);
     }
@@ -125,13 +125,13 @@ impl Captures {
                     direction,
                     packet: packet.clone(),
                 });
-                // Patterns and shared bytes take less: this is the most that it can be.
+                // An upper bound: patterns and shared bytes take less.
                 relay.added(size_of::<Seen>() + packet.wire_length() as usize);
             }
         }
     }
 
-    /// Hands what has been gathered to the thread that writes, if there is one.
+    /// Hands the gathered packets to the writing thread, if there is one.
     pub fn flush(&mut self) {
         if let Way::Relayed(relay) = &mut self.way {
             relay.flush();
@@ -260,7 +260,7 @@ impl Files {
     }
 }
 
-/// Names of the interfaces at both ends of each link.
+/// Returns the names of the interfaces at both ends of each link.
 fn interface_names(scenario: &Scenario) -> Vec<[String; 2]> {
     let links = scenario.link_names().enumerate();
     links
@@ -285,7 +285,7 @@ mod tests {
     use crate::scenario;
     use baton_proto::packet::{BitErrors, Body, Identity, IpHeader};
 
-    /// One link between two nodes.
+    /// Returns one link between two nodes.
     fn line() -> Scenario {
         let text = r#"
             name = "line"

@@ -1,4 +1,4 @@
-//! Decisions of classes in Python in a live run: questions of the emulator, and replies of the process that holds the
+//! Decisions of classes in Python in a live run: questions of the emulator, and replies of the process with the
 //! classes. Each is a JSON object on a line.
 
 use baton_proto::interface::LinkEvent;
@@ -7,7 +7,7 @@ use baton_proto::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Events that a decision hears, but for the parameters of a link, whose report has the same name as another.
+/// Events passed to a decision, except the report of a link's parameters, whose name another report shares.
 const EVENTS: [LinkEvent; 10] = [
     LinkEvent::Detected,
     LinkEvent::Up,
@@ -26,7 +26,7 @@ const EVENTS: [LinkEvent; 10] = [
 pub struct Question {
     /// The mobile's name.
     pub mobile: String,
-    /// Event of a link by the standard's name, and the link's place; none if the decision wanted to be asked.
+    /// Event of a link by the standard's name, and the link's place; none if the decision asked to be called again.
     event: Option<(String, usize)>,
     now_ns: u64,
     used: Option<usize>,
@@ -42,7 +42,7 @@ struct LinkView {
 }
 
 impl Question {
-    /// Makes the question of a mobile.
+    /// Creates the question of a mobile.
     pub fn new(mobile: &str, occasion: Occasion, view: &MobileView) -> Question {
         let event = match occasion {
             Occasion::Said(place, event) => Some((event.name().to_owned(), place)),
@@ -63,7 +63,7 @@ impl Question {
         }
     }
 
-    /// Returns the occasion and the view that a decision is asked with; none if no link has such an event.
+    /// Returns the occasion and the view for a decision; none if no link has such an event.
     pub fn put(&self) -> Option<(Occasion, MobileView)> {
         let occasion = match &self.event {
             Some((name, place)) => {
@@ -100,7 +100,7 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decided {
-    /// Nothing is to change.
+    /// No change.
     Nothing,
     /// [`Answer::Use`].
     Use {
@@ -116,7 +116,7 @@ pub enum Decided {
         /// The delay.
         after_ns: u64,
     },
-    /// The class has failed.
+    /// Failure of the class.
     Failed {
         /// Reason, in a sentence after the class's name.
         why: String,
@@ -143,7 +143,7 @@ impl Decided {
     /// Returns the answer.
     ///
     /// # Errors
-    /// The reason why the class has none.
+    /// Fails with the reason that the class has no decision.
     pub fn answer(self) -> Result<Option<Answer>, String> {
         match self {
             Decided::Nothing => Ok(None),
@@ -166,7 +166,7 @@ impl Decided {
 
 /// Encodes a message, with the end of its line.
 pub fn encode(message: &impl Serialize) -> Vec<u8> {
-    // Nothing in a message can fail to be written: its keys are texts.
+    // Serialization of a message cannot fail: its keys are texts.
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     line
@@ -175,7 +175,7 @@ pub fn encode(message: &impl Serialize) -> Vec<u8> {
 /// Decodes a line.
 ///
 /// # Errors
-/// The fault in the line.
+/// Fails with the fault in the line.
 pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     serde_json::from_slice(line).map_err(|error| error.to_string())
 }
@@ -184,7 +184,7 @@ pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
 
-    /// Everything that a class sees comes through the pipe as it was, to the last bit.
+    /// All values that a class sees pass the pipe unchanged, to the last bit.
     #[test]
     fn a_question_comes_through_as_it_was() {
         let view = MobileView {

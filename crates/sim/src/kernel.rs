@@ -1,8 +1,8 @@
-//! The event queue: what happens next, in the order (time, insertion).
+//! The event queue: events in the order (time, insertion).
 //!
-//! Events at the same time come out first in, first out. Timers are re-armed lazily: a [`Timer`] keeps one
-//! event in the queue and moves its deadline without touching the queue as long as the deadline moves
-//! later; an event that comes out too early is put back at the deadline of then.
+//! Events at the same time come out first in, first out. Timers are re-armed lazily: a [`Timer`] keeps one event in the
+//! queue and moves its deadline without touching the queue as long as the deadline moves later; an event that comes out
+//! too early is reinserted at the current deadline.
 
 use baton_proto::time::Instant;
 use std::cmp::Reverse;
@@ -12,8 +12,8 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
-    /// True if the first in the heap has been given out. Most events set off another, which then takes its place: one
-    /// way through the heap instead of two.
+    /// True if the first event in the heap has been taken out. Most events cause another, which then takes its place:
+    /// one pass through the heap instead of two.
     spent: bool,
     inserted: u64,
 }
@@ -106,23 +106,23 @@ impl<T: Copy> EventQueue<T> {
         }
     }
 
-    /// Gives back the room that it has kept to grow.
+    /// Frees the capacity reserved for growth.
     pub fn shrink(&mut self) {
         self.heap.shrink_to_fit();
     }
 
-    /// Number of events in the queue.
+    /// Returns the number of events in the queue.
     pub fn len(&self) -> usize {
         self.heap.len() - usize::from(self.spent)
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The queue's side of a deadline that moves often: at most one live event stands for it.
+/// The queue's side of a deadline that moves often: at most one live event represents it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     /// Time of the event, or never.
@@ -138,7 +138,7 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// Sees to it that an event comes at `deadline` or before.
+    /// Ensures that an event comes at `deadline` or before.
     #[inline]
     pub fn arm<T: Copy>(&mut self, queue: &mut EventQueue<T>, deadline: Option<Instant>, event: T) {
         let Some(deadline) = deadline else { return };
@@ -148,8 +148,8 @@ impl Timer {
         }
     }
 
-    /// To be called when an event of this timer comes out at `now`. Returns whether it is the live one: an
-    /// event that an earlier deadline has overtaken is not.
+    /// Takes in an event of this timer that comes out at `now`. Returns true if it is the live one, not one superseded
+    /// by an earlier deadline.
     #[inline]
     pub fn fired(&mut self, now: Instant) -> bool {
         if self.queued != now {

@@ -1,6 +1,6 @@
 //! Laboratory for protocols: the event kernel, link models, traffic, scenario files and records.
 //!
-//! Like the protocols, nothing here reads a clock: a [`world::World`] is told up to which moment to run.
+//! Like the protocols, nothing here reads a clock: the caller tells a [`world::World`] up to which time to run.
 #![forbid(unsafe_code)]
 
 mod addresses;

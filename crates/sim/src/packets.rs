@@ -11,33 +11,33 @@ use core::net::{IpAddr, Ipv4Addr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
-/// A packet under way: three cache lines (of 64 bytes), of which a hop reads and writes the first, where what
-/// routers read of the IP header stands too.
+/// A packet under way: three cache lines (of 64 bytes), of which a hop reads and writes only the first, with the parts
+/// of the IP header that routers read.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Travelling {
-    /// Time at which it was offered to the link that it is on.
+    /// Time at which it was offered to its present link.
     pub offered: Instant,
-    /// The link that it is on, by its place in the scenario.
+    /// Its present link, by its place in the scenario.
     pub link: u32,
     /// The mobile's access link that it has crossed, plus one; zero if none.
     access: u32,
-    /// Bytes of the packet, which every hop asks for. Zero in a slot of the slab that is free: an option around it
-    /// would be told by a byte in another cache line.
+    /// Bytes of the packet, which every hop reads. Zero in a free slot of the slab: an option around the packet would
+    /// be stored in another cache line.
     pub length: u32,
-    /// The end of the link at which it was offered.
+    /// End of the link at which it was offered.
     pub from: End,
     /// The packet.
     pub packet: Packet,
 }
 
 impl Travelling {
-    /// Running number of the packet in its world, from zero: the same on every link, in tunnels too.
+    /// Returns the running number of the packet in its world, from zero: the same on every link, in tunnels too.
     pub fn number(&self) -> u64 {
         self.packet.identity.number()
     }
 
-    /// The mobile's access link that it has crossed, if any.
+    /// Returns the mobile's access link that it has crossed, if any.
     pub fn access(&self) -> Option<usize> {
         self.access.checked_sub(1).map(|link| link as usize)
     }
@@ -55,54 +55,54 @@ const _: () = assert!(size_of::<Travelling>() == 192, "three cache lines");
 pub struct Packets {
     slots: Vec<Travelling>,
     free: Vec<u32>,
-    /// Slots that are not filled again, since the slab is to shrink.
+    /// Slots that are not refilled, since the slab is to shrink.
     retired: Option<Retired>,
-    /// Number of packets to be taken out before the next check whether the slab has become too large.
+    /// Number of removals before the next check of the slab's size.
     until_trim: usize,
     numbered: u64,
 }
 
-/// The slots at the end of a slab that is to shrink.
+/// Slots at the end of a slab that is to shrink.
 #[derive(Clone, Copy, Debug)]
 struct Retired {
     first: u32,
-    /// Number of empty ones; they are on no list.
+    /// Number of empty ones, which are on no list.
     empty: usize,
 }
 
-/// Slots that a slab keeps, empty or not.
+/// Least size to which a slab shrinks, in slots.
 const KEPT: usize = 1024;
 
 impl Packets {
-    /// Puts a packet in, `now`. One that was never sent before gets the next number, and is known to go this way.
-    // Each is written once, into its slot: built beside it, it would be copied twice.
+    /// Inserts a packet, `now`. A packet never sent before gets the next number, and this way.
+    // Each packet is written once, directly into its slot: built elsewhere, it would be copied twice.
     #[inline]
     pub fn insert(&mut self, now: Instant, packet: Packet, way: Way) -> PacketId {
         let slot = self.free.pop().unwrap_or_else(|| self.find());
         let travelling = &mut self.slots[slot as usize];
         travelling.length = packet.wire_length();
         travelling.access = 0;
-        // A free slot holds nothing that would have to be dropped.
+        // A free slot needs no drop.
         core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
         number(&mut self.numbered, now, &mut travelling.packet, way);
         PacketId(slot)
     }
 
-    /// Gives a packet that is on no link yet the next number, unless it was sent before; it is known to go this way.
+    /// Gives a packet on no link yet the next number and this way, unless it was sent before.
     pub fn number(&mut self, now: Instant, packet: &mut Packet, way: Way) {
         number(&mut self.numbered, now, packet, way);
     }
 
-    /// Makes room for a quarter more: twice as many would be half a slab of nothing.
+    /// Makes room for a quarter more: doubling would leave half of the slab empty.
     fn grow(&mut self) {
         self.slots.reserve_exact(16.max(self.slots.len() / 4));
     }
 
-    /// Takes a packet out; its id may then be given to another.
+    /// Removes a packet; its id may then be reused.
     ///
     /// # Panics
-    /// Panics if the packet has been taken out before, which is a mistake in this crate.
-    // Once a packet: a call of it would cost half a hundredth of all instructions.
+    /// Panics if the packet was removed before, which is a mistake in this crate.
+    // Runs once per packet: an out-of-line call would cost half a percent of all instructions.
     #[inline(always)]
     pub fn remove(&mut self, id: PacketId) -> Packet {
         let travelling = &mut self[id];
@@ -127,7 +127,7 @@ impl Packets {
         packet
     }
 
-    /// Takes back a slot of a slab that shrinks.
+    /// Takes back a slot of a shrinking slab.
     #[cold]
     fn retire(&mut self, id: PacketId) {
         match &mut self.retired {
@@ -139,8 +139,8 @@ impl Packets {
         }
     }
 
-    /// Lets a slab of which three quarters are empty, as after all of a fleet have registered, shrink to twice what is in it: the
-    /// slots behind are not filled again, and go when the last of them is empty.
+    /// Shrinks a slab that is three quarters empty, as after all of a fleet have registered, to twice its contents: the
+    /// slots beyond are not refilled, and go when the last of them is empty.
     #[cold]
     fn trim(&mut self) {
         let used = self.len();
@@ -169,7 +169,7 @@ impl Packets {
         }
     }
 
-    /// Finds a slot where none is free: among the retired ones, or behind all.
+    /// Finds a slot when none is free: among the retired ones, or at the end.
     #[cold]
     fn find(&mut self) -> u32 {
         if let Some(Retired { first, .. }) = self.retired.take() {
@@ -186,29 +186,29 @@ impl Packets {
         })
     }
 
-    /// Gives back the room that is kept for more packets.
+    /// Frees the capacity reserved for more packets.
     pub fn shrink(&mut self) {
         self.slots.shrink_to_fit();
     }
 
-    /// The packets still under way, in the order of their places.
+    /// Returns the packets still under way, in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &Travelling> {
         self.slots.iter().filter(|slot| slot.length != 0)
     }
 
-    /// Returns the number of packets put in so far: one that is put in again, as behind a tunnel, counts once. The next
-    /// gets this number.
+    /// Returns the number of packets inserted so far, which is the next packet's number; a packet inserted again, as
+    /// behind a tunnel, counts once.
     pub fn numbered(&self) -> u64 {
         self.numbered
     }
 
-    /// Number of packets under way.
+    /// Returns the number of packets under way.
     pub fn len(&self) -> usize {
         let retired = self.retired.map_or(0, |retired| retired.empty);
         self.slots.len() - self.free.len() - retired
     }
 
-    /// Returns true if there is none.
+    /// Returns true if no packet is under way.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -289,7 +289,7 @@ mod tests {
         packets.insert(Instant::ZERO, packet(), Way::ToSink)
     }
 
-    /// As many slots as it has, twenty thousand packets later.
+    /// Returns the number of its slots twenty thousand packets later.
     fn slots_after(packets: &mut Packets, under_way: usize) -> usize {
         let mut ids: Vec<PacketId> = (0..under_way).map(|_| insert(packets)).collect();
         for _ in 0..20_000 {
@@ -308,7 +308,7 @@ mod tests {
         for _ in 0..2 {
             let all: Vec<PacketId> = (0..30_000).map(|_| insert(&mut packets)).collect();
             assert!(packets.slots.len() >= 30_000);
-            // The packets that stay longest lie at the end.
+            // The packets that stay longest are at the end.
             all.into_iter().for_each(|id| drop(packets.remove(id)));
             assert!(packets.is_empty());
             let slots = slots_after(&mut packets, 1000);

@@ -13,15 +13,15 @@ pub use baton_pcapng::Direction;
 pub struct Capture<W: Write> {
     file: baton_pcapng::Capture<W>,
     interface: Interface,
-    /// The packet's bytes, kept so that each packet need not allocate anew.
+    /// Buffer for a packet's bytes, which saves an allocation per packet.
     bytes: Vec<u8>,
-    /// Bytes that are kept of each packet.
+    /// Captured bytes of each packet.
     snap_length: usize,
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture of the interface `name`; `comment` describes the file (Wireshark shows it in the
-    /// file's properties). Of each packet the first `snap_length` bytes are kept, without one all. Many small writes
+    /// Begins a capture of the interface `name`; `comment` describes the file (Wireshark shows it in the file's
+    /// properties). The first `snap_length` bytes of each packet are captured, without one all. Many small writes
     /// follow: `out` should be buffered.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes a packet as the interface saw it at `at`, bit errors included, and how long it was. Packets stand in the file in the
-    /// order of the calls.
+    /// Writes a packet as the interface saw it at `at`, bit errors included, with its original length. Packets are in
+    /// the file in the order of the calls.
     ///
     /// # Errors
     /// Errors of the file, whose last packet may then be cut off.
@@ -59,7 +59,7 @@ impl<W: Write> Capture<W> {
         self.file.write(self.interface, frame)
     }
 
-    /// Ends the capture: flushes it and gives back what it was written to.
+    /// Ends the capture: flushes it and returns its writer.
     ///
     /// # Errors
     /// Errors of the file.

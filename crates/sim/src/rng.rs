@@ -1,5 +1,5 @@
-//! Randomness by name: every component has a stream of its own, derived from the run's seed and the
-//! component's name, so that adding a component leaves the draws of the others alone.
+//! Randomness by name: every component has its own stream, derived from the run's seed and the component's name, so
+//! that adding a component leaves the draws of the others unchanged.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -11,20 +11,21 @@ use std::hash::Hasher;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// A sequence of draws that belongs to `name`.
+    /// Returns the sequence of draws of `name`.
     pub fn stream(self, name: &str) -> Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(
             self.keyed(name).number(0),
         ))
     }
 
-    /// A secret of a host or an agent that belongs to `name`.
+    /// Returns the secret of the host or agent `name`.
     pub fn secret(self, name: &str) -> [u8; 16] {
         let mut draws = self.stream(name);
         (u128::from(draws.bits()) << 64 | u128::from(draws.bits())).to_be_bytes()
     }
 
-    /// Draws of `name` that are a function of a number (say, of a packet's), whatever was drawn before.
+    /// Returns the keyed draws of `name`: functions of a number (a packet's, for example), independent of earlier
+    /// draws.
     pub fn keyed(self, name: &str) -> Keyed {
         let mut hasher = SipHasher13::new_with_keys(self.0, 0);
         hasher.write(name.as_bytes());
@@ -40,22 +41,22 @@ impl Seed {
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a uniform draw in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         to_unit(self.bits())
     }
 
-    /// Exponentially distributed with the given mean.
+    /// Returns an exponentially distributed draw with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Uniform over 0 to `bound` − 1 (Lemire's multiplication; its bias is below `bound` / 2^64).
+    /// Returns a uniform draw from 0 to `bound` − 1 (Lemire's multiplication; its bias is below `bound` / 2^64).
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
@@ -69,19 +70,19 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// The 64 bits that belong to `number`.
+    /// Returns the 64 bits of `number`.
     pub fn number(self, number: u64) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.key, self.name);
         hasher.write_u64(number);
         hasher.finish()
     }
 
-    /// Uniform in [0, 1), belonging to `number`.
+    /// Returns the uniform draw in [0, 1) of `number`.
     pub fn uniform(self, number: u64) -> f64 {
         to_unit(self.number(number))
     }
 
-    /// A stream of draws that belongs to `number`.
+    /// Returns the stream of draws of `number`.
     pub fn stream(self, number: u64) -> Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(self.number(number)))
     }

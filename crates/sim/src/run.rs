@@ -1,7 +1,7 @@
 //! A run: from a scenario to tables, captures, a summary and a manifest, in a folder or in memory.
 //!
-//! [`Run::advance`] works through one slice at a time, so that whoever drives it can show progress and stop
-//! early; [`Run::finish`] closes everything, wherever the run stands by then.
+//! [`Run::advance`] executes one slice at a time, so that its caller can show progress and stop early; [`Run::finish`]
+//! closes everything, whatever time the run has reached.
 
 use crate::captures::{CaptureSettings, Captures};
 use crate::record::{
@@ -26,37 +26,37 @@ use std::path::{Path, PathBuf};
 pub const FORMAT: u32 = 1;
 /// Events in a slice: some milliseconds of work.
 const SLICE: u64 = 50_000;
-/// Packets that may be under way at once: more than a GB of memory, and far more than any network holds.
+/// Most packets under way at once: more than a GB of memory, and far more than any network holds.
 const MOST_UNDER_WAY: usize = 5_000_000;
 
-/// Destination of the results, and their origin as the manifest tells it.
+/// Destination of the results, and their origin for the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// The folder; without one, tables stay in memory and nothing is written.
     pub out: Option<PathBuf>,
-    /// Replace the folder if it is there.
+    /// True to replace an existing folder.
     pub force: bool,
-    /// Write captures, and of what; only with a folder.
+    /// Captures to write; only with a folder.
     pub captures: Option<CaptureSettings>,
     /// The scenario file, from the root, for the manifest.
     pub origin: String,
     /// The overrides as they were given, for the manifest.
     pub overrides: Vec<String>,
-    /// The commit that this program was built from, if it is known, for the manifest.
+    /// The commit that this program was built from, if known, for the manifest.
     pub commit: Option<String>,
-    /// The scenario's real hosts are real: whoever runs the world carries their packets, and the record never
-    /// makes it wait.
+    /// True if the scenario's real hosts are real: the caller carries their packets, and the record never makes the
+    /// world wait.
     pub live: bool,
 }
 
-/// Reason why a run could not be made or kept.
+/// Reason that a run could not be performed or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Results cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// More packets wait and fly than memory can hold: what is offered exceeds the links for long, and queues
-    /// are almost without a limit.
+    /// More packets are under way than memory can hold: the load exceeds the links for long, and queues are almost
+    /// unlimited.
     #[error(
         "{packets} packets are under way at {at_s} s, more than a run may hold ({MOST_UNDER_WAY}); choose shorter \
          queues, shorter delays, or a lower rate of the flows"
@@ -77,7 +77,7 @@ pub enum RunError {
     },
 }
 
-/// Facts that are needed to repeat a run and to compare it.
+/// Facts needed to repeat a run and to compare it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Manifest {
     /// Layout of this file.
@@ -131,7 +131,7 @@ pub struct Results {
     pub folder: Option<PathBuf>,
 }
 
-/// Observations of a flow's application that its packets do not tell.
+/// Observations of a flow's application that are not in its packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenByApplication {
     /// Round-trip times of a ping.
@@ -143,7 +143,7 @@ pub struct SeenByApplication {
 /// Summary of a live run, besides the parts that every run has.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSummary {
-    /// It has come to its end, with its program, although the scenario would go on.
+    /// True if the run ended with its program, before the scenario's end.
     pub ended: bool,
     /// Observations of applications on real hosts, by the flow's place in the scenario.
     pub flows: Vec<(usize, SeenByApplication)>,
@@ -151,11 +151,11 @@ pub struct LiveSummary {
     pub program: Option<serde_json::Value>,
     /// Its server.
     pub server: Option<serde_json::Value>,
-    /// Figures that tell how far it is to be trusted.
+    /// Figures of its fidelity.
     pub live: Option<serde_json::Value>,
 }
 
-/// Returns the start of links' recordings, of those that do not begin at their start.
+/// Returns the start of links' recordings, for those that do not begin at their start.
 fn recording_starts(scenario: &Scenario) -> BTreeMap<String, f64> {
     let seed = Seed(scenario.seed);
     let links = scenario.links.iter().map(|link| &link.config);
@@ -178,7 +178,7 @@ fn radio_names(radio: &Radio) -> RadioNames {
     }
 }
 
-/// A text that is not asked for before the end of a run. That of a fleet's scenario is a large part of what the fleet costs.
+/// A text needed only at the end of a run. A fleet's scenario text is a large part of the fleet's cost.
 struct DeflatedText(Vec<u8>);
 
 impl DeflatedText {
@@ -206,7 +206,7 @@ pub struct Run {
     world: World,
     end: Instant,
     folder: Option<ResultFolder>,
-    /// But for the scenario's text.
+    /// The manifest, without the scenario's text.
     manifest: Manifest,
     text: DeflatedText,
     captures: Vec<String>,
@@ -214,7 +214,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Prepares a run. Fails if the results have no place.
+    /// Prepares a run. Fails if the results cannot be stored.
     pub fn new(loaded: Loaded, options: &RunOptions) -> Result<Run, RunError> {
         let Loaded {
             scenario,
@@ -229,7 +229,7 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
-            // Only with mobility protocols or links that follow mobiles, and if anything is recorded at all.
+            // Only with mobility protocols or links that follow mobiles, and only if anything is recorded.
             signals: (scenario.has_protocols() || scenario.has_positions())
                 && (scenario.record.series || scenario.record.packets),
         };
@@ -303,38 +303,38 @@ impl Run {
         })
     }
 
-    /// The world, to look at.
+    /// Returns the world, to observe it.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// The world, to exchange packets with.
+    /// Returns the world, to exchange packets with it.
     pub fn world_mut(&mut self) -> &mut World {
         &mut self.world
     }
 
-    /// Hands on what a live run has recorded so far.
+    /// Hands on the rows that a live run has recorded so far.
     pub fn flush_record(&mut self) {
         self.world.flush_record();
     }
 
-    /// Rows and captured packets that a live run's record could not take as fast as they came.
+    /// Returns the number of rows and captured packets that arrived faster than a live run's record could take them.
     pub fn lost_rows(&self) -> u64 {
         self.lost.count()
     }
 
-    /// The folder in which results are prepared.
+    /// Returns the folder in which results are prepared.
     pub fn staging(&self) -> Option<&Path> {
         self.folder.as_ref().map(ResultFolder::path)
     }
 
-    /// The moment at which the run ends.
+    /// Returns the end time of the run.
     pub fn end(&self) -> Instant {
         self.end
     }
 
-    /// Works through the next slice; returns whether the end is reached. Fails as soon as the record does, or
-    /// when the packets under way threaten to fill the memory.
+    /// Executes the next slice; returns true at the end. Fails as soon as the record does, or when the packets under
+    /// way threaten to fill the memory.
     pub fn advance(&mut self) -> Result<bool, RunError> {
         let done = self.world.run_until(self.end, SLICE);
         self.world.check_record()?;
@@ -351,19 +351,19 @@ impl Run {
         self.world.next_time().filter(|&time| time <= self.end)
     }
 
-    /// Works through all that happens up to `limit`, for whoever runs the world against a clock.
+    /// Executes all events up to `limit`, for a caller that runs the world against a clock.
     pub fn advance_to(&mut self, limit: Instant) -> Result<(), RunError> {
         self.world.run_until(limit.min(self.end), u64::MAX);
         Ok(self.world.check_record()?)
     }
 
-    /// Closes the files and puts the folder in its place. `wall_seconds` is what the run took, for the
-    /// summary; the manifest says whether the run had reached its end.
+    /// Closes the files and puts the folder in its place. `wall_seconds` is the run's wall time, for the summary; the
+    /// manifest records whether the run had reached its end.
     pub fn finish(self, wall_seconds: Option<f64>) -> Result<Results, RunError> {
         self.finish_live(wall_seconds, LiveSummary::default())
     }
 
-    /// As [`Run::finish`], with what else there is to say of a live run. Of that, `lost_rows` in `live` is filled in
+    /// Finishes a live run like [`Run::finish`], with its further observations. `lost_rows` in `live` is filled in
     /// here, since the last rows come with the end.
     pub fn finish_live(
         self,

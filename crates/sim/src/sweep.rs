@@ -1,7 +1,7 @@
-//! Many runs at once: a pool of threads that is given points and seeds and hands back summaries as they are ready.
+//! Many runs at once: a pool of threads takes points and seeds and returns summaries as they are ready.
 //!
-//! Nothing is recorded but the summary, whatever the scenario says. A run is the same as alone: threads share
-//! nothing but the scenarios, which do not change.
+//! Only the summary is recorded, whatever the scenario says. A run gives the same results as alone: threads share only
+//! the scenarios, which do not change.
 
 use crate::run::{Run, RunOptions};
 use crate::scenario::Loaded;
@@ -15,11 +15,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Stack of a thread, in bytes; of it only what is used takes memory. A congestion control in Python that calls
-/// itself without an end needs several MB until Python stops it, and a thread's usual 2 MB end the program before.
+/// Stack of a thread, in bytes; only the used part takes memory. A congestion control in Python with endless recursion
+/// needs several MB until Python stops it; a thread's usual 2 MB would end the program before.
 const STACK: usize = 64 << 20;
 
-/// A run to be made.
+/// A run to perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Place of the scenario among those of the pool, from 0.
@@ -28,16 +28,16 @@ pub struct Task {
     pub seed: u64,
 }
 
-/// A run that was made.
+/// A finished run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The task.
     pub task: Task,
-    /// Summary of the run, or the reason why there is none, in words.
+    /// Summary of the run, or the reason that there is none, in words.
     pub result: Result<Summary, String>,
 }
 
-/// Threads that run scenarios. Dropped, it ends the runs under way without their results.
+/// Threads that run scenarios. Dropping the pool ends the runs under way without their results.
 ///
 /// Call [`Pool::submit`] at any time, and [`Pool::next`] for the outcomes, in the order in which runs end.
 #[derive(Debug)]
@@ -48,20 +48,20 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// State that the threads share.
+/// State shared by the threads.
 #[derive(Debug)]
 struct Shared {
     scenarios: Vec<Loaded>,
     tasks: Mutex<VecDeque<Task>>,
-    /// Told when a task is added, or the pool stops.
+    /// Signalled when a task is added, or the pool stops.
     changed: Condvar,
     stopping: AtomicBool,
     failure: fn() -> Option<String>,
 }
 
 impl Pool {
-    /// Starts `workers` threads, at least one. After each slice of a run its thread takes from `failure` what a
-    /// congestion control from outside could not report through the stack, which ends the run.
+    /// Starts `workers` threads, at least one. After each slice of a run its thread takes from `failure` an error that
+    /// a congestion control from outside could not report through the stack, which ends the run.
     ///
     /// # Errors
     /// Error of the system when it grants no further thread.
@@ -99,19 +99,19 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Adds a run. A point that does not exist comes back as an error.
+    /// Adds a run. A point that does not exist is returned as an error.
     pub fn submit(&mut self, task: Task) {
         self.under_way += 1;
         self.shared.tasks().push_back(task);
         self.shared.changed.notify_one();
     }
 
-    /// Runs that were submitted and have not come back.
+    /// Returns the number of runs submitted and not yet returned.
     pub fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// The next outcome; `None` if none comes within `patience`.
+    /// Returns the next outcome; `None` if none arrives within `patience`.
     pub fn next(&mut self, patience: Duration) -> Option<Outcome> {
         match self.outcomes.recv_timeout(patience) {
             Ok(outcome) => {
@@ -126,11 +126,11 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
-        // With the lock, so that no worker looks before and waits after.
+        // With the lock held, so that no worker misses the signal between its check and its wait.
         drop(self.shared.tasks());
         self.shared.changed.notify_all();
         for worker in self.workers.drain(..) {
-            // Its panics were caught; there is nothing else to hear.
+            // Its panics were caught; there are no other errors.
             let _ = worker.join();
         }
     }
@@ -145,7 +145,7 @@ impl Shared {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// A thread's work: runs until the pool stops.
+    /// Does a thread's work: runs until the pool stops.
     fn work(&self, outcomes: &Sender<Outcome>) {
         while let Some(task) = self.next_task() {
             let made = catch_unwind(AssertUnwindSafe(|| self.run(task)));
@@ -170,7 +170,7 @@ impl Shared {
         None
     }
 
-    /// One run, unless the pool stops meanwhile.
+    /// Performs one run, unless the pool stops meanwhile.
     fn run(&self, task: Task) -> Result<Summary, String> {
         let Some(loaded) = self.scenarios.get(task.point) else {
             return Err(format!("there is no point {}", task.point));
@@ -204,8 +204,8 @@ pub fn panic_words(panic: &(dyn Any + Send)) -> String {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     format!(
-        "the engine failed, which is a mistake in Baton: {}",
-        text.unwrap_or("without a word")
+        "the engine failed, which is a bug in Baton: {}",
+        text.unwrap_or("no message")
     )
 }
 

@@ -8,7 +8,7 @@ use baton_sim::scenario;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Bulk flows between hosts of their own over one bottleneck, with windows of at most `window`.
+/// Returns bulk flows between hosts of their own over one bottleneck, with windows of at most `window`.
 fn dumbbell(flows: usize, window: &str) -> Run {
     let mut text = String::from(
         "name = \"test\"\nduration = \"60 s\"\nrecord = { series = false, packets = false }\n
@@ -19,7 +19,7 @@ fn dumbbell(flows: usize, window: &str) -> Run {
         write!(
             text,
             "[links.s{n}]\nbetween = [\"s{n}\", \"left\"]\n{access}\n[links.c{n}]\nbetween = [\"right\", \"c{n}\"]\n{access}\n
-            [[flows]]\nname = \"f{n}\"\nfrom = \"s{n}\"\nto = \"c{n}\"\ncongestion = \"newreno\"\ntcp = {{ receive_buffer = \"{window}\", send_buffer = \"{window}\" }}\n"
+            [[flows]]\nname = \"f{n}\"\nfrom = \"s{n}\"\nto = \"c{n}\"\ntransport.congestion = \"newreno\"\ntransport.receive_buffer = \"{window}\"\ntransport.send_buffer = \"{window}\"\n"
         )
         .unwrap();
     }
@@ -39,7 +39,7 @@ fn a_packet_hop_allocates_nothing() {
     );
     let summary = run.finish(None).unwrap().summary;
     assert!(events > 100_000, "{events}");
-    // Queues overflow and are repaired all the time: that too finds its room.
+    // Queues overflow and are repaired all the time: that needs no allocations either.
     assert!(
         summary
             .flows
@@ -57,13 +57,13 @@ fn a_flow_takes_at_most_16_kib_beside_what_is_in_flight() {
         run.advance_to(Instant::from_secs(10)).unwrap();
         counting::live_bytes() - before
     };
-    // Each brings two hosts and two links of its own; the difference leaves out what the world has once.
+    // Each brings two hosts and two links of its own; the difference excludes the parts that a world has once.
     let bytes = (live_with(250) - live_with(50)) / 200;
     assert!((1_000..=16 * 1024).contains(&bytes), "{bytes} B");
 }
 
-/// Aircraft behind mobile routers, on one radio network, each with a host behind it; a datagram goes to the last of them now and
-/// then.
+/// Returns aircraft behind mobile routers, on one radio network, each with a host behind it; a datagram goes to the
+/// last of them now and then.
 fn fleet(aircraft: usize, cells: usize) -> Run {
     let mut text = String::from(
         "name = \"test\"\nduration = \"500 s\"\nrecord = { series = false, packets = false }\n
@@ -92,7 +92,7 @@ fn fleet(aircraft: usize, cells: usize) -> Run {
     write!(
         text,
         "[[flows]]\nname = \"last\"\nfrom = \"operations\"\nto = \"seat-{aircraft}\"\ntransport = \"udp\"\n
-        traffic = \"constant\"\nrate = \"800 bit/s\"\npacket_size = \"100 B\"\nbytes = \"500 B\"\nstart = \"450 s\"\n"
+        traffic.kind = \"constant\"\ntraffic.rate = \"800 bit/s\"\ntraffic.packet_size = \"100 B\"\ntraffic.bytes = \"500 B\"\nstart = \"450 s\"\n"
     )
     .unwrap();
     let loaded = scenario::parse(&text, "test", Path::new("."), &[]);
@@ -100,20 +100,22 @@ fn fleet(aircraft: usize, cells: usize) -> Run {
     Run::new(loaded, &RunOptions::default()).unwrap()
 }
 
-/// As long as each node was looked for behind each mobile in all links, this took half a day.
+/// A search for each node behind each mobile in all links made this take half a day.
 #[test]
 fn five_thousand_aircraft_are_set_up_and_the_last_one_is_reached() {
     let mut run = fleet(5000, 2);
     run.advance_to(Instant::from_secs(500)).unwrap();
-    // One cell takes a minute to let nearly all of them register; who was not heard asks again and again.
+    // In one cell nearly all of them register within a minute; aircraft whose request collided repeat it.
     let summary = run.finish(None).unwrap().summary;
     assert_eq!(summary.flows[0].delivered_bytes, 500);
     // Advertisements to a cell without aircraft are no loss.
     assert_eq!(summary.overloads, []);
 }
 
-/// Bytes of each of so many aircraft more, without flows, before anything has happened.
+/// Returns the bytes of each of so many additional aircraft, without flows, before the run.
 fn bytes_of_each(few: usize, many: usize, cells: usize) -> i64 {
+    // The first scenario of a process builds the schema, which stays.
+    baton_sim::scenario::json_schema();
     let live_with = |aircraft| {
         let before = counting::live_bytes();
         let _run = fleet(aircraft, cells);
@@ -128,7 +130,7 @@ fn an_aircraft_costs_the_same_in_a_large_fleet() {
     assert!(few > 1000 && many < few + few / 4, "{few} B, then {many} B");
 }
 
-/// Bytes of each of so many aircraft more when all have registered and nothing is under way.
+/// Returns the bytes of each of so many additional aircraft when all have registered and nothing is under way.
 fn bytes_of_each_at_rest(cells: usize) -> i64 {
     let live_with = |aircraft| {
         let before = counting::live_bytes();
@@ -139,7 +141,8 @@ fn bytes_of_each_at_rest(cells: usize) -> i64 {
     (live_with(1000) - live_with(500)) / 500
 }
 
-/// Nothing is kept of a pair of an aircraft and a cell where it has not been: with an access link for each such pair a cell cost 1.4 kB.
+/// Nothing is stored for a pair of an aircraft and a cell that it has not visited: with an access link for each such
+/// pair a cell cost 1.4 kB.
 #[test]
 fn a_cell_that_an_aircraft_is_not_in_costs_it_nothing() {
     let [two, twelve] = [2, 12].map(|cells| bytes_of_each(500, 1000, cells));

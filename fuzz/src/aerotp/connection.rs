@@ -1,4 +1,4 @@
-//! One connection, and a peer that sends whatever it likes whenever it likes.
+//! One connection, and a peer that sends anything at any time.
 
 use super::{address, ip, plain, protection, returns};
 use crate::bytes::Bytes;
@@ -16,13 +16,13 @@ use baton_proto::wire::aerotp::{
 use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::TcpFlags;
 
-/// Steps of a script; what is left of the input is ignored.
+/// Most steps of a script; the rest of the input is ignored.
 const MOST_STEPS: u32 = 300;
-/// Timers that go off after the script, with the peer silent.
+/// Most timers that expire after the script, with the peer silent.
 const TIMERS: u32 = 2_000;
-/// Packets that may leave at one moment.
+/// Most packets that may leave at one moment.
 const MOST_AT_ONCE: u32 = 5_000;
-/// First sequence numbers: here, and the peer's.
+/// First sequence numbers: ours, and the peer's.
 const INITIAL: [SequenceNumber; 2] = [SequenceNumber(0xFFFF_FF00), SequenceNumber(0x7FFF_FFF0)];
 const TOKENS: [u32; 2] = [0x1111_1111, 0x2222_2222];
 const STREAMS: [u32; 2] = [1, 2];
@@ -32,7 +32,7 @@ struct Scene {
     connection: Connection,
     written: u64,
     read: u64,
-    /// Position up to which the peer has an acknowledgment, and from which it goes on.
+    /// Position up to which the peer has an acknowledgment, and from which it continues.
     peer_next: u32,
     before: Statistics,
     is_over: bool,
@@ -158,7 +158,7 @@ impl Scene {
         }
     }
 
-    /// A packet of the peer's: much of it plausible, any of it not.
+    /// Makes a packet of the peer's, often plausible, sometimes random.
     fn packet(&mut self, bytes: &mut Bytes<'_>) {
         let odd = bytes.u8();
         let own = self.connection.configuration().mode;
@@ -213,7 +213,7 @@ impl Scene {
             .handle_packet(self.now, (from, address(1)), packet);
     }
 
-    /// Gives the header fields that few packets have.
+    /// Sets the header fields that few packets have.
     fn rare(&self, header: &mut AerotpHeader, odd: u8, bytes: &mut Bytes<'_>) {
         if odd & 0x18 == 0x18 {
             header.token = Some(bytes.one_of(&[TOKENS[1], TOKENS[0], 0]));
@@ -271,7 +271,8 @@ impl Scene {
         mack
     }
 
-    /// In modes that repeat, what is read is what the peer has written, from the first byte on.
+    /// Checks that, in modes with retransmission, the data read is the data that the peer has written, from the first
+    /// byte on.
     fn read(&mut self, at_most: u64) {
         let repeats = self.connection.configuration().mode.repeats();
         let blocks = self.connection.configuration().blocks.is_some();
@@ -280,7 +281,7 @@ impl Scene {
             read.payload.copy_into(&mut data);
             assert!(!data.is_empty(), "nothing was read");
             for byte in data {
-                // Forged repair packets restore what nobody wrote.
+                // Forged repair packets restore data that was never written.
                 let expected = pattern_byte(STREAMS[1], self.read);
                 assert!(!repeats || blocks || byte == expected, "at {}", self.read);
                 self.read += 1;
@@ -304,7 +305,7 @@ impl Scene {
         assert_eq!(self.is_over, self.connection.state() == State::Closed);
     }
 
-    /// Checks that the packet can be read, and holds no more than was written.
+    /// Checks that the packet can be parsed, and carries no more than was written.
     fn judge(&self, sent: &Transmission) {
         let header = &sent.packet.header;
         assert_eq!((header.source_port, header.destination_port), (1, 2));

@@ -1,5 +1,5 @@
-//! A gateway between two networks, and packets of anybody's from both sides. Whatever they are, what it holds has an end, and who
-//! comes afterwards still gets through.
+//! A gateway between two networks, and forged packets from both sides. Whatever they are, the gateway's state is
+//! bounded, and a later client still gets through.
 
 use super::{address, ip, plain, protection};
 use crate::bytes::Bytes;
@@ -17,18 +17,18 @@ use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
 use baton_proto::wire::udp::UdpHeader;
 
-/// Steps of a script; what is left of the input is ignored.
+/// Most steps of a script; the rest of the input is ignored.
 const MOST_STEPS: u32 = 300;
-/// Packets that may leave at one moment.
+/// Most packets that may leave at one moment.
 const MOST_AT_ONCE: u32 = 5_000;
 /// Buffers of each connection, in bytes; a half of TCP's may hold as much again each way.
 const BUFFER: u32 = 64 << 10;
-/// The gateway's, and so no more than this many splices may stand that were never answered.
+/// Most half-open connections of the gateway, and so most splices without an answer.
 const MOST_HALF_OPEN: usize = 1024;
-/// The far end of the legitimate connection listens here; no forged packet names it.
+/// Port of the far end of the legitimate connection; no forged packet uses it.
 const QUIET_PORT: u16 = 8080;
 const BYTES: u64 = 10_000;
-/// The row: who asks, the two gateways, and who is asked.
+/// The row: client, the two gateways, and server.
 const CLIENT: u8 = 1;
 const NEAR: u8 = 2;
 const FAR: u8 = 3;
@@ -36,16 +36,16 @@ const SERVER: u8 = 4;
 /// The near gateway's interface to the far one.
 const AIRBORNE: InterfaceId = InterfaceId(1);
 
-/// Client, gateway, far gateway and server in a row, 1 ms apart; the gateway is the one that is told everything.
+/// Client, gateway, far gateway and server in a row, 1 ms apart; the gateway is the one under attack.
 struct Scene {
     now: Instant,
     hosts: [Host; 4],
-    /// Packets that the gateway has sent last, for answers that are nearly right.
+    /// Packets that the gateway has sent last, for nearly correct answers.
     said: Vec<Packet>,
     steps: usize,
 }
 
-/// Plays a script, and then lets somebody through.
+/// Plays a script, and then lets a client through.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let mode = bytes.one_of(&Mode::ALL);
@@ -75,7 +75,7 @@ fn rules(mode: Mode) -> Vec<Rule> {
     }]
 }
 
-/// A host of the row; one that is asked for another sends to the next towards it.
+/// Returns a host of the row; it forwards packets for another host to the next towards that.
 fn host(place: u8, mode: Mode) -> Host {
     let mut host = Host::new(address(place), [place; 16]);
     let [back, on] = [0, 1].map(|_| host.add_interface(1_500));
@@ -148,7 +148,7 @@ impl Scene {
         }
     }
 
-    /// The link to the far gateway is up, at this rate in bit/s.
+    /// Reports the link to the far gateway as up, at this rate in bit/s.
     fn say_up(&mut self, bits: u64) {
         let rate = DataRate::from_bits_per_second(bits);
         self.say(LinkEvent::Parameters(LinkParameters {
@@ -167,7 +167,7 @@ impl Scene {
         self.gateway().handle_link(now, AIRBORNE, event);
     }
 
-    /// Openings of many that nobody follows up.
+    /// Sends many openings without a continuation.
     fn flood(&mut self, bytes: &mut Bytes<'_>) {
         let (count, kind) = (u16::from(bytes.u8()) * 8, bytes.u8());
         for port in 1..=count {
@@ -190,7 +190,7 @@ impl Scene {
         self.settle();
     }
 
-    /// Answers something that the gateway has said, with a field or two of the input's.
+    /// Answers a packet of the gateway's, with a field or two from the input.
     fn answer(&mut self, bytes: &mut Bytes<'_>) {
         let number = usize::from(bytes.u8());
         let Some(said) = self.said.get(number % self.said.len().max(1)).cloned() else {
@@ -226,7 +226,7 @@ impl Scene {
         self.hand_in(answer);
     }
 
-    /// Lets the gateway say and send what it has; none of it arrives.
+    /// Lets the gateway send everything that is due; none of it arrives.
     fn settle(&mut self) {
         let now = self.now;
         let mut sent = 0;
@@ -254,7 +254,7 @@ impl Scene {
         }
     }
 
-    /// Checks that the gateway's state has a bound: each step can make no more than one connection more than half open.
+    /// Checks that the gateway's state is bounded: each step can make at most one connection more than half open.
     fn judge(&mut self) {
         let most = MOST_HALF_OPEN + self.steps;
         let host = self.gateway();
@@ -272,7 +272,7 @@ impl Scene {
         );
     }
 
-    /// A client whom nobody has forged hands its bytes to a server.
+    /// Lets an honest client send its bytes to a server.
     fn let_somebody_through(&mut self) {
         self.say_up(5_000_000);
         self.hosts[3].tcp_listen(QUIET_PORT, Profile::linux_6(), 16, None);
@@ -298,7 +298,7 @@ impl Scene {
         assert_eq!(read, BYTES, "{state:?} at {:?}", self.now);
     }
 
-    /// A millisecond of the row: what each host says comes to the next one in the next.
+    /// Runs a millisecond of the row: each host's packets arrive at the next host in the next one.
     fn pass_on(&mut self, accepted: &mut Option<SocketId>) {
         let now = self.now;
         let mut under_way = Vec::new();
@@ -375,7 +375,7 @@ fn tcp_header(ports: [u16; 2], flags: TcpFlags, numbers: [u32; 2]) -> TcpHeader 
     }
 }
 
-/// From either side; few ports, so that packets meet.
+/// Draws the hosts and ports of a packet from either side; few ports, so that packets meet.
 fn ends(bytes: &mut Bytes<'_>) -> ([u8; 2], [u16; 2]) {
     let ends = bytes.u8();
     let hosts = match ends & 1 {
@@ -410,7 +410,7 @@ fn datagram(bytes: &mut Bytes<'_>) -> Packet {
     packet(hosts, Body::Udp(header, payload))
 }
 
-/// AeroTP from the other side, as any of its headers has it, or an opening.
+/// Makes an AeroTP packet from the other side, with any of its headers, or an opening.
 fn from_air(bytes: &mut Bytes<'_>) -> Packet {
     let (_, ports) = ends(bytes);
     match bytes.u8() {
@@ -453,7 +453,7 @@ fn opening(ports: [u16; 2], hosts: [u8; 2], kind: u8) -> Packet {
     )
 }
 
-/// The peer's answer to a packet of the gateway's, with a MACK for it.
+/// Makes the peer's answer to a packet of the gateway's, with a MACK for it.
 fn answer_aerotp(said: &mut AerotpPacket, (flags, odd): (u8, u8), payload: Payload) {
     let known = said.header.mack.as_ref().map(|mack| mack.cumulative);
     let all = said.header.sequence + said.payload.length();

@@ -1,4 +1,5 @@
-//! Mobile IPv4: a mobile with four links, its home agent, a foreign agent below a gateway, a router with a server of addresses.
+//! Mobile IPv4: a mobile with four links, its home agent, a foreign agent below a gateway, a router with an address
+//! server.
 
 use super::network::Protocol;
 use baton_proto::host::Host;
@@ -112,7 +113,7 @@ fn foreign(address: Ipv4Addr, gateway: Option<Ipv4Addr>, interfaces: &[usize]) -
     )
 }
 
-/// A host whose packets go out of its last interface, where routes say nothing else.
+/// Returns a host whose packets leave by its last interface, unless routes say otherwise.
 fn host(address: Ipv4Addr, interfaces: usize) -> Host {
     let mut host = Host::new(address.into(), [7; 16]);
     for _ in 0..interfaces {
@@ -178,7 +179,7 @@ impl Protocol for MobileIpv4 {
             .filter(|_| ports.destination_port == PORT)?;
         let home = message.place(AuthenticationKind::MobileHome);
         let end = home.or_else(|| message.place(AuthenticationKind::MobileGateway))?;
-        // What follows is others' word.
+        // The extensions after it are added by others.
         message.extensions.truncate(end + 1);
         Some(message.encode())
     }

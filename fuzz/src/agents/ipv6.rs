@@ -22,13 +22,13 @@ use baton_proto::wire::prefix::{Ipv6Prefix, Prefix};
 use core::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-/// The interface identifier of the mobile.
+/// Interface identifier of the mobile.
 const IDENTIFIER: u64 = 0x40_0000;
 const HOME: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0x40, 0);
 const HOME_AGENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 const CORRESPONDENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 9, 0, 0, 0, 0, 9);
 const ROUTER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 8, 0, 0, 0, 0, 8);
-/// Detection takes a second; without it a binding changes when its message comes.
+/// No duplicate address detection, which takes a second; without it a binding changes when its message arrives.
 const DETECTION: DuplicateAddressDetection =
     DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
 const KEY: SharedKey = SharedKey {
@@ -45,7 +45,7 @@ const COPIES: BufferPolicy = BufferPolicy {
     drop_duplicates: false,
 };
 
-/// The prefix of the mobile's link of this number; the first is at home.
+/// Returns the prefix of the mobile's link of this number; the first is at home.
 fn prefix(link: u16) -> Ipv6Prefix {
     let address = Ipv6Addr::new(0x2001, 0xdb8, link, 0, 0, 0, 0, 0);
     Ipv6Prefix::new(address, 64).expect("a length")
@@ -59,7 +59,7 @@ fn lifetime(seconds: u32) -> BindingLifetime {
     BindingLifetime::at_most(seconds)
 }
 
-/// A host whose packets go out of its last interface, where routes say nothing else.
+/// Returns a host whose packets leave by its last interface, unless routes say otherwise.
 fn host(address: Ipv6Addr, interfaces: usize) -> Host {
     let mut host = Host::new(address.into(), [7; 16]);
     for _ in 0..interfaces {
@@ -70,7 +70,7 @@ fn host(address: Ipv6Addr, interfaces: usize) -> Host {
     host
 }
 
-/// The networks behind the mobile.
+/// Returns the networks behind the mobile.
 fn networks() -> Box<[Prefix]> {
     let ipv4 = IpAddr::from([10, 1, 0, 0]);
     let ipv6 = Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 0);
@@ -116,7 +116,7 @@ fn mobile() -> Host {
     host
 }
 
-/// The address of a visited network's router.
+/// Returns the address of a visited network's router.
 fn member(link: u16) -> Ipv6Addr {
     prefix(link).address_of(link_local(0x1000 + u64::from(link)))
 }
@@ -239,7 +239,7 @@ impl Protocol for MobileIpv6 {
         host.discarded().damaged
     }
 
-    /// Returns false: packets are typed when they are read, and the agents meet nothing else.
+    /// Returns false: packets are typed when they are parsed, and the agents get no others.
     fn is_malformed(_: &Host, _: &Packet) -> bool {
         false
     }

@@ -8,47 +8,47 @@ use ipv4::MobileIpv4;
 use ipv6::MobileIpv6;
 use network::check;
 
-/// Mobile IPv4's mobile node.
+/// Tests Mobile IPv4's mobile node.
 pub fn check_ipv4_mobile(data: &[u8]) {
     check::<MobileIpv4>(data, 0);
 }
 
-/// Mobile IPv4's home agent.
+/// Tests Mobile IPv4's home agent.
 pub fn check_ipv4_home(data: &[u8]) {
     check::<MobileIpv4>(data, 1);
 }
 
-/// A foreign agent below a gateway.
+/// Tests a foreign agent below a gateway.
 pub fn check_ipv4_foreign(data: &[u8]) {
     check::<MobileIpv4>(data, 2);
 }
 
-/// A gateway foreign agent.
+/// Tests a gateway foreign agent.
 pub fn check_ipv4_gateway(data: &[u8]) {
     check::<MobileIpv4>(data, 3);
 }
 
-/// A server of care-of addresses.
+/// Tests a server of care-of addresses.
 pub fn check_address_server(data: &[u8]) {
     check::<MobileIpv4>(data, 4);
 }
 
-/// Mobile IPv6's mobile node.
+/// Tests Mobile IPv6's mobile node.
 pub fn check_ipv6_mobile(data: &[u8]) {
     check::<MobileIpv6>(data, 0);
 }
 
-/// Mobile IPv6's home agent.
+/// Tests Mobile IPv6's home agent.
 pub fn check_ipv6_home(data: &[u8]) {
     check::<MobileIpv6>(data, 1);
 }
 
-/// An access router.
+/// Tests an access router.
 pub fn check_ipv6_router(data: &[u8]) {
     check::<MobileIpv6>(data, 2);
 }
 
-/// A correspondent.
+/// Tests a correspondent.
 pub fn check_ipv6_correspondent(data: &[u8]) {
     check::<MobileIpv6>(data, 3);
 }

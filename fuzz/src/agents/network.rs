@@ -1,4 +1,4 @@
-//! A few hosts with agents, the links between them, and somebody who forges packets for one of them.
+//! A few hosts with agents, the links between them, and an attacker that forges packets for one of them.
 
 use crate::bytes::Bytes;
 use crate::checksums::mend;
@@ -10,58 +10,59 @@ use baton_proto::time::{Duration, Instant};
 use core::net::IpAddr;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Every link takes this long.
+/// Delay of every link.
 const DELAY: Duration = Duration::from_millis(10);
-/// Packets that one host may send at one moment: more would be a storm, or a tunnel that goes round.
+/// Most packets that one host may send at one moment: more would be a storm, or a tunnel in a loop.
 const MOST_SENT: usize = 200;
-/// Packets for the victim that are remembered.
+/// Most remembered packets for the victim.
 const REMEMBERED: usize = 64;
-/// The mobile's place among the hosts.
+/// Place of the mobile among the hosts.
 pub const MOBILE: usize = 0;
 
-/// Hosts of a protocol, and the messages by which their bindings may change.
+/// Hosts of a protocol, and the messages that may change their bindings.
 pub trait Protocol {
-    /// The hosts.
+    /// Returns the hosts.
     fn hosts() -> Vec<Host>;
     /// The links: node and interface at both ends.
     const WIRES: &'static [[(usize, usize); 2]];
-    /// Number of the mobile's links; they are the first ones.
+    /// Number of the mobile's links, which are the first ones.
     const ACCESS: usize;
     /// Addresses of the mobile and of its correspondent.
     const ADDRESSES: [IpAddr; 2];
-    /// Care-of addresses that an agent goes by. Where packets go, nobody but who has the key may change.
+    /// Returns the care-of addresses that an agent uses. Only an owner of the key may change the destination of
+    /// packets.
     fn bindings(host: &Host, now: Instant) -> Vec<IpAddr>;
-    /// The message in a packet that may change bindings, as far as it is signed.
+    /// Returns the signed part of a packet's message that may change bindings.
     fn message(packet: &Packet) -> Option<Vec<u8>>;
-    /// Messages that the host has counted because nobody can read them.
+    /// Returns the host's count of unreadable messages.
     fn malformed(host: &Host) -> u64;
-    /// Returns true if the packet is a message to the host that nobody can read.
+    /// Returns true if the packet is an unreadable message to the host.
     fn is_malformed(host: &Host, packet: &Packet) -> bool;
 }
 
-/// A packet on its way.
+/// A packet under way.
 struct Flying {
     at: Instant,
     to: (usize, usize),
     packet: Packet,
 }
 
-/// The hosts under way.
+/// The running hosts.
 pub struct Network<P: Protocol> {
     now: Instant,
     hosts: Vec<Host>,
     flying: VecDeque<Flying>,
     victim: usize,
-    /// Packets that came to the victim, each with its interface.
+    /// Packets that arrived at the victim, each with its interface.
     seen: Vec<(usize, Vec<u8>)>,
-    /// Messages that agents have made.
+    /// Messages made by agents.
     genuine: BTreeSet<Vec<u8>>,
-    /// Of these, those that have changed a binding of the victim.
+    /// Messages that have changed a binding of the victim.
     used: BTreeSet<Vec<u8>>,
     protocol: core::marker::PhantomData<P>,
 }
 
-/// Lets things happen as the input says, and forges packets for the host `victim`.
+/// Plays events of the input, and forges packets for the host `victim`.
 pub fn check<P: Protocol>(data: &[u8], victim: usize) {
     let mut bytes = Bytes::new(data);
     let mut network = Network::<P> {
@@ -173,7 +174,7 @@ impl<P: Protocol> Network<P> {
         self.now = end;
     }
 
-    /// Lets every host say and send all that it has to.
+    /// Lets every host send everything that is due.
     fn drain(&mut self) {
         for node in 0..self.hosts.len() {
             let mut sent = 0;
@@ -220,7 +221,7 @@ impl<P: Protocol> Network<P> {
         }
     }
 
-    /// Gives the victim a packet that nobody sent at this moment, as bytes.
+    /// Gives the victim, as bytes, a packet that no host sent at this moment.
     fn forge(&mut self, interface: usize, bytes: &[u8]) {
         let interfaces = P::WIRES.iter().flatten();
         let count = interfaces.filter(|end| end.0 == self.victim).count();
@@ -237,8 +238,8 @@ impl<P: Protocol> Network<P> {
         self.drain();
     }
 
-    /// Only a message that an agent has made changes a binding, and only once. A mobile may lose one besides, with its
-    /// address.
+    /// Checks that only a message made by an agent changes a binding, and only once. A mobile may also lose one, with
+    /// its address.
     fn hand_over(&mut self, interface: usize, packet: Packet) {
         let read = packet.clone().apply_bit_errors();
         let message = read.as_ref().ok().and_then(P::message);

@@ -1,5 +1,5 @@
-//! All that comes into `batond` from outside: files, commands, messages and frames of the kernel, and what the Internet sends to a
-//! home agent and to a mobile router.
+//! All input of `batond`: files, commands, messages and frames of the kernel, and packets from the Internet to a home
+//! agent and to a mobile router.
 
 mod network;
 mod node;
@@ -15,7 +15,7 @@ use baton_linux::links::{LinkChange, LinkMonitor};
 use baton_linux::offload;
 use std::collections::BTreeSet;
 
-/// The text of a configuration, as each of the roles: taken, or refused with words that name the file.
+/// Parses the text of a configuration, for each role: it is accepted, or refused with a message that names the file.
 pub fn check_config(data: &[u8]) {
     let Ok(text) = core::str::from_utf8(data) else {
         return;
@@ -32,7 +32,7 @@ fn refused_with_words<T: Configuration>(text: &str) {
     }
 }
 
-/// A line at the socket for commands: what is understood is written so that it is understood again.
+/// Parses a line at the command socket: an accepted command is written such that it parses again.
 pub fn check_command(data: &[u8]) {
     if let Ok(command) = serde_json::from_slice::<Command>(data) {
         let again = serde_json::to_vec(&command).expect("a command can be written");
@@ -43,13 +43,13 @@ pub fn check_command(data: &[u8]) {
     }
 }
 
-/// A message of route netlink: read or refused. An interface that is gone was there.
+/// Parses a message of route netlink: read or refused. A removed interface existed before.
 pub fn check_netlink(data: &[u8]) {
     let mut monitor = LinkMonitor::open().expect("the kernel has route netlink");
     let mut known = BTreeSet::new();
-    // The kernel's own list first: it is not the input's.
+    // The kernel's own list first, which does not depend on the input.
     follow(&mut monitor, &mut known);
-    // An error ends what a message tells.
+    // After an error the rest of a message is not read.
     let _ = monitor.take_message(data);
     let changes = follow(&mut monitor, &mut known);
     assert!(
@@ -72,7 +72,8 @@ fn follow(monitor: &mut LinkMonitor, known: &mut BTreeSet<u32>) -> usize {
     changes
 }
 
-/// A frame of a TUN device with offloads: each packet into which it is cut is no longer than all of it, and they are not without end.
+/// Splits a frame of a TUN device with offloads: no resulting packet is longer than the whole, and their number is
+/// bounded.
 pub fn check_frame(data: &[u8]) {
     let mut frame = data.to_vec();
     let Some(mut packets) = offload::read_frame(&mut frame) else {

@@ -1,27 +1,27 @@
-//! The Internet between two uplinks and a home agent, and a stranger in it. The sockets of all are on the loopback device, where a
-//! datagram has arrived when it is sent, so that an input does the same each time.
+//! The Internet between two uplinks and a home agent, and a stranger in it. All sockets are on the loopback device,
+//! where a datagram arrives when it is sent, so that an input has the same effect each time.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
-/// Datagrams under way in each direction of an uplink, above which more are lost.
+/// Datagrams under way in each direction of an uplink; further ones are lost.
 const MOST_FLYING: usize = 64;
-/// More than a datagram has.
+/// Buffer larger than any datagram.
 const LONGEST: usize = 65_536;
 
-/// One uplink's way.
+/// Path of one uplink.
 pub struct Way {
-    /// The home agent's address to the router.
+    /// The home agent's address, for the router.
     to_router: UdpSocket,
-    /// The router's address to the home agent.
+    /// The router's address, for the home agent.
     to_home: UdpSocket,
     router: Option<SocketAddr>,
     /// Datagrams under way to the home agent, and from it.
     flying: [VecDeque<Vec<u8>>; 2],
 }
 
-/// The ways of all uplinks.
+/// Paths of all uplinks.
 pub struct Network {
     pub ways: Vec<Way>,
     stranger: UdpSocket,
@@ -35,7 +35,7 @@ fn socket() -> UdpSocket {
 }
 
 impl Network {
-    /// Makes ways to a home agent.
+    /// Creates paths to a home agent.
     pub fn new(uplinks: usize, home_agent: SocketAddr) -> Network {
         let way = |_| Way {
             to_router: socket(),
@@ -55,12 +55,12 @@ impl Network {
         self.ways[uplink].to_router.local_addr().expect("a socket")
     }
 
-    /// Lets the home agent be found at another address.
+    /// Changes the home agent's address.
     pub fn lead_to(&mut self, home_agent: SocketAddr) {
         self.home_agent = home_agent;
     }
 
-    /// Takes what both ends have sent, and returns what the stranger has got.
+    /// Takes in the datagrams sent by both ends, and returns those that the stranger received.
     pub fn gather(&mut self) -> Vec<Vec<u8>> {
         for way in &mut self.ways {
             way.gather();
@@ -69,7 +69,8 @@ impl Network {
         answers.map(|(datagram, _)| datagram).collect()
     }
 
-    /// Delivers the first datagram of an uplink's direction, as it is or as `change` makes it, and keeps it if `again`.
+    /// Delivers the first datagram of an uplink's direction, unchanged or modified by `change`, and keeps it if
+    /// `again`.
     pub fn deliver(
         &mut self,
         (uplink, up): (usize, bool),
@@ -94,7 +95,7 @@ impl Network {
         self.ways[uplink].flying[usize::from(!up)].pop_front();
     }
 
-    /// Lets all others overtake the first.
+    /// Moves the first datagram behind all others.
     pub fn delay(&mut self, (uplink, up): (usize, bool)) {
         let flying = &mut self.ways[uplink].flying[usize::from(!up)];
         if let Some(first) = flying.pop_front() {
@@ -105,7 +106,7 @@ impl Network {
     /// Sends bytes of a stranger's to the home agent, or in the home agent's name to the router.
     pub fn forge(&mut self, (uplink, up): (usize, bool), bytes: &[u8]) {
         match up {
-            // A full socket loses it.
+            // A full socket loses the datagram.
             true => drop(self.stranger.send_to(bytes, self.home_agent)),
             false => self.ways[uplink].send(false, self.home_agent, bytes),
         }
@@ -129,7 +130,7 @@ impl Way {
             (false, Some(router)) => self.to_router.send_to(datagram, router),
             (false, None) => return,
         };
-        // An end that is gone, or a full socket.
+        // The end is gone, or its socket full.
         drop(sent);
     }
 }
@@ -148,7 +149,7 @@ fn receive(socket: &UdpSocket) -> Option<(Vec<u8>, SocketAddr)> {
                 buffer.truncate(length);
                 return Some((buffer, from));
             }
-            // Somebody whom a datagram was sent is gone.
+            // The receiver of an earlier datagram is gone.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
             Err(_) => return None,
         }

@@ -1,4 +1,4 @@
-//! One end's node with its media, without its driver, clock and devices: the input hands it the time and packets.
+//! One end's node with its media, without its driver, clock and devices: the input determines the time and packets.
 
 use baton_daemon::config::{self, Config};
 use baton_daemon::engine::{Engine, Outlet, Owner};
@@ -15,12 +15,12 @@ use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use std::collections::VecDeque;
 
-/// Packets that the kernel behind a node keeps at most.
+/// Most packets kept by the kernel behind a node.
 const MOST_KEPT: usize = 64;
-/// Turns of a medium at one moment that are more than anything can want.
+/// Turns of a medium at one moment, more than it can ever need.
 const MOST_TURNS: usize = 10_000;
 
-/// A node, and the media behind its first interfaces. Behind the last one is a kernel.
+/// A node, and the media behind its first interfaces. Behind the last interface is a kernel.
 pub struct Node {
     engine: Engine,
     ports: Ports,
@@ -32,11 +32,11 @@ pub struct Node {
 struct Ports {
     media: Vec<Box<dyn Medium>>,
     now: Instant,
-    /// Packets for the kernel, the newest.
+    /// Newest packets for the kernel.
     kernel: VecDeque<Vec<u8>>,
 }
 
-/// News of the node: registrations.
+/// Events of the node: registrations.
 #[derive(Default)]
 struct Log {
     registered: usize,
@@ -70,7 +70,7 @@ impl Outlet for Ports {
 }
 
 impl Node {
-    /// Makes the node of a configuration whose interfaces are the media, and one to the kernel.
+    /// Creates the node of a configuration whose interfaces are the media, and one to the kernel.
     pub fn new(text: &str, names: &[&str], media: Vec<Box<dyn Medium>>) -> Node {
         let config = config::parse::<Config>(text, "node.toml").expect("a configuration");
         let interfaces: Vec<(&str, u32)> = names.iter().map(|name| (*name, 1500)).collect();
@@ -96,23 +96,23 @@ impl Node {
         &mut self.ports.media
     }
 
-    /// Returns how often the node has registered.
+    /// Returns the number of the node's registrations.
     pub fn registered(&self) -> usize {
         self.log.registered
     }
 
-    /// Takes out the packets that the kernel got.
+    /// Takes out the packets received by the kernel.
     pub fn take_delivered(&mut self) -> VecDeque<Vec<u8>> {
         core::mem::take(&mut self.ports.kernel)
     }
 
-    /// Returns when there is something to do.
+    /// Returns the next deadline.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let due = self.ports.media.iter().filter_map(|one| one.poll_timeout());
         due.chain(self.engine.poll_timeout()).min()
     }
 
-    /// Does what is due, takes what has come, and sends what there is to send.
+    /// Performs due actions, takes in received packets, and sends everything that is due.
     pub fn turn(&mut self, now: Instant) {
         self.ports.now = now;
         self.engine.advance(now, &mut self.log, &mut self.ports);
@@ -149,7 +149,7 @@ impl Node {
         self.take_events(InterfaceId(place));
     }
 
-    /// Hears of the kernel's address of an uplink's device.
+    /// Takes in the kernel's address of an uplink's device.
     pub fn take_address(&mut self, now: Instant, place: usize, change: &AddressChange) {
         self.ports.now = now;
         self.ports.media[place].handle_address(now, change);

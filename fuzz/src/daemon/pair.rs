@@ -1,5 +1,6 @@
-//! A home agent and a mobile router with two uplinks, both whole but for clock and devices, across a network that the input rules, with a
-//! stranger in it, and beside them a router of the same key that says inside its path whatever the input says.
+//! A home agent and a mobile router with two uplinks, both complete except for clock and devices, across a network
+//! controlled by the input, with a stranger in it, and beside them a router with the same key that sends inside its
+//! path whatever the input says.
 
 use super::network::Network;
 use super::node::Node;
@@ -26,19 +27,19 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const ROUTER_KEY: PrivateKey = PrivateKey::from_bytes([1; 32]);
 const HOME_KEY: PrivateKey = PrivateKey::from_bytes([2; 32]);
-/// A key that the home agent does not know.
+/// Key unknown to the home agent.
 const STRANGE_KEY: PrivateKey = PrivateKey::from_bytes([3; 32]);
 const UPLINKS: usize = 2;
-/// The device of all uplinks. The loopback device has the number 1.
+/// Device of all uplinks. The loopback device has the number 1.
 const DEVICE: &str = "lo";
-/// The address of the uplinks' device.
+/// Address of the uplinks' device.
 const ADDRESS: InterfaceAddress = InterfaceAddress {
     interface: 1,
     address: IpAddr::V4(Ipv4Addr::LOCALHOST),
 };
-/// The number of the path of the router that says anything.
+/// Number of the path of the malicious router.
 const CHATTY: u8 = 5;
-/// Packets that may be held for a router without a path: 1 MiB, and none is shorter than its header.
+/// Most packets held for a router without a path: 1 MiB, and none is shorter than its header.
 const MOST_HELD: u64 = (1 << 20) / 20;
 
 const HOME: &str = r#"
@@ -79,7 +80,7 @@ key = "00112233445566778899aabbccddeeff01234567"
 duplicate_address_detection = false
 "#;
 
-/// A datagram of UDP between the hosts behind both, without a checksum: 10.9.0.2 to 10.7.0.2, and back.
+/// UDP datagram between the hosts behind both, without a checksum: 10.9.0.2 to 10.7.0.2, and back.
 const TO_ROUTER: [u8; 28] = [
     0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0x66, 0xBD, 10, 9, 0, 2, 10, 7, 0, 2, 0, 9, 0, 9, 0, 8, 0,
     0,
@@ -98,7 +99,7 @@ struct Pair {
     stranger: Initiator,
 }
 
-/// A series of events at both ends and between them.
+/// Plays a series of events at both ends and between them.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let mut pair = Pair::new(bytes.u8());
@@ -111,7 +112,7 @@ pub fn check(data: &[u8]) {
     pair.heal();
 }
 
-/// A home agent with its address.
+/// Creates a home agent; returns it with its address.
 fn home_agent(now: Instant, seed: u8) -> (Node, SocketAddr) {
     let config = ListenerConfig {
         local: HOME_KEY,
@@ -178,7 +179,7 @@ fn mobile_router(now: Instant, network: &Network, seed: u8) -> Node {
     Node::new(ROUTER, &["a", "b", "inside"], media)
 }
 
-/// The kernel's word of an uplink's device.
+/// Returns the kernel's state of an uplink's device.
 fn link(is_up: bool) -> LinkChange {
     LinkChange::Is(Link {
         index: 1,
@@ -259,7 +260,7 @@ impl Pair {
         }
     }
 
-    /// Lets the router that says anything say it, and the stranger ask for a session.
+    /// Lets the malicious router send, and the stranger ask for a session.
     fn chat(&mut self, is_elided: bool, packet: &[u8]) {
         let kind = if is_elided { ELIDED } else { PACKET };
         let mut datagram = Vec::new();
@@ -283,7 +284,7 @@ impl Pair {
         self.network.lead_to(address);
     }
 
-    /// Lets both do what is due, and the network take what they have sent.
+    /// Lets both perform due actions, and the network take in their packets.
     fn settle(&mut self) {
         let now = self.now;
         for outsider in [&mut self.chatty, &mut self.stranger] {
@@ -337,7 +338,7 @@ impl Pair {
         self.settle();
     }
 
-    /// Checks what is kept: for one router, by the paths of those who have its key, and no more than may be held.
+    /// Checks the packets held: for one router, by the paths of the owners of its key, and within the limit.
     fn is_bounded(&mut self) {
         let status = self.status(false);
         assert_eq!(status.routers.len(), 1);
@@ -387,7 +388,7 @@ impl Pair {
         self.settle();
         let receiver = if up { &mut self.home } else { &mut self.router };
         let arrived = receiver.take_delivered();
-        // But for the hop limit and checksums: a datagram that had none of UDP gets one.
+        // Except the hop limit and checksums: a datagram without a UDP checksum gets one.
         arrived
             .iter()
             .any(|one| one.get(12..26) == packet.get(12..26))
@@ -407,7 +408,7 @@ impl Pair {
     }
 }
 
-/// A packet as a frame of a TUN device, which does not say that it is to be cut.
+/// Returns a packet as a frame of a TUN device, without a request to split it.
 fn framed(packet: &[u8]) -> Vec<u8> {
     [&[0; 10], packet].concat()
 }

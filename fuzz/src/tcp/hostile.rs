@@ -1,4 +1,4 @@
-//! One connection, and a peer that sends whatever it likes whenever it likes.
+//! One connection, and a peer that sends anything at any time.
 
 use super::rules::{Rules, check_rest, drain, serve_timers};
 use super::{INITIAL, STREAMS, endpoint, profile, quoting};
@@ -16,9 +16,9 @@ use baton_proto::wire::tcp::{
 };
 use core::num::NonZeroU8;
 
-/// Steps of a script; what is left of the input is ignored.
+/// Most steps of a script; the rest of the input is ignored.
 const MOST_STEPS: u32 = 600;
-/// Timers that go off after the script, with the peer silent.
+/// Most timers that expire after the script, with the peer silent.
 const TIMERS: u32 = 60;
 
 struct Scene {
@@ -29,7 +29,7 @@ struct Scene {
     /// Bytes that the application has written and read.
     written: u64,
     read: u64,
-    /// The peer's first byte, once a SYN of its was acknowledged.
+    /// The peer's first byte, once a SYN from it was acknowledged.
     first_byte: Option<SequenceNumber>,
     peer_next: SequenceNumber,
     stamps: bool,
@@ -128,7 +128,7 @@ impl Scene {
         }
     }
 
-    /// A number of ours near `position`, or any.
+    /// Returns a number of ours near `position`, or any.
     fn number(&self, bytes: &mut Bytes<'_>, position: u64) -> SequenceNumber {
         match bytes.u8() {
             byte @ 0..=99 => INITIAL[0] + position as u32 - u32::from(byte),
@@ -165,7 +165,7 @@ impl Scene {
         self.hand_in(header, 0, false);
     }
 
-    /// The peer's next data, or data somewhat ahead of it or behind.
+    /// Sends the peer's next data, or data somewhat ahead of it or behind.
     fn next_data(&mut self, bytes: &mut Bytes<'_>) {
         let (shift, length) = (bytes.u8(), u32::from(bytes.u16()) % 3_000);
         let start = self.peer_next + 16 * u32::from(shift) - 16 * 128;
@@ -213,7 +213,7 @@ impl Scene {
     }
 
     fn hand_in(&mut self, header: TcpHeader, length: u32, pattern: bool) {
-        // The byte with number n is that of the pattern at n, whoever sends it and however often.
+        // The byte with number n is that of the pattern at n, whichever end sends it and however often.
         let start = u64::from(header.sequence.0);
         let payload = if pattern && start + u64::from(length) <= u64::from(u32::MAX) {
             Payload::Pattern {
@@ -287,7 +287,7 @@ fn header(
     }
 }
 
-/// Options as the bits of `first` say.
+/// Returns options by the bits of `first`.
 fn options(bytes: &mut Bytes<'_>, first: u8) -> TcpOptions {
     let bit = |number: u32| first >> number & 1 == 1;
     let mut options = TcpOptions {
@@ -310,7 +310,7 @@ fn options(bytes: &mut Bytes<'_>, first: u8) -> TcpOptions {
             outstanding: bytes.u8().into(),
         }),
     };
-    // Counts as the two ends of a script have them, or near them.
+    // Counts of the two ends of a script, or near them.
     if first & 3 == 0 {
         let (kind, own, echo) = (bytes.u8(), bytes.u8() % 4, bytes.u8() % 4);
         let [own, echo] = [own, echo].map(u32::from);

@@ -15,9 +15,9 @@ use baton_proto::wire::icmp::QuotedPacket;
 use baton_proto::wire::protocol;
 use baton_proto::wire::sequence::SequenceNumber;
 
-/// Pattern of what the connecting end sends, and of what the other one does.
+/// Patterns of the data that the connecting end sends, and the other one.
 const STREAMS: [u32; 2] = [1, 2];
-/// Numbers near their wrap.
+/// Sequence numbers near their wrap-around.
 const INITIAL: [SequenceNumber; 2] = [
     SequenceNumber(u32::MAX - 20_000),
     SequenceNumber(u32::MAX - 3_000),
@@ -43,7 +43,7 @@ fn quoting(sequence: SequenceNumber) -> QuotedPacket {
     }
 }
 
-/// A profile with any of what a scenario may set.
+/// Returns a profile with any settings of a scenario.
 fn profile(bytes: &mut Bytes<'_>) -> Profile {
     let mut profile =
         Profile::named(bytes.one_of(&Profile::NAMES)).expect("it is one of the names");

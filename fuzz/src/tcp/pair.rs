@@ -11,14 +11,14 @@ use baton_proto::wire::icmp::IcmpError;
 use baton_proto::wire::tcp::TcpFlags;
 use std::collections::BTreeMap;
 
-/// Far more than any of these transfers takes.
+/// Most steps: far more than any of these transfers takes.
 const MOST_STEPS: u32 = 400_000;
 const PATH_MTU: u32 = 1_500;
-/// One way, where nothing is said.
+/// Default one-way delay.
 const DELAY: Duration = Duration::from_millis(20);
 
 struct Side {
-    /// `None` until a SYN has come to the end that listens.
+    /// `None` until a SYN has arrived at the end that listens.
     connection: Option<Connection>,
     rules: Rules,
     profile: Profile,
@@ -26,7 +26,7 @@ struct Side {
     length: u64,
     read: u64,
     closed: u32,
-    /// Bytes that the application takes at once, and the time from which it does.
+    /// Bytes that the application reads at once, and the time from which it does.
     appetite: usize,
     hungry_at: Instant,
 }
@@ -37,7 +37,7 @@ struct Scene<'a> {
     flying: BTreeMap<(Instant, u64), (usize, Segment)>,
     launched: u64,
     network: Bytes<'a>,
-    /// A segment that the network keeps, to deliver it again later.
+    /// A segment stored by the network, for another delivery later.
     kept: Option<(usize, Segment)>,
 }
 
@@ -79,14 +79,14 @@ pub fn check(data: &[u8]) {
 
 fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
     let mut profile = profile(bytes);
-    // So long a silence must be possible that the network comes to its end.
+    // Silence may last this long, so that the network reaches its end.
     profile.syn_retries = 1_000;
     profile.syn_ack_retries = 1_000;
     profile.data_retries = 1_000;
     let [second, four] = [1, 4].map(Duration::from_secs);
     profile.maximum_rto = profile.maximum_rto.clamp(second, four);
     profile.minimum_rto = profile.minimum_rto.min(four);
-    // An end that is gone cannot repeat its last acknowledgment; there is no host here that would send a reset instead.
+    // A closed end cannot repeat its last acknowledgment; there is no host here that would send a reset instead.
     profile.time_wait = Duration::from_secs(100_000);
     profile.transaction_opening = false;
     let length = u64::from(bytes.u16());
@@ -110,7 +110,7 @@ fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
 }
 
 impl Scene<'_> {
-    /// Goes on to the next thing that happens.
+    /// Advances to the next event.
     fn step(&mut self) -> bool {
         (0..2).for_each(|end| self.settle(end));
         let timers = self.sides.iter().filter_map(|side| {
@@ -155,7 +155,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Lets the application and the connection of one end do what they can now.
+    /// Lets the application and the connection of one end proceed as far as they can now.
     fn settle(&mut self, end: usize) {
         let (now, side) = (self.now, &mut self.sides[end]);
         let Some(connection) = &mut side.connection else {
@@ -178,7 +178,7 @@ impl Scene<'_> {
                 );
             }
             side.read += count as u64;
-            // Whoever takes little at once takes it slowly.
+            // An application that reads little at once reads slowly.
             side.hungry_at = now + Duration::from_millis(u64::from(side.appetite < 3_000));
         }
         side.written += connection.write_pattern(STREAMS[end], side.length - side.written);
@@ -228,7 +228,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A middlebox sends it in two pieces.
+    /// Sends it in two pieces, like a middlebox.
     fn cut(&mut self, end: usize, segment: Segment) {
         let mut bytes = Vec::new();
         segment.payload.copy_into(&mut bytes);
@@ -244,7 +244,7 @@ impl Scene<'_> {
         self.launch(end, tail, DELAY);
     }
 
-    /// A router finds it too long.
+    /// Reports it as too long, like a router.
     fn refuse(&mut self, end: usize, segment: Segment) {
         let mtu = u32::from(self.network.u16() % 1_500);
         let (now, number) = (self.now, segment.header.sequence);

@@ -1,5 +1,5 @@
-//! Rules for the segments of one end, judged from outside: only by the segments that it was handed and those that it
-//! sent. Positions count from the initial sequence number, as everywhere in TCP: 0 is the SYN.
+//! Rules for the segments of one end, judged from outside: only by the segments that it received and sent. Positions
+//! count from the initial sequence number, as everywhere in TCP: 0 is the SYN.
 
 use super::{INITIAL, STREAMS};
 use baton_proto::packet::pattern_byte;
@@ -16,26 +16,26 @@ const BEYOND_WINDOW: u64 = 4;
 pub struct Rules {
     initial: SequenceNumber,
     stream: u32,
-    /// The SYN that was sent offers to scale, and by how much.
+    /// Window scale offered in the SYN sent, if any.
     our_shift: Option<u8>,
-    /// The largest shift that any SYN of the peer's has offered.
+    /// Largest shift that any SYN of the peer's has offered.
     peer_shift: Option<u8>,
-    /// The peer's SYNs have contradicted each other on scaling: nobody here knows which one counted.
+    /// True if the peer's SYNs have contradicted each other on scaling: an observer cannot know which one counted.
     contradicted: bool,
     syns: u32,
     /// Next position never sent.
     next: u64,
-    /// The farthest position that the peer has acknowledged.
+    /// Highest position acknowledged by the peer.
     heard: u64,
-    /// The farthest right edge of any window that the peer has offered.
+    /// Highest right edge of any window offered by the peer.
     edge: u64,
-    /// The latest acknowledgment sent and the right edge of the window offered with it.
+    /// Latest acknowledgment sent and the right edge of the window offered with it.
     acknowledged: Option<SequenceNumber>,
     offered: Option<SequenceNumber>,
 }
 
 impl Rules {
-    /// For the end with this number: 0 connects, 1 accepts.
+    /// Creates the rules for the end with this number: 0 connects, 1 accepts.
     pub fn new(end: usize) -> Rules {
         Rules {
             initial: INITIAL[end],
@@ -52,12 +52,12 @@ impl Rules {
         }
     }
 
-    /// The next position that was never sent.
+    /// Returns the next position never sent.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// A segment is handed to this end.
+    /// Takes in a segment received by this end.
     pub fn received(&mut self, header: &TcpHeader) {
         let syn = header.flags.contains(TcpFlags::SYN);
         if syn {
@@ -88,7 +88,7 @@ impl Rules {
         self.initial + position as u32
     }
 
-    /// A segment was sent.
+    /// Takes in a segment that was sent.
     pub fn sent(&mut self, connection: &Connection, segment: &Segment) {
         let header = &segment.header;
         assert_eq!(header.source_port, connection.local().port);
@@ -115,7 +115,7 @@ impl Rules {
         }
     }
 
-    /// New data follows what was sent, within the peer's window; all else was sent before.
+    /// Checks that new data follows the data sent, within the peer's window; all else was sent before.
     fn check_place(&mut self, segment: &Segment) {
         let header = &segment.header;
         let flag = |bit| u64::from(header.flags.contains(bit));
@@ -127,7 +127,7 @@ impl Rules {
         assert!(start >= 0, "before the SYN: {segment:?}");
         let (start, end) = (start as u64, start as u64 + length);
         if length == 0 {
-            // Linux probes a shut window by a number that is acknowledged already (RFC 9293 section 3.8.4 has it, too).
+            // Linux probes a shut window by a number that is already acknowledged (RFC 9293 section 3.8.4 has it, too).
             let probe = start < self.heard;
             assert!(start == self.next || probe, "an old number: {segment:?}");
             return;
@@ -149,7 +149,7 @@ impl Rules {
         }
     }
 
-    /// Neither the acknowledgment nor the window's right edge ever moves back (RFC 9293 section 3.8.6).
+    /// Checks that neither the acknowledgment nor the window's right edge ever moves back (RFC 9293 section 3.8.6).
     fn check_acknowledgment(&mut self, header: &TcpHeader) {
         let syn = header.flags.contains(TcpFlags::SYN);
         let scales = self.peer_shift.is_some() && !syn;
@@ -157,7 +157,7 @@ impl Rules {
         let offered = header.acknowledgment + (u32::from(header.window) << shift);
         for (before, now, what) in [
             (self.acknowledged, header.acknowledgment, "acknowledgment"),
-            // The window of a SYN that is sent again cannot say what a scaled one said meanwhile.
+            // The window of a retransmitted SYN cannot express a scaled window sent meanwhile.
             (
                 self.offered.filter(|_| !syn && !self.contradicted),
                 offered,
@@ -175,7 +175,7 @@ impl Rules {
     }
 }
 
-/// Sends all that is to be sent at `now`, judged by the rules; `each` takes the segments.
+/// Sends everything due at `now`, judged by the rules; `each` takes the segments.
 pub fn drain(
     now: Instant,
     connection: &mut Connection,
@@ -199,7 +199,7 @@ pub fn drain(
     assert!(sent <= most, "{sent} bytes at once, window {window}");
 }
 
-/// Serves the timers that are due at `now`. None may be due again for ever.
+/// Serves the timers due at `now`, of which none may be due again and again.
 pub fn serve_timers(now: Instant, connection: &mut Connection) {
     for _ in 0..4 {
         if connection.poll_timeout().is_none_or(|at| at > now) {

@@ -1,1 +1,1 @@
-"""Two runs side by side, above all a simulated and a live one: `baton compare`."""
+"""`baton compare`: two runs side by side, above all a simulated and a live one."""

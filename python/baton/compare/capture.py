@@ -1,8 +1,9 @@
-"""A capture from elsewhere (pcap, pcapng) as a run to compare with: its TCP conversations, seen where it was made.
+"""A capture from elsewhere (pcap, pcapng) as a run to compare with: its TCP conversations, as seen at the point of
+capture.
 
-What is measured: bytes that were acknowledged, segments that were sent again, the longest wait for a new
-acknowledgment, and round-trip times from the point of capture to the receiver and back (Karn's rule). Captured at the
-sender, these are what the sender saw; elsewhere, round trips lack the way between the sender and there.
+It yields the acknowledged bytes, the retransmitted segments, the longest wait for a new acknowledgment, and the
+round-trip times from the point of capture to the receiver and back (Karn's rule). In a capture made at the sender,
+these are the sender's own; elsewhere, round-trip times lack the path from the sender to the point of capture.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ class Conversation:
     receiver: str
     packets: list[Packet]
     retransmission: list[bool] = field(default_factory=list)
-    """For each packet."""
+    """True for each packet that repeats data."""
     delivered: list[tuple[int, int]] = field(default_factory=list)
-    """Times of acknowledgments, and the bytes that each told of."""
+    """Times of acknowledgments, and the bytes that each newly acknowledged."""
     round_trips: list[tuple[int, int]] = field(default_factory=list)
     longest_wait: int = 0
     is_finished: bool = False
 
     @property
     def name(self) -> str:
-        """As observed flows of live runs are named."""
+        """Name, formed as those of observed flows in live runs."""
         return f"{self.sender} to {self.receiver}"
 
     @property
     def payload_bytes(self) -> int:
-        """Bytes that the sender sent, those sent again included."""
+        """Bytes that the sender sent, retransmissions included."""
         return sum(packet.payload_bytes for packet in self.packets if source(packet) == self.sender)
 
 
@@ -62,7 +63,7 @@ def is_capture(path: Path) -> bool:
 
 
 def read_capture(path: Path, begins_ns: int) -> Run:
-    """A capture as a run in which its first packet stands at `begins_ns`. Raises `InputError`."""
+    """Returns a capture as a run in which its first packet stands at `begins_ns`. Raises `InputError`."""
     notes: list[str] = []
     try:
         packets = [packet for packet in pcap.read(path, notes) if packet.ports is not None]
@@ -70,7 +71,7 @@ def read_capture(path: Path, begins_ns: int) -> Run:
         raise InputError(str(error)) from error
     found = sorted(conversations(packets), key=lambda each: -each.payload_bytes)[:MOST_CONVERSATIONS]
     if not found or not found[0].payload_bytes:
-        raise InputError("; ".join([f"{path}: no TCP data in it; expected a capture of a transfer", *notes]))
+        raise InputError("; ".join([f"{path}: has no TCP data; expected a capture of a transfer", *notes]))
     shift = begins_ns - min(packet.time_ns for packet in packets)
     end_s = (max(packet.time_ns for packet in packets) + shift) / 1e9
     series = {}
@@ -84,7 +85,7 @@ def read_capture(path: Path, begins_ns: int) -> Run:
 
 
 def conversations(packets: Sequence[Packet]) -> list[Conversation]:
-    """The TCP connections of a capture; its packets in order of time."""
+    """Returns the TCP connections of a capture, their packets in order of time."""
     by_ends: dict[tuple[str, ...], list[Packet]] = {}
     for packet in sorted(packets, key=lambda packet: packet.time_ns):
         by_ends.setdefault(tuple(sorted((source(packet), destination(packet)))), []).append(packet)
@@ -106,7 +107,7 @@ class Observer:
         self.acknowledged = 0
         self.closes = False
         self.waits_since: int | None = None
-        """Sending time of the first data that is not acknowledged, or the time of the last acknowledgment."""
+        """Sending time of the first unacknowledged data, or the time of the last acknowledgment."""
         for packet in conversation.packets:
             again = False
             if source(packet) == conversation.sender:
@@ -117,7 +118,7 @@ class Observer:
         self.finish()
 
     def sent(self, packet: Packet) -> bool:
-        """A packet of the sender; returns whether it repeats data."""
+        """Notes a packet of the sender; returns true if it repeats data."""
         assert packet.sequence is not None  # conversations are of TCP
         opens, closes = bool(packet.flags & capture.SYN), bool(packet.flags & capture.FIN)
         if self.origin is None:
@@ -131,7 +132,7 @@ class Observer:
         return self.sequence.sent(packet.time_ns, packet.sequence, length) and packet.payload_bytes > 0
 
     def heard(self, packet: Packet) -> None:
-        """An acknowledgment."""
+        """Notes an acknowledgment."""
         assert packet.acknowledgment is not None
         assert self.origin is not None
         sample = self.sequence.acknowledged(packet.time_ns, packet.acknowledgment)
@@ -148,7 +149,8 @@ class Observer:
         self.waits_since = packet.time_ns if self.sequence.unacknowledged else None
 
     def finish(self) -> None:
-        """A connection that was closed, with all acknowledged, is finished; the last byte was then the FIN."""
+        """Marks a connection that was closed, with all data acknowledged, as finished; the last byte was then the
+        FIN."""
         delivered, highest = self.conversation.delivered, self.sequence.highest
         if not (self.closes and delivered and self.origin is not None and highest == self.origin + self.acknowledged):
             return
@@ -157,7 +159,7 @@ class Observer:
 
 
 def summarise(conversation: Conversation) -> Json:
-    """The keys of a flow's summary that a capture can tell."""
+    """Returns the keys of a flow's summary that a capture can fill."""
     begun = conversation.packets[0].time_ns
     at, delivered = conversation.delivered[-1] if conversation.delivered else (begun, 0)
     with_data = [entry for entry in conversation.delivered if entry[1] >= delivered]
@@ -174,12 +176,12 @@ def summarise(conversation: Conversation) -> Json:
 
 
 def source(packet: Packet) -> str:
-    """Address and port that a TCP packet comes from."""
+    """Returns the address and port that a TCP packet comes from."""
     return _end(packet.source, packet.ports[0] if packet.ports else 0)
 
 
 def destination(packet: Packet) -> str:
-    """Address and port that a TCP packet goes to."""
+    """Returns the address and port that a TCP packet goes to."""
     return _end(packet.destination, packet.ports[1] if packet.ports else 0)
 
 
@@ -193,7 +195,7 @@ def _series(points: Sequence[tuple[int, int]], shift: int, unit: float) -> Serie
 
 
 def _table(found: Sequence[Conversation], shift: int) -> Packets:
-    """The packets as rows of one link, on which all arrived."""
+    """Returns the packets as rows of one link, on which all arrived."""
     rows = [
         (packet.time_ns + shift, each, packet, again)
         for each in found

@@ -17,7 +17,7 @@ from .signalling import HandoverPair
 from .sweeps import is_sweep
 
 FORMAT = 1
-"""Version of what `--json` prints."""
+"""Version of the output of `--json`."""
 # Remarks that are printed; the page and `--json` have all.
 MOST_REMARKS = 20
 
@@ -41,7 +41,7 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     for handover in comparison.handovers:
         console.print(handover_table(handover, names))
     if comparison.remarks:
-        console.print(f"What differs, or is not compared ({names[0]} / {names[1]}):")
+        console.print(f"Differences, and values not compared ({names[0]} / {names[1]}):")
     for remark in comparison.remarks[:MOST_REMARKS]:
         console.print(f"  {remark}")
     if len(comparison.remarks) > MOST_REMARKS:
@@ -51,7 +51,7 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
 
 
 def to_json(comparison: Comparison) -> dict[str, object]:
-    """The comparison as `--json` prints it."""
+    """Returns the comparison as `--json` prints it."""
 
     def of(run: Run) -> dict[str, object]:
         known = {key: run.summary.get(key) for key in ("scenario", "seed", "simulated_s")}
@@ -72,7 +72,7 @@ def to_json(comparison: Comparison) -> dict[str, object]:
 
 
 def pair_table(pair: FlowPair, names: tuple[str, str]) -> Table:
-    """One row a quantity."""
+    """Returns a table with one row per quantity."""
     table = tables.new_table(pair.name, *names, "difference", "relative", text_columns=1)
     for each in pair.quantities:
         share = tables.NOTHING if each.relative is None else f"{100 * each.relative:+.1f} %"
@@ -81,8 +81,8 @@ def pair_table(pair: FlowPair, names: tuple[str, str]) -> Table:
 
 
 def handover_table(pair: HandoverPair, names: tuple[str, str]) -> Table:
-    """One row a step, with its times in milliseconds."""
-    table = tables.new_table(f"handover {pair.number}: ms after its begin", *names, "difference", text_columns=1)
+    """Returns a table with one row per step, with its times in milliseconds."""
+    table = tables.new_table(f"handover {pair.number}: ms after its start", *names, "difference", text_columns=1)
     for step in pair.steps:
         table.add_row(step.name, *(_milliseconds(time) for time in (step.a, step.b, step.difference)))
     return table

@@ -20,7 +20,7 @@ from .runs import folder_names
 from .sweeps import AXIS, open_sweep, remarks, together
 
 FORMAT = 1
-"""Version of what `--json` prints."""
+"""Version of the output of `--json`."""
 
 
 def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
@@ -44,7 +44,7 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
         console.print(f"{name}: {path}")
     console.print(difference_table(sweep, found, compared, names))
     if said:
-        console.print(f"What differs, or is not compared ({names[0]} / {names[1]}):")
+        console.print(f"Differences, and values not compared ({names[0]} / {names[1]}):")
     for remark in said:
         console.print(f"  {remark}")
     print(report)
@@ -52,7 +52,7 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
 
 
 def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> Json:
-    """For each point of both sweeps the statistics of both, and of the paired differences."""
+    """Returns for each point of both sweeps the statistics of both, and of the paired differences."""
     points = []
     for each in compared:
         quantities = {
@@ -70,7 +70,7 @@ def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequ
 def difference_table(
     sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference], names: tuple[str, str]
 ) -> Table:
-    """A row for each point, flow and kind of number."""
+    """Returns a table with a row for each point, flow and kind of number."""
     axes = [axis for axis in sweep.axes if axis != AXIS]
     table = tables.new_table(
         *axes, "Flow", "Quantity", *names, "difference", "95 % interval", "Pairs", text_columns=len(axes) + 2

@@ -1,4 +1,4 @@
-"""Two runs in the same panels: what the report draws of one, of both."""
+"""Two runs in the same panels: the report's diagrams of one run, drawn of both."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .runs import names_of
 
 # Panels of queues, the longest; one in which never more than a packet waits shows nothing.
 MOST_QUEUES, LEAST_QUEUE = 4, 2
-NOT_RECORDED = "Neither run recorded what this diagram is made of."
+NOT_RECORDED = "Neither run recorded the data of this diagram."
 
 
 class Side:
-    """One of the two runs, and how it is drawn: the second with dashes."""
+    """One of the two runs, and its looks: the second is dashed."""
 
     def __init__(self, run: Run, name: str, role: str) -> None:
         self.run, self.name, self.role = run, name, role
@@ -31,12 +31,12 @@ class Side:
         self.queues = queue_traces(run, link_roles(run))
 
     def drawn(self, trace: Trace, name: str) -> Trace:
-        """A trace of this run among those of both."""
+        """Returns a trace of this run for the panels of both."""
         trace.name, trace.role, trace.dashed = f"{self.name}: {name}", self.role, self.dashed
         return trace
 
     def packets(self, flow: str) -> FlowPackets | None:
-        """The packets of a flow of this run."""
+        """Returns the packets of a flow of this run."""
         return FlowPackets.of(self.index, flow) if self.index is not None else None
 
 
@@ -45,7 +45,7 @@ Flow = tuple[Side, str]
 
 
 def describe(comparison: Comparison) -> Description:
-    """Panels for each pair of flows."""
+    """Returns panels for each pair of flows."""
     names = names_of(comparison.a, comparison.b)
     one, other = Side(comparison.a, names[0], "first run"), Side(comparison.b, names[1], "second run")
     duration = max(comparison.a.duration_s, comparison.b.duration_s)
@@ -86,7 +86,8 @@ def _time_sequence(both: list[Flow]) -> Panel:
 
 
 def _state(both: list[Flow], title: str, quantity: str, unit: str, recorded: tuple[str, ...]) -> Panel:
-    """The first of the `recorded` quantities that both runs have; if there is none, the first that a run has."""
+    """Returns the first of the `recorded` quantities that both runs have; if there is none, the first that a run
+    has."""
     panel = Panel(title, quantity, unit, [])
     common = [each for each in recorded if all(states(side.run, name, {each: each}) for side, name in both)]
     for side, name in both:
@@ -98,7 +99,7 @@ def _state(both: list[Flow], title: str, quantity: str, unit: str, recorded: tup
 def _goodput(both: list[Flow]) -> Panel:
     found = [side.run.find(f"flow {name}", "delivered bytes") for side, name in both]
     interval = max(bin_length(side.run, series) for (side, _), series in zip(both, found, strict=True))
-    panel = Panel("Goodput", "rate", "bit/s", [], f"New data that was delivered, per {interval:g} s.")
+    panel = Panel("Goodput", "rate", "bit/s", [], f"New data delivered per {interval:g} s.")
     for (side, _), delivered in zip(both, found, strict=True):
         if delivered is not None:
             rate = rate_of(side.run, delivered, interval)
@@ -107,7 +108,7 @@ def _goodput(both: list[Flow]) -> Panel:
 
 
 def _queues(both: list[Flow]) -> Iterator[Panel]:
-    """A panel for each direction of a link that one of the flows uses and in which a packet had to wait."""
+    """Yields a panel for each direction of a link that one of the flows uses and in which a packet had to wait."""
     ways: dict[tuple[str, str], list[Trace]] = {}
     for side, name in both:
         packets = side.packets(name)
@@ -119,7 +120,7 @@ def _queues(both: list[Flow]) -> Iterator[Panel]:
                 ways.setdefault((link, direction), []).append(side.drawn(again, "waiting"))
     most = sorted(ways.items(), key=lambda way: max(float(trace.value.max()) for trace in way[1]), reverse=True)
     for (link, direction), traces in most[:MOST_QUEUES]:
-        yield Panel(f"Queue of {link}, {direction}", "packets that wait", "packets", traces)
+        yield Panel(f"Queue of {link}, {direction}", "waiting packets", "packets", traces)
 
 
 def _noted(panel: Panel) -> Panel:
@@ -130,7 +131,7 @@ def _noted(panel: Panel) -> Panel:
 
 
 def _marks(comparison: Comparison, duration_s: float, name: str) -> list[Mark]:
-    """Handovers of both runs; one that both have within a millisecond is marked once."""
+    """Returns marks of both runs' handovers; one that both have within a millisecond is marked once."""
     found = marks(comparison.a.summary, duration_s)
     for mark in marks(comparison.b.summary, duration_s):
         twins = [other for other in found if other.label == mark.label and abs(other.at_s - mark.at_s) < 1e-3]

@@ -48,7 +48,7 @@ class Quantity:
 
     @property
     def difference(self) -> float | None:
-        """By how much the second is larger."""
+        """Excess of the second over the first."""
         return None if self.a is None or self.b is None else self.b - self.a
 
     @property
@@ -57,14 +57,14 @@ class Quantity:
         return self.difference / abs(self.a) if self.difference is not None and self.a else None
 
     def to_json(self) -> Json:
-        """As in the output of `--json`."""
+        """Returns the object that `--json` prints."""
         values = {"a": self.a, "b": self.b, "difference": self.difference, "relative": self.relative}
         return {"quantity": self.key, "unit": self.unit, **values}
 
 
 @dataclass(frozen=True)
 class FlowPair:
-    """A flow of the first run, the one of the second that it is compared with, and their quantities."""
+    """A flow of the first run, its counterpart in the second, and their quantities."""
 
     a: str
     b: str
@@ -79,7 +79,7 @@ class FlowPair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs, what they have in common, and remarks on what they have not."""
+    """Two runs, their common quantities, and remarks on the rest."""
 
     a: Run
     b: Run
@@ -124,7 +124,7 @@ def _round_trip_times(a: Run, name_a: str, b: Run, name_b: str) -> Iterator[Quan
 
 
 def quantile(series: Series, share: float, *, weighted: bool) -> float:
-    """A quantile of the samples; `weighted`, of a state, which counts for as long as it lasts.
+    """Returns a quantile of the samples; with `weighted`, for a state, each value counts for as long as it lasts.
 
     So a state that one run records at each change and another at intervals is measured alike.
     """
@@ -149,7 +149,7 @@ def _at_handovers(a: Run, name_a: str, b: Run, name_b: str) -> Iterator[Quantity
 
 
 def _window(run: Run, handover: Json, name: str) -> float | None:
-    """The congestion window when a handover begins: the last that was recorded by then."""
+    """Returns the congestion window when a handover begins: the last that was recorded by then."""
     series = run.find(f"flow {name}", "congestion window")
     if series is None:
         return None
@@ -158,7 +158,7 @@ def _window(run: Run, handover: Json, name: str) -> float | None:
 
 
 def _lost(handover: Json, name: str) -> float | None:
-    """Packets of a flow that were lost, those that a host without a link could not send included."""
+    """Returns the lost packets of a flow, including those that a host without a link could not send."""
     lost = _of_flow(handover, name, "lost_packets")
     by_cause = _of_flow(handover, name, "lost_by") or {}
     return None if lost is None else lost + sum(causes.get("host", 0) for causes in by_cause.values())

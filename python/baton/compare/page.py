@@ -28,7 +28,7 @@ def write(comparison: Comparison, file: Path) -> Path:
         "facts": facts([(html.escape(name), _run(run)) for name, run in zip(names, (a, b), strict=True)]),
         "tables": _quantities(comparison, names)
         + _signalling(comparison, names)
-        + listed(f"What differs, or is not compared ({names[0]} / {names[1]})", comparison.remarks),
+        + listed(f"Differences, and values not compared ({names[0]} / {names[1]})", comparison.remarks),
         "details": "".join(
             details(f"Scenario of {side}, as it was run", scenario_text(run.manifest))
             for side, run in zip(names, (a, b), strict=True)
@@ -63,7 +63,7 @@ def _signalling(comparison: Comparison, names: tuple[str, str]) -> str:
         for place, step in enumerate(pair.steps):
             times = [None if time is None else 1000 * time for time in (step.a, step.b, step.difference)]
             rows.append([str(pair.number) if place == 0 else "", step.name, *map(number, times)])
-    return table("Signalling after the begin of each handover", heads, rows, texts=2) if rows else ""
+    return table("Signalling after each handover began", heads, rows, texts=2) if rows else ""
 
 
 def _value(of: Quantity, value: float | None) -> str:

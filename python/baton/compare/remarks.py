@@ -12,7 +12,7 @@ from .runs import flows, handovers, names_of
 
 
 def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Sentences on two runs whose flows were `matched` by name or by order."""
+    """Yields sentences on two runs whose flows were `matched` by name or by order."""
     yield from _whole(a, b)
     yield from _flows(a, b, matched)
     if b.summary.get("capture"):
@@ -28,7 +28,7 @@ def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]
 
 
 def _whole(a: Run, b: Run) -> Iterator[str]:
-    """Yields the reasons to doubt that the runs are whole and to be believed."""
+    """Yields reasons to doubt that the runs are complete and can be trusted."""
     for run, side in zip((a, b), names_of(a, b), strict=True):
         live = run.summary.get("live")
         if live and not live["trusted"]:
@@ -40,13 +40,13 @@ def _whole(a: Run, b: Run) -> Iterator[str]:
     for table in ("series", "packets"):
         without = [side for run, side in zip((a, b), names_of(a, b), strict=True) if getattr(run, table) is None]
         if without:
-            yield f"no {table} recorded in {' and '.join(without)}: what is made of them is not compared"
+            yield f"no {table} recorded in {' and '.join(without)}: quantities from them are not compared"
 
 
 def _flows(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yields the way in which flows were matched, and the flows that were not."""
     if any(one != other for one, other in matched):
-        yield "no name of a flow is in both runs: flows are compared in their order"
+        yield "the runs have no flow name in common: flows are compared in their order"
     for run, side, place in zip((a, b), names_of(a, b), (0, 1), strict=True):
         alone = [flow["name"] for flow in flows(run) if flow["name"] not in [pair[place] for pair in matched]]
         if alone:
@@ -56,7 +56,7 @@ def _flows(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _settings(a: Run, b: Run) -> Iterator[str]:
-    """Keys of the scenarios that differ, links among them."""
+    """Yields keys of the scenarios that differ, links among them."""
     of_a, of_b = (dict(_flattened(loads(str(run.manifest.get("resolved") or "")))) for run in (a, b))
     for key in dict.fromkeys([*of_a, *of_b]):
         one, other = of_a.get(key, "not set"), of_b.get(key, "not set")
@@ -65,7 +65,7 @@ def _settings(a: Run, b: Run) -> Iterator[str]:
 
 
 def _flattened(value: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values; elements of an array by their name, or their place."""
+    """Yields dotted keys and values; elements of an array by their name, or their place."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         value = {str(item.get("name", place)): item for place, item in enumerate(value)}
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A run that is compared: how it is opened, and what is asked of it."""
+"""The runs of a comparison, and the parts of them that it reads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .capture import is_capture, read_capture
 
 
 def open_both(path_a: Path, path_b: Path) -> tuple[Run, Run]:
-    """Two runs; one of them may be a capture, whose first packet then stands at the first one of the run.
+    """Opens two runs; one of them may be a capture, whose first packet then stands at the first one of the run.
 
     Raises `InputError`.
     """
     if is_capture(path_a):
-        raise InputError(f"{path_a}: is a capture; expected a run first, and then the capture that it is compared with")
+        raise InputError(f"{path_a}: is a capture; expected a run first, then the capture to compare it with")
     run = open_run(path_a)
     if not is_capture(path_b):
         return run, open_run(path_b, or_capture=True)
@@ -26,12 +26,14 @@ def open_both(path_a: Path, path_b: Path) -> tuple[Run, Run]:
 
 
 def open_run(path: Path, *, or_capture: bool = False) -> Run:
-    """A run from its folder or its manifest; `or_capture` where that would do as well. Raises `InputError`."""
+    """Opens a run from its folder or its manifest, or with `or_capture` from a capture. Raises `InputError`."""
     folder = path.parent if path.name == "manifest.json" else path
     if not (folder / "manifest.json").is_file():
-        no, or_file = (" and no capture", ", or a pcap or pcapng file, unpacked") if or_capture else ("", "")
+        what, or_file = "not a results folder", ""
+        if or_capture:
+            what, or_file = "neither a results folder nor a capture", ", or a pcap or pcapng file, unpacked"
         raise InputError(
-            f"{path}: is no results folder{no}; expected one with a manifest.json, as `baton run` leaves it{or_file}"
+            f"{path}: is {what}; expected a folder with a manifest.json, as `baton run` writes it{or_file}"
         )
     try:
         return read_run(folder)
@@ -45,7 +47,7 @@ def names_of(a: Run, b: Run) -> tuple[str, str]:
 
 
 def folder_names(a: Path, b: Path) -> tuple[str, str]:
-    """Two folders by their names, with the folder above where these are alike; else A and B."""
+    """Returns the names of two folders, with the folder above if they are equal; else A and B."""
     for parts in (1, 2):
         one, other = ("/".join(folder.absolute().parts[-parts:]) for folder in (a, b))
         if one != other:
@@ -54,17 +56,17 @@ def folder_names(a: Path, b: Path) -> tuple[str, str]:
 
 
 def flows(run: Run) -> list[Json]:
-    """Summaries of a run's flows."""
+    """Returns the summaries of a run's flows."""
     return list(run.summary.get("flows") or [])
 
 
 def handovers(run: Run) -> list[Json]:
-    """A run's handovers, ascending in time."""
+    """Returns a run's handovers, ascending in time."""
     return sorted(run.summary.get("handovers") or [], key=lambda handover: float(handover["at_s"]))
 
 
 def kind(run: Run) -> str:
-    """Tells whether a run was simulated or live, and with which kernel, or with which daemons, or is a capture."""
+    """Describes a run: simulated, live with its kernel, deployed with its daemons, or a capture."""
     if run.summary.get("capture"):
         return "capture"
     live = run.summary.get("live")

@@ -1,6 +1,7 @@
-"""Signalling at the handovers of two runs: how long after a handover's begin each message left and each agent had news.
+"""Signalling at the handovers of two runs: the delays of messages and of agents' events after a handover begins.
 
-Handovers are matched in their order. Of messages with one name the first counts: a repetition is the answer to a loss.
+Handovers are matched in their order. Of several messages with one name the first counts, since a repetition answers a
+loss.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ AT_ANY_TIME = {"Multicast Listener Report", "Router Advertisement", "Router Soli
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a handover: its name, and the time from the handover's begin to it in both runs, in seconds."""
+    """A step of a handover: its name, and its time in seconds after the handover began, in both runs."""
 
     name: str
     a: float | None
@@ -28,28 +29,28 @@ class Step:
 
     @property
     def difference(self) -> float | None:
-        """By how much it is later in the second."""
+        """Delay of the second behind the first."""
         return None if self.a is None or self.b is None else self.b - self.a
 
     def to_json(self) -> Json:
-        """As in the output of `--json`."""
+        """Returns the object that `--json` prints."""
         return {"step": self.name, "unit": "s", "a": self.a, "b": self.b, "difference": self.difference}
 
 
 @dataclass(frozen=True)
 class HandoverPair:
-    """A handover of both runs: its number from one, and its steps in the order of the first run."""
+    """A handover of both runs: its number, from one, and its steps in the order of the first run."""
 
     number: int
     steps: list[Step]
 
     def to_json(self) -> Json:
-        """As in the output of `--json`."""
+        """Returns the object that `--json` prints."""
         return {"handover": self.number, "steps": [step.to_json() for step in self.steps]}
 
 
 def at_handovers(a: Run, b: Run) -> list[HandoverPair]:
-    """Handovers of which either run has signals."""
+    """Returns the handovers of which either run has signals."""
     pairs = []
     for number, (one, other) in enumerate(zip(_by_handover(a), _by_handover(b), strict=False), start=1):
         names = list(dict.fromkeys([*one, *other]))
@@ -60,7 +61,7 @@ def at_handovers(a: Run, b: Run) -> list[HandoverPair]:
 
 
 def _by_handover(run: Run) -> Iterator[dict[str, float]]:
-    """Yields for each handover its steps by name, and how long after its begin each was."""
+    """Yields for each handover its steps by name, with their delays after it began."""
     begins = [round(float(handover["at_s"]) * 1e9) for handover in handovers(run)]
     mobiles = [str(handover.get("mobile")) for handover in handovers(run)]
     ends = [*begins[1:], None][: len(begins)]
@@ -74,7 +75,8 @@ def _by_handover(run: Run) -> Iterator[dict[str, float]]:
 
 
 def _name(signal: Signal, mobile: str) -> str | None:
-    """The name of a step; none of what is no part of a handover, or is told by both ends of a link."""
+    """Returns the name of a step; none for a signal that is not part of a handover, or that both ends of a link
+    report."""
     if signal.name in AT_ANY_TIME or (signal.kind == "link" and signal.sender != mobile):
         return None
     if signal.kind == "message":

@@ -1,7 +1,7 @@
 """Two sweeps as one whose first axis is the sweep, by its name, with the points that both have.
 
-Then all that is said of points, on the page too, is said of both, and the differences along that axis, pair by pair on
-the seeds that both have, are the comparison.
+All statistics of points, and the page, then cover both sweeps. The comparison consists of the differences along that
+axis, paired on the seeds that both have.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_LISTED = 10
 
 @dataclass
 class Found:
-    """A sweep in its folder: what was swept, and its runs by point and seed."""
+    """A sweep in its folder: its definition, and its runs by point and seed."""
 
     folder: Path
     manifest: SweepManifest
@@ -52,12 +52,12 @@ def is_sweep(path: Path) -> bool:
 def open_sweep(path: Path) -> Found:
     """Reads a sweep. Raises `InputError`."""
     if not is_sweep(path):
-        raise InputError(f"{path}: holds no sweep (no {SWEEP_FILE}); a sweep is compared with another sweep")
+        raise InputError(f"{path}: holds no sweep (no {SWEEP_FILE}); compare a sweep with another sweep")
     file = path / RUNS_TABLE
     try:
         table = pq.read_table(file)
     except FileNotFoundError as error:
-        raise InputError(f"{file}: is not there: the sweep was killed; finish it with --resume") from error
+        raise InputError(f"{file}: is missing, since the sweep was killed; finish the sweep with --resume") from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read: {error}") from error
     swept, rows = read_sweep(path / SWEEP_FILE), dict[int, dict[int, Row]]()
@@ -68,7 +68,7 @@ def open_sweep(path: Path) -> Found:
 
 
 def together(a: Found, b: Found) -> Sweep:
-    """One sweep of the points that both have. Raises `InputError` if there is none."""
+    """Joins two sweeps at the points that both have. Raises `InputError` if there is none."""
     common = [key for key in a.points if key in b.points]
     if not common:
         axes = " and ".join(
@@ -89,21 +89,22 @@ def together(a: Found, b: Found) -> Sweep:
 
 
 def _paired_rows(of: Found, other: Found, key: tuple[tuple[str, str], ...]) -> dict[int, Row]:
-    """The runs of a point whose seeds the other sweep has, too, so that means differ by the mean of the differences.
+    """Returns the runs of a point whose seeds the other sweep has, too, so that the means differ by the mean of the
+    differences.
 
-    All of them where it has none of these seeds: then there are no differences.
+    Returns all of them if the other sweep has none of these seeds: then there are no differences.
     """
     rows, others = of.rows.get(of.points[key], {}), other.rows.get(other.points[key], {})
     return {seed: row for seed, row in rows.items() if seed in others} or dict(rows)
 
 
 def _ordered(a: Found, key: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-    """The axes in the order of the first sweep."""
+    """Returns the axes in the order of the first sweep."""
     return list(a.manifest["points"][a.points[key]]["values"].items())
 
 
 def _way(of: Found) -> str:
-    """Returns the way in which the runs were made."""
+    """Describes how the runs were made."""
     live = of.manifest.get("live")
     if live is None:
         return "simulated"
@@ -136,4 +137,4 @@ def remarks(a: Found, b: Found) -> Iterator[str]:
         if key in b.points
     )
     if unpaired:
-        yield f"{unpaired} runs have none with their seed in the other sweep: they do not count"
+        yield f"{unpaired} runs have no counterpart with their seed in the other sweep, and do not count"

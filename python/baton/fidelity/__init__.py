@@ -1,1 +1,1 @@
-"""`baton fidelity`: is the simulated TCP the one that runs? The same scenarios simulated and live, side by side."""
+"""`baton fidelity`: the simulated TCP beside the kernel's, in the same scenarios, simulated and live."""

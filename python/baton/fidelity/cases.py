@@ -1,4 +1,4 @@
-"""The list: which scenarios are run both ways, and with which congestion controls."""
+"""The list of cases: scenarios that are run both ways, with their congestion controls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Case(Trial):
     """One scenario with one congestion control."""
 
     kind: str
-    """Of its rules: a key of `RULES`."""
+    """Kind of its rules: a key of `RULES`."""
     congestion: str
     half: str
     """The half of the list that it stands in: `first` or `second`."""
@@ -34,16 +34,16 @@ class Case(Trial):
 
     @property
     def label(self) -> str:
-        """As in `steady-5M-290ms/cubic`."""
+        """Label such as `steady-5M-290ms/cubic`."""
         return f"{self.name}/{self.congestion}"
 
     def matches(self, pattern: str) -> bool:
-        """Returns true if `soft-*` or `steady-5M-290ms/cubic` means this one."""
+        """Returns true if a pattern such as `soft-*` or `steady-5M-290ms/cubic` matches this case."""
         return fnmatch(self.label if "/" in pattern else self.name, pattern)
 
 
 def read(path: Path, *, quick: bool, only: Sequence[str], half: str | None) -> list[Case]:
-    """The cases of a list that are asked for. Raises `InputError`."""
+    """Reads the requested cases of a list. Raises `InputError`."""
     try:
         document = loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -62,7 +62,7 @@ def read(path: Path, *, quick: bool, only: Sequence[str], half: str | None) -> l
     ]
     chosen = [case for case in cases if not only or any(case.matches(pattern) for pattern in only)]
     if not chosen:
-        raise InputError(f"no case is left of {path}; --only takes names as `soft-*` or `steady-5M-290ms/cubic`")
+        raise InputError(f"no case of {path} is left; --only takes names such as `soft-*` or `steady-5M-290ms/cubic`")
     return chosen
 
 
@@ -81,7 +81,7 @@ def _cases(path: Path, number: int, entry: dict[str, Any], congestion: Sequence[
         Case(
             entry["name"],
             _file(path, entry["scenario"]),
-            (*overrides, f"flows.0.congestion={control}"),
+            (*overrides, f"flows.0.transport.congestion={control}"),
             entry["kind"],
             control,
             HALVES[number % 2],
@@ -92,7 +92,7 @@ def _cases(path: Path, number: int, entry: dict[str, Any], congestion: Sequence[
 
 
 def _file(path: Path, name: str) -> Path:
-    """A scenario beside the list, or one of those that the shipped list uses. Raises `InputError`."""
+    """Returns a scenario beside the list, or one that the shipped list uses. Raises `InputError`."""
     for place in (path.parent / name, HERE / "scenarios" / f"{name}.toml"):
         if place.is_file():
             return place
@@ -101,7 +101,7 @@ def _file(path: Path, name: str) -> Path:
 
 
 def _value(value: Any) -> str:
-    """A value as `--set` takes it."""
+    """Returns a value as `--set` takes it."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False)

@@ -1,5 +1,4 @@
-"""Causes of differences between simulated figures and the kernel's, as far as they were found out: `causes.toml` beside
-the list."""
+"""Known causes of differences between simulated figures and the kernel's: `causes.toml` beside the list."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ Causes = dict[str, str]
 
 
 def read(list_file: Path) -> Causes:
-    """The causes beside a list; none without the file. Raises `InputError`."""
+    """Reads the causes beside a list; none without the file. Raises `InputError`."""
     file = list_file.with_name(FILE)
     if not file.exists():
         return {}

@@ -1,4 +1,4 @@
-"""`baton fidelity`: what happens between the command line and the page's path."""
+"""`baton fidelity`: from the command line to the page's path."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(options: FidelityOptions) -> int:
 
 
 def show(found: Json, options: FidelityOptions) -> None:
-    """Prints the result: one JSON object, or the table, what is to be known of it, and the page's path."""
+    """Prints the result: one JSON object, or the table, remarks on it, and the page's path."""
     differing = page.misses(found)
     if options.json:
         print(json.dumps(found))

@@ -15,7 +15,7 @@ from .measure import figures
 
 @dataclass
 class Outcome:
-    """A case, run both ways."""
+    """A case after it was run both ways."""
 
     case: Case
     simulated: list[Figures]
@@ -28,12 +28,12 @@ class Outcome:
 
 
 def execute(cases: list[Case], repetitions: int, folder: Path, report: Report) -> list[Outcome]:
-    """Runs everything that is not in the folder yet. Raises `RunError`."""
+    """Runs every case that is not in the folder yet. Raises `RunError`."""
     simulated = [simulate(case, repetitions) for case in cases]
     live = trials.run(cases, trials.Plan(folder, repetitions, figures), report)
     return [Outcome(*each) for each in zip(cases, simulated, live, strict=True)]
 
 
 def simulate(case: Case, repetitions: int) -> list[Figures]:
-    """The figures of simulated runs, one for each repetition's seed."""
+    """Returns the figures of simulated runs, one run for each repetition's seed."""
     return [figures(run_of(case.scenario.run(seed=number))) for number in range(1, repetitions + 1)]

@@ -1,20 +1,20 @@
-"""Medians against medians, with the spread of the kernel's repetitions."""
+"""Comparison of medians, with the spread of the kernel's repetitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from baton.live.trials import Figures
+from baton.verdict import DIFFERS, Estimate, Tolerance, verdict
 
 from .cases import Case
 from .causes import Causes, cause
 from .execute import Outcome
-from .rules import QUANTITIES, RULES, Quantity, Rule
+from .rules import QUANTITIES, RULES, Quantity
 
-AGREES, DIFFERS, NOT_JUDGED, NOT_COMPARED = "agrees", "differs", "not judged", "not compared"
+NOT_JUDGED, NOT_COMPARED = "not judged", "not compared"
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class Row:
     handover: int | None
     """Number of the handover that it is about."""
     simulated: float | None
-    """Median of the simulated runs, as `kernel` is of the live ones; nothing if most runs have no value."""
+    """Median of the simulated runs; `kernel` is that of the live ones. Nothing if most runs have no value."""
     kernel: float | None
     low: float | None
     """Least and greatest of the kernel's repetitions."""
     high: float | None
-    rule: Rule | None
+    rule: Tolerance | None
     verdict: str
     cause: str | None
     """Cause of the difference; only if it differs."""
 
     def as_json(self) -> dict[str, Any]:
-        """As in the output of `--json`."""
+        """Returns the row as `--json` prints it."""
         return {
             "case": self.case,
             "congestion": self.congestion,
@@ -59,39 +59,35 @@ class Row:
         }
 
 
-@dataclass(frozen=True)
-class Spread:
-    """One figure over the repetitions of a case."""
-
-    median: float | None
-    """Nothing if most repetitions have no value."""
-    low: float | None
-    high: float | None
-
-
 def rows(outcome: Outcome, causes: Causes) -> Iterator[Row]:
-    """Every quantity that one of both has."""
+    """Yields a row for every quantity that either side has."""
     live = outcome.compared
     keys = dict.fromkeys(key for run in live for key in run)
-    kernel = {key: _spread(live, key) for key in keys}
+    kernel = {key: _median(live, key) for key in keys}
     yield from judge(outcome.case, outcome.simulated, kernel, causes, compared=bool(live))
 
 
 def judge(
-    case: Case, simulated: Sequence[Figures], kernel: Mapping[str, Spread], causes: Causes, *, compared: bool = True
+    case: Case, simulated: Sequence[Figures], kernel: Mapping[str, Estimate], causes: Causes, *, compared: bool = True
 ) -> Iterator[Row]:
-    """Holds simulated runs against what the kernel's repetitions gave, by the key of the figure."""
+    """Compares simulated runs with the kernel's repetitions, by the key of the figure."""
     keys = list(dict.fromkeys([*(key for run in simulated for key in run), *kernel]))
     for quantity in QUANTITIES:
         for key in keys:
             base, _, number = key.partition(".")
             if base != quantity.key:
                 continue
-            ours, theirs = _spread(simulated, key).median, kernel.get(key, Spread(None, None, None))
-            if ours is None and theirs.median is None:
+            ours, theirs = _median(simulated, key).value, kernel.get(key, Estimate(None))
+            if ours is None and theirs.value is None:
                 continue
             rule = RULES[case.kind].get(base)
-            verdict = _verdict(rule, ours, theirs, compared=compared)
+            if not compared:
+                found = NOT_COMPARED
+            elif rule is None:
+                found = NOT_JUDGED
+            else:
+                # A difference inside the spread of the kernel's own repetitions is none.
+                found = verdict(Estimate(ours), theirs, rule)
             yield Row(
                 case.name,
                 case.congestion,
@@ -100,28 +96,14 @@ def judge(
                 quantity,
                 int(number) if number else None,
                 ours,
-                theirs.median,
+                theirs.value,
                 theirs.low,
                 theirs.high,
                 rule,
-                verdict,
-                cause(causes, case.name, case.congestion, base) if verdict == DIFFERS else None,
+                found,
+                cause(causes, case.name, case.congestion, base) if found == DIFFERS else None,
             )
 
 
-def _spread(runs: Sequence[Figures], key: str) -> Spread:
-    values = [value for run in runs if (value := run.get(key)) is not None]
-    if not values:
-        return Spread(None, None, None)
-    return Spread(median(values) if 2 * len(values) > len(runs) else None, min(values), max(values))
-
-
-def _verdict(rule: Rule | None, simulated: float | None, kernel: Spread, *, compared: bool) -> str:
-    if not compared:
-        return NOT_COMPARED
-    if rule is None:
-        return NOT_JUDGED
-    if simulated is None or kernel.median is None or kernel.low is None or kernel.high is None:
-        return DIFFERS  # one of both never got there
-    agrees = kernel.low <= simulated <= kernel.high or rule.allows(kernel.median, simulated)
-    return AGREES if agrees else DIFFERS
+def _median(runs: Sequence[Figures], key: str) -> Estimate:
+    return Estimate.median([run.get(key) for run in runs])

@@ -1,5 +1,5 @@
-"""Settings that the profile takes for granted of a kernel. One of another release, or with other settings, behaves
-otherwise."""
+"""Kernel settings that the profile assumes. A kernel of another release, or with other settings, behaves
+differently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MATCHED = "6.18"
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting under `net.ipv4`, as Linux has it by default and the profile takes it for granted."""
+    """A setting under `net.ipv4` at Linux's default, which the profile assumes."""
 
     value: str
     meaning: str
@@ -57,7 +57,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Other:
-    """A setting that some of the kernels had otherwise, though no scenario asked for it."""
+    """A setting that some of the kernels had at another value, though no scenario asked for it."""
 
     setting: str
     value: str
@@ -67,7 +67,7 @@ class Other:
     """Live repetitions in which it was so."""
 
     def as_json(self) -> dict[str, Any]:
-        """As in `fidelity.json`."""
+        """Returns the setting as in `fidelity.json`."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Other:
 
 
 def others(outcomes: Sequence[Outcome]) -> list[Other]:
-    """The settings that differ from what the profile takes for granted."""
+    """Returns the settings that differ from the profile's assumptions."""
     counts = Counter(pair for outcome in outcomes for kept in outcome.live for pair in set(_of(kept)))
     return [
         Other(name, value, SETTINGS[name].value, SETTINGS[name].meaning, count)
@@ -94,8 +94,7 @@ def _of(kept: Kept) -> Iterator[tuple[str, str]]:
 
 
 def warnings(found: dict[str, Any]) -> Iterator[str]:
-    """Yields the differences between the kernels of a result and the one that the profile was matched to, a sentence
-    each."""
+    """Yields a sentence for each difference between a result's kernels and the one that the profile was matched to."""
     for kernel in found["kernels"]:
         if kernel.split(".")[:2] != found["matched"].split("."):
             told = f"the profile linux-6 was matched to {found['matched']}, and other releases have other rules"

@@ -1,4 +1,4 @@
-"""The figures of one run, simulated or live, by the same code."""
+"""The figures of one run, simulated or live, from the same code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_SUMMARY = ("goodput_bps", "completion_s", "retransmitted", "spurious_retransm
 def figures(run: Run) -> Figures:
     """Returns the figures of the first flow of a run, by the key of the quantity.
 
-    Keys of what belongs to a handover end in its number, as in `stall_s.1`.
+    The key of a handover's figure ends in its number, as in `stall_s.1`.
     """
     flow = run.summary["flows"][0]
     return {**{key: flow.get(key) for key in OF_SUMMARY}, **dict(_at_handovers(run, flow["name"]))}
@@ -48,7 +48,7 @@ def _state(series: Series | None, at_s: float) -> float | None:
 
 
 def _largest(series: Series | None, begin_s: float, end_s: float) -> float | None:
-    """The largest value between two moments."""
+    """Returns the largest value between two moments."""
     if series is None:
         return None
     begin, end = np.searchsorted(series.time_ns, [round(begin_s * 1e9), round(end_s * 1e9)])

@@ -13,10 +13,11 @@ from rich.table import Table
 from baton import tables, version
 from baton.live.trials import not_compared
 from baton.summary import Json
+from baton.verdict import AGREES, DIFFERS
 
 from .causes import Causes
 from .execute import Outcome
-from .judge import AGREES, DIFFERS, rows
+from .judge import rows
 from .kernel import MATCHED, others, warnings
 from .rules import QUANTITIES, RULES
 
@@ -44,14 +45,14 @@ def document(outcomes: Sequence[Outcome], causes: Causes, repetitions: int, list
 
 
 def as_text(found: Json) -> str:
-    """The document as a file: a line for each row, so that two results can be compared."""
+    """Returns the document as the text of a file, with a line for each row, so that two results can be compared."""
     rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in found["rows"])
     rest = json.dumps({key: value for key, value in found.items() if key != "rows"}, indent=1, ensure_ascii=False)
     return rest.removesuffix("\n}") + f',\n "rows": [\n{rows}\n ]\n}}\n'
 
 
 def table(found: Json) -> Table:
-    """One row a quantity of a case."""
+    """Returns a table with one row per quantity of a case."""
     made = tables.new_table(
         "Case", "Control", "Quantity", "Simulated", "Kernel", "Least", "Greatest", "Rule", "Verdict", text_columns=3
     )
@@ -62,13 +63,13 @@ def table(found: Json) -> Table:
 
 
 def name(row: Json) -> str:
-    """The quantity, with the number of the handover from the second on."""
+    """Returns the name of the quantity, with the number of the handover from the second on."""
     quantity, handover = _NAMES[row["quantity"]], row["handover"]
     return quantity if handover in (None, 1) else f"{quantity} {handover}"
 
 
 def value(row: Json, key: str) -> str:
-    """A value with its unit."""
+    """Writes a value with its unit."""
     number, unit = row[key], row["unit"]
     if number is None:
         return tables.NOTHING
@@ -88,17 +89,17 @@ def summary_lines(found: Json) -> Iterator[str]:
 
 
 def misses(found: Json) -> list[Json]:
-    """The rows that differ."""
+    """Returns the rows that differ."""
     return [row for row in found["rows"] if row["verdict"] == DIFFERS]
 
 
 def markdown(found: Json) -> str:
-    """The whole comparison: what differs with its cause first, then everything."""
+    """Returns the whole comparison in Markdown: the differences with their causes first, then everything."""
     return "\n".join([*head(found), "", "Everything:", "", *markdown_table(found["rows"])]) + "\n"
 
 
 def judged(found: Json) -> dict[str, list[Json]]:
-    """The rows that a rule judges, by the kind of their case."""
+    """Returns the rows that a rule judges, by the kind of their case."""
     kinds = {kind: [row for row in found["rows"] if row["kind"] == kind and row["rule"]] for kind in RULES}
     return {kind: listed for kind, listed in kinds.items() if listed}
 
@@ -116,7 +117,7 @@ def head(found: Json) -> Iterator[str]:
     yield from _counts(found["rows"])
     differing = misses(found)
     if differing:
-        yield from ("", "What differs:", "")
+        yield from ("", "Differences:", "")
         yield from ("| case | control | figure | simulated | kernel | rule | why |", "|---|---|---|---|---|---|---|")
         yield from (f"{_cells(row)} {row['cause']} |" for row in differing)
 
@@ -137,7 +138,7 @@ def _counts(listed: Sequence[Json]) -> Iterator[str]:
 
 
 def markdown_table(listed: Sequence[Json]) -> Iterator[str]:
-    """Rows in Markdown."""
+    """Yields rows in Markdown."""
     yield from ("| case | control | figure | simulated | kernel | rule | verdict |", "|---|---|---|---|---|---|---|")
     yield from (f"{_cells(row)} {row['verdict']} |" for row in listed)
 

@@ -9,27 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Rule:
-    """The larger of both counts."""
-
-    relative: float = 0.0
-    """Share of the kernel's median."""
-    absolute: float = 0.0
-
-    def allows(self, kernel: float, simulated: float) -> bool:
-        """Returns true if these medians agree."""
-        return abs(simulated - kernel) <= max(self.relative * abs(kernel), self.absolute) + 1e-12
-
-    def __str__(self) -> str:
-        parts = [f"{100 * self.relative:g} %"] * bool(self.relative) + [f"{self.absolute:g}"] * bool(self.absolute)
-        return " or ".join(parts) or "equal"
+from baton.verdict import Tolerance
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Quantity that is measured in each run."""
+    """A quantity that is measured in each run."""
 
     key: str
     name: str
@@ -51,16 +36,16 @@ QUANTITIES = (
     Quantity("spurious_after", "spurious after handover", ""),
 )
 
-_RETRANSMISSIONS = Rule(relative=0.20, absolute=3)
+_RETRANSMISSIONS = Tolerance(relative=0.20, absolute=3)
 #: By kind of case and quantity, without the number of the handover. What has no rule is shown and not judged.
-RULES: dict[str, dict[str, Rule]] = {
-    "steady": {"goodput_bps": Rule(relative=0.02), "retransmitted": _RETRANSMISSIONS},
-    "loss": {"goodput_bps": Rule(relative=0.15), "retransmitted": _RETRANSMISSIONS},
+RULES: dict[str, dict[str, Tolerance]] = {
+    "steady": {"goodput_bps": Tolerance(relative=0.02), "retransmitted": _RETRANSMISSIONS},
+    "loss": {"goodput_bps": Tolerance(relative=0.15), "retransmitted": _RETRANSMISSIONS},
     "soft": {
         "retransmitted": _RETRANSMISSIONS,
-        "timeouts": Rule(),
-        "to_90_percent_s": Rule(relative=0.25),
-        "spurious_after": Rule(absolute=2),
+        "timeouts": Tolerance(),
+        "to_90_percent_s": Tolerance(relative=0.25),
+        "spurious_after": Tolerance(absolute=2),
     },
-    "hard": {"retransmitted": _RETRANSMISSIONS, "stall_s": Rule(relative=0.15)},
+    "hard": {"retransmitted": _RETRANSMISSIONS, "stall_s": Tolerance(relative=0.15)},
 }

@@ -1,4 +1,4 @@
-"""A live run that is made again while the machine was too busy for it."""
+"""Repetition of a live run for which the machine was too busy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Attempted:
 
 
 def attempt(test: LiveTest, seed: int, folder: Path) -> Attempted:
-    """Makes a run; one that was late or disturbed is made again, at most `MOST_TRIES` times. Raises `Interrupted`."""
+    """Makes a run; repeats it if it was late or disturbed, at most `MOST_TRIES` times. Raises `Interrupted`."""
     doubts: list[str] = []
     for _ in range(MOST_TRIES):
         result = test.run(seed, folder)
@@ -47,7 +47,7 @@ def attempt(test: LiveTest, seed: int, folder: Path) -> Attempted:
 
 
 def doubts_about(live: dict[str, Any]) -> list[str]:
-    """Returns the reasons why a run is not compared; nothing if it is."""
+    """Returns the reasons not to compare a run; none if it is compared."""
     doubts: list[str] = list(live["doubts"])
     largest = live["lateness"]["largest_us"]
     if largest > max(LONGEST_STANDSTILL_US, live["lateness"]["bound_us"]):

@@ -1,4 +1,4 @@
-"""Live runs as a call, for pytest and the like."""
+"""Live runs as a function, for pytest and the like."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(
     force: bool = False,
     allow_no_handover: bool = False,
 ) -> LiveResult:
-    """Runs a scenario in real time, as `baton live` does, and compares with the expectations.
+    """Runs a scenario in real time, as `baton live` does, and checks the expectations.
 
     `scenario` is a file or a shipped scenario's name; `handovers` are as for `--handover`, `overrides` as for `--set`.
     Results and the report are in `out`, by default `results/<scenario>-live-<seed>`. Call it from the main thread.

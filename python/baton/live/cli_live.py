@@ -1,4 +1,4 @@
-"""`baton live`: what happens between the command line and the report's path."""
+"""`baton live`: from the command line to the report's path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def prepare(out: Path, options: cli_run.RunOptions) -> None:
 
 
 def suite(name: str, result: LiveResult) -> junit.Suite:
-    """A run's test cases: the program, the expectations, those that were not checked."""
+    """Returns a run's test cases: the program, the expectations, and those that were not checked."""
     cases = [junit.case_of(outcome) for outcome in result.verdict.outcomes]
     cases += [junit.Case(text, is_skipped=True) for text in result.verdict.not_checked]
     program = result.summary.get("program")
@@ -67,7 +67,7 @@ def show(result: LiveResult, report: Path, handovers: Wanted, *, as_json: bool) 
 
     print_live(result.summary, verdict, handovers.why_not(result.summary))
     if result.status == cli_run.INTERRUPTED:
-        print("Interrupted: what is shown and kept ends there.")
+        print("Interrupted: the results end there.")
     elif not result.complete:
         print(f"The record is not complete: {why_incomplete(result.summary)}.")
     print(report)

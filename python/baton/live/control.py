@@ -16,7 +16,8 @@ ANSWER_WITHIN_S = 5.0
 
 
 def handover(run: str, link: str, outage_s: float | None) -> Json:
-    """Asks a run for a handover, soft without an outage. Returns its answer; raises `InputError` or `RunError`."""
+    """Asks a run for a handover; without an outage it is soft. Returns the answer; raises `InputError` or
+    `RunError`."""
     kind = {"kind": "soft"} if outage_s is None else {"kind": "hard", "outage_s": outage_s}
     return obeyed(run, {"handover": link, **kind})
 
@@ -27,7 +28,8 @@ def change(run: str, text: str) -> Json:
 
 
 def obeyed(run: str, request: Json) -> Json:
-    """The answer to a request that the run carries out. Raises `InputError` with why it does not, or `RunError`."""
+    """Returns the answer to a request that the run carries out. Raises `InputError` with the reason for a refusal, or
+    `RunError`."""
     answer = ask(run, request)
     if "error" in answer:
         raise InputError(f"{run}: {answer['error']}")
@@ -35,7 +37,7 @@ def obeyed(run: str, request: Json) -> Json:
 
 
 def ask(run: str, request: Json) -> Json:
-    """One request and its answer."""
+    """Sends one request, and returns the answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_WITHIN_S)
         try:
@@ -48,14 +50,16 @@ def ask(run: str, request: Json) -> Json:
         except TimeoutError:
             raise RunError(f"{run} did not answer within {ANSWER_WITHIN_S:g} s") from None
     if not line:
-        raise RunError(f"{run} does not hear: only the user who started it may command it, and it may have just ended")
+        raise RunError(
+            f"{run} cannot be reached: only the user who started it may command it, and it may have just ended"
+        )
     answer = json.loads(line)
     assert isinstance(answer, dict)
     return answer
 
 
 def running() -> list[str]:
-    """Names of the live runs that are under way."""
+    """Returns the names of the live runs under way."""
     # The last of eight columns is the path; `@` stands for the zero byte that an abstract name begins with.
     columns = (line.split(maxsplit=7) for line in SOCKETS.read_text(errors="replace").splitlines()[1:])
     found = {path[7].removeprefix(f"@{PREFIX}") for path in columns if path[7:] and path[7].startswith(f"@{PREFIX}")}

@@ -1,7 +1,7 @@
-"""Classes in Python that decide in a live run: the emulator asks them, and a thread answers.
+"""Python classes that decide in a live run: the emulator asks them, and a thread answers.
 
-A class is the user's, and may take its time or raise anything. Neither holds up what the emulator tells, which the
-main thread reads.
+A class is the user's: it may be slow, or raise anything. Neither delays the emulator's events, which the main thread
+reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Deciding:
     """The classes that decide in one live run."""
 
     def __init__(self, scenario: Scenario) -> None:
-        """Makes an object of each mobile's class. Raises what a class raises."""
+        """Makes an object of each mobile's class. Raises whatever a class raises."""
         self._decisions = LiveDecisions(scenario)
         self.failure: BaseException | None = None
         """Exception of a class, which ends the run."""
@@ -46,13 +46,13 @@ class Deciding:
                     return  # the emulator has ended meanwhile
 
     def close(self) -> None:
-        """Gives up this process's part of the emulator's end, once the emulator has it."""
+        """Closes this process's copy of the emulator's end, once the emulator has it."""
         if self.far_end is not None:
             self.far_end.close()
 
 
 def _failed(question: bytes, error: BaseException) -> bytes:
-    """The reply that tells of a class that has failed."""
+    """Returns the reply that reports a class's failure."""
     why = f"raised {type(error).__name__}: {error}"
     reply = {"mobile": json.loads(question)["mobile"], "decided": {"failed": {"why": why}}}
     return json.dumps(reply).encode() + b"\n"

@@ -1,8 +1,7 @@
-"""The program `baton-emulator`: where it is, how it is started, and what it tells.
+"""The program `baton-emulator`: its place, its start, and its events.
 
 `baton` reads scenarios, checks expectations and writes reports; `baton-emulator` builds the namespaces and runs the
-world in real time. It tells what happens as JSON lines on a pipe of its own, so that the program's output stays
-untouched.
+world in real time. It reports events as JSON lines on a pipe of its own, so that the program's output stays untouched.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ def places() -> list[Path]:
 
 
 def find() -> Path:
-    """The emulator. Raises `InputError` with how to get it."""
+    """Returns the emulator's path. Raises `InputError`, which says how to get it."""
     for place in places():
         if os.access(place, os.X_OK) and place.is_file():
             return place
     looked = ", ".join(str(place.parent) for place in places())
     raise InputError(
-        f"{NAME}, which runs a scenario in real time, is not there (looked in {looked} and along PATH);"
-        " in a checkout `make build` builds it; elsewhere install Baton's wheel again, which brings it"
+        f"{NAME}, which runs scenarios in real time, is missing (searched {looked} and PATH);"
+        " in a checkout, build it with `make build`; elsewhere, reinstall Baton's wheel, which contains it"
     )
 
 
 def ask(*arguments: str) -> tuple[int, Json]:
-    """Returns the answer of a command of the emulator: exit status and one JSON object. Raises `InputError` or
+    """Runs a command of the emulator, and returns its exit status and one JSON object. Raises `InputError` or
     `RunError`."""
     process = subprocess.run([find(), *arguments], capture_output=True, text=True, check=False)
     try:
@@ -84,14 +83,14 @@ class Emulator:
         self._events = reading
 
     def events(self) -> Iterator[Json]:
-        """Yields the events of the emulator, until it has ended. Lines that are no events raise `RunError`."""
+        """Yields the events of the emulator, until it has ended. A line that is no event raises `RunError`."""
         for line in self._lines():
             try:
                 event = json.loads(line)
             except ValueError:
                 event = None
             if not isinstance(event, dict) or "event" not in event:
-                raise RunError(f"{NAME} told something that is no event: {line[:200]!r}; is it of another version?")
+                raise RunError(f"{NAME} sent a line that is not an event: {line[:200]!r}; is it of another version?")
             yield event
 
     def _lines(self) -> Iterator[bytes]:
@@ -112,11 +111,11 @@ class Emulator:
             return
 
     def wait(self) -> int:
-        """Waits for its end and returns the exit status; negative if a signal killed it."""
+        """Waits for the end and returns the exit status; negative if a signal killed the emulator."""
         return self.process.wait()
 
     def close(self) -> None:
-        """Ends it if it still runs: nobody would hear what it tells."""
+        """Ends the emulator if it still runs, since nobody would read its events."""
         os.close(self._events)
         if self.process.poll() is None:
             self.process.terminate()
@@ -124,13 +123,14 @@ class Emulator:
 
 
 def as_root() -> dict[str, Any]:
-    """Options of its start: root's, also while this process writes by the right of the user who called sudo."""
+    """Returns options to start the emulator as root, even while this process writes with the rights of the user who
+    called sudo."""
     return {"user": 0, "group": os.getgid()} if os.getuid() == 0 != os.geteuid() else {}
 
 
 @contextmanager
 def running(arguments: Sequence[str], program: Sequence[str], decisions: int | None) -> Iterator[Emulator]:
-    """An emulator that hears of Ctrl-C and of a request to end, and is gone afterwards.
+    """Yields an emulator that learns of Ctrl-C and of a request to end, and has ended afterwards.
 
     `decisions` is the descriptor of the socket by which it asks classes in Python.
     """
@@ -152,4 +152,4 @@ def ended(status: int) -> str:
     """Describes the emulator's end."""
     if status < 0:
         return f"{NAME} was killed by {signal.Signals(-status).name}: nothing of this run is kept"
-    return f"{NAME} ended with status {status} and told no reason"
+    return f"{NAME} ended with status {status} and gave no reason"

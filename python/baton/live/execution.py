@@ -1,4 +1,4 @@
-"""One live run: what the emulator is told, and what it tells."""
+"""One live run: the emulator's input, and its events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LiveResult:
 
     summary: Json = field(default_factory=dict)
     folder: Path | None = None
-    """Of the results; nothing if there are none."""
+    """Folder of the results; nothing if there are none."""
     complete: bool = False
     real_hosts: set[str] = field(default_factory=set)
     status: int = 0
@@ -54,12 +54,12 @@ class LiveResult:
 
     @property
     def passed(self) -> bool:
-        """True if the program went well and everything holds."""
+        """True if the program succeeded and all expectations hold."""
         return self.exit_status == 0
 
     @property
     def failures(self) -> list[str]:
-        """Failures, for people."""
+        """Failures, in words."""
         missed = [outcome for outcome in self.verdict.outcomes if not outcome.holds]
         failed = [f"{each.expectation.text}: measured {each.measured_text}" for each in missed]
         program = self.summary.get("program")
@@ -67,14 +67,14 @@ class LiveResult:
 
     @property
     def exit_status(self) -> int:
-        """As `baton live` has it: the emulator's, or 3 if an expectation does not hold."""
+        """Exit status of `baton live`: the emulator's, or 3 if an expectation does not hold."""
         holds = all(outcome.holds for outcome in self.verdict.outcomes)
         return self.status or (0 if holds else cli_run.EXPECTATION_FAILED)
 
 
 @dataclass(frozen=True)
 class LiveTest:
-    """A live run that is ready to start, and what it is held to."""
+    """A live run that is ready to start, and the expectations on it."""
 
     options: LiveOptions
     overrides: Sequence[str]
@@ -84,7 +84,7 @@ class LiveTest:
 
     @staticmethod
     def load(options: LiveOptions) -> LiveTest:
-        """Reads a scenario and all expectations on it. Its warnings are those that the emulator gives."""
+        """Reads a scenario and all expectations on it. The emulator gives the warnings."""
         from baton import Scenario
 
         common = options.run
@@ -103,11 +103,11 @@ class LiveTest:
 
     @property
     def seed(self) -> int:
-        """The seed that was asked for, or the scenario's."""
+        """The requested seed, or the scenario's."""
         return self.scenario.seed if self.options.run.seed is None else self.options.run.seed
 
     def run(self, seed: int, out: Path) -> LiveResult:
-        """Runs once, and compares with the expectations."""
+        """Runs once, and checks the expectations."""
         with own_numbers.file_for_program() as own:
             result = execute(self.scenario, arguments(self.options, self.overrides, seed, out), self.options)
             program, server = result.summary.get("program"), result.summary.get("server")
@@ -128,7 +128,7 @@ class LiveTest:
 
 
 def arguments(options: LiveOptions, overrides: Sequence[str], seed: int, out: Path) -> list[str]:
-    """The emulator's command line."""
+    """Returns the emulator's command line."""
     common = options.run
     given = [str(scenario_path(common.scenario)), "--seed", str(seed), "--out", str(cli_run.real_folder(out))]
     for override in overrides:
@@ -146,9 +146,9 @@ def arguments(options: LiveOptions, overrides: Sequence[str], seed: int, out: Pa
 
 
 def execute(scenario: Scenario, given: Sequence[str], options: LiveOptions) -> LiveResult:
-    """Runs, and returns what there is at the end, which a failure or Ctrl-C may have brought early.
+    """Runs, and returns the results at the end, which a failure or Ctrl-C may have brought forward.
 
-    On a terminal it tells how it goes on: beside a program, whose output a progress line would write into, by a line a
+    On a terminal it shows progress: beside a program, whose output a progress line would spoil, by a new line each
     second.
     """
     result = LiveResult()
@@ -170,7 +170,7 @@ def execute(scenario: Scenario, given: Sequence[str], options: LiveOptions) -> L
         raise
     if result.folder is None:
         if result.status == cli_run.INTERRUPTED:
-            raise Interrupted("interrupted before there was anything to keep")
+            raise Interrupted("interrupted before there were results to keep")
         raise RunError(emulator.ended(result.status))
     if result.status < 0:  # killed after its results were written
         result.status = 1
@@ -178,7 +178,7 @@ def execute(scenario: Scenario, given: Sequence[str], options: LiveOptions) -> L
 
 
 def note(event: dict[str, Any], result: LiveResult) -> None:
-    """Takes in what the emulator tells. Raises what an error of its means here."""
+    """Handles an event of the emulator. Raises the error that the event reports."""
     kind = event["event"]
     if kind == "ready":
         result.real_hosts = set(event["hosts"])

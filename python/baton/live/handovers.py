@@ -1,4 +1,4 @@
-"""The handovers that a live run has to go through: a test of a handover in which none took place proves nothing."""
+"""Handovers that a live run has to go through: a test of a handover proves nothing if none took place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Wanted:
     count: int
 
     def outcomes(self, summary: Json) -> list[Outcome]:
-        """Its expectation, compared with a summary; none if nothing is wanted."""
+        """Returns the outcome of its expectation on a summary; none if nothing is wanted."""
         if not self.count:
             return []
         return [Expectation.parse(f"handovers.completed >= {self.count}").check(summary)]
@@ -36,11 +36,11 @@ class Wanted:
         when = (
             f"the program ended after {program['wall_s']:.3g} s" if program else "no flow was under way at the others"
         )
-        return f"{found} of {self.count} while a flow was under way: {when} (--allow-no-handover takes that)"
+        return f"{found} of {self.count} while a flow was under way: {when} (--allow-no-handover accepts that)"
 
 
 def wanted(scenario: Scenario, expectations: Sequence[Expectation], allow_none: bool) -> Wanted:
-    """All that the timetables of real mobiles have, and one of a mobile that chooses by itself.
+    """Returns all handovers of real mobiles' timetables, and one of a mobile that chooses by itself.
 
     An expectation on `handovers.completed` replaces it.
     """
@@ -54,7 +54,7 @@ def wanted(scenario: Scenario, expectations: Sequence[Expectation], allow_none: 
 
 
 def handovers_of(mobile: dict[str, Any], duration_s: float) -> int:
-    """Handovers of a mobile that end before the run does."""
+    """Returns the number of a mobile's handovers that end before the run does."""
     if "timetable" not in mobile:
         return 1
     entries = mobile["timetable"][1:]

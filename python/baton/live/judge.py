@@ -42,7 +42,7 @@ def check_names(expectations: Sequence[Expectation], scenario: Scenario, *, prog
 
 
 def judge(scenario: Scenario, expectations: Sequence[Expectation], summary: Json, replaced: set[str]) -> Verdict:
-    """Compares with a summary. Flows between the hosts in `replaced` were not run: a program was instead."""
+    """Checks expectations on a summary. Flows between the hosts in `replaced` were not run, since a program was."""
     not_run = set(flows_between(scenario, replaced))
     verdict = Verdict([], [])
     for expectation in expectations:
@@ -58,7 +58,7 @@ def judge(scenario: Scenario, expectations: Sequence[Expectation], summary: Json
 
 
 def flows_between(scenario: Scenario, hosts: set[str]) -> Iterator[str]:
-    """Names of the scenario's flows that have both ends among these hosts."""
+    """Returns the names of the scenario's flows that have both ends among these hosts."""
     flows = loads(scenario.resolved).get("flows", [])
     for name, flow in zip(scenario.flow_names, flows, strict=True):
         if {flow["from"], flow["to"]} <= hosts:
@@ -66,7 +66,7 @@ def flows_between(scenario: Scenario, hosts: set[str]) -> Iterator[str]:
 
 
 def flows_of(expectation: Expectation, scenario: Scenario) -> list[str]:
-    """The flows that an expectation is about, also one that it names by its place."""
+    """Returns the flows that an expectation is about, including one that it names by its place."""
     top, *rest = expectation.path
     if top == "flows" and rest and rest[0].isdecimal() and int(rest[0]) < len(scenario.flow_names):
         return [scenario.flow_names[int(rest[0])]]
@@ -74,7 +74,7 @@ def flows_of(expectation: Expectation, scenario: Scenario) -> list[str]:
 
 
 def measured(expectation: Expectation, summary: Json) -> Outcome:
-    """The outcome. Its names were checked before: what is missing now is a conversation that did not take place."""
+    """Returns the outcome. The names were checked before: a missing one is a conversation that did not take place."""
     try:
         return expectation.check(summary)
     except ExpectationError as error:

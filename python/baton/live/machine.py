@@ -14,7 +14,7 @@ UNSUPPORTED = 2
 
 
 def check_machine(*, as_json: bool) -> int:
-    """Prints whether live runs are possible here, and what to do if not; returns 0 or 1."""
+    """Prints whether live runs are possible here, and if not, what to do; returns 0 or 1."""
     _, machine = emulator.ask("machine")
     if as_json:
         print(json.dumps(machine))
@@ -28,14 +28,14 @@ def check_machine(*, as_json: bool) -> int:
 
 
 def require() -> None:
-    """Raises `InputError` with what to do, where live runs are not possible."""
+    """Raises `InputError`, which says what to do, if live runs are not possible."""
     _, machine = emulator.ask("machine")
     if not machine["ok"]:
         raise InputError("live runs are not possible here:\n" + "\n".join(machine["problems"]))
 
 
 def check_scenario(scenario: Path, overrides: Sequence[str]) -> int:
-    """Prints what the kernel cannot honour of a scenario, and what comes nearest; returns 0 or 2."""
+    """Prints the parts of a scenario that the kernel cannot honour, and what comes nearest; returns 0 or 2."""
     settings = [part for override in overrides for part in ("--set", override)]
     _, answer = emulator.ask("check", str(scenario), *settings)
     for refusal in answer["refused"]:

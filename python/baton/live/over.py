@@ -31,9 +31,9 @@ class OverRepetitions:
 
     function: str
     inner: Expectation
-    """Question to each repetition: a condition under `share`, otherwise a quantity, whose comparison says nothing."""
+    """Expectation on each repetition: a condition under `share`, otherwise a quantity, whose comparison is ignored."""
     outer: Expectation
-    """The condition on what the function gives."""
+    """Condition on the function's value."""
 
     @staticmethod
     def is_one(text: str) -> bool:
@@ -42,12 +42,12 @@ class OverRepetitions:
 
     @staticmethod
     def parse(text: str) -> OverRepetitions:
-        """Reads one. Raises `ExpectationError`."""
+        """Reads an expectation over repetitions. Raises `ExpectationError`."""
         form = _FORM.fullmatch(text)
         if form is None:
             raise ExpectationError(
-                f"`{text}` is no expectation over repetitions; expected p50, p95 or another percentile, mean, min or"
-                " max of a quantity, or share of a condition, as in 'p95(program.longest_stall_s) < 1' or"
+                f"`{text}` is not an expectation over repetitions; expected p50, p95 or another percentile, mean, min"
+                " or max of a quantity, or share of a condition, as in 'p95(program.longest_stall_s) < 1' or"
                 " 'share(program.longest_stall_s < 1) >= 0.95'"
             )
         function, inside, operator, number = form.groups()
@@ -57,14 +57,14 @@ class OverRepetitions:
 
     @staticmethod
     def passing(least_share: float) -> OverRepetitions:
-        """Returns the expectation that at least so many repetitions pass."""
+        """Returns the expectation that at least this share of the repetitions passes."""
         text = f"share(passed) >= {least_share:g}"
         return OverRepetitions(
             "share", Expectation.parse("passed == 1"), Expectation(text, ("share",), ">=", least_share)
         )
 
     def check(self, summaries: Sequence[Json]) -> Outcome:
-        """Compares with the summaries of all repetitions."""
+        """Checks the summaries of all repetitions."""
         found = [measured(self.inner, summary) for summary in summaries]
         if self.function == "share":
             return self._outcome(sum(outcome.holds for outcome in found) / len(found) if found else None)
@@ -80,7 +80,7 @@ class OverRepetitions:
 
 
 def evaluate(function: str, values: Sequence[float]) -> float:
-    """A percentile such as `p95`, or the mean, the smallest or the largest of these values."""
+    """Returns a percentile such as `p95`, or the mean, the smallest or the largest of these values."""
     if function.startswith("p"):
         return float(np.quantile(values, int(function[1:]) / 100))
     if function == "mean":
@@ -89,13 +89,13 @@ def evaluate(function: str, values: Sequence[float]) -> float:
 
 
 def value(path: str, summary: Json) -> float:
-    """A quantity of a repetition; NaN for none."""
+    """Returns a quantity of a repetition; NaN for none."""
     found = measured(Expectation.parse(f"{path} >= 0"), summary).measured
     return float(found) if isinstance(found, (int, float)) else math.nan
 
 
 def share(text: str) -> float:
-    """A share such as `95 %` or `0.95`. Raises `InputError`."""
+    """Reads a share such as `95 %` or `0.95`. Raises `InputError`."""
     form = _SHARE.fullmatch(text)
     value = float(form[1]) / (100 if form[2] else 1) if form else math.nan
     if not 0 <= value <= 1:

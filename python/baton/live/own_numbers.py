@@ -20,7 +20,7 @@ _LINE = re.compile(r"\s*([A-Za-z][\w-]{0,99})\s*=\s*(\S+)\s*", re.ASCII)
 
 @contextmanager
 def file_for_program() -> Iterator[Path]:
-    """An empty file that the program, and nobody else, may write to; the emulator passes its name on."""
+    """Yields an empty file that only the program may write to; the emulator passes its name on."""
     with as_invoker():
         folder = tempfile.TemporaryDirectory(prefix="baton-")
     file = Path(folder.name, "report")
@@ -39,8 +39,7 @@ def file_for_program() -> Iterator[Path]:
 
 
 def read(file: Path) -> dict[str, float]:
-    """Reads the numbers that the program wrote; of a name that stands there twice, the last. Other lines are told as a
-    warning."""
+    """Reads the numbers that the program wrote, the last one of each name. Warns of other lines."""
     try:
         with as_invoker(file), file.open("rb") as opened:
             text = opened.read(LARGEST_FILE + 1)
@@ -48,7 +47,7 @@ def read(file: Path) -> dict[str, float]:
         warn(f"cannot be read: {error.strerror}")
         return {}
     if len(text) > LARGEST_FILE:
-        warn("is above 1 MB; nothing of it is taken")
+        warn("is larger than 1 MB and is ignored")
         return {}
     numbers = {}
     for place, line in enumerate(text.decode("utf-8", errors="replace").splitlines(), start=1):
@@ -61,7 +60,7 @@ def read(file: Path) -> dict[str, float]:
 
 
 def parse(line: str) -> tuple[str, float] | None:
-    """A name and its number; nothing if the line is something else."""
+    """Reads a name and its number; returns nothing if the line is something else."""
     form = _LINE.fullmatch(line)
     try:
         number = float(form[2]) if form else math.nan
@@ -71,5 +70,5 @@ def parse(line: str) -> tuple[str, float] | None:
 
 
 def warn(message: str) -> None:
-    """Tells what is wrong with the file."""
+    """Warns of a mistake in the file."""
     print(f"baton: warning: {VARIABLE}: {message}", file=sys.stderr)

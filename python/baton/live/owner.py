@@ -1,4 +1,5 @@
-"""Files that `sudo baton live` writes: the invoking user's, written by that user's right and no other."""
+"""Files that `sudo baton live` writes: they belong to the invoking user, and are written with that user's rights
+alone."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def as_invoker(*files: Path | None) -> Iterator[None]:
         return
     for file in files:
         if file is not None and file.is_symlink():
-            raise InputError(f"{file}: is a link; under sudo nothing is written through one")
+            raise InputError(f"{file}: is a link; under sudo, Baton does not write through links")
     user, group = invoker
     groups, own_group = os.getgroups(), os.getegid()
     # The user goes last and comes back first: it decides about the right to change groups.
@@ -37,7 +38,7 @@ def as_invoker(*files: Path | None) -> Iterator[None]:
 
 
 def invoking_user() -> tuple[int, int] | None:
-    """User and group ids of the user who called sudo; nothing without sudo."""
+    """Returns user and group ids of the user who called sudo; nothing without sudo."""
     if os.geteuid() != 0:
         return None
     try:
@@ -47,7 +48,8 @@ def invoking_user() -> tuple[int, int] | None:
 
 
 def without_home(text: str) -> str:
-    """A text of a command line in which the calling user's own folder is `~`: results are handed to others."""
+    """Returns a text of a command line with `~` for the calling user's home folder, since results are handed to
+    others."""
     invoker = invoking_user()
     try:
         home = pwd.getpwuid(os.getuid() if invoker is None else invoker[0]).pw_dir.rstrip("/")

@@ -1,4 +1,4 @@
-"""`baton live --repeat`: a live run several times, judged repetition by repetition and all together."""
+"""`baton live --repeat`: several live runs, judged one by one and all together."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Repetition:
 
     @property
     def passed(self) -> bool:
-        """True if the program went well and each repetition's expectations hold."""
+        """True if the program succeeded and the repetition's expectations hold."""
         return self.counts and self.result.exit_status == 0
 
     def to_json(self) -> Json:
-        """As in `repetitions.json`."""
+        """Returns the repetition as in `repetitions.json`."""
         return {
             "repetition": self.number,
             "seed": self.seed,
@@ -61,7 +61,7 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """All repetitions, and what they are held to together."""
+    """All repetitions, and the expectations on them together."""
 
     name: str
     every: list[Repetition]
@@ -71,7 +71,8 @@ class Repetitions:
 
     @property
     def exit_status(self) -> int:
-        """1 if some were disturbed at each try, 3 if something does not hold, 4 if only programs are to blame."""
+        """Exit status: 1 if some were disturbed at each try, 3 if something does not hold, 4 if only programs are to
+        blame."""
         if all(outcome.holds for outcome in self.outcomes):
             return 0 if all(each.counts for each in self.every) else 1
         failed = [each.result.status for each in self.every if each.counts and not each.passed]
@@ -79,7 +80,7 @@ class Repetitions:
         return PROGRAM_FAILED if blamed else cli_run.EXPECTATION_FAILED
 
     def to_json(self) -> Json:
-        """As in `repetitions.json`, and the output of `--json`."""
+        """Returns all repetitions as in `repetitions.json` and the output of `--json`."""
         return {
             "format": 1,
             "scenario": self.name,
@@ -114,7 +115,7 @@ def run(options: LiveOptions, repetitions: int, least_share: float) -> int:
 
 
 def repeat(test: LiveTest, number: int, out: Path) -> Repetition:
-    """One repetition; what was late or disturbed is tried again. Raises `Interrupted`."""
+    """Makes one repetition; tries again what was late or disturbed. Raises `Interrupted`."""
     folder, seed = out / str(number), test.seed + number - 1
     tried = attempt(test, seed, folder)
     write_report(folder)
@@ -122,7 +123,7 @@ def repeat(test: LiveTest, number: int, out: Path) -> Repetition:
 
 
 def judge(name: str, every: list[Repetition], over: Sequence[OverRepetitions]) -> Repetitions:
-    """Compares all repetitions with what they are held to together; those that do not count have no quantities."""
+    """Checks the expectations on all repetitions together; those that do not count have no quantities."""
     summaries = [each.result.summary | {"passed": each.passed} for each in every if each.counts]
     asked = [".".join(each.inner.path) for each in over if each.function != "share"]
     statistics = {}
@@ -144,7 +145,7 @@ def in_words(repetition: Repetition) -> str:
 
 
 def write(out: Path, found: Repetitions, junit_file: Path | None) -> None:
-    """Writes what was found as JSON, a page, and as JUnit: a suite a repetition, and one for all together."""
+    """Writes the results as JSON, a page, and as JUnit: a suite for each repetition, and one for all together."""
     from .repeat_page import page
 
     text = page(found)
@@ -159,7 +160,7 @@ def write(out: Path, found: Repetitions, junit_file: Path | None) -> None:
 
 
 def show(out: Path, found: Repetitions, *, as_json: bool) -> None:
-    """Prints what was found: one JSON object, or tables."""
+    """Prints the results: one JSON object, or tables."""
     if as_json:
         print(json.dumps({**found.to_json(), "folder": str(out)}))
         return

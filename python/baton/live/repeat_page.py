@@ -1,4 +1,4 @@
-"""The page of `baton live --repeat`: what all repetitions come to, and a row with a link for each."""
+"""The page of `baton live --repeat`: the results over all repetitions, and a row with a link for each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _PAGE = """\
 
 
 def page(found: Repetitions) -> str:
-    """The page, one file that loads nothing."""
+    """Returns the page, one file that loads nothing."""
     passed = sum(each.passed for each in found.every)
     return _PAGE.format(
         title=escape(f"{found.name}, {len(found.every)} repetitions"),

@@ -15,7 +15,7 @@ MOST_FLOWS = 20
 
 
 def print_live(summary: Json, verdict: Verdict, no_handover: str | None) -> None:
-    """Prints flows, handovers, expectations and what is special to a live run on standard output."""
+    """Prints flows, handovers, expectations and a live run's own facts on standard output."""
     lasted = tables.seconds(summary["simulated_s"])
     first_line = f"{summary['scenario']}, seed {summary['seed']}: {lasted} in real time"
     shown, left_out = main_flows(summary, MOST_FLOWS)
@@ -31,7 +31,7 @@ def print_live(summary: Json, verdict: Verdict, no_handover: str | None) -> None
 
 
 def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
-    """Names and texts: the program, its server, trust, lateness, what was ignored."""
+    """Returns names and texts: the program, its server, trust, lateness, ignored settings."""
     live = summary["live"]
     if summary.get("program"):
         yield "Program", program_text(summary["program"])
@@ -59,7 +59,7 @@ def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
 
 
 def why_incomplete(summary: Json) -> str:
-    """Describes the gaps in the record of a run that nobody interrupted."""
+    """Describes the gaps in the record of a run that was not interrupted."""
     if summary["live"]["lost_rows"]:
         return "it could not be written as fast as the run went"
     return f"it ends at {summary['simulated_s']} s, before the scenario does"

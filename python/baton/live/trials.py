@@ -1,7 +1,7 @@
-"""Scenarios run live, several times and several at once; what is measured of a run is kept as soon as it has ended.
+"""Scenarios run live, several times and several at once; a run's measurements are kept as soon as it has ended.
 
-A run's file tells what it was made from. With the same scenario, version and kernel it is not made again, so that what
-was interrupted goes on where it stopped.
+A run's file names its inputs. With the same scenario, version and kernel the run is not repeated, so that an
+interrupted comparison goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """Its name in messages, and the place of its folder."""
+        """Name in messages, and place of the folder."""
         return self.name
 
     @cached_property
@@ -61,7 +61,7 @@ class Trial:
 
     @cached_property
     def share(self) -> int:
-        """Share that it takes of `MOST_TOGETHER`: its slowest link, or the fastest of a mobile's if that is slower."""
+        """Share of `MOST_TOGETHER` that it takes: its slowest link, or the fastest of a mobile's if that is slower."""
         resolved = loads(self.scenario.resolved)
         mobiles = resolved.get("mobiles", {})
         routers = {name for name, mobile in mobiles.items() if "network_prefix" in mobile.get("mobility", {})}
@@ -90,7 +90,7 @@ class Plan:
 
 @dataclass
 class Kept:
-    """Results that are kept of one live repetition."""
+    """Kept results of one live repetition."""
 
     repetition: int
     figures: Figures | None
@@ -100,9 +100,9 @@ class Kept:
     sysctls: dict[str, dict[str, str]]
     """Settings of TCP of each host, as its kernel tells them."""
     sysctls_set: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Settings that the scenario asked for."""
+    """Settings that the scenario requests."""
     largest_lateness_us: float | None = None
-    """Of any event of the run; unknown of runs that older versions kept."""
+    """Largest lateness of an event; unknown for runs that older versions kept."""
 
 
 class _Machine:
@@ -152,7 +152,8 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def run(trials: Sequence[Trial], plan: Plan, report: Report) -> list[list[Kept]]:
-    """Runs what is not in the folder yet; the repetitions of each trial. Interrupted, it leaves what is done there.
+    """Runs the repetitions of each trial that are not in the folder yet. Interrupted, it leaves the finished ones
+    there.
 
     Raises `RunError`.
     """
@@ -176,7 +177,7 @@ def run(trials: Sequence[Trial], plan: Plan, report: Report) -> list[list[Kept]]
 
 
 def _repeat(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
-    """One live repetition, from the folder if it is there. Raises `RunError`."""
+    """Returns one live repetition, from the folder if it is there. Raises `RunError`."""
     file = plan.folder / trial.label / f"{number}.json"
     made_from = _made_from(trial, number)
     kept = _read(file, made_from)
@@ -244,7 +245,7 @@ def _live(trial: Trial, number: int, out: Path, machine: _Machine) -> dict[str, 
 
 
 def not_compared(trial: Trial, kept: Sequence[Kept]) -> list[str]:
-    """Repetitions that have no figures, and why."""
+    """Returns the repetitions without figures, and the reasons."""
     return [
         f"{trial.label}, repetition {found.repetition}: {'; '.join(dict.fromkeys(found.doubts))}"
         for found in kept
@@ -253,14 +254,14 @@ def not_compared(trial: Trial, kept: Sequence[Kept]) -> list[str]:
 
 
 def _attached(mobiles: dict[str, Any]) -> set[str]:
-    """Links that mobiles attach to by their timetable or preference."""
+    """Returns the links that mobiles attach to by their timetable or preference."""
     timetables = (entry["attach"] for mobile in mobiles.values() for entry in mobile.get("timetable", []))
     preferred = (name for mobile in mobiles.values() for name in mobile.get("failback", {}).get("prefer", []))
     return {*timetables, *preferred}
 
 
 def _bps(link: dict[str, Any]) -> float:
-    """The largest rate that a link is given; without one that of its kind, or of a cable."""
+    """Returns the largest rate that a link is given, or that of its kind, or of a cable."""
     sides = (link, link.get("down", {}), link.get("up", {}))
     given = [each[key] for each in sides for key in ("rate", "user_rate") if key in each]
     own = _RATES_OF_KINDS.get(link["kind"], "100 Mbit/s")

@@ -9,7 +9,7 @@ from baton.summary import Json
 
 
 def program_text(program: Json) -> str:
-    """The program, how it ended, and its longest stall in milliseconds."""
+    """Describes the program, its end, and its longest stall in milliseconds."""
     stall = f"longest stall {1000 * program['longest_stall_s']:,.0f} ms"
     said = "".join(f"; it says {name} {number:.6g}" for name, number in program.get("reported", {}).items())
     return f"{shlex.join(program['argv'])}: {ending(program)} after {program['wall_s']:.3g} s; {stall}{said}"
@@ -25,7 +25,7 @@ def ending(program: Json) -> str:
 
 
 def signal_name(number: int) -> str:
-    """A signal's name, or its number where it has none."""
+    """Returns a signal's name, or its number if it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -43,11 +43,11 @@ def server_failure(summary: Json) -> str | None:
     server = summary.get("server")
     if not server or not server["status"]:
         return None
-    return f"{server['command']}: exit status {server['status']}; server.log has what it said"
+    return f"{server['command']}: exit status {server['status']}; see server.log"
 
 
 def decisions_text(decisions: Json) -> str:
-    """Describes how the class of a mobile has answered."""
+    """Describes the answers of a mobile's class."""
     asked = f"{decisions['mobile']}: {decisions['decision']} was asked {decisions['questions']:,} times"
     longest = f"longest {decisions['longest_ms']:,.1f} ms"
     if not decisions["late"]:

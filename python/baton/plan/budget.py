@@ -1,5 +1,5 @@
 """Study D's link budget (its tables 1 and 2) for a user's own cell. The equations are those of the L-DACS1 model, with
-equation 1's sign put right; see `crates/sim/src/link/ldacs1/budget.rs`."""
+the sign of equation 1 corrected; see `crates/sim/src/link/ldacs1/budget.rs`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Station:
     power_dbm: float
     gain_dbi: float
     loss_db: float
-    """In cables and diplexer, either way."""
+    """Loss in cables and diplexer, in each direction."""
     noise_figure_db: float
 
 
@@ -34,7 +34,8 @@ class Channel:
 
 @dataclass(frozen=True)
 class Budget:
-    """One direction. Powers in dBm; `margin_db` is what is left of it all, and `range_m` where nothing is left."""
+    """Budget of one direction. Powers in dBm; `margin_db` is the remaining margin, and `range_m` the distance at which
+    none remains."""
 
     received_dbm: float
     noise_dbm: float
@@ -45,7 +46,7 @@ class Budget:
 
 
 def budget(sender: Station, receiver: Station, frequency_hz: float, channel: Channel) -> Budget:
-    """The budget from one station to another."""
+    """Computes the budget from one station to another."""
     parameters = {
         "transmit_power_dbm": sender.power_dbm,
         "transmit_gain_db": sender.gain_dbi - sender.loss_db,

@@ -20,7 +20,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 class Heading(str, Enum):
-    """Way on which a train runs."""
+    """Direction in which a train runs."""
 
     south = "south"
     north = "north"
@@ -34,35 +34,36 @@ def plan() -> None:
 @app.command()
 def coverage(
     latitude: Annotated[
-        list[float], typer.Option(metavar="DEGREES", help="Of the tunnel, north positive. Repeatable: to compare.")
+        list[float], typer.Option(metavar="DEGREES", help="Latitude of the tunnel, north positive. Repeatable.")
     ],
     obstacle: Annotated[
-        str, typer.Option(metavar="HEIGHT", help="What the tunnel runs through, above the train's antenna: '100 m'.")
+        str, typer.Option(metavar="HEIGHT", help="Rock over the tunnel, from the train's antenna up, such as '100 m'.")
     ],
-    heading: Annotated[Heading, typer.Option(help="Where the train runs to.")] = Heading.south,
-    speed: Annotated[str, typer.Option(metavar="SPEED", help="Of the train.")] = "320 km/h",
-    reach: Annotated[
-        str, typer.Option("--coverage", metavar="DISTANCE", help="How far one access point reaches.")
-    ] = "200 m",
+    heading: Annotated[Heading, typer.Option(help="Direction of travel.")] = Heading.south,
+    speed: Annotated[str, typer.Option(metavar="SPEED", help="Speed of the train.")] = "320 km/h",
+    reach: Annotated[str, typer.Option("--coverage", metavar="DISTANCE", help="Reach of one access point.")] = "200 m",
     synchronisation: Annotated[
-        str, typer.Option(metavar="TIME", help="Until a receiver follows a signal that it has found.")
+        str, typer.Option(metavar="TIME", help="Time until a receiver follows a signal that it has found.")
     ] = "50 ms",
     repointing: Annotated[
-        str, typer.Option(metavar="TIME", help="Until the antenna points to the satellite again.")
+        str, typer.Option(metavar="TIME", help="Time until the antenna points to the satellite again.")
     ] = "500 ms",
     satellite_round_trip: Annotated[
-        str, typer.Option(metavar="TIME", help="To the sender, over the satellite.")
+        str, typer.Option(metavar="TIME", help="Round trip to the sender, over the satellite.")
     ] = "580 ms",
-    wifi_round_trip: Annotated[str, typer.Option(metavar="TIME", help="To the sender, over WiFi.")] = "20 ms",
-    altitude: Annotated[str, typer.Option(metavar="HEIGHT", help="Of the satellite; study S has 35930 km.")] = (
-        "35786 km"
-    ),
+    wifi_round_trip: Annotated[
+        str, typer.Option(metavar="TIME", help="Round trip to the sender, over WiFi.")
+    ] = "20 ms",
+    altitude: Annotated[
+        str, typer.Option(metavar="HEIGHT", help="Altitude of the satellite; study S has 35930 km.")
+    ] = ("35786 km"),
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it over the obstacle's height: PDF, SVG or PNG.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the coverage over the obstacle's height, as PDF, SVG or PNG."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """How far WiFi has to reach out of a tunnel, for a train on a satellite (study S, equations 1 to 7)."""
+    """Compute the WiFi coverage needed outside a tunnel, for a train on a satellite (study S, equations 1 to 7)."""
     line = Line(
         speed_mps=read("--speed", "speed", speed),
         coverage_m=above_zero("--coverage", "distance", reach),
@@ -85,25 +86,29 @@ def coverage(
 
 @app.command()
 def window(
-    rate: Annotated[str, typer.Option(metavar="RATE", help="Of the bottleneck, as '31.5 kbit/s'.")],
-    round_trip: Annotated[str, typer.Option(metavar="TIME", help="Of a small packet, with nothing in the queue.")],
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of the bottleneck, such as '31.5 kbit/s'.")],
+    round_trip: Annotated[
+        str, typer.Option(metavar="TIME", help="Round trip of a small packet, with nothing in the queue.")
+    ],
     queue: Annotated[str | None, typer.Option(metavar="SIZE", help="Room in the bottleneck's queue.")] = None,
-    new_rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of the path after a handover.")] = None,
-    new_round_trip: Annotated[str | None, typer.Option(metavar="TIME", help="Of the path after a handover.")] = None,
-    new_queue: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the path after a handover.")] = None,
+    new_rate: Annotated[str | None, typer.Option(metavar="RATE", help="Rate of the path after a handover.")] = None,
+    new_round_trip: Annotated[str | None, typer.Option(metavar="TIME", help="Round trip of that path.")] = None,
+    new_queue: Annotated[str | None, typer.Option(metavar="SIZE", help="Room in the queue of that path.")] = None,
     in_flight: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Window at the handover; default: the most that the old path takes, without --queue what it needs.",
+            help="Window at the handover; default: the most that the old path takes, or without --queue what it needs.",
         ),
     ] = None,
     segment: Annotated[str, typer.Option(metavar="SIZE", help="Payload of a segment.")] = "1460 B",
     headers: Annotated[str, typer.Option(metavar="SIZE", help="All headers of a segment on the bottleneck.")] = "40 B",
-    least_timeout: Annotated[str, typer.Option(metavar="TIME", help="The sender's floor; Linux: 200 ms.")] = "200 ms",
+    least_timeout: Annotated[
+        str, typer.Option(metavar="TIME", help="The sender's minimum timeout; Linux: 200 ms.")
+    ] = "200 ms",
     json: JsonOption = False,
 ) -> None:
-    """The window and the buffer that a path and its handover need (studies T and D)."""
+    """Compute the window and the buffer that a path and its handover need (studies T and D)."""
     cut = Segments(int(read("--segment", "size", segment)), int(read("--headers", "size", headers)))
     old = show.path(("--rate", rate), ("--round-trip", round_trip), ("--queue", queue))
     paths, moved = {"path": advise(old, cut)}, None
@@ -121,23 +126,27 @@ def window(
 
 @app.command("link-budget")
 def link_budget(
-    distance: Annotated[str, typer.Option(metavar="DISTANCE", help="Between the stations.")] = "225 km",
-    ground_power: Annotated[str, typer.Option(metavar="POWER", help="The ground station's.")] = "41 dBm",
-    ground_gain: Annotated[float, typer.Option(metavar="DBI", help="Of its antenna.")] = 8.0,
-    ground_loss: Annotated[float, typer.Option(metavar="DB", help="In its cables and diplexer.")] = 2.0,
-    ground_noise_figure: Annotated[float, typer.Option(metavar="DB", help="Of its receiver.")] = 5.0,
-    aircraft_power: Annotated[str, typer.Option(metavar="POWER", help="The aircraft's.")] = "41 dBm",
-    aircraft_gain: Annotated[float, typer.Option(metavar="DBI", help="Of its antenna.")] = 0.0,
-    aircraft_loss: Annotated[float, typer.Option(metavar="DB", help="In its cables and diplexer.")] = 3.5,
-    aircraft_noise_figure: Annotated[float, typer.Option(metavar="DB", help="Of its receiver.")] = 6.0,
-    forward_frequency: Annotated[str, typer.Option(metavar="FREQUENCY", help="Towards the aircraft.")] = "993.5 MHz",
-    return_frequency: Annotated[str, typer.Option(metavar="FREQUENCY", help="From the aircraft.")] = "1056.5 MHz",
-    bandwidth: Annotated[str, typer.Option(metavar="FREQUENCY", help="Occupied by the signal.")] = "498.05 kHz",
-    snr: Annotated[float, typer.Option(metavar="DB", help="What the modulation needs.")] = 8.7,
+    distance: Annotated[str, typer.Option(metavar="DISTANCE", help="Distance between the stations.")] = "225 km",
+    ground_power: Annotated[str, typer.Option(metavar="POWER", help="Power of the ground station.")] = "41 dBm",
+    ground_gain: Annotated[float, typer.Option(metavar="DBI", help="Gain of its antenna.")] = 8.0,
+    ground_loss: Annotated[float, typer.Option(metavar="DB", help="Loss in its cables and diplexer.")] = 2.0,
+    ground_noise_figure: Annotated[float, typer.Option(metavar="DB", help="Noise figure of its receiver.")] = 5.0,
+    aircraft_power: Annotated[str, typer.Option(metavar="POWER", help="Power of the aircraft.")] = "41 dBm",
+    aircraft_gain: Annotated[float, typer.Option(metavar="DBI", help="Gain of its antenna.")] = 0.0,
+    aircraft_loss: Annotated[float, typer.Option(metavar="DB", help="Loss in its cables and diplexer.")] = 3.5,
+    aircraft_noise_figure: Annotated[float, typer.Option(metavar="DB", help="Noise figure of its receiver.")] = 6.0,
+    forward_frequency: Annotated[
+        str, typer.Option(metavar="FREQUENCY", help="Frequency towards the aircraft.")
+    ] = "993.5 MHz",
+    return_frequency: Annotated[
+        str, typer.Option(metavar="FREQUENCY", help="Frequency from the aircraft.")
+    ] = "1056.5 MHz",
+    bandwidth: Annotated[str, typer.Option(metavar="FREQUENCY", help="Bandwidth of the signal.")] = "498.05 kHz",
+    snr: Annotated[float, typer.Option(metavar="DB", help="Signal-to-noise ratio that the modulation needs.")] = 8.7,
     safety: Annotated[float, typer.Option(metavar="DB", help="Margin that the signal must have beyond that.")] = 6.0,
     json: JsonOption = False,
 ) -> None:
-    """The link budget of a cell (study D, tables 1 and 2, its equation 1 with the sign put right)."""
+    """Compute the link budget of a cell (study D, tables 1 and 2, with the sign of its equation 1 corrected)."""
     ground = _station("--ground", ground_power, (ground_gain, ground_loss, ground_noise_figure))
     aircraft = _station("--aircraft", aircraft_power, (aircraft_gain, aircraft_loss, aircraft_noise_figure))
     channel = Channel(

@@ -9,12 +9,12 @@ Where the text has slips, these are the corrected equations:
 - Equation 1 has H - R under the root, where the law of cosines has H + R. As printed, a train right below the
   satellite would be in a shadow of 0.35 times the obstacle's height; corrected, in none.
 - Equation 3 gives 0 and 1 for "before or after the tunnel", in the wrong order: its own example has 1 before.
-- Equation 4 ends when the last packet arrives over the satellite. That is the end only while the satellite's way is the
-  longer one: by the text's definition it is the later of that packet and of the BU's acknowledgement. So it is here, in
-  both directions; with the study's delays equations 4 and 5 come out as printed.
+- Equation 4 ends when the last packet arrives over the satellite. That is the end only while the satellite's path is
+  the longer one: by the text's definition, the end is the later of that packet and the BU's acknowledgement. This
+  module follows the definition in both directions; with the study's delays, equations 4 and 5 give the printed values.
 - H is 35 786 km for a geostationary orbit; the text has 35 930 km.
 
-Equation 5 takes the time to decide from the WiFi's margin too, although the train then goes to the satellite: on its
+Equation 5 takes the time to decide from the WiFi's margin too, although the train then moves to the satellite: on its
 way out the train crosses the same distance between the margin and the end of the coverage.
 """
 
@@ -24,26 +24,26 @@ import math
 from dataclasses import dataclass
 
 SPEED_OF_LIGHT = 299_792_458.0
-"""In m/s."""
+"""Speed of light, in m/s."""
 GEOSTATIONARY_M = 35_786e3
 """Height of a geostationary satellite above the equator."""
 EARTH_RADIUS_M = 6378e3
-"""As in study S: the equator's."""
+"""Radius of the earth at the equator, as in study S."""
 MARGIN_DB, PATH_LOSS_EXPONENT = 3.0, 4.0
 """Equation 6: margin above the receiver's sensitivity at which the handover is decided, and two-ray propagation."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Common values of all tunnels of a line; defaults are study S's, for its figure 4."""
+    """Parameters common to all tunnels of a line; defaults are study S's, for its figure 4."""
 
     speed_mps: float = 320 / 3.6
     coverage_m: float = 200.0
     """Reach of one access point along the track."""
     synchronisation_s: float = 0.05
-    """Until a receiver follows a signal that it has found."""
+    """Time until a receiver follows a signal that it has found."""
     repointing_s: float = 0.5
-    """Until the antenna points to the satellite again after a tunnel."""
+    """Time until the antenna points to the satellite again after a tunnel."""
     satellite_rtt_s: float = 0.58
     """Round-trip time to the sender over the satellite, and over WiFi."""
     wifi_rtt_s: float = 0.02
@@ -73,29 +73,32 @@ class Line:
         return found + _moved(self.wifi_rtt_s, self.satellite_rtt_s)
 
     def extension_m(self, handover_s: float, shadow_m: float) -> float:
-        """Equations 2 and 3: the shadow to be bridged (none, where the text's chi is 0), and the handover's way."""
+        """Computes equations 2 and 3: the shadow to be bridged (none, where the text's chi is 0), and the way during
+        the handover."""
         return shadow_m + handover_s * self.speed_mps
 
     def access_points(self, extension_m: float) -> int:
-        """Access points outside, counted from the one at the tunnel's mouth, side by side without overlap."""
+        """Returns the number of access points outside, from the one at the tunnel's mouth on, side by side without
+        overlap."""
         return 1 + max(0, math.ceil((extension_m / self.coverage_m - 1) / 2))
 
 
 def _moved(old_rtt_s: float, new_rtt_s: float) -> float:
-    """From the decision on: a binding update goes the new way to the sender; then its acknowledgement comes the new way
-    and the last packet the old way."""
+    """Returns the time from the decision on: a binding update takes the new path to the sender; then its
+    acknowledgement takes the new path and the last packet the old one."""
     return new_rtt_s / 2 + max(old_rtt_s, new_rtt_s) / 2
 
 
 def elevation_deg(latitude_deg: float, altitude_m: float = GEOSTATIONARY_M) -> float:
-    """The satellite's elevation above the horizon, seen at a latitude on its own meridian; negative below it."""
+    """Returns the satellite's elevation above the horizon, seen at a latitude on its own meridian; negative below
+    it."""
     orbit = altitude_m + EARTH_RADIUS_M
     latitude = math.radians(latitude_deg)
     return math.degrees(math.atan2(orbit * math.cos(latitude) - EARTH_RADIUS_M, orbit * abs(math.sin(latitude))))
 
 
 def shadow_m(obstacle_m: float, latitude_deg: float, altitude_m: float = GEOSTATIONARY_M) -> float:
-    """Equation 1: how far the shadow of an obstacle reaches away from the satellite."""
+    """Computes equation 1: the reach of an obstacle's shadow, away from the satellite."""
     orbit = altitude_m + EARTH_RADIUS_M
     cosine = math.cos(math.radians(latitude_deg))
     distance_squared = orbit**2 + EARTH_RADIUS_M**2 - 2 * EARTH_RADIUS_M * orbit * cosine
@@ -105,7 +108,7 @@ def shadow_m(obstacle_m: float, latitude_deg: float, altitude_m: float = GEOSTAT
 
 @dataclass(frozen=True)
 class Side:
-    """Needs of one end of the tunnel outside."""
+    """Coverage needed outside one end of the tunnel."""
 
     shadow_m: float
     handover_s: float
@@ -115,7 +118,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Extension:
-    """A tunnel's two ends at a latitude."""
+    """Both ends of a tunnel at a latitude."""
 
     latitude_deg: float
     elevation_deg: float
@@ -124,7 +127,7 @@ class Extension:
 
 
 def extension(line: Line, latitude_deg: float, obstacle_m: float, *, southbound: bool = True) -> Extension:
-    """The coverage before and after a tunnel.
+    """Computes the coverage before and after a tunnel.
 
     The shadow lies on the side away from the satellite, which is above the equator: before the tunnel for a train that
     runs towards the equator, after it for one that comes from there.

@@ -17,7 +17,7 @@ POINTS = 101
 
 
 def figure(line: Line, latitudes_deg: Sequence[float], obstacle_m: float, *, southbound: bool) -> Figure:
-    """For each latitude a curve before the tunnel and one after it, for heights up to twice the given one."""
+    """Draws for each latitude a curve before the tunnel and one after it, for heights up to twice the given one."""
     width = rcParams["figure.figsize"][0]
     made = Figure(figsize=(width, 0.62 * width), layout="constrained")
     axes = made.subplots()
@@ -47,5 +47,5 @@ def figure(line: Line, latitudes_deg: Sequence[float], obstacle_m: float, *, sou
 
 
 def write(made: Figure, file: Path) -> None:
-    """Writes the figure in the format that the file's name says. Raises `ValueError` for one that is not known."""
+    """Writes the figure in the format of the file's suffix. Raises `ValueError` for an unknown one."""
     made.savefig(file)

@@ -9,7 +9,8 @@ from baton.errors import InputError
 
 
 def read(option: str, format: str, text: str) -> float:
-    """A value with its unit, in base units: seconds, bit/s, bytes, metres, m/s, hertz, dBm. Raises `InputError`."""
+    """Reads a value with its unit, in base units: seconds, bit/s, bytes, metres, m/s, hertz, dBm. Raises
+    `InputError`."""
     try:
         return quantity(format, text)
     except ValueError as error:
@@ -17,7 +18,7 @@ def read(option: str, format: str, text: str) -> float:
 
 
 def above_zero(option: str, format: str, text: str) -> float:
-    """The same, refused if it is zero."""
+    """Reads the same, and refuses zero."""
     value = read(option, format, text)
     if value <= 0:
         raise InputError(f'{option} "{text}": expected more than zero')
@@ -25,7 +26,7 @@ def above_zero(option: str, format: str, text: str) -> float:
 
 
 def within(option: str, value: float, low: float, high: float, unit: str) -> float:
-    """A plain number, refused outside its range. Raises `InputError`."""
+    """Returns a plain number, refused outside its range. Raises `InputError`."""
     if not (math.isfinite(value) and low <= value <= high):
         raise InputError(f"{option} {value:g}: expected {low:g} to {high:g} {unit}")
     return value

@@ -17,13 +17,13 @@ from .window import HandoverAdvice, PathAdvice, SizeAdvice
 from .window import Path as NetworkPath
 
 PLOT_ENDINGS = (".pdf", ".svg", ".png")
-"""Of what `--plot` writes; the drawing library knows more, which are not promised."""
+"""Suffixes of figures that `--plot` writes; the drawing library knows more, which are not promised."""
 Option = tuple[str, str | None]
 """An option and its value, if it was given."""
 
 
 def refuse_below_horizon(latitude_deg: float, elevation_deg: float) -> None:
-    """Raises `InputError` where the satellite is not above the horizon."""
+    """Raises `InputError` if the satellite is not above the horizon."""
     if elevation_deg <= 0:
         raise InputError(
             f"--latitude {latitude_deg:g}: from there the satellite is below the horizon ({elevation_deg:.1f} degrees);"
@@ -52,7 +52,7 @@ def write_plot(file: Path, line: Line, latitudes: Sequence[float], obstacle_m: f
 
 
 def coverage(line: Line, found: Sequence[Extension], plot: Path | None, *, as_json: bool) -> None:
-    """Coverage before and after the tunnel, one row a latitude and side."""
+    """Shows the coverage before and after the tunnel, one row per latitude and side."""
     if as_json:
         print(
             json.dumps(
@@ -89,7 +89,7 @@ def coverage(line: Line, found: Sequence[Extension], plot: Path | None, *, as_js
 
 
 def path(rate: Option, round_trip: Option, queue: Option) -> NetworkPath:
-    """A path from its options. Raises `InputError`."""
+    """Reads a path from its options. Raises `InputError`."""
     for name, text in (rate, round_trip):
         if text is None:
             raise InputError(f"{name} is missing; a path has a rate and a round-trip time")
@@ -170,7 +170,7 @@ def _scaled(value: float | None, unit: str) -> str:
 
 
 def link_budget(channel: Channel, forward: Budget, back: Budget, *, as_json: bool) -> None:
-    """Both directions side by side."""
+    """Shows both directions side by side."""
     if as_json:
         print(json.dumps({**asdict(channel), "forward": asdict(forward), "return": asdict(back)}))
         return

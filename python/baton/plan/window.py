@@ -2,7 +2,7 @@
 
 Study T (sections 6.2 and 7.1): the capacity of a path is its rate times its round-trip time; a window of that and one
 segment more keeps it full, since a segment is acknowledged when all of it has arrived. A larger window waits in the
-bottleneck, makes the timeout long, and is sent again as a whole when the timer fires at a handover. Study D (section
+bottleneck, lengthens the timeout, and is retransmitted as a whole when the timer fires at a handover. Study D (section
 5.4): the receive window follows from the rate and the round-trip time that the link has measured.
 
 Bytes on the link include headers; windows are counted in payload. Seconds, bytes and bit/s throughout.
@@ -62,7 +62,7 @@ class PathAdvice:
 
 
 def advise(path: Path, cut: Segments) -> PathAdvice:
-    """Windows and buffer of one path."""
+    """Computes windows and buffer of one path."""
     capacity = path.rate_bps * path.rtt_s / 8
     filling = math.ceil(capacity / cut.wire_bytes) + 1
     most = full = None
@@ -82,7 +82,7 @@ def advise(path: Path, cut: Segments) -> PathAdvice:
 
 @dataclass(frozen=True)
 class HandoverAdvice:
-    """Effect of a path's change on a window in flight, and ways to avoid it."""
+    """Effect of a change of path on a window in flight, and ways to avoid it."""
 
     in_flight_segments: int
     old_timeout_s: float
@@ -108,7 +108,8 @@ class HandoverAdvice:
 
 
 def advise_handover(old: Path, new: Path, cut: Segments, window_bytes: float, floor_s: float) -> HandoverAdvice:
-    """A handover from one path to another with a window in flight; `floor_s` is the least timeout of the sender."""
+    """Computes a handover from one path to another with a window in flight; `floor_s` is the sender's minimum
+    timeout."""
     count = max(1, int(window_bytes // cut.payload_bytes))
     before, after = advise(old, cut), advise(new, cut)
     timeout = max(floor_s, old.rtt_s + before.segment_s, count * before.segment_s)
@@ -144,7 +145,7 @@ class SizeAdvice:
 
 
 def compare_sizes(path: Path, cut: Segments) -> list[SizeAdvice]:
-    """Segment sizes up to the given one, on one path."""
+    """Compares segment sizes up to the given one, on one path."""
     sizes = sorted({size for size in SEGMENT_SIZES if size < cut.payload_bytes} | {cut.payload_bytes})
     cuts = [Segments(size, cut.header_bytes) for size in sizes]
     return [

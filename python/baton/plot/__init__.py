@@ -1,4 +1,4 @@
-"""Printed figures of a run and of a sweep, drawn by matplotlib from what the pages draw.
+"""Printed figures of a run and of a sweep, drawn by matplotlib from the data of the pages.
 
 Needs matplotlib: `pip install 'baton-handover[plot]'`. Everything else is imported when a figure is drawn.
 """
@@ -36,36 +36,37 @@ Run = Result | str | PathLike[str]
 
 
 def plot_time_sequence(run: Run, flow: str | None = None) -> Figure:
-    """Segments of a TCP flow, acknowledgments and losses as byte offsets over time.
+    """Draws segments, acknowledgments and losses of a TCP flow as byte offsets over time.
 
-    `run` is a result or the folder of one; `flow` may be left out where there is only one. These hold for all
-    `plot_` functions, which raise `InputError` for what is not there and `ImportError` without matplotlib.
+    `run` is a result or its folder; `flow` may be left out if there is only one. These hold for all `plot_` functions,
+    which raise `InputError` for a missing flow, handover or recording, and `ImportError` without matplotlib.
     """
     return _figure(run, flow, "time_sequence")
 
 
 def plot_window(run: Run, flow: str | None = None) -> Figure:
-    """Congestion window, slow-start threshold and bytes in flight of a TCP flow."""
+    """Draws congestion window, slow-start threshold and bytes in flight of a TCP flow."""
     return _figure(run, flow, "window")
 
 
 def plot_round_trip(run: Run, flow: str | None = None) -> Figure:
-    """Round-trip times of a flow: samples, smoothed, and the retransmission timeout."""
+    """Draws round-trip times of a flow: samples, smoothed, and the retransmission timeout."""
     return _figure(run, flow, "round_trip")
 
 
 def plot_queue(run: Run, flow: str | None = None) -> Figure:
-    """Packets that wait in the link directions that a flow uses; without a flow, in all."""
+    """Draws the packets that wait in the link directions that a flow uses; without a flow, in all."""
     return _figure(run, flow, "queues")
 
 
 def plot_goodput(run: Run, flow: str | None = None) -> Figure:
-    """New data per second of a flow: read by the application, and by the link that delivered it."""
+    """Draws new data per second of a flow: read by the application, and by the link that delivered it."""
     return _figure(run, flow, "goodput")
 
 
 def plot_handover(run: Run, number: int = 1, flow: str | None = None) -> Figure:
-    """Close-up of a handover (the first is 1): time-sequence, congestion window and round-trip time of a TCP flow."""
+    """Draws a close-up of a handover (the first is 1): time-sequence, congestion window and round-trip time of a TCP
+    flow."""
     from baton.plot.source import Source
 
     source = Source.of(run)
@@ -75,9 +76,10 @@ def plot_handover(run: Run, number: int = 1, flow: str | None = None) -> Figure:
 
 
 def plot_map(run: Run, link: str | None = None) -> Figure:
-    """Plan view of a radio network: its cells, the ways of mobiles by serving cell, and where handovers began.
+    """Draws the plan view of a radio network: its cells, the tracks of mobiles by serving cell, and where handovers
+    began.
 
-    `link` may be left out where there is only one such network.
+    `link` may be left out if there is only one such network.
     """
     from baton.plot.source import Source
 
@@ -89,10 +91,11 @@ def plot_map(run: Run, link: str | None = None) -> Figure:
 
 
 def plot_curves(sweep: Found | str | PathLike[str], quantity: str, over: str | None = None) -> Figure:
-    """Means of a quantity over an axis of a sweep with their 95 % intervals, a curve for each value of the other axes.
+    """Draws means of a quantity over an axis of a sweep with their 95 % intervals, a curve for each value of the other
+    axes.
 
-    `sweep` is what `baton.sweep.run` returns, or the folder of a sweep; `quantity` is a column of its table of runs, as
-    `handovers.0.flows.download.stall_s`; `over` is the key of an axis, by default the first one with numbers.
+    `sweep` is what `baton.sweep.run` returns, or the folder of a sweep; `quantity` is a column of its table of runs,
+    such as `handovers.0.flows.download.stall_s`; `over` is the key of an axis, by default the first one with numbers.
     """
     require_matplotlib()
     from baton.plot import draw_sweep, sweeps
@@ -102,7 +105,7 @@ def plot_curves(sweep: Found | str | PathLike[str], quantity: str, over: str | N
 
 
 def plot_distribution(sweep: Found | str | PathLike[str], quantity: str) -> Figure:
-    """The share of a sweep's runs in which a quantity is at most so large (CDF), a curve for each point."""
+    """Draws the share of a sweep's runs in which a quantity is at most a given value (CDF), a curve for each point."""
     require_matplotlib()
     from baton.plot import draw_sweep, sweeps
 
@@ -110,7 +113,8 @@ def plot_distribution(sweep: Found | str | PathLike[str], quantity: str) -> Figu
 
 
 def plot_bars(sweep: Found | str | PathLike[str], quantity: str) -> Figure:
-    """The mean of a quantity at each point of a sweep as a bar with its 95 % interval, grouped by the last axis."""
+    """Draws the mean of a quantity at each point of a sweep as a bar with its 95 % interval, grouped by the last
+    axis."""
     require_matplotlib()
     from baton.plot import draw_sweep, sweeps
 
@@ -118,10 +122,10 @@ def plot_bars(sweep: Found | str | PathLike[str], quantity: str) -> Figure:
 
 
 def style(*, width_mm: float = 88, font_size: float = 8) -> AbstractContextManager[object]:
-    """Figures in publication form from now on; as `with baton.style(): ...`, for those within.
+    """Puts figures into publication form from now on, or only those within `with baton.style(): ...`.
 
-    `width_mm` is that of a journal's column (88 mm for one, 180 mm for two, as many ask for), `font_size` is in
-    points. Saved as PDF or SVG, text stays text, and every curve can be told apart in greyscale.
+    `width_mm` is that of a journal's column (88 mm for one and 180 mm for two are common), `font_size` is in points. In
+    PDF and SVG, text stays text, and every curve can be told apart in greyscale.
     """
     require_matplotlib()
     from baton.plot.publication import apply
@@ -144,7 +148,7 @@ def _draw(panels: list[Panel], marks: list[Mark], closeup: Mark | None = None) -
 
 
 def require_matplotlib() -> None:
-    """Raises `ImportError` with what to install where matplotlib is missing."""
+    """Raises `ImportError`, which says what to install, if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

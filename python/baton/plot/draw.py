@@ -26,7 +26,7 @@ if "ipykernel" in sys.modules:
     plt.switch_backend(matplotlib.get_backend())
 
 HEIGHTS = {True: 0.75, False: 0.5}
-"""Of a tall panel and of another, in widths of the figure."""
+"""Heights of a tall panel and of another, in widths of the figure."""
 STACKED = 0.75
 """Heights of panels that stand in a stack, in those of panels that stand alone."""
 RASTER_LIMIT = 20_000
@@ -50,7 +50,7 @@ GREY, SHADE = "#5c636e", "#e3e5e8"
 
 
 def figure(panels: Sequence[Panel], marks: Sequence[Mark], closeup: Mark | None = None) -> Figure:
-    """The panels one above the other, over one axis of time: the whole run, or the close-up of a handover."""
+    """Draws the panels one above the other, over one axis of time: the whole run, or the close-up of a handover."""
     width = rcParams["figure.figsize"][0]
     heights = [width * HEIGHTS[panel.tall] * (STACKED if len(panels) > 1 else 1.0) for panel in panels]
     made = Figure(figsize=(width, sum(heights)), layout="constrained")
@@ -69,7 +69,7 @@ def figure(panels: Sequence[Panel], marks: Sequence[Mark], closeup: Mark | None 
 
 
 def _cut(trace: Trace, from_s: float, to_s: float) -> Trace:
-    """Cuts a trace to a stretch of time, with a point before and one after it for lines that go on."""
+    """Cuts a trace to a stretch of time; a line keeps a point before and one after it."""
     begin, end = np.searchsorted(trace.time_ns, [from_s * 1e9, to_s * 1e9])
     seen = slice(max(begin - 1, 0), end + 1)
     top = trace.top[seen] if trace.top is not None else None
@@ -95,10 +95,9 @@ def _draw(axes: Axes, panel: Panel, view: tuple[float, float] | None) -> None:
 
 
 def head(axes: Axes, title: str, names: Sequence[str]) -> None:
-    """Title and legend above the axes; `names` are the entries of the legend.
+    """Draws title and legend above the axes; `names` are the entries of the legend.
 
-    The legend is no part of the layout, which would narrow the axes for one that is wider than they are: it has as many
-    columns as there is room for.
+    The legend is not part of the layout, which would narrow the axes for a wider legend: it has as many columns as fit.
     """
     size = legend_size()
     beside = columns(names, size, LABELS * rcParams["font.size"])
@@ -109,13 +108,13 @@ def head(axes: Axes, title: str, names: Sequence[str]) -> None:
 
 
 def legend_size() -> float:
-    """Size of a legend's letters, in points."""
+    """Returns the size of a legend's letters, in points."""
     return FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
 
 
 def columns(names: Sequence[str], size: float, left: float) -> int:
-    """Returns the number of columns of a legend that the figure has room for; `size` is that of letters, `left` room
-    for other things."""
+    """Returns the number of legend columns that fit the figure; `size` is that of letters, `left` the room for other
+    things."""
     room = rcParams["figure.figsize"][0] * 72 - left
     widths = [text_width(name, size) + size * (HANDLE + HANDLE_SPACE) for name in names]
     for count in range(min(MOST_COLUMNS, len(names)), 1, -1):
@@ -129,14 +128,14 @@ def columns(names: Sequence[str], size: float, left: float) -> int:
 
 
 def text_width(text: str, size: float) -> float:
-    """Width of a text in points."""
+    """Returns the width of a text in points."""
     properties = FontProperties(family=rcParams["font.family"], size=size)
     width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
     return float(width)
 
 
 def _signs(trace: Trace, view: tuple[float, float] | None) -> list[int]:
-    """Points of a line to mark, some way apart in time."""
+    """Returns the points of a line to mark, some way apart in time."""
     if not LOOKS[trace.role].sign or not len(trace.time_ns):
         return []
     seconds = trace.time_ns / 1e9
@@ -169,7 +168,8 @@ def _trace(axes: Axes, trace: Trace, signs: list[int]) -> None:
 
 
 def _limit(axes: Axes, panel: Panel, closeup: Mark | None) -> None:
-    """The stretch of time, and the values in it. Byte offsets are fitted to what comes after the handover begins."""
+    """Limits the axes to the stretch of time and its values. Byte offsets are fitted to what follows the start
+    of the handover."""
     if closeup is None:
         if not panel.logarithmic and not panel.tall and panel.traces:
             axes.set_ylim(bottom=0)
@@ -190,7 +190,7 @@ def _limit(axes: Axes, panel: Panel, closeup: Mark | None) -> None:
 
 
 def _values(trace: Trace, from_s: float) -> np.ndarray:
-    """The values from a time on; lines come to it with the value before."""
+    """Returns the values from a time on; for lines with the value before."""
     begin = int(np.searchsorted(trace.time_ns, from_s * 1e9))
     if trace.shape in ("steps", "line"):
         begin = max(begin - 1, 0)
@@ -199,7 +199,7 @@ def _values(trace: Trace, from_s: float) -> np.ndarray:
 
 
 def _mark(axes: Axes, marks: Sequence[Mark], labels: bool) -> None:
-    """Lines and shades of the handovers; labels in the first panel, where they do not run into one another."""
+    """Draws lines and shades of the handovers, and labels in the first panel where they do not collide."""
     from_s, to_s = axes.get_xlim()
     axes.set_xlim(from_s, to_s)
     free = -np.inf

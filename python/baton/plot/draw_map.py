@@ -11,7 +11,7 @@ from baton.report.style import LOOKS
 
 
 def figure(drawn: Map) -> Figure:
-    """The map, as wide as figures are, and as high as it wants to be."""
+    """Draws the map, as wide as figures are, and as high as it needs."""
     width = rcParams["figure.figsize"][0]
     (west, south), (east, north) = drawn.bounds()
     made = Figure(figsize=(width, width * min(max((north - south) / (east - west), 0.3), 1.2)), layout="constrained")

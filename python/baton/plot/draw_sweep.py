@@ -20,17 +20,17 @@ from .draw import LEGEND, SIGNS, columns, legend_size, text_width
 from .sweeps import PointValues, SweepValues
 
 HEIGHT = 0.62
-"""Of a figure, in its widths."""
+"""Height of a figure, in its widths."""
 LABEL_SHARE = 0.6
-"""Of the height, beyond which the name of the axis of values takes two lines."""
+"""Share of the height beyond which the name of the axis of values takes two lines."""
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
-"""Of bars, which tell them apart without colour."""
+"""Hatches of bars, which tell them apart without colour."""
 RATIO_FOR_LOGARITHM = 50
 
 
 def curves(values: SweepValues, over: str) -> Figure:
-    """The mean over an axis, a curve for each combination of the others, with the 95 % intervals."""
+    """Draws the mean over an axis, a curve for each combination of the others, with the 95 % intervals."""
     made, axes = _empty()
     told = numbers(values.axes[over])
     across = dict(zip(values.axes[over], told[0] if told else range(len(values.axes[over])), strict=True))
@@ -58,7 +58,7 @@ def curves(values: SweepValues, over: str) -> Figure:
 
 
 def distribution(values: SweepValues) -> Figure:
-    """The share of the runs that have at most a value, a curve for each point."""
+    """Draws the share of the runs that have at most a value, a curve for each point."""
     made, axes = _empty()
     factor, unit = scaled([point.runs for point in values.points], values.quantity.unit)
     for number, point in enumerate(values.points):
@@ -78,7 +78,7 @@ def distribution(values: SweepValues) -> Figure:
 
 
 def bars(values: SweepValues) -> Figure:
-    """A bar for the mean of each point, with its 95 % interval."""
+    """Draws a bar for the mean of each point, with its 95 % interval."""
     made, axes = _empty()
     factor = _name(axes, values)
     last = list(values.axes)[-1] if values.axes else ""
@@ -108,7 +108,7 @@ def _empty() -> tuple[Figure, Axes]:
 
 
 def _groups(values: SweepValues, over: str) -> dict[str, list[PointValues]]:
-    """The points by their values on all axes but one."""
+    """Groups the points by their values on all axes but one."""
     found: dict[str, list[PointValues]] = {}
     for point in values.points:
         found.setdefault(point.named(without=over), []).append(point)
@@ -116,13 +116,13 @@ def _groups(values: SweepValues, over: str) -> dict[str, list[PointValues]]:
 
 
 def _ends(points: Sequence[PointValues], factor: float) -> np.ndarray:
-    """Returns the reach of the interval below and above the mean; not the other way, as rounding would have it."""
+    """Returns the reach of the interval below and above the mean; at least zero, despite rounding."""
     reach = np.array([[point.mean - point.low for point in points], [point.high - point.mean for point in points]])
     return np.asarray(np.maximum(reach, 0.0) * factor)
 
 
 def _name(axes: Axes, values: SweepValues) -> float:
-    """Writes the quantity at the axis of values; returns the factor that puts them into its unit."""
+    """Labels the axis of values with the quantity; returns the factor to its unit."""
     ends = np.array([[point.low, point.high] for point in values.points])
     factor, unit = scaled([np.abs(ends).ravel()], values.quantity.unit)
     label = _with_unit(values.quantity.words, unit)
@@ -133,13 +133,13 @@ def _name(axes: Axes, values: SweepValues) -> float:
 
 
 def _from_zero(axes: Axes, values: SweepValues) -> None:
-    """Values that are never negative stand on zero."""
+    """Starts the axis at zero if no value is negative."""
     if min(point.low for point in values.points) >= 0:
         axes.set_ylim(bottom=0)
 
 
 def _legend(made: Figure, names: Sequence[str]) -> None:
-    """The legend above the axes, where there is more than one curve."""
+    """Draws the legend above the axes if there is more than one curve."""
     if len(names) > 1:
         size = legend_size()
         made.legend(loc="outside upper left", ncols=columns(names, size, 0.0), **LEGEND)
@@ -150,7 +150,7 @@ def _with_unit(words: str, unit: str) -> str:
 
 
 def _named(axes: Axes, names: Sequence[str], axis: str) -> None:
-    """Names below their places; slanted where they would run into one another."""
+    """Writes names below their places; slanted where they would collide."""
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.grid(visible=False, axis="x")
@@ -164,7 +164,7 @@ def _named(axes: Axes, names: Sequence[str], axis: str) -> None:
 
 
 def _look(number: int, every: int = 1) -> dict[str, Any]:
-    """Colour, sign and dashes of a curve, which no other of the first 24 has; a sign at each `every`th point."""
+    """Returns colour, sign and dashes of a curve, unique among the first 24; a sign stands at each `every`th point."""
     look, scale = LOOKS[link_role(number)], rcParams["font.size"] / 14
     dash = DASHES[number // LINK_LOOKS % len(DASHES)]
     sign = {"marker": look.sign, "markersize": 6 * scale, "markevery": every}

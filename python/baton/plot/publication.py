@@ -11,7 +11,7 @@ MM_PER_INCH = 25.4
 
 
 def apply(width_mm: float, font_size: float) -> AbstractContextManager[object]:
-    """Sets them; leaving the context puts back what was there."""
+    """Applies them; leaving the context restores the previous settings."""
     width = width_mm / MM_PER_INCH
     settings: dict[str, Any] = {
         "figure.figsize": (width, 0.62 * width),

@@ -30,19 +30,19 @@ class Source:
 
     @classmethod
     def of(cls, run: Result | str | PathLike[str]) -> Source:
-        """The source for a result, or for the folder of one. Raises `InputError`."""
+        """Returns the source for a result, or for its folder. Raises `InputError`."""
         if isinstance(run, Result):
             return cls(run_of(run))
         folder = Path(run)
         try:
             return cls(read_run(folder))
         except FileNotFoundError as error:
-            raise InputError(f"{folder}: is no results folder: it holds no manifest.json") from error
+            raise InputError(f"{folder}: is not a results folder: it holds no manifest.json") from error
         except (OSError, ValueError) as error:
             raise InputError(str(error)) from error
 
     def mark(self, number: int) -> Mark:
-        """The handover with this number, from 1."""
+        """Returns the handover with this number, from 1."""
         if 1 <= number <= len(self.marks):
             return self.marks[number - 1]
         raise InputError(
@@ -50,7 +50,7 @@ class Source:
         )
 
     def map(self, link: str | None) -> Map:
-        """The map of a radio network."""
+        """Returns the map of a radio network."""
         found = {each.title: each for each in maps(self.run.summary)}
         if link is None and len(found) == 1:
             return next(iter(found.values()))
@@ -60,7 +60,7 @@ class Source:
         return found[link]
 
     def panel(self, kind: str, flow: str | None) -> Panel:
-        """A panel of a flow: `kind` is what `FlowPanels` calls it. Queues of no flow are those of the whole run."""
+        """Returns a panel of a flow; `kind` is a name in `FlowPanels`. Queues of no flow are those of the whole run."""
         if kind == "queues" and flow is None:
             return series_panels.queues(self.run, list(self._queued.values()))
         name = self._flow(flow)
@@ -92,6 +92,6 @@ class Source:
 
     def _require_packets(self, flow: str) -> None:
         if self._transports[flow] != "tcp":
-            raise InputError(f"flow `{flow}` is no TCP flow: it has no sequence numbers")
+            raise InputError(f"flow `{flow}` is not a TCP flow: it has no sequence numbers")
         if self.run.packets is None:
             raise InputError(NO_PACKETS)

@@ -32,10 +32,10 @@ class PointValues:
     mean: float
     low: float
     high: float
-    """Of the 95 % interval; the mean where there is none."""
+    """Upper end of the 95 % interval, as `low` is the lower; the mean if there is none."""
 
     def named(self, without: str = "") -> str:
-        """The point in words, without its value on one axis."""
+        """Describes the point without its value on one axis."""
         return ", ".join(value for axis, value in self.at.items() if axis != without)
 
 
@@ -48,9 +48,9 @@ class SweepValues:
     axes: dict[str, list[str]]
 
     def axis(self, over: str | None) -> str:
-        """The axis with this key; without a key the first one that has numbers, else the first one."""
+        """Returns the axis with this key; without a key the first one that has numbers, else the first one."""
         if not self.axes:
-            raise InputError("the sweep has no axis: it is one point")
+            raise InputError("the sweep has no axis: it is a single point")
         if over is None:
             return next((axis for axis, values in self.axes.items() if numbers(values)), next(iter(self.axes)))
         if over not in self.axes:
@@ -59,7 +59,7 @@ class SweepValues:
 
 
 def read(sweep: Found | str | PathLike[str], name: str) -> SweepValues:
-    """The quantity with this name of a sweep or of its folder. Raises `InputError`."""
+    """Reads the quantity with this name of a sweep or of its folder. Raises `InputError`."""
     runs, statistics = _tables(sweep)
     points = statistics["points"]
     known = {each for point in points for each in point["quantities"]}
@@ -89,7 +89,7 @@ def _tables(sweep: Found | str | PathLike[str]) -> tuple[pa.Table, Json]:
     try:
         return pq.read_table(folder / RUNS_TABLE), json.loads((folder / STATISTICS_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"{folder}: is no folder of a sweep: it holds no {RUNS_TABLE}") from error
+        raise InputError(f"{folder}: is not the folder of a sweep: it holds no {RUNS_TABLE}") from error
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{folder}: cannot be read: {error}") from error
 

@@ -1,1 +1,1 @@
-"""The comparison of remedies: all that there are, at all handovers, over the studies' paths or a user's own."""
+"""The comparison of remedies: all of them, at all handovers, over the studies' paths or a user's own."""

@@ -1,9 +1,9 @@
-"""Advice for an operator who controls one place only: a sentence for each place, by a rule from the numbers.
+"""Advice for an operator who controls one place only: a sentence for each place, derived by a rule from the numbers.
 
 Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen
-if its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an
-interval that reaches zero: they cannot be told from it. Where no such remedy was run, or with fewer than five seeds,
-nothing is advised: what is not known is not bad.
+if its 95 % interval lies above zero; else none. Remedies whose paired difference from it has an interval that includes
+zero are named with it: they cannot be told apart. If no such remedy was run, or with fewer than five seeds, nothing is
+advised: a remedy without evidence may still be good.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEAST_SEEDS = 5
 
 @dataclass(frozen=True)
 class Advice:
-    """For one place."""
+    """Advice for one place."""
 
     place: str
     best: Standing | None
@@ -39,9 +39,7 @@ class Advice:
     def sentence(self) -> str:
         """The advice in a sentence."""
         if self.unknown:
-            return (
-                f"What an operator who controls only {PLACES[self.place]} should install is not known: {self.unknown}."
-            )
+            return f"The choice for an operator who controls only {PLACES[self.place]} is not known: {self.unknown}."
         who = f"An operator who controls only {PLACES[self.place]} should"
         if self.best is None:
             return (
@@ -59,7 +57,7 @@ class Advice:
         return told + (f"; {ties} cannot be told from it at 95 %." if ties else ".")
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the object that `--json` prints."""
         return {
             "place": self.place,
             "remedy": self.best.remedy.name if self.best else None if self.unknown else NOTHING,
@@ -69,12 +67,12 @@ class Advice:
 
 
 def _named(remedy: Remedy) -> str:
-    """The name in a sentence, which says where it was measured if that was elsewhere."""
+    """Returns the name in a sentence, with the world in which it was measured if that was another one."""
     return remedy.name + (" (where there is no Mobile IP)" if remedy.is_routed else "")
 
 
 def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell], *, complete: bool = True) -> list[Advice]:
-    """One for each place; `complete` says that all runs have ended."""
+    """Returns advice for each place; `complete` says that all runs have ended."""
     return [_advise(place, found, runs, cells, complete) for place in PLACES]
 
 
@@ -95,7 +93,7 @@ def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[C
 
 
 def _unknown(place: str, here: Sequence[Standing], complete: bool) -> str:
-    """Returns the reason why it is not known that none of these is better than nothing; nothing if it is known."""
+    """Returns why it is unknown that none of these is better than nothing; nothing if it is known."""
     if here and not complete:
         return "the comparison was interrupted; --resume goes on with it"
     if all(each.never_run for each in here):
@@ -105,7 +103,7 @@ def _unknown(place: str, here: Sequence[Standing], complete: bool) -> str:
 
 @dataclass(frozen=True)
 class Distance:
-    """Distance of one of our own from a published one: positive is better."""
+    """Distance of one of our own remedies from a published one: positive is better."""
 
     own: Standing
     published: Standing
@@ -129,7 +127,8 @@ class Distance:
 
 
 def distances(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Distance]:
-    """Of each of our own to the best published one in the same place, and to the best published one anywhere."""
+    """Returns the distance of each of our own to the best published one in the same place, and to the best published
+    one anywhere."""
     published = [each for each in found if not each.remedy.own and each.remedy.name != NOTHING and not each.never_run]
     told = []
     for own in (each for each in found if each.remedy.own and not each.never_run):

@@ -1,4 +1,4 @@
-"""Runs the points of a comparison a batch at a time: a full factorial's scenarios would not fit in memory."""
+"""Runs the points of a comparison in batches, since the scenarios of a full factorial would not fit in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH = 1_000
 
 
 class Batch:
-    """The folder as a batch sees it: its points count from zero, and of a run only the measures are kept."""
+    """The folder as a batch sees it: its points count from zero, and only the measures of a run are kept."""
 
     def __init__(self, folder: SweepFolder, first: int, count: int):
         self._folder, self._first = folder, first
@@ -44,7 +44,7 @@ def run(
     workers: int | None,
     progress: SweepReport,
 ) -> bool:
-    """Fills `runs`, which belong to the points `crossed`. Returns whether that is all; Ctrl-C ends it early."""
+    """Fills `runs`, which belong to the points `crossed`. Returns true if all have run; Ctrl-C ends it early."""
     total = sum(each.enough or 0 for each in runs)
     for first in range(0, len(runs), BATCH):
         batch = runs[first : first + BATCH]
@@ -66,10 +66,10 @@ def run(
 
 
 def _ended(point: PointRuns) -> int:
-    """Runs that are done with: those of a point that is refused are."""
+    """Returns the finished runs; those of a refused point count as finished."""
     return (point.enough or 0) if point.reason else len(point.rows) + len(point.failures)
 
 
 def _measures(told: Mapping[str, Any]) -> Row:
-    """The measures of a run: of its summary, or as they were kept."""
+    """Returns the measures of a run: from its summary, or as they were kept."""
     return measure.row(told) if "flows" in told else dict(told)

@@ -13,32 +13,32 @@ from .study import RemedyStudy, Situation
 
 @dataclass(frozen=True)
 class Cells:
-    """The handovers that each question is answered by."""
+    """Handovers that answer each question."""
 
     headline: list[Cell]
     """One download, no random loss, the headline's stacks, if the study has that."""
     still: list[Cell]
     """The same without a handover, for the cost."""
     shared: list[Cell]
-    """With a second passenger who has no remedy."""
+    """Handovers with a second passenger who has no remedy."""
     crowd: list[Cell]
-    """With 100 passengers, no random loss and the headline's stacks."""
+    """Handovers with 100 passengers, no random loss and the headline's stacks."""
     crowds: dict[str, list[Cell]]
-    """With 100 passengers: those by path, then by probability of a loss, then by stack."""
+    """Handovers with 100 passengers: by path, then by probability of a loss, then by stack."""
     losses: dict[str, list[Cell]]
-    """By packet error rate: with random losses of each probability, and none, at the same handovers."""
+    """Handovers by packet error rate: with random losses of each probability, and none, at the same handovers."""
     stacks: dict[str, list[Cell]]
-    """By stack, those that are not of the headline."""
+    """Handovers with stacks that are not of the headline, by stack."""
     uploads: dict[str, list[Cell]]
     """Cells in which the mobile sends, by path."""
     repeating: dict[str, list[Cell]]
-    """Over a link that repeats, if other paths have none that does: by stack."""
+    """Handovers over a link with retransmission, if other paths have no such link, by stack."""
     repeating_still: dict[str, list[Cell]]
     """The same without a handover, for a whole run."""
 
     @staticmethod
     def of(study: RemedyStudy) -> Cells:
-        """Sorts the situations of a study. What its first one has is the headline's: direction, load and loss."""
+        """Sorts the situations of a study. The first situation has the headline's direction, load and loss."""
         every = [*study.situations()]
         paths = {each.path for each in every}
         repeats = {path for path in paths if study.paths[path].repeating}
@@ -72,7 +72,7 @@ def _calm(situations: Iterable[Situation]) -> list[Situation]:
 
 
 def _by_loss(study: RemedyStudy, alone: Sequence[Situation]) -> dict[str, list[Cell]]:
-    """Handovers with losses and, for comparison, the same without."""
+    """Returns handovers with losses and, for comparison, the same without."""
     lossy = [each for each in alone if each.loss]
     twins = {Situation(**vars(each) | {"loss": 0}) for each in lossy}
     compared = [*(each for each in alone if each in twins), *lossy]

@@ -113,13 +113,15 @@ def run(options: CompareOptions) -> int:
         _write(found)
     _show(found, as_json=options.json)
     if not complete:
-        print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
+        print(
+            "baton: interrupted; finished runs are kept: continue with the same command and --resume", file=sys.stderr
+        )
         return INTERRUPTED
     return FAILED if any(point.failures for point in runs) else 0
 
 
 def _before(folder: Path) -> float:
-    """Seconds that a sweep which is resumed has taken before."""
+    """Returns the seconds that a resumed sweep took before."""
     file = folder / STATISTICS_FILE
     wall_s = read_object(file).get("wall_s") if file.is_file() else 0.0
     return float(wall_s) if isinstance(wall_s, (int, float)) else 0.0

@@ -57,23 +57,23 @@ class CrossPoint:
 
     @property
     def command(self) -> str:
-        """One run of it, with its report."""
+        """Command for one run of it, with its report."""
         sets = [word for override in self.overrides for word in ("--set", override)]
         return shlex.join(["baton", "run", str(self.path.file), "--seed", "1", *sets])
 
     @property
     def values(self) -> dict[str, str]:
-        """The value on each axis."""
+        """Value on each axis."""
         return {key: str(value) for key, value in vars(self.situation).items()} | {"remedy": self.remedy}
 
 
 def points(study: RemedyStudy) -> list[CrossPoint]:
-    """Every situation with every remedy."""
+    """Returns every situation with every remedy."""
     return [CrossPoint(study, situation, remedy) for situation, remedy in study.crossed()]
 
 
 def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:
-    """The scenario of a point, or the reason why the engine refuses it."""
+    """Returns the scenario of a point, or the reason why the engine refuses it."""
     try:
         return Scenario.load(point.path.file, point.overrides), None
     except ScenarioError as error:
@@ -83,8 +83,8 @@ def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:
 
 
 def entries(crossed: Sequence[CrossPoint]) -> Iterator[Json]:
-    """Returns the entries of `sweep.json`, one for each point. There are many: of what is run only a hash of the files
-    is kept."""
+    """Returns the entries of `sweep.json`, one for each point. Since there are many, they keep only a hash of the
+    files."""
     for point in crossed:
         told = f"# SHA-256 of study and path: {_hash(point.study.file, point.path.file)}\n"
         yield {"values": point.values, "overrides": [], "resolved": told, "traces": {}, "reason": None}

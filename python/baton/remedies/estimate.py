@@ -1,4 +1,4 @@
-"""Estimate of the time that a comparison will take, by a sample of its runs."""
+"""Estimate of a comparison's time, from a sample of its runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = 1_000
 
 
 def estimate_s(crossed: Sequence[CrossPoint], runs: Sequence[int], workers: int | None) -> float:
-    """Seconds that so many `runs` of each point take. Those that the engine refuses take no time."""
+    """Estimates the seconds that this many `runs` of each point take. Those that the engine refuses take no time."""
     drawn = random.Random(1).choices(crossed, weights=runs, k=SAMPLE)
     scenarios = [scenario for scenario, _ in map(load, drawn) if scenario is not None]
     begun = time.monotonic()
@@ -33,5 +33,5 @@ def estimate_s(crossed: Sequence[CrossPoint], runs: Sequence[int], workers: int 
 
 
 def in_words(seconds: float) -> str:
-    """In the unit that a reader plans with."""
+    """Writes a time in the unit that a reader plans with."""
     return f"{seconds / 3600:.0f} h" if seconds > 5400 else f"{max(seconds / 60, 1):.0f} min"

@@ -1,4 +1,4 @@
-"""Facts of the engine about each remedy: what it does, where it is installed, and where it works."""
+"""Facts of the engine about each remedy: its effect, its place, and the stacks in which it works."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from baton.errors import InputError
 NOTHING = "none"
 """No remedy."""
 ROUTED = ", routed"
-"""Behind the name of a remedy of flows, or of none, that is run where routes move at once, without a protocol."""
+"""Suffix to the name of a remedy of flows, or of none, that is run where routes move at once, without a protocol."""
 NOTHING_ROUTED = NOTHING + ROUTED
-"""No remedy there: what some are held against."""
+"""No remedy there, with which some are compared."""
 ROUTED_MARK = " \u2020"
-"""Behind the name of what is held against nothing in a world of its own."""
+"""Mark behind the name of a remedy that is run in a world of its own."""
 CLASS = "python:"
-"""Before the module and class of a remedy in Python."""
+"""Prefix to the module and class of a remedy in Python."""
 PLACES = {"mobile": "the mobile", "sender": "the sender", "gateway": "the gateway"}
 """Places at which an operator may install something, in words."""
 
@@ -43,38 +43,40 @@ class Remedy:
     name: str
     about: str
     installed: tuple[str, ...]
-    """Of `PLACES`; nothing for no remedy."""
+    """Keys of `PLACES`; empty for no remedy."""
     quic: bool
     ipsec: bool
     own: bool
-    """Baton's own, and no published one."""
+    """True if it is Baton's own rather than a published one."""
     network: Network | None = None
     """Settings in the network, if it is no remedy of a flow."""
     of_flow: str | None = None
     """Remedies of flows, if they are not what its name says."""
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the object that `--json` prints."""
         return {key: value for key, value in vars(self).items() if key not in ("network", "of_flow")}
 
     @property
     def is_counterpart(self) -> bool:
-        """True if it is another one, run where routes move at once, to be held against what is run there alone."""
+        """True if it is another one, run where routes move at once, to be compared with remedies that are run only
+        there."""
         return self.of_flow is not None
 
     @property
     def base(self) -> str:
-        """The one of no remedies that it is held against."""
+        """The entry for no remedy that it is compared with."""
         return NOTHING_ROUTED if self.is_routed else NOTHING
 
     @property
     def is_routed(self) -> bool:
-        """True if it is run in a world of its own, where routes move at once, and held against nothing there."""
+        """True if it is run in a world of its own, where routes move at once, and compared with installing nothing
+        there."""
         return self.network is not None and self.network.routed
 
     @property
     def shown(self) -> str:
-        """The name as people read it; marked if it is run in a world of its own."""
+        """The name for people, marked if it is run in a world of its own."""
         return "install nothing" if self.name == NOTHING else self.name + (ROUTED_MARK if self.is_routed else "")
 
     @property
@@ -84,14 +86,14 @@ class Remedy:
 
 
 def remedies() -> dict[str, Remedy]:
-    """All that the engine knows, by name, after the one that is none."""
+    """Returns all remedies that the engine knows, by name, after the entry for none."""
     nothing = Remedy(NOTHING, "Nothing is installed.", (), True, True, False)
     known = [Remedy(**each | {"installed": tuple(each["installed"])}) for each in json.loads(json_remedies())]
     return {each.name: each for each in [nothing, *known]}
 
 
 def of_class(name: str, directory: Path) -> Remedy:
-    """A remedy that is a class in Python, named `python:module.Class`. Raises `InputError`."""
+    """Returns a remedy that is a Python class, named `python:module.Class`. Raises `InputError`."""
     try:
         found = load(name.removeprefix(CLASS), directory, "remedy")
     except InputError as error:
@@ -102,7 +104,7 @@ def of_class(name: str, directory: Path) -> Remedy:
 
 
 def routed(remedy: Remedy) -> Remedy:
-    """A remedy of flows, or none, where routes move at once."""
+    """Returns a remedy of flows, or none, as run where routes move at once."""
     return replace(remedy, name=remedy.name + ROUTED, network=Network({}, {}, routed=True), of_flow=remedy.name)
 
 

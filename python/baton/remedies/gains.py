@@ -1,9 +1,9 @@
 """Gains of remedies: each against installing nothing, on the same seeds.
 
-At a handover, the gain is the difference of the bytes delivered from its announcement, or its begin, to the next one or
-the end of the run, as a share of what the links carry in that time. Over several handovers it is their mean, which
-each seed has one of: intervals are of these means, so that they speak of chance in the runs and not of the difference
-between paths. Where the engine refuses a remedy, nothing is installed: it gains nothing.
+At a handover, the gain is the difference of the bytes delivered from its announcement, or its start, to the next one or
+the end of the run, as a share of what the links carry in that time. Over several handovers it is their mean, one
+for each seed: intervals are of these means, so that they express chance in the runs and not the difference between
+paths. Where the engine refuses a remedy, nothing is installed: it gains nothing.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Cell:
     """Its place among the handovers of the run."""
 
     def of(self, row: Row, key: str) -> float:
-        """A number of this handover; NaN without."""
+        """Returns a number of this handover; NaN without one."""
         return value_of(row, f"handovers.{self.number}.{key}")
 
 
 def value_of(row: Row, name: str) -> float:
-    """A number of a run; NaN without."""
+    """Returns a number of a run; NaN without one."""
     value = row.get(name)
     return float(value) if isinstance(value, (int, float)) else float("nan")
 
@@ -52,25 +52,25 @@ class Runs:
         self._bases = bases or {}
 
     def base(self, situation: Situation, remedy: str) -> Rows:
-        """The runs with nothing that a remedy is held against."""
+        """Returns the runs without a remedy that a remedy is compared with."""
         return self._rows.get((situation, self._bases.get(remedy, NOTHING)), {})
 
     def of(self, situation: Situation, remedy: str) -> Rows:
-        """The runs with a remedy; those with nothing where it was refused or has not been run."""
+        """Returns the runs with a remedy, or those with nothing where it was refused or has not been run."""
         return self._rows.get((situation, remedy)) or self.base(situation, remedy)
 
     def was_run(self, situation: Situation, remedy: str) -> bool:
-        """Returns true if there is a run with this remedy itself."""
+        """Returns true if this remedy itself was run."""
         return bool(self._rows.get((situation, remedy)))
 
     def over(self, cells: Sequence[Cell], remedy: str, change: Change) -> Statistics:
-        """The mean over cells of what `change` says of a run with nothing and one with the remedy."""
+        """Returns the mean over cells of `change` from a run with nothing to one with the remedy."""
         return describe(np.array([*self._by_seed(cells, remedy, change).values()], dtype=np.float64))
 
     def apart(self, cells: Sequence[Cell], one: str, other: str) -> Statistics:
-        """By how much the second remedy gains more than the first, seed by seed.
+        """Returns how much more the second remedy gains than the first, seed by seed.
 
-        Of one that is run where routes move at once and another that is run there too, both are taken from there.
+        If one is run where routes move at once and the other is run there too, both are taken from there.
         """
         names = (one, other)
         if any(self._bases.get(name) == NOTHING_ROUTED for name in names):
@@ -80,11 +80,11 @@ class Runs:
         return describe(np.array(common, dtype=np.float64))
 
     def _routed(self, remedy: str) -> str:
-        """It or its counterpart where routes move at once, if it has one."""
+        """Returns its counterpart where routes move at once, or itself if it has none."""
         return remedy + ROUTED if remedy + ROUTED in self._bases else remedy
 
     def _by_seed(self, cells: Sequence[Cell], remedy: str, change: Change) -> dict[int, float]:
-        """For each seed that all cells have, the mean over them."""
+        """Returns for each seed that all cells have the mean over them."""
         pairs = [(each, self.base(each.situation, remedy), self.of(each.situation, remedy)) for each in cells]
         seeds = _common(rows for _, *both in pairs for rows in both)
         return {
@@ -99,18 +99,18 @@ def _common(keys: Iterable[Iterable[int]]) -> list[int]:
 
 
 def gain(cell: Cell, base: Row, other: Row) -> float:
-    """Bytes gained as a share of what the links carry until the next handover or the end."""
+    """Returns the bytes gained as a share of what the links carry until the next handover or the end."""
     carried = cell.of(base, "carried")
     return (cell.of(other, "bytes") - cell.of(base, "bytes")) / carried if carried else float("nan")
 
 
 def change_of(key: str) -> Change:
-    """By how much a number of a handover changes."""
+    """Returns the change of a number of a handover."""
     return lambda cell, base, other: cell.of(other, key) - cell.of(base, key)
 
 
 def relative_change_of(key: str) -> Change:
-    """By which share of it a number of a handover changes."""
+    """Returns the relative change of a number of a handover."""
 
     def change(cell: Cell, base: Row, other: Row) -> float:
         before = cell.of(base, key)
@@ -120,12 +120,12 @@ def relative_change_of(key: str) -> Change:
 
 
 def run_change_of(name: str) -> Change:
-    """By how much a number of the whole run changes."""
+    """Returns the change of a number of the whole run."""
     return lambda _, base, other: value_of(other, name) - value_of(base, name)
 
 
 def run_cost(_: Cell, base: Row, other: Row) -> float:
-    """The share by which a whole run delivers more or less."""
+    """Returns the share by which a whole run delivers more or less."""
     before = value_of(base, "bytes")
     return (value_of(other, "bytes") - before) / before if before else 0.0
 

@@ -1,5 +1,5 @@
-"""The picture of the page: what each remedy gains at each handover, as a heat map for each stack; and the second
-questions in the same form.
+"""The picture of the page: each remedy's gain at each handover, as a heat map for each stack, and the second questions
+in the same form.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ STRONGEST = 72
 
 
 def section(found: Comparison) -> str:
-    """One map for each stack of the headline."""
+    """Draws one map for each stack of the headline."""
     maps = "".join(_headline_map(found, stack) for stack in found.study.headline)
     return (
         '<section class="map"><h2>Gain at each handover</h2><p class="note">In percent of what the links carry until'
         ' the next handover. <span class="key" style="background: var(--gain)"></span>more than with nothing'
-        ' <span class="key" style="background: var(--loss)"></span>less; in italics where the 95 % interval reaches'
+        ' <span class="key" style="background: var(--loss)"></span>less; in italics where the 95 % interval includes'
         " zero."
         f" Full colour from {FULL_TONE:.0%} on; the interval stands in a cell's tip.</p>{maps}</section>"
     )
@@ -46,13 +46,13 @@ def _headline_map(found: Comparison, stack: str) -> str:
 
 
 def second(found: Comparison) -> str:
-    """Draws the parts that the headline leaves out: random losses, other stacks, 100 passengers, uploads, and a link
-    that repeats."""
+    """Draws what the headline leaves out: random losses, other stacks, 100 passengers, uploads, and a link with
+    retransmission."""
     maps = "".join(
         _second_map(heading, note, [(each, getattr(each, name)) for each in found.standings])
         for name, heading, note in SECOND
     )
-    return f'<section class="map"><h2>And otherwise</h2>{maps}</section>' if maps else ""
+    return f'<section class="map"><h2>Further questions</h2>{maps}</section>' if maps else ""
 
 
 SECOND = [
@@ -65,20 +65,20 @@ SECOND = [
     ),
     (
         "by_upload",
-        "Where the mobile sends",
-        "Mean gain of an upload, whose sender is the mobile itself. What acts only where the mobile receives, or the"
-        " correspondent sends, is refused and has no row.",
+        "Uploads",
+        "Mean gain of an upload, whose sender is the mobile itself. Remedies that act only where the mobile receives,"
+        " or the correspondent sends, are refused and have no row.",
     ),
     (
         "by_repeating",
-        "At handovers over a link that repeats",
-        "Mean gain by stack, without Mobile IP. What hears by binding updates is refused and has no row.",
+        "At handovers over a link with retransmission",
+        "Mean gain by stack, without Mobile IP. Remedies that rely on binding updates are refused and have no row.",
     ),
     (
         "by_repeating_still",
         "On such a path without a handover",
-        "Change of what is delivered by a whole run, by stack: explicit bad state notification is for bad states of the"
-        " link, and not for handovers.",
+        "Change of the data that a whole run delivers, by stack: explicit bad state notification is for bad states of"
+        " the link, and not for handovers.",
     ),
 ]
 """Numbers of a `Standing` by group, their heading, and what they are."""

@@ -1,4 +1,4 @@
-"""A run in a few numbers: what the transfers with the remedy got at each handover, and what the others had of it."""
+"""A run in a few numbers: the results of the transfers with the remedy at each handover, and those of the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .loads import CALL, OTHER, PAGE
 
 
 def row(summary: Mapping[str, Any]) -> Row:
-    """The numbers of a run by name.
+    """Returns the numbers of a run by name.
 
     `bytes`, `spurious`: of all that have the remedy, over the whole run. `page_load_s`, `pages_unfinished`,
     `voice_gap_s`: of passengers. `handovers.N.…`: see `_of_handover`.
@@ -30,8 +30,8 @@ def row(summary: Mapping[str, Any]) -> Row:
 
 
 def carried(handover: Json, end_s: float) -> float:
-    """Bytes that the links carry from the announcement, or the begin, to `end_s`: the old one as long as it is in use,
-    in a soft handover until the new one is; then the new one, from the end of the outage on.
+    """Returns bytes that the links carry from the announcement, or the start, to `end_s`: the old one as long as it is
+    in use, in a soft handover until the new one is; then the new one, from the end of the outage on.
     """
     begun = _begin_s(handover)
     completed = end_s if handover["completed_s"] is None else handover["completed_s"]
@@ -46,9 +46,9 @@ def _begin_s(handover: Json) -> float:
 
 
 def _of_handover(handover: Json, end_s: float) -> Iterator[tuple[str, Any]]:
-    """Of a handover, until the next one or the end: `bytes` of those with the remedy, bytes `carried` by the links, the
-    longest `stall_s` (mean of downloads), `spurious` retransmissions; `other_bytes` and `fair` (Jain's index) if there
-    is one without the remedy; and `voice_gap_s`, the mean of the calls' longest silences.
+    """Measures a handover until the next one or the end: `bytes` of those with the remedy, bytes `carried` by the
+    links, the longest `stall_s` (mean of downloads), `spurious` retransmissions; `other_bytes` and `fair` (Jain's
+    index) if there is one without the remedy; and `voice_gap_s`, the mean of the calls' longest silences.
     """
     treated = [flow for flow in handover["flows"] if _is_treated(flow)]
     downloads = [flow for flow in treated if not flow["name"].startswith(PAGE)]
@@ -66,7 +66,8 @@ def _of_handover(handover: Json, end_s: float) -> Iterator[tuple[str, Any]]:
 
 
 def _of_pages(summary: Mapping[str, Any]) -> Row:
-    """Of pages: the mean from the request until all is there, of those that are finished, and how many are not."""
+    """Measures pages: the mean time from the request to completion of the finished ones, and the number of unfinished
+    ones."""
     pages = [flow for flow in summary["flows"] if flow["name"].startswith(PAGE)]
     if not pages:
         return {}
@@ -75,7 +76,7 @@ def _of_pages(summary: Mapping[str, Any]) -> Row:
 
 
 def jain(shares: Sequence[float]) -> float | None:
-    """Jain's index: 1 if all have the same, 1/n if one has all (Jain, Chiu and Hawe, 1984)."""
+    """Computes Jain's index: 1 if all have the same, 1/n if one has all (Jain, Chiu and Hawe, 1984)."""
     squares = sum(share * share for share in shares)
     return float(sum(shares)) ** 2 / (len(shares) * squares) if squares else None
 

@@ -1,4 +1,4 @@
-"""Less of a study, as the command line asks for it."""
+"""Restriction of a study to what the command line asks for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .study import AXES, LEVELS, Block, RemedyStudy
 
 
 def narrowed(study: RemedyStudy, overrides: Sequence[str], seeds: int | None) -> RemedyStudy:
-    """The study with fewer levels, by `--set AXIS=A,B`, and with other numbers of seeds. Raises `InputError`."""
+    """Returns the study with fewer levels, by `--set AXIS=A,B`, and with other numbers of seeds. Raises
+    `InputError`."""
     for override in overrides:
         axis, equals, text = override.partition("=")
         if axis not in AXES or not equals:

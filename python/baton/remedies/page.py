@@ -1,4 +1,4 @@
-"""The page of the comparison: ranking, picture, second questions, how it was run, and the advice at its end."""
+"""The page of the comparison: ranking, picture, second questions, method, commands, and the advice at its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def page(found: Comparison) -> str:
-    """The whole page as one HTML document."""
+    """Returns the whole page as one HTML document."""
     parts = {
         "title": html.escape(found.study.title),
         "lead": html.escape(_lead(found)),
@@ -36,8 +36,8 @@ def page(found: Comparison) -> str:
         "own": render.listed(
             "Our own remedies against the published ones", [each.sentence for each in found.distances]
         ),
-        "details": render.details("How it is measured and ranked", METHOD)
-        + render.details("How it was run", _how(found))
+        "details": render.details("Method of measurement and ranking", METHOD)
+        + render.details("Commands and settings", _how(found))
         + _paths(found),
         "advice": _advice(found),
     }
@@ -54,7 +54,7 @@ def _lead(found: Comparison) -> str:
     names = dict.fromkeys(cell.situation.path for cell in found.cells.headline)
     paths = "; ".join(found.study.paths[name].description or name for name in names)
     return (
-        f"What each remedy does at vertical handovers ({paths}) to one download with"
+        f"Effect of each remedy at vertical handovers ({paths}) to one download with"
         f" {' and with '.join(found.study.headline)}, against installing nothing, on the same seeds. The advice stands"
         " at the end."
     )
@@ -109,4 +109,4 @@ def _paths(found: Comparison) -> str:
 
 def _advice(found: Comparison) -> str:
     sentences = "".join(f"<p>{html.escape(each.sentence)}</p>" for each in found.advice)
-    return f'<section class="advice"><h2>Which one should you install?</h2>{sentences}</section>'
+    return f'<section class="advice"><h2>Advice: which remedy to install</h2>{sentences}</section>'

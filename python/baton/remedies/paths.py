@@ -1,7 +1,7 @@
 """A path: a scenario file with a mobile, its handovers, and one flow to it, both of which the cross changes.
 
-Each handover says how it is at its hardest, with `outage` and `announced`; what a kind of handover does not have is
-left out. So every kind happens at the same moments, and what is announced is announced as early.
+Each handover is written in its hardest form, with `outage` and `announced`; a kind of handover leaves out what it does
+not have. So every kind happens at the same moments, and all announcements come equally early.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ HANDOVERS = {
 }
 """Kinds of handover, in words."""
 STAYS = "none on "
-"""Before the link on which a mobile stays."""
+"""Prefix to the link on which a mobile stays."""
 
 Table = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class AccessPath:
-    """A path as its file says it."""
+    """A path as its file describes it."""
 
     name: str
     file: Path
@@ -53,7 +53,7 @@ class AccessPath:
 
     @property
     def repeating(self) -> list[str]:
-        """Access links that send again what their channel has lost."""
+        """Access links that retransmit what their channel has lost."""
         about = {name: self.all_links[name] for name in self.links}
         return [
             name
@@ -68,11 +68,11 @@ class AccessPath:
         return [f"{old} → {new}" for old, new in pairwise(names)]
 
     def kinds(self, handover: str) -> list[str]:
-        """A kind of handover as values of the axis: "none" is one for each link."""
+        """Returns a kind of handover as values of the axis: "none" is one for each link."""
         return [STAYS + link for link in self.links] if handover == "none" else [handover]
 
     def timetable_of(self, kind: str, also: Table) -> list[Table]:
-        """The timetable with handovers of a kind, as `kinds` names it, each with `also` set."""
+        """Returns the timetable with handovers of a kind, as `kinds` names it, each with `also` set."""
         first, *handovers = self.timetable
         if kind.startswith(STAYS):
             return [first | {"attach": kind.removeprefix(STAYS)}]
@@ -106,8 +106,9 @@ def read_path(file: Path) -> AccessPath:
         raise _unfit(
             file, "flows[0].to", f"is {flow['to']!r}", f"the mobile, {mobile!r}: the cross turns it round for uploads"
         )
-    for key in ("transport", "traffic", "remedies", "congestion", "profile"):
-        if key in flow:
+    given = {*flow, *(f"transport.{key}" for key in flow.get("transport", {}))}
+    for key in ("traffic", "remedies", "transport.kind", "transport.congestion", "transport.profile"):
+        if key in given:
             raise _unfit(file, f"flows[0].{key}", "is given", "none: the cross sets it")
     return AccessPath(
         name=scenario.name,

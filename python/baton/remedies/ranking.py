@@ -28,11 +28,11 @@ from .study import RemedyStudy
 
 @dataclass(frozen=True)
 class Standing:
-    """A remedy in the table; all against installing nothing, and shares as fractions."""
+    """A remedy in the table; all values against installing nothing, and shares as fractions."""
 
     remedy: Remedy
     gain: Statistics
-    """By which it is ranked."""
+    """Gain by which it is ranked."""
     by_stack: dict[str, Statistics]
     """Gains with each stack of the headline."""
     cells: list[Statistics]
@@ -44,13 +44,13 @@ class Standing:
     spurious: Statistics
     """Change of spurious retransmissions at a handover."""
     cost: Statistics
-    """Change of what is delivered when there is no handover."""
+    """Change of the delivered bytes without a handover."""
     others: Statistics
-    """Change of what the second passenger gets, who has no remedy."""
+    """Change for the second passenger, who has no remedy."""
     fairness: Statistics
     """Change of Jain's index."""
     crowd: dict[str, Statistics]
-    """With 100 passengers: "gain", "page_load_s", "pages_unfinished", "voice_gap_s"."""
+    """Changes with 100 passengers: "gain", "page_load_s", "pages_unfinished", "voice_gap_s"."""
     by_loss: dict[str, Statistics]
     by_other_stack: dict[str, Statistics]
     by_crowd: dict[str, Statistics]
@@ -58,9 +58,9 @@ class Standing:
     by_upload: dict[str, Statistics]
     """Gains where the mobile sends; nothing if the engine refuses it there."""
     by_repeating: dict[str, Statistics]
-    """Gains at handovers over a link that repeats, by stack; nothing if the engine refuses it there."""
+    """Gains at handovers over a link with retransmission, by stack; nothing if the engine refuses it there."""
     by_repeating_still: dict[str, Statistics]
-    """Change of what is delivered on such a path without a handover."""
+    """Change of the delivered bytes on such a path without a handover."""
     refused: list[str]
     """Reasons for which the engine refuses it, wherever it does."""
     never_run: bool
@@ -77,7 +77,7 @@ class Standing:
         return sum(map(is_below, self.cells))
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Returns the object that `--json` prints."""
         told: dict[str, Any] = {"remedy": self.remedy.to_json()}
         for key, value in vars(self).items():
             if isinstance(value, Statistics):
@@ -88,7 +88,7 @@ class Standing:
 
 
 def standings(study: RemedyStudy, runs: Runs, refused: Sequence[Refusal]) -> list[Standing]:
-    """All remedies, the one that gains most first; those that could not be run anywhere last."""
+    """Returns all remedies, the one that gains most first, those that could not be run anywhere last."""
     cells = Cells.of(study)
     found = [
         standing(each, runs, cells, [other.reason for other in refused if other.remedy == each.name])
@@ -99,14 +99,14 @@ def standings(study: RemedyStudy, runs: Runs, refused: Sequence[Refusal]) -> lis
 
 
 def standing(remedy: Remedy, runs: Runs, cells: Cells, refused: list[str]) -> Standing:
-    """One remedy's row."""
+    """Returns the row of one remedy."""
     name = remedy.name
 
     def gains(some: Sequence[Cell]) -> Statistics:
         return runs.over(some, name, gain)
 
     def each_of(groups: dict[str, list[Cell]], change: Change) -> dict[str, Statistics]:
-        """By group; nothing if it was run in none."""
+        """Returns statistics by group; none if it was not run in any."""
         was_run = any(runs.was_run(cell.situation, name) for some in groups.values() for cell in some)
         return {key: runs.over(some, name, change) for key, some in groups.items()} if was_run else {}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def section(found: Comparison) -> str:
-    """The table with its heading."""
+    """Returns the table with its heading."""
     stacks = found.study.headline
     heads = ["Remedy", "Install at", "QUIC", "IPsec", *[f"Gain, {stack}" for stack in stacks]]
     heads += ["Gain, all", "Bytes a handover", "Longest stall", "Spurious", "Others' bytes", "Cost without handover"]
@@ -40,7 +40,7 @@ def section(found: Comparison) -> str:
 
 
 def _routed(found: Comparison) -> str:
-    """Makes the table of remedies that are run in another world, and held against nothing there."""
+    """Makes the note on remedies that are run in another world, and compared with installing nothing there."""
     names = [each.remedy.name for each in found.standings if each.remedy.is_routed]
     if not names:
         return ""
@@ -60,7 +60,7 @@ def _row(each: Standing, stacks: list[str], crowded: bool, width: int) -> str:
     texts = "".join(f"<td>{word}</td>" for word in words)
     if each.never_run:
         reason = f"refused: {html.escape(each.refused[0])}" if each.refused else "no run has ended"
-        told = "; what it does over a link that repeats stands below" if each.by_repeating else ""
+        told = "; its results over a link with retransmission stand below" if each.by_repeating else ""
         return f'<tr class="refused">{head}{texts}<td colspan="{width - 4}">{reason}{told}</td></tr>'
     kind = "" if remedy.installed else ' class="nothing"'
     return f"<tr{kind}>{head}{texts}{''.join(_numbers(each, stacks, crowded))}</tr>"

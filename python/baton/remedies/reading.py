@@ -1,14 +1,14 @@
-"""Reads what is crossed: a study file in a folder of its own.
+"""Reads the definition of a comparison: a study file in a folder of its own.
 
 Its keys, in TOML:
 
 - `title`; `most_runs`, above which the standard cross takes fewer seeds; `paths`, scenario files beside it.
-- `[[stacks]]`, who speaks TCP: `name`, `set` with keys of a flow, and `headline = true` where it ranks remedies.
-- `[[network]]`, what is set in the network and is no remedy of a flow: `name`, `about`, `installed`, `quic`, `ipsec`,
+- `[[stacks]]`, implementations of TCP: `name`, `set` with keys of a flow, and `headline = true` if it ranks remedies.
+- `[[network]]`, settings in the network that are no remedy of a flow: `name`, `about`, `installed`, `quic`, `ipsec`,
   keys of access `links` and of `handovers`, and `routed`: whether Mobile IP refuses it, so that it is run where routes
   move at once. Of `shapers` and `policers` the cross fills in flows, rate and direction.
 - `[[blocks]]`, in which everything is crossed with everything, and with all remedies: `name`, lists of `paths`,
-  `handovers`, `stacks`, `loss`, `loads` and `directions`, and how many `seeds`.
+  `handovers`, `stacks`, `loss`, `loads` and `directions`, and the number of `seeds`.
 - `[full]`: handovers, loss, loads, directions and seeds of `--full`, with all paths and stacks.
 """
 
@@ -33,7 +33,8 @@ KEYS = {"title", "most_runs", "paths", "stacks", "network", "blocks", "full"}
 
 
 def study_file(given: str) -> Path | None:
-    """The file of a study of this kind that a command line names, by its folder or itself; none if it is another.
+    """Returns the file of a study of this kind that a command line names, by its folder or itself; none for anything
+    else.
 
     A folder that is not there is looked for among what comes with Baton: `studies/remedies`.
     """
@@ -49,7 +50,7 @@ def study_file(given: str) -> Path | None:
 
 
 def read(file: Path, *, full: bool, own_path: Path | None) -> RemedyStudy:
-    """Reads a study; `full` takes everything with everything, `own_path` a user's path in place of the study's.
+    """Reads a study; `full` crosses everything with everything, `own_path` puts a user's path in place of the study's.
 
     Raises `InputError` or `ScenarioError`.
     """
@@ -74,7 +75,7 @@ def read(file: Path, *, full: bool, own_path: Path | None) -> RemedyStudy:
 def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
     """Reads the settings of the network, which are no remedy of a flow.
 
-    And what the routed ones are held against, where routes move at once too: nothing, and our own in the same place.
+    Adds what the routed ones are compared with, where routes move at once too: nothing, and our own in the same place.
     """
     found: list[Remedy] = []
     for place, each in enumerate(document.get("network", [])):
@@ -122,7 +123,7 @@ def _blocks(
 
 
 def refuse_unknown(where: str, given: Sequence[str], names: Iterable[str]) -> None:
-    """Raises `InputError` for a name that is none of `names`."""
+    """Raises `InputError` for a name that is not in `names`."""
     for name in given:
         if name not in names:
             raise InputError(f"{where}: `{name}` is not known; {nearest(name, names)}")

@@ -16,12 +16,12 @@ class Refusal:
 
     remedy: str
     where: str
-    """In words: uploads, paths, or everywhere."""
+    """Uploads, paths, or everywhere, in words."""
     reason: str
 
 
 def sentences(refused: Iterable[Refusal]) -> list[str]:
-    """As a page lists them: what is refused with the same words in one line."""
+    """Returns sentences as a page lists them: refusals with the same words share one."""
     names: dict[tuple[str, str], list[str]] = {}
     for each in refused:
         said = each.reason.removeprefix(f'"{each.remedy}" ')
@@ -30,14 +30,14 @@ def sentences(refused: Iterable[Refusal]) -> list[str]:
 
 
 def find_unfit(study: RemedyStudy) -> None:
-    """Notes which remedies the engine refuses on a path with a stack in a direction, by one situation of each."""
+    """Notes the remedies that the engine refuses on a path with a stack in a direction, by one situation of each."""
     for place, situation in {(each.path, each.stack, each.direction): each for each in study.situations()}.items():
         crossed = [CrossPoint(study, situation, remedy) for remedy in study.remedies]
         study.unfit[place] = {point.remedy for point in crossed if load(point)[1] is not None}
 
 
 def refusals(study: RemedyStudy, refused: Iterable[tuple[CrossPoint, str]]) -> list[Refusal]:
-    """Of the points that were refused, with the reason: each remedy and reason once."""
+    """Returns the refusals of the refused points: each remedy and reason once."""
     places: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for point, reason in refused:
         places.setdefault((point.remedy, reason), set()).add((point.situation.path, point.situation.direction))

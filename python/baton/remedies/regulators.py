@@ -1,4 +1,4 @@
-"""Shapers and policers as the cross sets them: each connection gets its equal part of an access link."""
+"""Shapers and policers as the cross sets them: each connection gets an equal part of an access link."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ REGULATORS = ("shapers", "policers")
 
 
 def regulators(path: AccessPath, link: str, entries: Sequence[Table], flows: Sequence[Table]) -> list[Table]:
-    """The study's `entries` for a link: with its connections, their equal part of what it carries to the mobile, and
-    the way that their data goes. What waits has the room of the link's own queue, if the path's file says that.
+    """Returns the study's `entries` for a link, with its connections, their equal part of what it carries to the
+    mobile, and the direction of their data. The queue is as large as the link's own, if the path's file gives its size.
 
-    Of a link whose rate nobody knows the part is zero, which the engine refuses.
+    For a link of unknown rate the part is zero, which the engine refuses.
     """
     connections = [flow for flow in flows if flow.get("transport") != "udp"]
     about = path.all_links[link]
@@ -33,8 +33,8 @@ def regulators(path: AccessPath, link: str, entries: Sequence[Table], flows: Seq
 
 @cache
 def _rates(file: Path) -> dict[str, int | None]:
-    """Returns the rate of full packets on each access link, in bit/s: framing and medium access take their part, and
-    only a run of the path tells it.
+    """Returns the rate of full packets on each access link, in bit/s. Framing and medium access take their part, so
+    that only a run of the path tells it.
     """
     found: dict[str, int | None] = {}
     for handover in Scenario.load(file).run(seed=1).summary["handovers"]:

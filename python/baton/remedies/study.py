@@ -13,14 +13,14 @@ from .facts import Remedy
 from .paths import AccessPath, Table
 
 LEAST_SEEDS = 2
-"""Of which an interval can be made."""
+"""Seeds that an interval needs."""
 LEVELS = ("paths", "handovers", "stacks", "loss", "loads", "directions")
 AXES = ("path", "handover", "stack", "loss", "load", "direction", "remedy")
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Stack that speaks TCP."""
+    """A stack that implements TCP."""
 
     name: str
     headline: bool
@@ -43,11 +43,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Situation:
-    """All that is the same for all remedies."""
+    """Everything that is the same for all remedies."""
 
     path: str
     handover: str
-    """As `AccessPath.kinds` names it."""
+    """Kind of handover, as `AccessPath.kinds` names it."""
     stack: str
     loss: float
     load: str
@@ -77,7 +77,7 @@ class RemedyStudy:
     """Remedies that the engine refuses on a path with a stack in a direction, as far as is known: they are not run."""
 
     def situations(self) -> dict[Situation, int]:
-        """All situations, each with the number of its seeds: the largest of the blocks that have it."""
+        """Returns all situations, each with the number of its seeds: the largest of the blocks that have it."""
         found: dict[Situation, int] = {}
         for block in self.blocks:
             for path, handover, *rest in itertools.product(*(getattr(block, level) for level in LEVELS)):
@@ -87,7 +87,8 @@ class RemedyStudy:
         return found
 
     def crossed(self) -> Iterator[tuple[Situation, str]]:
-        """Every situation with every remedy; our own where routes move at once only where remedies are ranked."""
+        """Yields every situation with every remedy; our own where routes move at once only where remedies are
+        ranked."""
         every, headline = self.situations(), self.headline
         first = next(iter(every), None)
         for situation in every:
@@ -97,7 +98,7 @@ class RemedyStudy:
                     yield situation, name
 
     def count(self) -> int:
-        """Runs, without those that the engine is known to refuse."""
+        """Returns the number of runs, without those that the engine is known to refuse."""
         seeds = self.situations()
         return sum(
             seeds[each]
@@ -106,7 +107,7 @@ class RemedyStudy:
         )
 
     def fit(self) -> Iterator[str]:
-        """Takes seeds away until there are no more than `most_runs` runs, and says so: new remedies are no mistake."""
+        """Reduces the seeds until there are no more than `most_runs` runs, and says so: new remedies are no mistake."""
         asked = self.count()
         while self.most_runs is not None and self.count() > self.most_runs:
             largest = max(self.blocks, key=lambda block: block.seeds)

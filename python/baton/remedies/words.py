@@ -9,33 +9,33 @@ from baton.sweep.statistics import Statistics
 
 MINUS = "\u2212"
 INTERRUPTED = (
-    "This comparison was interrupted: what follows is made of the runs that had ended, and where a remedy had not been"
-    " run it counts as nothing installed."
+    "This comparison was interrupted: the results below are from the runs that had ended; a remedy that had not been"
+    " run counts as nothing installed."
 )
 
 
 def percent(value: float | None) -> str:
-    """A share in percent."""
+    """Writes a share in percent."""
     return ABSENT if value is None else _signed(f"{100 * value + 0.0:+.1f}") + " %"
 
 
 def seconds(value: float | None) -> str:
-    """A time in seconds."""
+    """Writes a time in seconds."""
     return ABSENT if value is None else _signed(f"{value + 0.0:+.2f}") + " s"
 
 
 def plain(value: float | None) -> str:
-    """A number without a unit."""
+    """Writes a number without a unit."""
     return ABSENT if value is None else _signed(f"{value + 0.0:+.1f}")
 
 
 def size(value: float | None) -> str:
-    """A number of bytes."""
+    """Writes a number of bytes."""
     return ABSENT if value is None else _signed(("+" if value >= 0 else "") + quantity(value, "B"))
 
 
 def interval(found: Statistics, shown: Callable[[float | None], str] = percent) -> str:
-    """The 95 % interval; of one run there is none."""
+    """Writes the 95 % interval; one run has none."""
     if found.mean is None:
         return ABSENT
     if found.low is None or found.high is None:

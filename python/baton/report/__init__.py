@@ -18,14 +18,14 @@ def write(folder: Path) -> Path:
     Reads `manifest.json`, and where they exist `summary.json`, `series.parquet`, `packets.parquet` and
     `signals.parquet`.
     Raises `FileNotFoundError` when there is no manifest, `ValueError` when a table cannot be read, `InputError` when a
-    JSON file is damaged or newer, `OSError` when the page cannot be written, of which nothing is left then.
+    JSON file is damaged or newer, `OSError` when the page cannot be written; no part of it is left then.
     """
     run = read_run(folder)
     return write_page(folder / "report.html", page(run, describe(run)))
 
 
 def write_page(file: Path, text: str) -> Path:
-    """Writes a page whole or not at all, and returns its path. Raises `OSError`."""
+    """Writes a page completely or not at all, and returns its path. Raises `OSError`."""
     staged = file.with_name(f".partial-{file.name}")
     try:
         staged.write_text(text, encoding="utf-8")

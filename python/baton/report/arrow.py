@@ -16,7 +16,7 @@ class Names:
     values: list[str]
 
     def code(self, value: str) -> int:
-        """The code of a string, or -2 when no row has it."""
+        """Returns the code of a string, or -2 when no row has it."""
         return self.values.index(value) if value in self.values else -2
 
 
@@ -25,18 +25,18 @@ class Names:
 
 
 def numbers_of(column: pa.ChunkedArray) -> np.ndarray:
-    """A column as a numpy array; a null reads as zero."""
+    """Returns a column as a numpy array; a null reads as zero."""
     return _filled(column, 0)
 
 
 def _filled(column: pa.Array | pa.ChunkedArray, absent: int) -> np.ndarray:
-    """Numbers or truths, with `absent` for nulls."""
+    """Returns numbers or booleans, with `absent` for nulls."""
     values, valid = values_of(column)
     return values if valid is None else np.where(valid, values, values.dtype.type(absent))
 
 
 def values_of(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers or truths, and where they are valid if not all are."""
+    """Returns numbers or booleans, and where they are valid if not all are."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks else pa.array([], column.type)
@@ -66,7 +66,7 @@ def names_of(column: pa.ChunkedArray) -> Names:
 
 
 def lists_of(column: pa.ChunkedArray, order: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray]:
-    """A column of lists, with its rows put into `order`, as all their elements and where each row's begin."""
+    """Returns a column of lists, its rows put into `order`, as all their elements and the beginning of each row's."""
     lists = column.combine_chunks()
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.chunk(0) if lists.num_chunks else pa.array([], column.type)

@@ -1,4 +1,4 @@
-"""The capacity of links as the scenario and its recordings tell it, to be drawn beside what flows made of it."""
+"""The capacity of links from the scenario and its recordings, drawn beside the flows' goodput."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BYTES, MOST_MILLISECONDS, MOST_REPETITIONS = 50_000_000, 10_000_000, 10_000
 
 
 class Capacities:
-    """Capacities of the links of a run, where they are known without running it again."""
+    """Capacities of a run's links, where they are known without running it again."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -33,24 +33,28 @@ class Capacities:
             self._scenario = {}
 
     def recorded(self, link: str, direction: str, edges_s: np.ndarray) -> np.ndarray | None:
-        """Mean capacity between each two times in bit/s, of a direction that a recording drives; else `None`.
+        """Returns the mean capacity between adjacent times in bit/s, of a direction that a recording drives; else
+        `None`.
 
-        So it is, too, where the recording is not found any more, or is another one than the run had.
+        Also returns `None` if the recording is missing, or is not the run's.
         """
         table = self._direction(link, direction)
-        key = next((key for key in ("mahimahi", "bandwidth", "csv") if key in table), "")
-        path = self._file(str(table[key])) if key else None
-        if path is None or table.get("kind") != "trace":
+        recording = table.get("recording")
+        if not isinstance(recording, dict) or table.get("kind") != "trace":
             return None
+        path = self._file(str(recording.get("file") or recording.get("bandwidth")))
+        if path is None:
+            return None
+        is_csv = recording.get("kind") == "csv"
         try:
-            time_s, bits = _rates(path) if key == "csv" else _opportunities(path)
+            time_s, bits = _rates(path) if is_csv else _opportunities(path)
         except (OSError, EOFError, ValueError, KeyError, TypeError):
             return None
         edges_s = edges_s + self._start_s(link)
-        return _means(time_s, bits, edges_s, hold=table.get("at_end") == "hold", goes_on=key == "csv")
+        return _means(time_s, bits, edges_s, hold=recording.get("at_end") == "hold", goes_on=is_csv)
 
     def constant(self, link: str, direction: str) -> float | None:
-        """The rate in bit/s of a link that has one for the whole run; else `None`."""
+        """Returns the rate in bit/s of a link with a single one for the whole run; else `None`."""
         table = self._direction(link, direction)
         names = (link, _written(link))
         changed = any(change.get("link") in names for change in self._scenario.get("changes", []))
@@ -64,13 +68,13 @@ class Capacities:
         return float((self._run.manifest.get("recordings_start_s") or {}).get(link, 0.0))
 
     def _direction(self, link: str, direction: str) -> dict[str, Any]:
-        """Returns the scenario's value for a direction: its own keys above those of the link."""
+        """Returns the scenario's value for a direction, whose own keys override the link's."""
         links = self._scenario.get("links", {})
         table = links.get(link) or links.get(_written(link), {})
         return {**table, **table.get(direction, {})}
 
     def _file(self, name: str) -> Path | None:
-        """A recording, beside the results or beside the scenario; none that is not what the run has read."""
+        """Returns a recording, beside the results or the scenario; none that is not what the run has read."""
         folders = [self._run.folder, Path(str(self._run.manifest.get("origin") or ".")).parent]
         sha256 = (self._run.manifest.get("traces") or {}).get(name)
         for path in (folder / name for folder in folders):
@@ -81,7 +85,7 @@ class Capacities:
 
 
 def _written(link: str) -> str:
-    """The name as which one of a counted mobile's links is written: `wifi` of `wifi-17`."""
+    """Returns the name under which the scenario writes a counted mobile's link: `wifi` for `wifi-17`."""
     return link.rpartition("-")[0]
 
 
@@ -97,7 +101,8 @@ def _text(path: Path) -> str:
 
 
 def _opportunities(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of milliseconds and the bits that could have passed until then; the last time is the length of the file."""
+    """Returns ends of milliseconds and the bits that could have passed until then; the last time is the length of the
+    file."""
     at = np.array(_text(path).split(), dtype=np.int64)
     if not len(at) or not 0 < at[-1] <= MOST_MILLISECONDS:
         raise ValueError("no opportunities, or too many")
@@ -106,7 +111,8 @@ def _opportunities(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rates(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Times, the end among them, and the bits that could have passed until then at rates that hold until the next."""
+    """Returns times, the end among them, and the bits that could have passed until then at rates that hold until the
+    next."""
     table = csv.DictReader(io.StringIO(_text(path), newline=""))
     rows = [(float(row["time_s"]), float(row["rate_bps"])) for row in table if row.get("rate_bps")]
     if len(rows) < 2:
@@ -119,7 +125,8 @@ def _rates(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def _means(
     time_s: np.ndarray, bits: np.ndarray, edges_s: np.ndarray, *, hold: bool, goes_on: bool
 ) -> np.ndarray | None:
-    """Mean rates between each two edges; at its end a recording repeats, or holds its last rate, if it has one."""
+    """Returns mean rates between adjacent edges; at its end a recording repeats, or holds its last rate, if it has
+    one."""
     length, total = time_s[-1], bits[-1]
     if hold:
         last = (bits[-1] - bits[-2]) / (time_s[-1] - time_s[-2]) if goes_on else 0.0

@@ -13,7 +13,7 @@ import numpy as np
 from baton.packing import pack_bytes
 
 LARGEST_STEP = 2**31 - 1
-"""Of differences in a column; larger ones (2.1 s in ns) are listed beside it."""
+"""Largest difference in a column; larger ones (2.1 s in ns) are listed beside it."""
 
 
 class ColumnStore:
@@ -24,17 +24,17 @@ class ColumnStore:
         self._known: dict[bytes, int] = {}
 
     def times(self, time_ns: np.ndarray) -> dict[str, Any]:
-        """Times in ns as seconds, exact to a nanosecond."""
+        """Packs times in ns as seconds, exact to a nanosecond."""
         return self._differences(time_ns.astype(np.int64), 1e-9)
 
     def values(self, values: np.ndarray) -> dict[str, Any]:
-        """Whole numbers exactly, others with 24 bits of precision."""
+        """Packs whole numbers exactly, others with 24 bits of precision."""
         if np.issubdtype(values.dtype, np.integer):
             return self._differences(values.astype(np.int64), 1.0)
         return {"kind": "float", "blob": self._pack(values.astype("<f4")), "length": len(values)}
 
     def codes(self, codes: np.ndarray) -> dict[str, Any]:
-        """Small whole numbers, each for itself."""
+        """Packs small whole numbers, each by itself."""
         return {"kind": "codes", "blob": self._pack(codes.astype("<u4")), "length": len(codes)}
 
     def _differences(self, values: np.ndarray, unit: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Description of the panels that each flow gets, and their making: for the page, and one by one for printed figures."""
+"""Description of each flow's panels, made for the page, or one by one for printed figures."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class FlowPanels:
     queued: Queues
 
     def time_sequence(self) -> Panel:
-        """Of a TCP flow only."""
+        """Returns the time-sequence panel; only for a TCP flow."""
         if self.packets is None:
             return Panel("Time\u2013sequence", "byte offset", "B", [], NO_PACKETS)
         return packet_panels.time_sequence(self.packets)
 
     def window(self) -> Panel:
-        """Of a TCP flow only."""
+        """Returns the panel of the window; only for a TCP flow."""
         return series_panels.window(self.run, self.name)
 
     def round_trip(self) -> Panel:
-        """Of a flow that measures it."""
+        """Returns the panel of the round-trip time; only for a flow that measures it."""
         return series_panels.round_trip(self.run, self.name)
 
     def queues(self) -> Panel:
-        """Of the links' directions that the flow uses; of all, if packets do not tell."""
+        """Returns the queues of the link directions that the flow uses; of all, if packets do not tell."""
         used = packet_panels.links_used(self.packets) if self.packets is not None else list(self.queued)
         return series_panels.queues(self.run, [self.queued[way] for way in used if way in self.queued])
 
     def goodput(self) -> Panel:
-        """By link only where all packets are known."""
+        """Returns the panel of goodput; by link only if all packets are known."""
         by_link = None
         if self.packets is not None and self._whole:
             by_link = packet_panels.new_data_by_link(self.packets, links_moved_between(self.run.summary, self.name))
@@ -57,7 +57,7 @@ class FlowPanels:
         return series_panels.goodput(self.run, self.name, self.transport, by_link, self.roles, ways)
 
     def datagrams(self) -> list[Panel]:
-        """Delays and numbers of a flow without TCP."""
+        """Returns delays and numbers of a flow without TCP."""
         if self.packets is None:
             return [Panel("One-way delay", "delay", "s", [], NO_PACKETS)]
         return [packet_panels.delay(self.packets), *([packet_panels.numbers(self.packets)] if self._whole else [])]
@@ -81,7 +81,7 @@ class FlowPanels:
 
 
 def describe(run: Run) -> Description:
-    """Panels of every flow of a run, in the order of the summary; then flows that only the packets know."""
+    """Returns panels of every flow of a run, in the order of the summary, then of flows that only the packets know."""
     index = PacketIndex.of(run.packets) if run.packets is not None else None
     transports = {flow["name"]: flow.get("transport") or "tcp" for flow in run.summary.get("flows") or []}
     for name, rows in (index.rows if index is not None and not run.left_out else {}).items():
@@ -101,12 +101,13 @@ def describe(run: Run) -> Description:
 
 
 def own_marks(handovers: list[Mark], flow: str) -> list[int]:
-    """Places of the handovers of a flow's mobile, and of those whose flows nobody knows."""
+    """Returns places of the handovers of a flow's mobile, and of those with unknown flows."""
     return [place for place, mark in enumerate(handovers) if not mark.flows or flow in mark.flows]
 
 
 def _name_cells(flows: list[FlowFigure], names: CellNames) -> None:
-    """Calls links by their cells. Flows share traces, of which none is renamed twice: a cell's name stays as it is."""
+    """Names links by their cells. Flows share traces; a second renaming does no harm, since a cell's name stays as it
+    is."""
     for panel in (panel for flow in flows for panel in flow.panels):
         for trace in panel.traces:
             trace.name = names.shown(trace.name)

@@ -1,6 +1,6 @@
 """The report's figures as plain data: panels of traces with roles. Nothing here knows of HTML or colours.
 
-The page and printed figures are drawn from this one description, so that they cannot disagree.
+The page and printed figures are drawn from this one description, so that they agree.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Trace:
 
 @dataclass
 class Panel:
-    """Traces over one axis of values. `note` says what is missing and why, or how to read it."""
+    """Traces over one axis of values. `note` explains missing data, or how to read the panel."""
 
     title: str
     quantity: str
@@ -64,7 +64,7 @@ class FlowFigure:
 
 @dataclass
 class Description:
-    """Everything that a report draws."""
+    """Description of everything that a report draws."""
 
     duration_s: float
     marks: list[Mark]
@@ -74,7 +74,7 @@ class Description:
 
 
 def link_roles(run: Run) -> dict[str, str]:
-    """A role for each link of the run; a link has the same in all panels."""
+    """Returns a role for each link of the run; a link has the same role in all panels."""
     names = list(run.packets.names["link"].values) if run.packets is not None else []
     for subject, quantity in run.series or {}:
         if quantity == "queue packets" and link_of(subject)[0] not in names:
@@ -83,13 +83,13 @@ def link_roles(run: Run) -> dict[str, str]:
 
 
 def link_of(subject: str) -> tuple[str, str]:
-    """Link and direction of a series' subject such as `link gsm down`."""
+    """Returns link and direction of a series' subject such as `link gsm down`."""
     link, _, direction = subject.removeprefix("link ").rpartition(" ")
     return link, direction
 
 
 def scaled(values: list[np.ndarray], unit: str) -> tuple[float, str]:
-    """Factor and unit in which the largest of the values has one to four digits before the point."""
+    """Returns factor and unit in which the largest of the values has one to four digits before the point."""
     largest = max((float(np.nanmax(v)) for v in values if len(v) and not np.all(np.isnan(v))), default=0.0)
     if unit == "s":
         return (1.0, "s") if largest >= 2 or largest == 0 else (1e3, "ms")
@@ -100,7 +100,7 @@ def scaled(values: list[np.ndarray], unit: str) -> tuple[float, str]:
 
 
 def thinned(series: Series, limit: int) -> Series:
-    """A series of more than `limit` points with equal stretches reduced to their first, last, lowest and highest."""
+    """Reduces a series of more than `limit` points to the first, last, lowest and highest of equal stretches."""
     count = len(series.time_ns)
     if count <= limit:
         return series
@@ -111,7 +111,8 @@ def thinned(series: Series, limit: int) -> Series:
 
 
 def nice_interval(duration_s: float, bins: int = 240) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten, in seconds, of which `bins` cover the duration."""
+    """Returns the smallest of 1, 2 and 5 times a power of ten, in seconds, such that `bins` of them cover the
+    duration."""
     least = max(duration_s / bins, 1e-6)
     power = 10.0 ** np.floor(np.log10(least))
     return float(next(power * step for step in (1, 2, 5, 10) if power * step >= least * (1 - 1e-9)))

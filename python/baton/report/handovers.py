@@ -13,7 +13,7 @@ from baton.cells import CellNames
 class Mark:
     """A handover in the panels. With `outage` nothing passed from its beginning to its completion.
 
-    A close-up shows the stretch from `from_s` to `to_s`, in which there is something to see of it.
+    A close-up shows the stretch from `from_s` to `to_s`, in which its effects are visible.
     """
 
     at_s: float
@@ -27,7 +27,7 @@ class Mark:
 
 
 def marks(summary: dict[str, Any], duration_s: float) -> list[Mark]:
-    """The handovers of a run, ascending in time. The first attachment of a mobile is none."""
+    """Returns the handovers of a run, ascending in time. The first attachment of a mobile does not count."""
     found, names = [], CellNames.of(summary)
     for handover in handovers_in_order(summary):
         at, completed = float(handover["at_s"]), handover.get("completed_s")
@@ -40,7 +40,7 @@ def marks(summary: dict[str, Any], duration_s: float) -> list[Mark]:
 
 
 def _affects(handover: dict[str, Any]) -> float:
-    """The longest of what was measured about a handover, in seconds."""
+    """Returns the longest duration measured of a handover, in seconds."""
     times = [(handover.get("completed_s") or 0.0) - float(handover["at_s"])]
     for flow in handover.get("flows") or []:
         times += [flow.get("stall_s") or 0.0, flow.get("time_to_90_percent_s") or 0.0]
@@ -48,13 +48,13 @@ def _affects(handover: dict[str, Any]) -> float:
 
 
 def handovers_in_order(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """The handovers of a summary, ascending in time."""
+    """Returns the handovers of a summary, ascending in time."""
     listed = [h for h in summary.get("handovers") or [] if h.get("at_s") is not None]
     return sorted(listed, key=lambda handover: float(handover["at_s"]))
 
 
 def links_moved_between(summary: dict[str, Any], flow: str) -> set[str]:
-    """The links between which the mobiles of a flow move."""
+    """Returns the links between which the mobiles of a flow move."""
     met = [
         each for each in summary.get("handovers") or [] if flow in [one.get("name") for one in each.get("flows") or []]
     ]
@@ -63,7 +63,7 @@ def links_moved_between(summary: dict[str, Any], flow: str) -> set[str]:
 
 @dataclass
 class HandoverRow:
-    """A row of the table: a handover as one flow met it. `None` is not measured or not reached."""
+    """A row of the table: a handover as one flow met it. `None` means not measured or not reached."""
 
     number: int
     at_s: float
@@ -74,14 +74,14 @@ class HandoverRow:
     flow: str
     stall_s: float | None
     interruption_s: tuple[float | None, float | None]
-    """From the last packet over the old link to the first over the new, to the sink and back."""
+    """Time from the last packet over the old link to the first over the new, to the sink and back."""
     lost: str | None
     spurious_retransmissions: int | None
     time_to_90_percent_s: float | None
 
 
 def rows(summary: dict[str, Any]) -> list[HandoverRow]:
-    """A row for each handover and flow; one row without a flow where no flow was measured."""
+    """Returns a row for each handover and flow; one row without a flow where no flow was measured."""
     table, names = [], CellNames.of(summary)
     for number, handover in enumerate(handovers_in_order(summary), start=1):
         at, completed = float(handover["at_s"]), handover.get("completed_s")

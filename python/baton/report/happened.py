@@ -1,4 +1,4 @@
-"""A run in a few sentences: who moved where and when, what it cost, and what the flows got."""
+"""A run in a few sentences: who moved where and when, the cost, and the flows' results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_TOLD, MOST_FLOWS = 2, 2
 
 
 def what_happened(summary: dict[str, Any]) -> str:
-    """The sentences; nothing for a summary without flows and handovers."""
+    """Returns the sentences; none for a summary without flows and handovers."""
     told = [_moves(summary), _flows(summary.get("flows") or []), _failures(summary), *overload_sentences(summary)]
     return " ".join(sentence for sentence in told if sentence)
 
@@ -39,7 +39,7 @@ def _moves(summary: dict[str, Any]) -> str:
 
 
 def _worst(listed: list[dict[str, Any]]) -> str:
-    """Describes the handovers' effect on the flow that stood still for longest, as the end of a sentence."""
+    """Describes the handovers' effect on the flow with the longest stall, as the end of a sentence."""
     found = [
         (float(flow["stall_s"]), flow, handover)
         for handover in listed
@@ -52,9 +52,9 @@ def _worst(listed: list[dict[str, Any]]) -> str:
     lost = losses.at_handover(flow)
     what = f" and lost {number(lost)} packet{'' if lost == 1 else 's'}" if lost else ""
     if len(found) == 1:
-        return f"; {flow['name']} stood still for {_seconds(stall)}{what}"
-    where = f" at the one of {_seconds(handover['at_s'])}" if len(listed) > 1 else ""
-    return f"; {flow['name']} stood still longest{where}, for {_seconds(stall)}{what}"
+        return f"; {flow['name']} stalled for {_seconds(stall)}{what}"
+    where = f" after the one at {_seconds(handover['at_s'])}" if len(listed) > 1 else ""
+    return f"; {flow['name']} stalled longest{where}, for {_seconds(stall)}{what}"
 
 
 def _flows(flows: list[dict[str, Any]]) -> str:
@@ -88,5 +88,5 @@ def _failures(summary: dict[str, Any]) -> str:
 
 
 def _seconds(value: Any) -> str:
-    """A time to three digits, which is as much as a sentence needs."""
+    """Writes a time with three digits, which are enough for a sentence."""
     return f"{float(value):.3g}\u00a0s" if float(value) < 1000 else f"{number(round(float(value)))}\u00a0s"

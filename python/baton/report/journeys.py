@@ -1,4 +1,4 @@
-"""Packets on their way: which row of the packet table is a packet's first link, its last one, its loss."""
+"""Packets on their way: the rows of the packet table with a packet's first link, its last one, its loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FlowPackets:
 
     @classmethod
     def of(cls, index: PacketIndex, flow: str) -> FlowPackets:
-        """The packets of the flow with this name; none when it has no rows."""
+        """Returns the packets of the flow with this name; none if it has no rows."""
         rows = index.rows.get(flow, np.zeros(0, np.int64))
         sender = _data_sender(index, rows)
         from_sender = index.source_host[rows] == sender
@@ -59,21 +59,21 @@ class FlowPackets:
         return self.index.packets
 
     def offered(self, rows: np.ndarray) -> np.ndarray:
-        """Of `rows`, those with which an end offers a packet to its first link."""
+        """Returns those of `rows` with which an end offers a packet to its first link."""
         return np.asarray(rows[self.index.first[rows]])
 
     def under_way(self, rows: np.ndarray) -> np.ndarray:
-        """Of `rows`, those with which a packet is on a link at the end of the run."""
+        """Returns those of `rows` with which a packet is on a link at the end of the run."""
         index = self.index
         return np.asarray(rows[index.last[rows] & ~index.delivered[rows] & ~index.lost[rows]])
 
     def lost(self, rows: np.ndarray) -> np.ndarray:
-        """Of `rows`, those with which a link lost a packet, in order of the loss."""
+        """Returns those of `rows` with which a link lost a packet, in order of the loss."""
         gone = rows[self.index.lost[rows]]
         return np.asarray(gone[np.argsort(self.packets.decided_ns[gone], kind="stable")])
 
     def arrived(self, rows: np.ndarray, opposite: np.ndarray) -> np.ndarray:
-        """Of `rows`, those with which a packet reached its end, in order of arrival.
+        """Returns those of `rows` with which a packet reached its end, in order of arrival.
 
         A packet has arrived when its last link delivered it and the end uses this link for its own packets,
         the rows `opposite`: one that was delivered half-way and had no route from there has not arrived.
@@ -89,12 +89,12 @@ class FlowPackets:
 
 
 def distinct(codes: np.ndarray) -> np.ndarray:
-    """The distinct values of an array of small numbers, ascending."""
+    """Returns the distinct values of an array of small numbers, ascending."""
     return np.flatnonzero(np.bincount(codes)) if len(codes) else np.zeros(0, np.int64)
 
 
 def address_of(endpoint: str) -> str:
-    """The address of `10.0.0.1:80`, `[fd00::1]:80` or an address alone."""
+    """Returns the address of `10.0.0.1:80`, `[fd00::1]:80` or an address alone."""
     if endpoint.startswith("["):
         return endpoint[1:].partition("]")[0]
     return endpoint.partition(":")[0] if endpoint.count(":") == 1 else endpoint

@@ -1,4 +1,4 @@
-"""Places of the labels in a message sequence chart: each where it covers fewest arrows and other labels."""
+"""Places of the labels in a message sequence chart: each where it covers the fewest arrows and other labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Line:
         return self.x1 + share * (self.x2 - self.x1), self.y1 + share * (self.y2 - self.y1)
 
     def distance(self, point: Point) -> float:
-        """From a point to the nearest of its own."""
+        """Returns the distance from a point to the nearest of its own."""
         across, down = self.x2 - self.x1, self.y2 - self.y1
         along = (point[0] - self.x1) * across + (point[1] - self.y1) * down
         x, y = self.at(min(max(along / (across**2 + down**2 or 1), 0), 1))
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Place:
-    """A label beside an arrow: its middle there, the baseline's distance from it, and how many letters it has."""
+    """A label beside an arrow: its middle there, the baseline's distance from it, and its number of letters."""
 
     middle: Point
     degrees: float
@@ -61,7 +61,7 @@ class Place:
     cost: float = 0.0
 
     def points(self) -> list[Point]:
-        """Points all over its letters."""
+        """Returns points all over its letters."""
         angle, half = math.radians(self.degrees), LETTER * self.letters / 2
         off = AWAY if self.baseline > 0 else -AWAY
         x, y = self.middle[0] - off * math.sin(angle), self.middle[1] + off * math.cos(angle)
@@ -72,23 +72,24 @@ class Place:
 
 @dataclass
 class Labels:
-    """The arrows of a chart, and the labels that stand."""
+    """The arrows of a chart, and the labels placed so far."""
 
     lines: list[Line]
     taken: list[Point] = field(default_factory=list)
 
     def keep_free(self, x: float, y: float, letters: int) -> None:
-        """Says that a label of so many letters begins here."""
+        """Reserves room for a label of this many letters that begins here."""
         self.taken += [(x + STEP * step, y) for step in range(math.ceil(LETTER * letters / STEP) + 1)]
 
     def is_crossed(self, x: float, y: float, letters: int) -> bool:
-        """Returns true if an arrow crosses a label of so many letters that begins here."""
+        """Returns true if an arrow crosses a label of this many letters that begins here."""
         points = [(x + STEP * step, y) for step in range(1, math.ceil(LETTER * letters / STEP))]
         lines = [line for line in self.lines if min(line.y1, line.y2) - TO_ARROW < y < max(line.y1, line.y2) + TO_ARROW]
         return any(line.distance(point) < TO_ARROW for line in lines for point in points)
 
     def put(self, line: Line, letters: Iterable[int]) -> tuple[Place, int]:
-        """The best place for a line's label, and which of its texts; those have so many letters, the fullest first."""
+        """Returns the best place for a line's label, and which of its texts to write; `letters` are their lengths, the
+        fullest first."""
         tried = [(place, which) for which, count in enumerate(letters) for place in _places(line, count, SHORT * which)]
         lines = [other for other in self.lines if other is not line and _overlap(line, other)]
         reach = (line.y1 - 30, line.y2 + 30)

@@ -23,13 +23,13 @@ ENDS = (
     + "</defs></svg>"
 )
 EXPLANATION = (
-    "Time runs downwards, by seconds since the handover began; it is drawn out where much happens and shortened where"
+    "Time runs downwards, by seconds since the handover began; it is stretched where much happens and shortened where"
     " nothing does. ◆ what a link says, ● what an agent says, ✕ lost. A dashed arrow is a message in a tunnel."
 )
 
 
 def section(ladders: Sequence[Ladder]) -> str:
-    """All charts under a heading, the first one unfolded; nothing without charts."""
+    """Returns all charts under a heading, the first one unfolded; nothing without charts."""
     if not ladders:
         return ""
     parts = [
@@ -45,16 +45,16 @@ def _note(ladder: Ladder) -> str:
     if not ladder.repeated:
         return ""
     what = f"{ladder.repeated:,} advertisements and reports"
-    return f'<p class="note">Left out, since they repeat one that is shown: {what}.</p>'
+    return f'<p class="note">Left out, since they repeat shown ones: {what}.</p>'
 
 
 def drawing(ladder: Ladder) -> str:
-    """One chart."""
+    """Draws one chart."""
     return _Chart(ladder).svg()
 
 
 class _Chart:
-    """A chart and where things stand in it."""
+    """A chart and the positions in it."""
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
@@ -84,7 +84,7 @@ class _Chart:
         return GUTTER + self.column * number + self.column // 2
 
     def times(self) -> list[str]:
-        """Times at the left, where there is room."""
+        """Writes times at the left, where there is room."""
         parts, free, told = [], 0.0, None
         for (_, at), height in sorted(self.heights.items(), key=lambda entry: entry[1]):
             if height >= free and at != told:
@@ -107,7 +107,7 @@ class _Chart:
         )
 
     def label(self, message: Message) -> str:
-        """The label lies along the arrow, with its details where there is room."""
+        """Writes the label along the arrow, with its details if there is room."""
         line = self.lines[id(message)]
         details = ", ".join(part for part in (message.lost, message.details) if part)
         room = _details(message.name, details, abs(line.x2 - line.x1) - 20)
@@ -136,17 +136,17 @@ class _Chart:
 
 
 def _told(message: Message) -> str:
-    """All that is known of a message."""
+    """Describes everything that is known of a message."""
     lost = f"lost: {message.lost}" if message.lost else ""
     took = f"{(message.decided_ns - message.sent_ns) / SECOND * 1e3:.3f} ms"
     return ", ".join(part for part in (message.name, message.details, lost, took) if part)
 
 
 def _heights(ladder: Ladder) -> dict[tuple[int, int], float]:
-    """Returns the height of each end of an arrow and of each mark, by `id` of what it belongs to and its time.
+    """Returns the height of each end of an arrow and of each mark, by the `id` of its owner and its time.
 
-    Later is further down. What is said at one moment stands in rows of its own, so that labels can be read: first what
-    came to a host, then what was said in it, then what it sent.
+    Later is further down. Signals of one moment have rows of their own, so that labels can be read: first messages that
+    reached a host, then its own events, then messages that it sent.
     """
     ends: list[tuple[int, int, Message | Event]] = [(message.decided_ns, 0, message) for message in ladder.messages]
     ends += [(event.at_ns, 1, event) for event in ladder.events]
@@ -162,7 +162,7 @@ def _heights(ladder: Ladder) -> dict[tuple[int, int], float]:
 
 
 def _details(name: str, details: str, room: float) -> str:
-    """Of the details the first ones, as many as there is room for after the name."""
+    """Returns the first of the details, as many as fit after the name."""
     shown, left = [], room - LETTER * (len(name) + 1)
     for part in details.split(", ") if details else []:
         left -= LETTER * (len(part) + 2)

@@ -1,4 +1,4 @@
-"""The signalling of each handover as a message sequence chart: what is in it. How it looks is another file's matter."""
+"""The content of message sequence charts: the signalling of each handover."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Message:
 
 @dataclass
 class Event:
-    """A mark on one line: `link` or `agent` by who says it; `under way` for a message without an end."""
+    """A mark on one line: `link` or `agent` by its source; `under way` for a message without an end."""
 
     node: int
     at_ns: int
@@ -62,7 +62,7 @@ class Ladder:
 
 
 def ladders(signals: Sequence[Signal], summary: dict[str, Any]) -> list[Ladder]:
-    """A chart for each handover of which there are signals, in order of time."""
+    """Returns a chart for each handover with signals, in order of time."""
     found, names = [], CellNames.of(summary)
     listed = handovers_in_order(summary)
     mobiles = {str(handover.get("mobile")) for handover in listed}
@@ -87,7 +87,7 @@ def _ns(seconds: Any) -> int:
 
 
 def _stretch(handover: dict[str, Any], later: list[dict[str, Any]], signals: Sequence[Signal]) -> tuple[int, int]:
-    """From when to when a handover's signals are shown."""
+    """Returns the stretch of time in which a handover's signals are shown."""
     at, own = _ns(handover["at_s"]), str(handover.get("mobile"))
     # A time of the summary may be rounded away from the nanosecond at which something happened.
     warned = [

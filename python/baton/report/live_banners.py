@@ -1,4 +1,4 @@
-"""Banners above the numbers of a live run: whether to trust them, its program, what was ignored."""
+"""Banners above the numbers of a live run: its trust, its program, ignored settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from baton.summary import Json
 
 
 def live_banners(summary: Json) -> Iterator[tuple[str, str]]:
-    """Kinds (`warning` or `note`) and texts; none for a simulated run."""
+    """Yields kinds (`warning` or `note`) and texts; none for a simulated run."""
     live = summary.get("live")
     if not live:
         return

@@ -13,14 +13,14 @@ from .svg_labels import Labels
 # Pixels: at most so wide and so high, and a margin around for names.
 WIDTH, HEIGHT, MARGIN = 1176, 860, 24
 EXPLANATION = (
-    "North is up. Circles are the cells as far as mobiles may register; a way has the colour of the cell that served,"
+    "North is up. Circles are the cells as far as mobiles may register; a track has the colour of the cell that served,"
     " and is dotted where none did."
     " Numbers are those of the handovers, where they began."
 )
 
 
 def section(maps: Sequence[Map]) -> str:
-    """All maps under a heading; nothing without."""
+    """Returns all maps under a heading; nothing without maps."""
     if not maps:
         return ""
     drawings = "".join(f'<div class="wide">{drawing(each)}</div>' for each in maps)
@@ -28,12 +28,12 @@ def section(maps: Sequence[Map]) -> str:
 
 
 def drawing(drawn: Map) -> str:
-    """One map."""
+    """Draws one map."""
     return _Drawing(drawn).svg()
 
 
 def nice_length(most_km: float) -> float:
-    """The largest of 1, 2 and 5 times a power of ten that is no longer."""
+    """Returns the largest of 1, 2 and 5 times a power of ten that is not longer."""
     power = 1.0
     while power * 10 <= most_km:
         power *= 10
@@ -62,7 +62,7 @@ class _Drawing:
         return "".join([*parts, self.bar(), *self.labels(), "</svg>"])
 
     def labels(self) -> list[str]:
-        """Names of cells, numbers of handovers, names of mobiles, in the order in which they get room."""
+        """Writes names of cells, numbers of handovers, and names of mobiles, in the order in which they get room."""
         found = Labels(*self.size)
         for x, y in [self.place(cell.middle) for cell in self.map.cells]:
             found.keep_free(x, y, 3)

@@ -1,4 +1,4 @@
-"""Radio networks on a map, as plain data: cells, the ways of mobiles by serving cell, and where handovers began."""
+"""Radio networks on a map, as plain data: cells, the tracks of mobiles by serving cell, and where handovers began."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .handovers import handovers_in_order
 from .style import link_role
 
 KM_PER_DEGREE = 111.195
-"""Of latitude, on the sphere on which mobiles move."""
+"""Kilometres in a degree of latitude, on the sphere on which mobiles move."""
 # Ways of a map; of more mobiles the first ones are drawn.
 MOST_WAYS = 20
 NO_CELL = "total"
@@ -35,7 +35,7 @@ class Circle:
 
 @dataclass
 class Stretch:
-    """A part of a way on which one cell served; `cell` is empty where none did, or another network."""
+    """A part of a track on which one cell served; `cell` is empty if none did, or another network."""
 
     cell: str
     role: str
@@ -44,7 +44,7 @@ class Stretch:
 
 @dataclass
 class Way:
-    """A mobile's way."""
+    """A mobile's track."""
 
     mobile: str
     stretches: list[Stretch]
@@ -69,7 +69,7 @@ class Map:
     turns: list[Turn] = field(default_factory=list)
 
     def bounds(self) -> tuple[Point, Point]:
-        """The south-western and the north-eastern corner of what there is."""
+        """Returns the south-western and the north-eastern corner of everything on the map."""
         points = [point for way in self.ways for stretch in way.stretches for point in stretch.points]
         for cell in self.cells:
             (east, north), radius = cell.middle, cell.radius_km
@@ -79,7 +79,7 @@ class Map:
 
 
 def maps(summary: Json) -> list[Map]:
-    """A map of each radio network of a run."""
+    """Returns a map of each radio network of a run."""
     return [_map(radio, summary) for radio in summary.get("radios") or []]
 
 
@@ -106,7 +106,8 @@ def _map(radio: Json, summary: Json) -> Map:
 
 
 def _served(track: list[Json], handovers: list[Json], link: str) -> list[Json]:
-    """The way with a place for each handover, and without cells where the mobile used a link of another network."""
+    """Returns the track with a place for each handover, and without cells where the mobile used a link of another
+    network."""
 
     def used(at_s: float) -> str | None:
         before = [handover for handover in handovers if float(handover["at_s"]) <= at_s]
@@ -120,18 +121,18 @@ def _served(track: list[Json], handovers: list[Json], link: str) -> list[Json]:
 
 
 def _point(place: Json, origin: Sequence[float]) -> Point:
-    """Km east and north: true beside the origin, and near enough to it for a picture."""
+    """Converts a place to km east and north: exact beside the origin, and near enough to it for a picture."""
     east = _eastwards(place["longitude"], origin[0]) * math.cos(math.radians(origin[1]))
     return east * KM_PER_DEGREE, (place["latitude"] - origin[1]) * KM_PER_DEGREE
 
 
 def _eastwards(longitude: float, origin: float) -> float:
-    """Degrees from the origin, the short way round."""
+    """Returns the degrees east of the origin, the short way round."""
     return (longitude - origin + 180) % 360 - 180
 
 
 def _stretches(track: list[Json], origin: Sequence[float], roles: dict[str, str]) -> list[Stretch]:
-    """A stretch for each cell in turn; each begins where the one before ends."""
+    """Returns a stretch for each cell in turn; each begins where the one before ends."""
     found: list[Stretch] = []
     for here, there in pairwise(track):
         cell = here["cell"] or ""
@@ -142,7 +143,7 @@ def _stretches(track: list[Json], origin: Sequence[float], roles: dict[str, str]
 
 
 def _place(track: list[Json], at_s: float) -> Json:
-    """Returns the place of a mobile, between the places that are known."""
+    """Returns the place of a mobile, between its known places."""
     after = next((number for number, place in enumerate(track) if place["at_s"] >= at_s), len(track) - 1)
     here, there = track[max(after - 1, 0)], track[after]
     between = there["at_s"] - here["at_s"]

@@ -14,7 +14,8 @@ MOST_STEPS = 1000
 
 
 def time_sequence(flow: FlowPackets) -> Panel:
-    """Segments as the sender offers them to its first link, ACKs as they arrive there, losses where they happen."""
+    """Draws segments as the sender offers them to its first link, ACKs as they arrive there, and losses where they
+    happen."""
     events = tcp_events(flow)
     new, again = ~events.retransmission, events.retransmission
     end = events.offset + events.length
@@ -34,8 +35,7 @@ def time_sequence(flow: FlowPackets) -> Panel:
 
 
 def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
-    """Draws the time that each packet with data took, against the time at which it was sent; lost ones when they were
-    lost."""
+    """Draws the delay of each packet with data against the time at which it was sent; lost ones at their loss."""
     decided = flow.packets.decided_ns
     sent, arrived, gone = _datagrams(flow)
     order = np.argsort(_begun(flow, sent, arrived), kind="stable")
@@ -53,22 +53,22 @@ def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
 
 
 def _counts(flow: FlowPackets, sent: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> str:
-    """Counts the packets by their fate; copies that are lost are lost, too."""
+    """Counts the packets by their fate; lost copies are lost packets, too."""
     under_way = len(flow.under_way(flow.outward[np.isin(_numbers(flow, flow.outward), _numbers(flow, sent))]))
     given_up = len(sent) - len(arrived) - len(gone) - under_way
     counts = [(len(sent), "packets sent"), (len(arrived), "delivered"), (len(gone), "lost on links")]
-    counts += [(under_way, "under way"), (given_up, "given up by hosts or in buffers")]
+    counts += [(under_way, "under way"), (given_up, "discarded by hosts or in buffers")]
     told = [each for place, each in enumerate(counts) if place < 3 or each[0] > 0]
     return ", ".join(f"{number(count)} {what}" for count, what in told)
 
 
 def _numbers(flow: FlowPackets, rows: np.ndarray) -> np.ndarray:
-    """The running numbers of packets."""
+    """Returns the running numbers of packets."""
     return np.asarray(flow.packets.numbers["packet"][rows])
 
 
 def distribution(flow: FlowPackets) -> Panel:
-    """The share of the delivered packets that took at most so long."""
+    """Draws the share of delivered packets that took at most a given time."""
     sent, arrived, _ = _datagrams(flow)
     taken = np.sort(flow.packets.decided_ns[arrived] - _begun(flow, sent, arrived))
     panel = Panel("Distribution of the one-way delay", "share of packets", "", [], "", across="one-way delay")
@@ -79,18 +79,18 @@ def distribution(flow: FlowPackets) -> Panel:
     least = np.ceil(share * len(taken)).astype(np.int64).clip(1) - 1
     panel.traces = [Trace("delivered", "congestion window", "line", taken[least].astype(np.int64), share)]
     marks = ", ".join(f"{percent:g} %: {_milliseconds(taken, percent)}" for percent in (50, 95, 99, 99.9))
-    panel.note = f"Delays that so many packets did not exceed: {marks}.{_share(flow)}"
+    panel.note = f"Percentiles of the delay: {marks}.{_share(flow)}"
     return panel
 
 
 def _milliseconds(taken: np.ndarray, percent: float) -> str:
-    """A percentile of sorted times in ns."""
+    """Returns a percentile of sorted times in ns."""
     value = taken[int(np.ceil(len(taken) * percent / 100)) - 1] / 1e6
     return f"{value:.4g} ms" if value < 1000 else f"{value / 1000:.4g} s"
 
 
 def numbers(flow: FlowPackets) -> Panel:
-    """Packets in the order of sending: the slope is the rate, crosses are losses."""
+    """Draws packets in the order of sending: the slope is the rate, crosses are losses."""
     decided, packet = flow.packets.decided_ns, flow.packets.numbers["packet"]
     sent, arrived, gone = _datagrams(flow)
     known = np.sort(packet[sent])
@@ -106,10 +106,10 @@ def numbers(flow: FlowPackets) -> Panel:
 
 
 def new_data_by_link(flow: FlowPackets, moved: set[str]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each link that brought new data to the receiver: times of arrival in ns and payload bytes.
+    """Returns, for each link that brought new data to the receiver, times of arrival in ns and payload bytes.
 
-    That is the last link; but of a packet that crossed a link in `moved`, between which a mobile moves, that one: the
-    mobile sends, or its network is behind it.
+    That link is a packet's last one, except for a packet that crossed a link in `moved`, between which a mobile moves:
+    for it, that one counts, since the mobile sends, or its network is behind it.
     """
     packets = flow.packets
     payload, link, protocol = packets.numbers["payload_bytes"], packets.names["link"], packets.names["protocol"]
@@ -125,7 +125,7 @@ def new_data_by_link(flow: FlowPackets, moved: set[str]) -> dict[str, tuple[np.n
 
 
 def _carriers(flow: FlowPackets, rows: np.ndarray, moved: set[str]) -> np.ndarray:
-    """The number of the link that counts for each packet that arrived with one of `rows`."""
+    """Returns the number of the link that counts for each packet that arrived with one of `rows`."""
     link, packet = flow.packets.names["link"], flow.packets.numbers["packet"]
     carriers = link.codes[rows].copy()
     crossed = flow.outward[flow.index.delivered[flow.outward]]
@@ -139,14 +139,14 @@ def _carriers(flow: FlowPackets, rows: np.ndarray, moved: set[str]) -> np.ndarra
 
 
 def data_ways(flow: FlowPackets) -> dict[str, str]:
-    """The direction in which each link carried the flow's data."""
+    """Returns the direction in which each link carried the flow's data."""
     names, ways = flow.packets.names["link"].values, flow.index.link_direction
     rows = flow.outward[flow.packets.numbers["payload_bytes"][flow.outward] > 0]
     return {names[way // 2]: "up" if way % 2 else "down" for way in distinct(ways[rows]).tolist()}
 
 
 def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
-    """Links and directions on which packets of the flow were offered, in the order of the links."""
+    """Returns links and directions on which packets of the flow were offered, in the order of the links."""
     names, ways = flow.packets.names["link"].values, flow.index.link_direction
     # Not `np.union1d`, for which numpy imports its masked arrays.
     used = sorted({*distinct(ways[flow.outward]).tolist(), *distinct(ways[flow.inward]).tolist()})
@@ -154,7 +154,7 @@ def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
 
 
 def _share(flow: FlowPackets) -> str:
-    """Describes a table that is too large for a page."""
+    """Describes the part of a table too large for a page that is shown."""
     every, rows = flow.packets.every, flow.packets.recorded
     if every == 1:
         return ""
@@ -163,7 +163,8 @@ def _share(flow: FlowPackets) -> str:
 
 
 def _datagrams(flow: FlowPackets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of the first offers, arrivals and losses of the packets that go outwards; over TCP, of those with data."""
+    """Returns rows of the first offers, arrivals and losses of the packets that go outwards; over TCP, of those with
+    data."""
     packets, rows = flow.packets, flow.outward
     protocol = packets.names["protocol"]
     if len(rows) and protocol.codes[rows[0]] == protocol.code("tcp"):
@@ -180,7 +181,7 @@ def _begun(flow: FlowPackets, sent: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _where(flow: FlowPackets, rows: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """For the hover: what became of a packet, on which link and in which direction."""
+    """Describes, for the hover, a packet's fate, its link and the direction."""
     link, fate = flow.packets.names["link"], flow.packets.names["fate"]
     key = fate.codes[rows].astype(np.int64) * (2 * len(link.values)) + flow.index.link_direction[rows]
     kinds = distinct(key)

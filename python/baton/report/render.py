@@ -35,7 +35,7 @@ SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "report.js")
 
 
 def page(run: Run, description: Description) -> str:
-    """The whole report as one HTML document."""
+    """Returns the whole report as one HTML document."""
     parts = {
         "title": html.escape(str(run.summary.get("scenario") or run.manifest.get("scenario") or run.folder.name)),
         "description": html.escape(_scenario_description(run.manifest)),
@@ -53,7 +53,7 @@ def page(run: Run, description: Description) -> str:
 
 
 def assemble(parts: dict[str, str], description: Description) -> str:
-    """A page from its parts, which are HTML, and the diagrams."""
+    """Assembles a page from its parts, which are HTML, and the diagrams."""
     store = ColumnStore()
     parts = {"happened": "", "files": ""} | parts
     made = {"data": embedded(_data(description, store)), "maps": map_svg.section(description.maps)}
@@ -62,12 +62,12 @@ def assemble(parts: dict[str, str], description: Description) -> str:
 
 
 def embedded(data: dict[str, Any]) -> str:
-    """An object as JSON that can stand in a page."""
+    """Encodes an object as JSON that can stand in a page."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
 def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: ColumnStore) -> str:
-    """A template from its parts, with style, scripts, packed columns and the drawing library."""
+    """Fills a template with its parts, style, scripts, packed columns and the drawing library."""
     drawn = {
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
         "plotly": drawing_library(),
@@ -77,7 +77,7 @@ def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: Co
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
-    """A template from its parts, with the style."""
+    """Fills a template with its parts and the style."""
     parts = parts | {"style": asset("report.css").replace("/* looks */", look_variables())}
     pieces = asset(template).split("{{")
     out = [pieces[0]]
@@ -88,24 +88,24 @@ def filled(template: str, parts: dict[str, str]) -> str:
 
 
 def facts(entries: list[tuple[str, str]]) -> str:
-    """Names and values in a row; absent values are left out."""
+    """Returns names and values in a row; absent values are left out."""
     shown = [(name, value) for name, value in entries if value != ABSENT]
     return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in shown)
 
 
 def listed(heading: str, sentences: Sequence[str]) -> str:
-    """A list under a heading; nothing without sentences."""
+    """Returns a list under a heading; nothing without sentences."""
     items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
     return f"<section><h2>{html.escape(heading)}</h2><ul>{items}</ul></section>" if items else ""
 
 
 def details(title: str, text: str) -> str:
-    """A text that is folded away."""
+    """Folds a text away."""
     return f"<details><summary>{html.escape(title)}</summary><pre>{html.escape(text)}</pre></details>"
 
 
 def _files(run: Run) -> str:
-    """Links to what lies beside the page, with sizes."""
+    """Returns links to the files beside the page, with sizes."""
     files = sorted(file for file in run.folder.iterdir() if file.is_file() and _is_shown(file.name))
     if not files:
         return ""
@@ -160,7 +160,7 @@ def _banner(run: Run) -> str:
     if run.left_out:
         banners.append(("note", f"{run.left_out:,} more flows delivered less and are not shown; summary.json has all."))
     if run.packets is None:
-        banners.append(("note", "No packets were recorded, so the diagrams made of packets are missing."))
+        banners.append(("note", "No packets were recorded, so the diagrams of packets are missing."))
     if run.series is None:
         banners.append(("note", "No series were recorded, so windows, round-trip times and queues are missing."))
     looks = {"warning": 'class="banner" role="status"', "note": 'class="banner calm"'}
@@ -170,8 +170,8 @@ def _banner(run: Run) -> str:
 def _why_incomplete(run: Run) -> str:
     lost = (run.summary.get("live") or {}).get("lost_rows")
     if lost:
-        return f"The record has gaps: {lost:,} rows could not be written as fast as the run went."
-    return "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
+        return f"The record has gaps: {lost:,} rows could not be written fast enough."
+    return "This run was interrupted: the results below are valid, but end where the run ended."
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
@@ -188,7 +188,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 
 
 def scenario_text(manifest: dict[str, Any]) -> str:
-    """The scenario with its overrides as TOML, and how it differs from the file."""
+    """Returns the scenario with its overrides as TOML, and how it differs from the file."""
     overrides = "".join(f"# --set {override}\n" for override in manifest.get("overrides") or [])
     return overrides + str(manifest.get("resolved") or "The manifest holds no scenario.")
 
@@ -199,7 +199,7 @@ def _scenario_description(manifest: dict[str, Any]) -> str:
 
 
 def look_variables() -> str:
-    """The colour of each role as a variable, for light and for dark ground."""
+    """Returns the colour of each role as a variable, for light and for dark ground."""
 
     def declarations(dark: bool) -> str:
         pairs = ((role.replace(" ", "-"), look.dark if dark else look.light) for role, look in LOOKS.items())
@@ -212,5 +212,5 @@ def look_variables() -> str:
 
 
 def asset(name: str) -> str:
-    """A file of the pages: a style, a script or a template."""
+    """Returns a file of the pages: a style, a script or a template."""
     return resources.files(__package__).joinpath("assets/" + name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""From the packet table to what a time-sequence diagram shows: segments, ACKs, losses as byte offsets."""
+"""Segments, ACKs and losses as byte offsets, from the packet table, for a time-sequence diagram."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TcpEvents:
 
 
 def unwrap(numbers: np.ndarray, origin: int) -> np.ndarray:
-    """Distances of 32-bit sequence numbers from `origin`, without the wrap at 2³².
+    """Returns distances of 32-bit sequence numbers from `origin`, without the wrap at 2³².
 
     Neighbours may differ by less than 2³¹ in either direction, as in RFC 9293, section 3.4.
     """
@@ -79,7 +79,7 @@ def tcp_events(flow: FlowPackets) -> TcpEvents:
 
 
 def _offsets(packets: Packets, outward: np.ndarray, inward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Byte offsets of the segments and of the acknowledgements (NaN without ACK flag), by connection."""
+    """Returns byte offsets of the segments and of the acknowledgements (NaN without ACK flag), by connection."""
     sequence, acknowledgment = packets.numbers["sequence"], packets.numbers["acknowledgment"]
     source, destination = packets.names["source"], packets.names["destination"]
     flags = packets.names["flags"]
@@ -103,7 +103,7 @@ def _offsets(packets: Packets, outward: np.ndarray, inward: np.ndarray) -> tuple
 
 
 def _sacks(packets: Packets, rows: np.ndarray, acknowledged: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Blocks that the ACKs in `rows` report: time of arrival, left edge, right edge."""
+    """Returns blocks that the ACKs in `rows` report: time of arrival, left edge, right edge."""
     begin, end = packets.sack_start[rows], packets.sack_start[rows + 1]
     blocks = (end - begin) // 2
     owner = np.repeat(np.arange(len(rows)), blocks)

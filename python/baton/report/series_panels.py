@@ -27,7 +27,7 @@ ByLink = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def window(run: Run, flow: str) -> Panel:
-    """Congestion window, slow-start threshold and bytes in flight."""
+    """Draws congestion window, slow-start threshold and bytes in flight."""
     names = ["bytes in flight", "congestion window", "slow-start threshold"]
     panel = Panel("Congestion window", "window", "B", states(run, flow, {name: name for name in names}))
     windows = [t.value for t in panel.traces if t.role != "slow-start threshold"]
@@ -40,7 +40,7 @@ def window(run: Run, flow: str) -> Panel:
 
 
 def round_trip(run: Run, flow: str) -> Panel:
-    """Samples of the round-trip time, the smoothed one and the retransmission timeout."""
+    """Draws samples of the round-trip time, the smoothed one and the retransmission timeout."""
     names = {"RTT sample": "round-trip time", "smoothed RTT": "smoothed round-trip time"}
     traces = states(run, flow, names | {"RTO": "retransmission timeout"})
     panel = finished(Panel("Round-trip time and timeout", "time", "s", traces), recorded=run.series is not None)
@@ -52,7 +52,7 @@ def round_trip(run: Run, flow: str) -> Panel:
 
 
 def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace]:
-    """The queue of each link direction in which a packet had to wait. Flows share them."""
+    """Returns the queue of each link direction in which a packet had to wait. Flows share them."""
     traces = {}
     for link, role in roles.items():
         for direction in ("down", "up"):
@@ -65,18 +65,18 @@ def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace
 
 
 def queues(run: Run, traces: list[Trace]) -> Panel:
-    """Packets that wait in the link directions that a flow uses; of many, the longest queues."""
+    """Draws the packets that wait in the link directions that a flow uses; of many, the longest queues."""
     note = NO_SERIES if run.series is None else "" if traces else "No packet had to wait."
     shown = sorted(traces, key=lambda trace: float(trace.value.max()), reverse=True)[:MOST_LINES]
     if len(shown) < len(traces):
         left = len(traces) - len(shown)
         most = max(float(trace.value.max()) for trace in traces if trace not in shown)
-        note = f"The {len(shown)} longest queues; in {left} more at most {most:,.0f} packets waited."
-    return Panel("Queues", "packets that wait", "packets", coloured([each for each in traces if each in shown]), note)
+        note = f"The {len(shown)} longest queues; in {left} others at most {most:,.0f} packets waited."
+    return Panel("Queues", "waiting packets", "packets", coloured([each for each in traces if each in shown]), note)
 
 
 def coloured(traces: list[Trace]) -> list[Trace]:
-    """The traces, with colours of their own where two links of so many have the same."""
+    """Returns the traces, with colours of their own if two of so many links have the same."""
     links = list(dict.fromkeys(map(_link_of_trace, traces)))
     if len({trace.role for trace in traces}) == len(links):
         return traces
@@ -84,14 +84,14 @@ def coloured(traces: list[Trace]) -> list[Trace]:
 
 
 def _link_of_trace(trace: Trace) -> str:
-    """The link of a trace with a name such as `gsm, down` or `over gsm`."""
+    """Returns the link of a trace with a name such as `gsm, down` or `over gsm`."""
     return trace.name.rpartition(", ")[0] or trace.name
 
 
 def goodput(
     run: Run, flow: str, transport: str, by_link: ByLink | None, roles: dict[str, str], ways: dict[str, str]
 ) -> Panel:
-    """New data per second: what the application read, and by the link over which it reached the receiver.
+    """Draws new data per second: read by the application, and by the link over which it reached the receiver.
 
     `ways` are the directions in which links carried the data, whose capacity is drawn with it.
     """
@@ -107,12 +107,13 @@ def goodput(
     panel.logarithmic = len(peaks) > 1 and max(peaks) > RATIO_OF_LINKS_FOR_LOGARITHM * min(peaks) > 0
     panel.traces += _capacities(run, ways, {*(by_link or {})}, roles, interval, max(peaks, default=0.0))
     if by_link is None:
-        panel.note = f"Data delivered per {interval:g} s. By link it would need all packets."
+        panel.note = f"Data delivered per {interval:g} s. By link, the diagram would need all packets."
     return finished(panel, recorded=run.series is not None)
 
 
 def _by_link(run: Run, by_link: ByLink, roles: dict[str, str], interval: float) -> list[Trace]:
-    """A line for each link that delivered; of many, for those that delivered most, and one for the others together."""
+    """Returns a line for each link that delivered; of many, for those that delivered most, and one for the others
+    together."""
     most = sorted(by_link.items(), key=lambda entry: int(entry[1][1].sum()), reverse=True)
     shown = len(most) if len(most) <= MOST_LINES else MOST_LINES - 1
     names = {name for name, _ in most[:shown]}
@@ -132,7 +133,7 @@ def _by_link(run: Run, by_link: ByLink, roles: dict[str, str], interval: float) 
 def _capacities(
     run: Run, ways: dict[str, str], delivering: set[str], roles: dict[str, str], interval: float, peak: float
 ) -> list[Trace]:
-    """The capacity of recorded links; and of others that delivered, where it does not dwarf what they delivered."""
+    """Returns the capacity of recorded links, and of others that delivered, unless it dwarfs what they delivered."""
     known, edges, found = Capacities(run), _edges(run, interval), []
     for link, direction in ways.items():
         rate = known.recorded(link, direction, edges)
@@ -146,17 +147,17 @@ def _capacities(
 
 
 def bin_length(run: Run, series: Series | None) -> float:
-    """Length of bins in seconds, which is not below the time from one value of a series to the next."""
+    """Returns the length of bins in seconds, at least the time from one value of a series to the next."""
     interval = nice_interval(run.duration_s)
     step = _step(series) / 1e9 if series is not None else 0.0
     return max(interval, nice_interval(0.95 * step, bins=1)) if step else interval
 
 
 def rate_of(run: Run, delivered: Series, interval: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bits per second in bins of `interval` seconds, of a series of bytes that grows.
+    """Returns bits per second in bins of `interval` seconds, of a series of bytes that grows.
 
-    A value is written at a delivery, at most once in each step: the data of a step come evenly. After a pause they come
-    in the step before the value; but the value at the end of the run is of what came in the step after the one before.
+    A value is written at a delivery, at most once in each step, and its data come evenly over the step. After a pause,
+    that is the step before the value; for the value at the end of the run, it is the step after the previous one.
     """
     step, time, value = _step(delivered), delivered.time_ns.astype(np.float64), delivered.value
     before, had = np.append(0.0, time[:-1]), np.append(0.0, value[:-1])
@@ -173,12 +174,12 @@ def rate_of(run: Run, delivered: Series, interval: float) -> tuple[np.ndarray, n
 
 
 def _step(series: Series) -> float:
-    """The least time from one value of a series to the next, in ns, but for the last one; 0 of a few."""
+    """Returns the least time from one value of a series to the next, in ns, except the last; 0 for few values."""
     return float(np.diff(series.time_ns)[:-1].min()) if len(series.time_ns) >= LEAST_VALUES else 0.0
 
 
 def states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
-    """Traces of a flow's series, by the name that is shown; those that were not recorded are left out."""
+    """Returns traces of a flow's series, by the name that is shown; those that were not recorded are left out."""
     traces = []
     for name, quantity in names.items():
         series = run.find(f"flow {flow}", quantity)
@@ -190,7 +191,7 @@ def states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
 
 
 def held(series: Series, run: Run) -> Series:
-    """A state, which is recorded when it changes, goes on to the end of the run."""
+    """Extends a state, which is recorded when it changes, to the end of the run."""
     end = max(int(run.duration_s * 1e9), int(series.time_ns[-1]))
     return Series(np.append(series.time_ns, end), np.append(series.value, series.value[-1]))
 
@@ -206,7 +207,7 @@ def finished(panel: Panel, *, recorded: bool) -> Panel:
 
 
 def rate_in_bins(run: Run, time_ns: np.ndarray, size: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bits per second in bins of `interval` seconds, of data at some times."""
+    """Returns bits per second in bins of `interval` seconds, of data at some times."""
     edges = _edges(run, interval)
     place = np.minimum((time_ns / (interval * 1e9)).astype(np.int64), len(edges) - 2)
     total = np.bincount(place, weights=size.astype(np.float64), minlength=len(edges) - 1) * 8
@@ -215,6 +216,7 @@ def rate_in_bins(run: Run, time_ns: np.ndarray, size: np.ndarray, interval: floa
 
 
 def _edges(run: Run, interval: float) -> np.ndarray:
-    """Ends of bins; the last one goes to the end of the run and is half as long as the others or longer."""
+    """Returns the ends of bins; the last one reaches to the end of the run, and has at least half the others'
+    length."""
     count = max(int(run.duration_s / interval + 0.5), 1)
     return np.append(np.arange(count) * interval, max(run.duration_s, 1e-9))

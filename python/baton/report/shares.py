@@ -1,7 +1,7 @@
-"""Shares that a page takes of tables of any length, read batch by batch so that memory does not grow with them.
+"""Parts of tables of any length, for a page, read batch by batch so that memory does not grow with them.
 
-Of packets that are too many: each so manieth, and all that matter. Of series that are too long: of equal stretches the
-first, the last, the lowest and the highest value.
+Of too many packets, it takes every nth, and all that matter. Of too long series, it takes the first, the last, the
+lowest and the highest value of equal stretches.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ Key = tuple[str, str]
 
 
 def column_of(batches: Batches, name: str) -> pa.ChunkedArray:
-    """A column. Of long tables columns are read one by one: the batches of all together take too much."""
+    """Returns a column. The columns of a long table are read one by one: the batches of all together take too much
+    memory."""
     return pa.chunked_array([batch.column(name) for batch in batches([name])])
 
 
 def share_of_packets(batches: Batches, columns: list[str], every: int, most: int) -> pa.Table:
-    """All rows of each `every`th packet, and of all packets that were lost, sent again or open a connection.
+    """Returns all rows of every `every`th packet, and of all packets that were lost, retransmitted or open a
+    connection.
 
-    What matters is never left out, unless it alone has more than `most` rows: then it is thinned too.
+    These are never left out, unless they alone have more than `most` rows: then they are thinned too.
     """
     matter = _that_matter(batches, most)
     parts = []
@@ -51,7 +53,7 @@ def share_of_packets(batches: Batches, columns: list[str], every: int, most: int
 
 
 def _that_matter(batches: Batches, most: int) -> np.ndarray:
-    """Numbers of the packets that matter; of too many, those that can be divided by a power of two."""
+    """Returns the numbers of the packets that matter; of too many, those divisible by a power of two."""
     found, each, rows, last = np.zeros(0, np.uint64), 1, 0, 0
     for batch in batches(["packet", "fate", "retransmission", "flags"]):
         table = pa.Table.from_batches([batch])
@@ -69,7 +71,7 @@ def _that_matter(batches: Batches, most: int) -> np.ndarray:
 
 
 def share_of_series(batches: Batches, most: int) -> dict[Key, Series]:
-    """All series of a table, which together have some `most` values at most."""
+    """Returns all series of a table, thinned to some `most` values together."""
     counts: dict[Key, int] = {}
     for key, rows, _ in _by_key(batches(["subject", "series"])):
         counts[key] = counts.get(key, 0) + len(rows)
@@ -95,9 +97,9 @@ def equal_share(counts: list[int], most: int) -> int:
 
 
 class _Stretches:
-    """A series of so many values as it is read; each `length` values become their first, last, lowest and highest.
+    """A series as it is read; each `length` values become their first, last, lowest and highest.
 
-    What is kept goes to one place from the beginning on: many small arrays would hold much free memory between them.
+    These have one array from the beginning on: many small arrays would hold much free memory between them.
     """
 
     def __init__(self, count: int, length: int) -> None:
@@ -124,7 +126,7 @@ class _Stretches:
 
 
 def outstanding(value: np.ndarray, length: int) -> np.ndarray:
-    """Places of the first, last, lowest and highest of each `length` values, of which there are whole stretches."""
+    """Returns places of the first, last, lowest and highest of each `length` values, in whole stretches."""
     if length == 1 or not len(value):
         return np.arange(len(value))
     blocks = value.reshape(-1, length)
@@ -135,7 +137,7 @@ def outstanding(value: np.ndarray, length: int) -> np.ndarray:
 
 
 def _by_key(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Key, np.ndarray, pa.RecordBatch]]:
-    """For each series in each batch: its key, its rows in the batch, the batch."""
+    """Returns for each series in each batch its key, its rows in the batch, and the batch."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         subject, quantity = names_of(table["subject"]), names_of(table["series"])
@@ -144,12 +146,12 @@ def _by_key(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Key, np.ndarray
 
 
 def key_of(number: int, subject: Names, quantity: Names) -> Key:
-    """The key with a number made of both codes."""
+    """Returns the key of a number that is made of both codes."""
     return subject.values[number // len(quantity.values)], quantity.values[number % len(quantity.values)]
 
 
 def grouped(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The distinct codes and the rows of each, ascending."""
+    """Yields the distinct codes and the rows of each, ascending."""
     order = np.argsort(codes, kind="stable")
     keys, begins = np.unique(codes[order], return_index=True)
     yield from zip(keys.tolist(), np.split(order, begins[1:]), strict=True)

@@ -1,4 +1,4 @@
-"""The table of signals: who sent what to whom, and when."""
+"""The table of signals: sender, receiver and time of each message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_SIGNALS = 1_000_000
 class Signal:
     """A row. A message has a fate, and unless it was under way at the end a receiver and a time of arrival or loss.
 
-    What a link (`kind` is `link`) or an agent (`agent`) says inside the host `sender` has none of these.
+    A report of a link (`kind` is `link`) or an agent (`agent`) inside the host `sender` has none of these.
     """
 
     kind: str
@@ -32,6 +32,6 @@ class Signal:
 
 
 def signals_of(table: pa.Table) -> list[Signal]:
-    """The rows in order of the times at which they were sent."""
+    """Returns the rows in order of the times at which they were sent."""
     columns = [table[name].to_pylist() for name in COLUMNS]
     return sorted((Signal(*row) for row in zip(*columns, strict=True)), key=lambda signal: signal.sent_ns)

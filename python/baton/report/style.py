@@ -58,5 +58,5 @@ LINK_LOOKS = 6
 
 
 def link_role(number: int) -> str:
-    """The role of the link with this place among the run's links; the seventh looks like the first."""
+    """Returns the role of the link with this place among the run's links; the seventh looks like the first."""
     return f"link {number % LINK_LOOKS + 1}"

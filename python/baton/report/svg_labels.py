@@ -1,4 +1,4 @@
-"""Labels of a drawing that do not cover one another, nor what must be seen."""
+"""Labels of a drawing that cover neither one another nor points to be kept free."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass
 class Labels:
-    """The places that are taken, within a drawing of some size."""
+    """The occupied places in a drawing of some size."""
 
     width: float
     height: float
@@ -29,18 +29,18 @@ class Labels:
     crossed: set[tuple[int, int]] = field(default_factory=set)
 
     def keep_free(self, x: float, y: float, radius: float) -> None:
-        """Nothing is written over this point."""
+        """Keeps this point free of text."""
         self.taken.append((x - radius, y - radius, x + radius, y + radius))
 
     def avoid(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """A line on which something is written only where there is no other room."""
+        """Adds a line that text covers only if there is no other room."""
         (x, y), (across, down) = start, (end[0] - start[0], end[1] - start[1])
         steps = 1 + int(max(abs(across), abs(down)) // SQUARE)
         for step in range(steps + 1):
             self.crossed.add((int((x + across * step / steps) // SQUARE), int((y + down * step / steps) // SQUARE)))
 
     def put(self, text: str, x: float, y: float, *, away: float, kind: str = "") -> str:
-        """A label beside a point, `away` pixels from it, where there is room; nothing where there is none."""
+        """Returns a label beside a point, `away` pixels from it, if there is room; else nothing."""
         across = LETTER * len(text)
         free = [box for box in _boxes(x, y, across, away) if self._is_free(box)]
         if not free:
@@ -62,7 +62,7 @@ class Labels:
 
 
 def _boxes(x: float, y: float, across: float, away: float) -> Iterator[Box]:
-    """Returns the places where a label so wide may stand beside a point, the best place first."""
+    """Returns the places where a label of this width may stand beside a point, the best place first."""
     for distance in (away, 2 * away):
         for left, up, right, down in (*_SIDES, *_CORNERS):
             x0, y0 = x + left * across + right * distance, y - (1 - up) * LINE + down * distance

@@ -70,8 +70,8 @@ class Packets:
 
 @dataclass
 class Run:
-    """Everything in a results folder that a report shows. Tables that were not recorded, or are too large for a page,
-    are `None`."""
+    """Contents of a results folder that a report shows. Tables that were not recorded, or are too large for a page, are
+    `None`."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -88,18 +88,19 @@ class Run:
     """The summary with all flows; empty if that is `summary`."""
 
     def find(self, subject: str, quantity: str) -> Series | None:
-        """A series by subject (`flow download`, `link gsm down`) and quantity; `None` when it is not there or empty."""
+        """Returns a series by subject (`flow download`, `link gsm down`) and quantity; `None` if it is missing or
+        empty."""
         found = (self.series or {}).get((subject, quantity))
         return found if found is not None and len(found.time_ns) else None
 
     @property
     def series_limit(self) -> int:
-        """Values that each series may bring to a page, so that all together are not too many for it."""
+        """Number of values that each series may bring to a page, so that all together are not too many for it."""
         return equal_share([len(series.time_ns) for series in (self.series or {}).values()], PAGE_VALUES)
 
     @property
     def duration_s(self) -> float:
-        """Simulated time, in seconds; from the data when the summary does not tell."""
+        """Simulated time, in seconds; from the data if the summary lacks it."""
         told = self.summary.get("simulated_s")
         if told:
             return float(told)
@@ -148,7 +149,7 @@ def run_of(result: Result) -> Run:
 
 
 def _rows(path: Path) -> int:
-    """Rows of a table; none if there is no file. Raises `InputError` if it is of a newer format."""
+    """Reads the rows of a table; none if there is no file. Raises `InputError` if it is of a newer format."""
     if not path.exists():
         return 0
     try:
@@ -173,7 +174,7 @@ def _read_packets(path: Path) -> Packets:
 
 
 def _packets(column: Callable[[str], pa.ChunkedArray], recorded: int, every: int = 1) -> Packets:
-    """The packets of a table, of which one column after the other is asked for."""
+    """Returns the packets of a table, whose columns are read one after the other."""
     sent = numbers_of(column("sent_ns"))
     order = slice(None) if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
     names = {name: names_of(column(name)) for name in PACKET_COLUMNS["names"]}
@@ -198,7 +199,7 @@ def _read_series(path: Path) -> dict[tuple[str, str], Series]:
 
 
 def _batches_of(path: Path, names: list[str]) -> Batches:
-    """The columns of a file in batches; those in `names` are of few distinct strings."""
+    """Yields the columns of a file in batches; those in `names` have few distinct strings."""
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         file = pq.ParquetFile(path, read_dictionary=names)
@@ -212,7 +213,8 @@ def _batches_of(path: Path, names: list[str]) -> Batches:
 
 
 def _few_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
-    """Neighbouring row groups of some `BATCH_ROWS` rows together: a reader keeps what it has read of all its groups."""
+    """Groups neighbouring row groups to some `BATCH_ROWS` rows each, since a reader keeps what it has read of all its
+    groups."""
     groups, rows = list[int](), 0
     for group in range(metadata.num_row_groups):
         groups.append(group)

@@ -1,4 +1,4 @@
-"""The tables of the page: flows, and what happened at each handover."""
+"""The tables of the page: flows, and their handovers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Markup(str):
 
 
 def expectation_table(summary: dict[str, Any]) -> str:
-    """A row for each expectation: what was measured, and the verdict."""
+    """Returns a table with a row for each expectation: the measured value, and the verdict."""
     heads = [("Expectation", ""), ("Verdict", ""), ("Measured", "")]
     rows = [
         [str(each["expression"]), "holds" if each["holds"] else "FAILED", number(each.get("measured"), "no value")]
@@ -28,7 +28,7 @@ def expectation_table(summary: dict[str, Any]) -> str:
 
 
 def flow_table(summary: dict[str, Any]) -> str:
-    """A row for each flow."""
+    """Returns a table with a row for each flow."""
     heads = [
         ("Flow", ""),
         ("Transport", ""),
@@ -74,7 +74,7 @@ def flow_table(summary: dict[str, Any]) -> str:
 
 
 def class_table(summary: dict[str, Any]) -> str:
-    """A row for each class of flows: what they got, their packets, and the delays of these."""
+    """Returns a table with a row for each class of flows: their data, their packets, and the delays of these."""
     heads = [("Class", ""), ("Flows", ""), ("Packets sent", ""), ("Delivered", ""), ("Lost", ""), *DELAY_HEADS]
     keys = ("flows", "sent_packets", "delivered_packets", "lost_packets")
     rows = [
@@ -85,7 +85,8 @@ def class_table(summary: dict[str, Any]) -> str:
 
 
 def flow_and_handover_tables(summary: dict[str, Any], whole: dict[str, Any], linked: bool = True) -> str:
-    """Flows and handovers; of very many a row a class, of the `whole` summary, and each of them folded away."""
+    """Returns flows and handovers; of very many, a row per class from the `whole` summary, and each of them folded
+    away."""
     by_class, by_mobile = _class_flow_table(whole), _fleet_table(whole)
     flows, handed_over = flow_table(summary), handover_table(summary, linked)
     return (
@@ -165,7 +166,7 @@ DELAY_HEADS = [("Delay: mean", ""), ("median", ""), ("95 %", ""), ("99 %", ""), 
 
 
 def _delays(of: dict[str, Any]) -> list[str]:
-    """One-way delays of a flow or a class in milliseconds, or seconds where they are long."""
+    """Returns one-way delays of a flow or a class in milliseconds, or seconds where they are long."""
     delay = of.get("delay") or {}
     return [_delay(delay.get(key)) for key in ("mean_s", "p50_s", "p95_s", "p99_s", "p99_9_s")]
 
@@ -177,7 +178,7 @@ def _delay(value: float | None) -> str:
 
 
 def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
-    """A row for each handover and flow; in a report `linked` with its close-up."""
+    """Returns a table with a row for each handover and flow; in a report `linked` with its close-up."""
     heads = [
         ("Handover", ""),
         ("Kind", ""),
@@ -215,14 +216,14 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
 
 
 def interrupted(row: handovers.HandoverRow) -> str:
-    """Returns the time for which no packet came, to the sink and back; only what was measured."""
+    """Returns the time without packets, to the sink and back; only what was measured."""
     if row.interruption_s == (None, None):
         return ABSENT
     return " / ".join(number(each) for each in row.interruption_s)
 
 
 def agent_table(summary: dict[str, Any]) -> str:
-    """A row for each mobility agent that held packets or sent them twice."""
+    """Returns a table with a row for each mobility agent that held packets or sent them twice."""
     heads = [
         ("Held for mobiles at", ""),
         ("Agent", ""),
@@ -244,7 +245,7 @@ def agent_table(summary: dict[str, Any]) -> str:
 
 
 def number(value: Any, absent: str = ABSENT) -> str:
-    """A number for a table cell: whole ones with thin spaces, others to four digits."""
+    """Writes a number for a table cell: whole ones with thin spaces, others to four digits."""
     if value is None:
         return absent
     if isinstance(value, float) and not value.is_integer():
@@ -254,12 +255,12 @@ def number(value: Any, absent: str = ABSENT) -> str:
 
 
 def with_unit(value: Any, unit: str) -> str:
-    """A number as `number` writes it, with a unit."""
+    """Writes a number as `number` does, with a unit."""
     return ABSENT if value is None else f"{number(value)}\u00a0{unit}"
 
 
 def quantity(value: Any, unit: str) -> str:
-    """A number with a unit and a decimal prefix."""
+    """Writes a number with a unit and a decimal prefix."""
     if value is None:
         return ABSENT
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -269,7 +270,7 @@ def quantity(value: Any, unit: str) -> str:
 
 
 def table(caption: str, heads: list[tuple[str, str]], rows: list[list[str]], texts: int) -> str:
-    """A table whose first `texts` columns are words; the first one heads its row."""
+    """Returns a table whose first `texts` columns are words; the first one heads its row."""
     heading = "".join(
         f'<th scope="col"{"" if place < texts else " class=n"}>{html.escape(name)}'
         + (f" <small>({unit})</small>" if unit else "")

@@ -1,4 +1,4 @@
-"""The published studies: each number beside what Baton measures."""
+"""The published studies: each number beside Baton's own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
 
 
 def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, Reproduced]:
-    """The simulated checks that ``ids`` name, by study, and the figures of those studies.
+    """Makes the simulated checks that ``ids`` name, by study, and the figures of those studies.
 
     Raises `InputError` for an id that does not exist.
     """
@@ -59,5 +59,5 @@ def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[s
 
 
 def _names(name: str, check: str) -> bool:
-    """Returns true if an id that a user gave means a check: itself, its group or its study."""
+    """Returns true if an id names a check: itself, its group or its study."""
     return name in (check, check.partition(".")[0], check[:1])

@@ -1,21 +1,19 @@
-"""Verdict of a reproduction on one published number: measured, verdict, and why."""
+"""Verdict on one published number of a reproduction, with the measured value and the reason."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from baton import verdict
 from baton.toml import loads
+from baton.verdict import Estimate, Tolerance
 
 from .figures import Figure
 
 Verdict = Literal["agrees", "differs", "beyond"]
-
-#: Two-sided 95 % quantiles of Student's t distribution, by degrees of freedom.
-_T_95 = {4: 2.776, 9: 2.262, 19: 2.093, 29: 2.045}
 
 
 @dataclass(frozen=True)
@@ -56,27 +54,27 @@ class Check:
     runs: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The check as ``--json`` prints it."""
+        """Returns the check as ``--json`` prints it."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """All of a study: its checks, and what its page draws."""
+    """A study's checks and the figures of its page."""
 
     checks: list[Check]
     figures: list[Figure] = field(default_factory=list)
 
 
 def judged(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Check]:
-    """All checks of the study in a folder, in the order of its file, of the values that its runs have given."""
+    """Judges all checks of the study in a folder, in the order of its file, by the values of its runs."""
     notes = load_notes(folder / "notes.toml")
     expected = load_expected(folder / "expected.toml")
     return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
 
 
 def load_expected(file: Path) -> list[Expected]:
-    """The published numbers of a study, in the order of its file."""
+    """Reads the published numbers of a study, in the order of its file."""
     rows = loads(file.read_text(encoding="utf-8"))["check"]
     return [
         Expected(
@@ -94,24 +92,24 @@ def load_expected(file: Path) -> list[Expected]:
 
 
 def load_notes(file: Path) -> dict[str, str]:
-    """Reads the reasons why numbers differ, as far as they were found out, by check."""
+    """Reads the known reasons why numbers differ, by check."""
     notes: dict[str, str] = loads(file.read_text(encoding="utf-8"))
     return notes
 
 
 def judge(expected: Expected, samples: Sequence[float], note: str = "") -> Check:
-    """Compares the mean of ``samples`` with what was published."""
-    mean, low, high = mean_interval(samples)
+    """Compares the mean of ``samples`` with the published number."""
+    mean = Estimate.mean(samples)
     held = sum(_agrees(expected, sample) for sample in samples) if expected.seeds else None
     return Check(
         id=expected.id,
         quantity=expected.quantity,
         unit=expected.unit,
         published=expected.published,
-        measured=mean,
-        low=low,
-        high=high,
-        verdict=_verdict(expected, mean, low, high) if held is None else _counted(expected.seeds, held, len(samples)),
+        measured=mean.value,
+        low=mean.low,
+        high=mean.high,
+        verdict=_verdict(expected, mean) if held is None else _counted(expected.seeds, held, len(samples)),
         rule=describe(expected),
         source=expected.source,
         note=note,
@@ -120,20 +118,8 @@ def judge(expected: Expected, samples: Sequence[float], note: str = "") -> Check
     )
 
 
-def mean_interval(samples: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Mean and 95 % interval (Student's t); no interval of a single or of equal samples."""
-    if not samples:
-        return None, None, None
-    mean = math.fsum(samples) / len(samples)
-    if len(samples) - 1 not in _T_95:
-        return mean, None, None
-    variance = math.fsum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)
-    half = _T_95[len(samples) - 1] * math.sqrt(variance / len(samples))
-    return mean, mean - half, mean + half
-
-
 def describe(expected: Expected) -> str:
-    """The rule in words."""
+    """Describes the rule."""
     each = f", in at least {expected.seeds} of 20 seeds" if expected.seeds else ""
     match expected.rule:
         case "equal":
@@ -148,14 +134,12 @@ def describe(expected: Expected) -> str:
             return "nothing published to compare with"
 
 
-def _verdict(expected: Expected, mean: float | None, low: float | None, high: float | None) -> Verdict:
+def _verdict(expected: Expected, mean: Estimate) -> Verdict:
     if expected.rule == "beyond" or expected.published is None:
         return "beyond"
-    if mean is None:
-        return "differs"
-    published = expected.published
-    inside = expected.rule == "within" and low is not None and high is not None and low <= published <= high
-    return "agrees" if inside or _agrees(expected, mean) else "differs"
+    if expected.rule == "within":
+        return verdict.verdict(mean, Estimate(expected.published), Tolerance(relative=expected.tolerance))
+    return "agrees" if mean.value is not None and _agrees(expected, mean.value) else "differs"
 
 
 def _agrees(expected: Expected, value: float) -> bool:
@@ -163,16 +147,16 @@ def _agrees(expected: Expected, value: float) -> bool:
     published = expected.published
     assert published is not None, "nothing was published of what is beyond"
     match expected.rule:
-        case "equal":
-            return abs(value - published) <= expected.tolerance
         case "at_least":
             return value >= published
         case "at_most":
             return value <= published
+        case "equal":
+            return Tolerance(absolute=expected.tolerance).allows(published, value)
         case _:
-            return abs(value - published) <= expected.tolerance * abs(published)
+            return Tolerance(relative=expected.tolerance).allows(published, value)
 
 
 def _counted(needed: int, held: int, runs: int) -> Verdict:
-    """Of a comparison that holds in some of its seeds; of other than 20 seeds as large a part is needed."""
+    """Judges a comparison that holds in some of its seeds; of another number than 20, it needs the same share."""
     return "agrees" if runs and held * 20 >= needed * runs else "differs"

@@ -52,7 +52,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def write(out: Path, study: str, found: Found) -> Path:
-    """Writes the table as JSON and Markdown, the reports of the runs that are kept, and the page, which is returned."""
+    """Writes the table as JSON and Markdown, the reports of the kept runs, and the page, whose path it returns."""
     from baton import report
 
     write_text(out / "reproduce.json", json.dumps(found.as_json(), indent=1) + "\n")
@@ -63,7 +63,7 @@ def write(out: Path, study: str, found: Found) -> Path:
 
 
 def table(study: str, rows: Sequence[Row]) -> Table:
-    """One row a check."""
+    """Returns a table with one row per check."""
     made = tables.new_table("Check", "Quantity", "Unit", *_columns(study), text_columns=3)
     for row in rows:
         made.add_row(row.expected.id, row.expected.quantity, row.expected.unit, *_numbers(row), spread(row))
@@ -71,7 +71,7 @@ def table(study: str, rows: Sequence[Row]) -> Table:
 
 
 def markdown(study: str, found: Found) -> Iterator[str]:
-    """The table as lines of Markdown."""
+    """Yields the table as lines of Markdown."""
     yield f"{found.as_json()['date']}. {live_lead(found)}"
     yield ""
     yield f"| Check | Quantity | {' | '.join(_columns(study))} | Unit |"

@@ -49,7 +49,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def write_study(study: str, found: Reproduced) -> Path:
-    """Writes a study's page and the runs that it shows, and returns the page."""
+    """Writes a study's page and the runs that it shows, and returns the page's path."""
     from baton import report
 
     folder = Path("results") / f"reproduce-{study}"
@@ -62,7 +62,7 @@ def write_study(study: str, found: Reproduced) -> Path:
 
 
 def check_table(study: str, checks: Sequence[Check]) -> Table:
-    """Published against measured."""
+    """Returns a table of published and measured numbers."""
     table = Table(title=f"Study {study}: {TITLES[study]}", title_justify="left", box=None, pad_edge=False)
     for heading in ("Check", "Quantity", "Unit"):
         table.add_column(heading)
@@ -90,12 +90,12 @@ def check_table(study: str, checks: Sequence[Check]) -> Table:
 
 
 def value(number: float | None) -> str:
-    """A number with as many digits as it deserves."""
+    """Writes a number with as many digits as it deserves."""
     return "-" if number is None else f"{number:.4g}"
 
 
 def interval(check: Check) -> str:
-    """The 95 % interval of the mean, where there is one that is not a point."""
+    """Writes the 95 % interval of the mean, unless there is none or it is a point."""
     if check.low is None or check.high is None or check.low == check.high:
         return ""
     return f"{check.low:.4g} to {check.high:.4g}"

@@ -1,4 +1,4 @@
-"""Figures of a reproduced study, drawn on its page as the study draws them: what they show, as plain data."""
+"""Figures of a reproduced study, drawn on its page as the study draws them: their content as plain data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from baton.packing import drawing_library
 from baton.report.render import asset, embedded
 from baton.report.style import LINK_LOOKS, link_role
+from baton.verdict import Estimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,8 +61,15 @@ class Figure:
     logarithmic: Literal["", "x", "y"] = ""
 
 
+def columns(found: Sequence[Estimate]) -> tuple[Floats, Floats | None, Floats | None]:
+    """Returns means and the ends of their intervals, if all have one."""
+    rows = np.array([(each.value, each.low, each.high) for each in found], dtype=np.float64)
+    mean, low, high = rows.T
+    return (mean, None, None) if np.isnan(low).any() else (mean, low, high)
+
+
 def section(figures: Sequence[Figure]) -> str:
-    """The figures with all that draws them, as a part of a page; nothing without figures."""
+    """Returns the figures with all that draws them, as a part of a page; nothing without figures."""
     if not figures:
         return ""
     data = [_data(figure) for figure in figures]

@@ -1,4 +1,4 @@
-"""Studies with the kernel's own TCP: live, beside the study's stack and a present one simulated."""
+"""Studies with the kernel's own TCP, live, beside simulations of the study's stack and a present one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row:
 
     expected: Expected
     simulated: dict[str, float | None]
-    """By stack."""
+    """Medians by stack."""
     kernel: float | None
     low: float | None
     """Least and greatest of the kernel's runs."""
@@ -40,7 +40,7 @@ class Row:
     """Reason why there is no figure of the kernel; empty if there is one."""
 
     def as_json(self) -> dict[str, Any]:
-        """As in the output of `--json`."""
+        """Returns the row as `--json` prints it."""
         return {
             "id": self.expected.id,
             "quantity": self.expected.quantity,
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Found:
-    """Findings of a live reproduction."""
+    """Results of a live reproduction."""
 
     rows: list[Row]
     not_run: dict[str, str]
@@ -70,7 +70,7 @@ class Found:
     """Folders of live runs that are there as wholes."""
 
     def as_json(self) -> dict[str, Any]:
-        """As in the output of `--json`."""
+        """Returns the results as `--json` prints them."""
         return {
             "format": FORMAT,
             "date": datetime.now(timezone.utc).date().isoformat(),
@@ -84,7 +84,7 @@ class Found:
 
 
 def reproduce(study: LiveStudy, expected: Sequence[Expected], places: tuple[Path, Path], report: Report) -> Found:
-    """Runs what `expected` needs of the study: simulated, and live what is not there yet.
+    """Makes the runs of the study that `expected` needs: simulated ones, and live ones that are not there yet.
 
     `places` are the study's folder and that of its live runs.
     Raises `InputError` if nothing of it can be run live, `RunError` if a run fails.
@@ -119,7 +119,7 @@ def _group(expected: Expected) -> str:
 
 
 def _simulated(study: LiveStudy, chosen: Sequence[Trial]) -> list[Figures]:
-    """The checks of simulated runs, one set for each seed."""
+    """Returns the checks of simulated runs, one set for each seed."""
     from baton import Scenario
     from baton.report.tables import run_of
 
@@ -130,7 +130,7 @@ def _simulated(study: LiveStudy, chosen: Sequence[Trial]) -> list[Figures]:
 
 
 def _by_repetition(study: LiveStudy, chosen: Sequence[Trial], kept: Sequence[Sequence[Kept]]) -> list[Figures]:
-    """The checks of live runs, one set for each repetition."""
+    """Returns the checks of live runs, one set for each repetition."""
     return [
         study.checks({trial.name: each.figures or {} for trial, each in zip(chosen, of_all, strict=True)})
         for of_all in zip(*kept, strict=True)

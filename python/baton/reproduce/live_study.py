@@ -33,7 +33,7 @@ class LiveStudy:
     """The checks by what was measured of each trial's run."""
 
     def trial(self, folder: Path, name: str, stack: str) -> Trial:
-        """One of the study's scenarios with a stack."""
+        """Returns one of the study's scenarios with a stack."""
         file = folder / f"{self.files.get(name, name)}.toml"
         return Trial(name, file, (*self.limits.get(name, ()), *self.stacks[stack]))
 

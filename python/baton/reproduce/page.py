@@ -79,7 +79,7 @@ def live_lead(found: Found) -> str:
 
 
 def spread(row: Row) -> str:
-    """Least and greatest of the kernel's runs, where they differ in the digits shown."""
+    """Writes least and greatest of the kernel's runs, if they differ in the digits shown."""
     if row.low is None:
         return ""
     low, high = f"{row.low:.4g}", f"{row.high:.4g}"
@@ -132,7 +132,7 @@ def _row(check: Check) -> str:
 
 
 def counted(check: Check) -> str:
-    """In how many seeds a comparison holds, where that is counted."""
+    """Writes in how many seeds a comparison holds, if that is counted."""
     return "" if check.held is None else f"{check.held} of {check.runs}"
 
 

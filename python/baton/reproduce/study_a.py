@@ -72,7 +72,7 @@ class Runs:
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
-    """All checks of the study, in the order of its file of expectations, and its figures."""
+    """Makes all checks of the study, in the order of its file of expectations, and its figures."""
     runs = _simulated(folder, seeds, progress)
     samples: dict[str, list[float]] = {}
     _put(samples, {"A0.a": RATE / (8 * 1500), "A0.b": RATE / (8 * 3000), "A5.u": one_bit_a_word(96, WORST)})
@@ -88,7 +88,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
 
 
 def cases() -> list[Case]:
-    """All that goes over the study's path."""
+    """Returns all cases of the study's path."""
     return [
         *(Case(scheme, rate) for scheme in (TCP, UDP, RELIABLE, QUASI) for rate in RATES),
         *(Case(scheme, rate, block=SMALL) for scheme in (SMALL_TCP, UDP, RELIABLE) for rate in SMALL_RATES),
@@ -104,7 +104,7 @@ def cases() -> list[Case]:
 
 
 def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Runs:
-    """All runs, on all cores."""
+    """Makes all runs, on all cores."""
     runs = Runs(handovers=beyond.across_the_handover(folder))
 
     def transfer(case: Case, seed: int) -> None:
@@ -136,7 +136,7 @@ Transfers = Mapping[tuple[Case, int], Transfer]
 
 
 def _slips(runs: Transfers, seed: int) -> Figures:
-    """A0: what a latency of 10 s would do."""
+    """Computes A0: the effect of a latency of 10 s."""
     return {
         "A0.c": runs[Case(TCP, 0.0, more=SLOW), seed].delivered / 1e6,
         "A0.d": runs[Case(UDP, 0.0, more=SLOW), seed].delay,
@@ -144,7 +144,7 @@ def _slips(runs: Transfers, seed: int) -> Figures:
 
 
 def _comparison(runs: Transfers, seed: int) -> Figures:
-    """A2 and A3: TCP and AeroTP reliable."""
+    """Measures A2 and A3: TCP and reliable AeroTP."""
     tcp, reliable = ({rate: runs[Case(scheme, rate), seed] for rate in RATES} for scheme in (TCP, RELIABLE))
     below = [rate for rate in RATES if rate < KNEE]
     return {
@@ -165,12 +165,12 @@ def _comparison(runs: Transfers, seed: int) -> Figures:
 
 
 def decades(one: Transfer, other: Transfer) -> float | None:
-    """Orders of magnitude between the delays of two transfers, if both delivered anything."""
+    """Returns the orders of magnitude between the delays of two transfers, if both delivered anything."""
     return math.log10(one.delay / other.delay) if one.delivered and other.delivered else None
 
 
 def _small_packets(runs: Transfers, seed: int) -> Figures:
-    """A2 and A3 in the reading of 3000 packets a second."""
+    """Measures A2 and A3 in the reading of 3000 packets a second."""
 
     def at(scheme: Scheme, rate: float) -> Transfer:
         return runs[Case(scheme, rate, block=SMALL), seed]
@@ -187,7 +187,7 @@ def _small_packets(runs: Transfers, seed: int) -> Figures:
 
 
 def _codes(runs: Transfers, seed: int) -> Figures:
-    """A5 with headers spared, seed by seed."""
+    """Measures A5 with headers spared, seed by seed."""
 
     def at(words: int, rate: float) -> Transfer:
         return runs[Case(quasi_reliable(words), rate, spared=True), seed]
@@ -215,7 +215,7 @@ def _codes(runs: Transfers, seed: int) -> Figures:
 
 
 def _floors(runs: Transfers, seed: int) -> Figures:
-    """A5 with every bit exposed."""
+    """Computes A5 with every bit exposed."""
 
     def over_floor(words: int) -> float:
         run = runs[Case(quasi_reliable(words), WORST), seed]
@@ -230,19 +230,20 @@ def _floors(runs: Transfers, seed: int) -> Figures:
 
 
 def lost(bits: int, rate: float) -> float:
-    """The probability that any of so many bits is wrong."""
+    """Returns the probability that any of this many bits is wrong."""
     return 1 - (1 - rate) ** bits
 
 
 def one_bit_a_word(words: int, rate: float) -> float:
-    """The loss of packets with a code that corrects one bit a word, each in its share of data, check and words."""
+    """Computes the loss of packets with a code that corrects one bit a word, each in its share of data, check and
+    words."""
     bits = 8 * (AEROTP + CHECK) / words
     whole = (1 - rate) ** bits
     return float(1 - (whole + bits * rate * (1 - rate) ** (bits - 1)) ** words)
 
 
 def _at_worst(runs: Transfers, seed: int) -> Figures:
-    """A6: at the highest error rate."""
+    """Measures A6: the highest error rate."""
     tcp, udp, reliable, quasi = (runs[Case(scheme, WORST), seed] for scheme in (TCP, UDP, RELIABLE, QUASI))
     clean = runs[Case(QUASI, 0.0), seed]
     peers = {rate: runs[Case(UDP, rate), seed].goodput / 1e6 for rate in (0.0, 1e-5, KNEE, 5e-5, WORST)}

@@ -43,11 +43,11 @@ _UNTOLD, _TOLD = "handover.toml", "handover-told.toml"
 CARRIERS: dict[str, tuple[str, Sequence[str]]] = {
     "AeroTP, told": (_TOLD, ()),
     "AeroTP, not told": (_UNTOLD, ()),
-    "TCP CUBIC": (_UNTOLD, ("flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6")),
-    "TCP NewReno": (_UNTOLD, ("flows.telemetry.transport=tcp", "flows.telemetry.congestion=newreno")),
+    "TCP CUBIC": (_UNTOLD, ("flows.telemetry.transport=tcp", "flows.telemetry.transport.profile=linux-6")),
+    "TCP NewReno": (_UNTOLD, ("flows.telemetry.transport=tcp", "flows.telemetry.transport.congestion=newreno")),
     "TCP BBR": (
         _UNTOLD,
-        ("flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6", "flows.telemetry.congestion=bbr"),
+        ('flows.telemetry.transport={ profile = "linux-6", congestion = "bbr" }',),
     ),
 }
 #: Each mode, in the order of A7's checks.
@@ -55,7 +55,7 @@ ALL_MODES = (RELIABLE, MODES["near-reliable"], QUASI, MODES["connection"], MODES
 
 
 def bursts(between_s: float) -> Sequence[str]:
-    """Overrides for a link with bursts so far apart in the mean."""
+    """Returns overrides for a link with bursts at this mean distance."""
     return (f'links.air.burst_loss={{ mean_good = "{between_s} s", mean_bad = "{BURST_S} s" }}',)
 
 
@@ -78,7 +78,7 @@ class Others:
     handovers: dict[str, float]
 
     def figures(self) -> Figures:
-        """A11 to A13."""
+        """Returns the values of A11 to A13."""
         adaptive = self.goodputs["adaptive"]
         outages = [self.outages[scheme, OUTAGE_S] for scheme in (TCP, RELIABLE, BBR)]
         return {
@@ -89,7 +89,7 @@ class Others:
 
 
 def figures(runs: dict[tuple[Case, int], Transfer], seed: int) -> Figures:
-    """A7 to A10, of runs over the study's path."""
+    """Measures A7 to A10 in runs over the study's path."""
     modes = [runs[Case(mode, 1e-4), seed] for mode in ALL_MODES]
     clean, worst = (runs[Case(ADAPTIVE, rate), seed] for rate in (0.0, 1e-4))
     stacks = [runs[Case(stack, rate), seed] for rate in (3.5e-5, 1e-4) for stack in STACKS.values()]
@@ -106,10 +106,10 @@ def figures(runs: dict[tuple[Case, int], Transfer], seed: int) -> Figures:
 
 
 def runs(folder: Path, seed: int) -> Others:
-    """All that is outside the study's path, each of a scenario of its own."""
+    """Makes all runs outside the study's path, each of a scenario of its own."""
 
     def goodput(coding: str, rate: float) -> float:
-        settings = [f"links.air.bit_error_rate={rate}", f'flows.telemetry.aerotp={{ coding = "{coding}" }}']
+        settings = [f"links.air.bit_error_rate={rate}", f'flows.telemetry.transport.coding="{coding}"']
         keys = [*settings, "record.packets=false", "record.series=false"]
         summary = Scenario.load(folder / "peers.toml", overrides=keys).run(seed=seed).summary
         return float(summary["flows"][0]["goodput_bps"]) / 1e6
@@ -147,12 +147,12 @@ def _delivered(run: Run) -> tuple[Floats, Floats]:
 
 
 def _new_data_after(run: Run, moment: float) -> float:
-    """Time from a moment to the next data that the application gets; infinite if there is none."""
+    """Returns the time from a moment to the next data that the application gets; infinite if there is none."""
     times, _ = _delivered(run)
     later = times[times > moment]
     return float(later[0]) - moment if len(later) else float("inf")
 
 
 def _lettered(group: str, values: list[float]) -> Figures:
-    """Checks of a group in the order of their letters."""
+    """Returns checks of a group in the order of their letters."""
     return {f"{group}.{chr(ord('a') + place)}": value for place, value in enumerate(values)}

@@ -1,4 +1,4 @@
-"""Figures beyond study A's: headers that are hit, bursts, outages, a handover, others' transports."""
+"""Figures beyond study A's: exposed headers, bursts, outages, a handover, others' transports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN_S = 16.0
 
 
 def draw(runs: Runs, seeds: int) -> list[Figure]:
-    """All of them."""
+    """Draws all of them."""
     return [
         _exposed(runs, seeds),
         *_bursts(runs, seeds),
@@ -31,7 +31,7 @@ def draw(runs: Runs, seeds: int) -> list[Figure]:
 
 
 def _exposed(runs: Runs, seeds: int) -> Figure:
-    """Draws what figure 19 does not show: headers are hit too."""
+    """Draws figure 19 beyond the study: headers are exposed too."""
     from .study_a import CODE_RATES, EXPOSED, lost
 
     def share(run: Transfer) -> float:
@@ -56,7 +56,7 @@ def _exposed(runs: Runs, seeds: int) -> Figure:
 
 
 def _bursts(runs: Runs, seeds: int) -> Iterator[Figure]:
-    """Goodput, delay and what is delivered with bursts in the place of bit errors."""
+    """Draws goodput, delay and delivered data with bursts in place of bit errors."""
     length = beyond.BURST_S
     shares = [0.0, *(100 * length / (between + length) for between in beyond.BETWEEN_S)]
 
@@ -97,7 +97,7 @@ def _outages(runs: Runs, seeds: int) -> Figure:
 
 
 def _handover(runs: Runs) -> Figure:
-    """Bytes across the handover of A13."""
+    """Draws the bytes across the handover of A13."""
     gone, back = beyond.HANDOVER_S
     curves = []
     for look, (carrier, (times, delivered)) in zip((2, 8, 4, 0, 5), runs.handovers.items(), strict=True):
@@ -110,7 +110,7 @@ def _handover(runs: Runs) -> Figure:
 
 
 def _peers(runs: Runs, seeds: int) -> Figure:
-    """A12: 4 MB, beside what others' transports reach."""
+    """Draws A12: 4 MB, beside others' transports."""
     from .study_a import lost
 
     rates = beyond.PEER_RATES

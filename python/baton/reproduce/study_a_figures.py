@@ -1,4 +1,4 @@
-"""Study A's figures 12 to 24, of the runs that its checks are made of."""
+"""Study A's figures 12 to 24, from the runs of its checks."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ LOOKS: dict[Scheme, int] = {
 
 
 def draw(runs: Runs, seeds: int) -> list[Figure]:
-    """All of them, in the study's order."""
+    """Draws all of them, in the study's order."""
     return [*_setup(runs, seeds), *_codes(runs, seeds), *_compared(runs, seeds)]
 
 
 def curve(name: str, look: int, places: Sequence[float], samples: Sequence[Sequence[float]]) -> Curve:
-    """Means of what is finite, with intervals where there is more than one sample."""
+    """Returns the means of finite values, with intervals if there is more than one sample."""
     mean, low, high = np.array([_mean(np.array(each)) for each in samples]).T
     known = not (np.isnan(low) | (low == high)).all()
     return Curve(name, np.array(places, float), mean, look, low if known else None, high if known else None)
@@ -68,18 +68,18 @@ def _mean(sample: np.ndarray) -> tuple[float, float, float]:
 
 
 def of_rates(runs: Runs, seeds: int, scheme: Scheme, value: Value) -> Curve:
-    """A scheme over the bit error rates of figures 21 to 24."""
+    """Returns the curve of a scheme over the bit error rates of figures 21 to 24."""
     samples = [values(runs, seeds, Case(scheme, rate), value) for rate in RATES]
     return curve(scheme.name, LOOKS[scheme], scaled(RATES), samples)
 
 
 def values(runs: Runs, seeds: int, case: Case, value: Value) -> list[float]:
-    """One of each seed."""
+    """Returns one value per seed."""
     return [value(runs.transfers[case, seed]) for seed in range(1, seeds + 1)]
 
 
 def scaled(rates: Sequence[float]) -> list[float]:
-    """Bit error rates as the axis has them."""
+    """Converts bit error rates to the axis."""
     return [1e5 * rate for rate in rates]
 
 
@@ -96,7 +96,7 @@ def _setup(runs: Runs, seeds: int) -> Iterator[Figure]:
 
 
 def _codes(runs: Runs, seeds: int) -> Iterator[Figure]:
-    """Figures 13 to 20: headers spared, as in the study's model."""
+    """Draws figures 13 to 20: headers spared, as in the study's model."""
     from .study_a import CODE_RATES, WORDS
 
     def samples(words: int, rate: float, value: Value) -> list[float]:
@@ -128,7 +128,7 @@ def _codes(runs: Runs, seeds: int) -> Iterator[Figure]:
 
 
 def _compared(runs: Runs, seeds: int) -> Iterator[Figure]:
-    """Figures 21 to 24: every bit exposed; and in them what the study does not show."""
+    """Draws figures 21 to 24, every bit exposed, and in them curves that the study does not show."""
     for number, (name, unit, value, scale) in enumerate(QUANTITIES, 21):
         studied = [of_rates(runs, seeds, scheme, value) for scheme in STUDIED.values()]
         beside = [

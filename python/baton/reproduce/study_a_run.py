@@ -1,4 +1,4 @@
-"""Runs of study A, and what the study looks at in them: goodput, delay, what arrives, and overhead."""
+"""Runs of study A, and its measures: goodput, delay, delivered data, and overhead."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ RATES = (0.0, 5e-6, 1e-5, 2e-5, 3e-5, 3.5e-5, 5e-5, 7.5e-5, 1e-4)
 #: The link of which all this is about.
 MIDDLE = "air"
 
-_LINUX = 'profile = "linux-6", tcp = { receive_buffer = "4 MB", send_buffer = "4 MB" }'
-_SCPS = f'profile = "scps-tp", tcp = {{ maximum_segment_size = "{TCP} B" }}'
+_LINUX = 'profile = "linux-6", receive_buffer = "4 MB", send_buffer = "4 MB"'
+_SCPS = f'profile = "scps-tp", maximum_segment_size = "{TCP} B"'
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,20 @@ _REPEATING = ("reliable", "near-reliable")
 
 
 def aerotp(name: str, mode: str, coding: str = "", more: str = "", words: int = 0) -> Scheme:
-    """AeroTP in a mode; `coding` and `more` are keys of its table."""
-    keys = ", ".join(filter(None, (f'mode = "{mode}"', coding, more)))
-    return Scheme(name, f'transport = "aerotp", aerotp = {{ {keys} }}', AEROTP - 4 * words, mode in _REPEATING)
+    """Returns AeroTP in a mode; `coding` and `more` are keys of its table."""
+    keys = ", ".join(filter(None, ('kind = "aerotp"', f'mode = "{mode}"', coding, more)))
+    return Scheme(name, f"transport = {{ {keys} }}", AEROTP - 4 * words, mode in _REPEATING)
 
 
 def quasi_reliable(words: int, *, header: bool = False) -> Scheme:
-    """Quasi-reliable with so many words in each packet. One path does not reorder, so that no gap is waited for."""
+    """Returns quasi-reliable AeroTP with this many words in each packet. One path does not reorder, so no gap is waited
+    for."""
     coding = f"coding = {{ words = {words}, header = {str(header).lower()} }}"
     return aerotp(f"AeroTP quasi-reliable, {words} words", "quasi-reliable", coding, _NO_WAIT, words)
 
 
 def newreno(segment: int) -> Scheme:
-    """The study's TCP with segments of so many bytes.
+    """Returns the study's TCP with segments of this many bytes.
 
     ns-2's habits are those of the study's simulator in what matters here: timeouts of 200 ms at least, no SACK.
     """
@@ -69,12 +70,13 @@ def newreno(segment: int) -> Scheme:
         f'maximum_segment_size = "{segment} B", initial_rto = "3 s", nagle = false, receive_buffer = "4 MB",'
         ' send_buffer = "4 MB", window_scaling = true'
     )
-    settings = f'transport = "tcp", congestion = "newreno", profile = "ns2", tcp = {{ {keys} }}'
+    settings = f'transport = {{ congestion = "newreno", profile = "ns2", {keys} }}'
     return Scheme(f"TCP NewReno, segments of {segment} B", settings, segment)
 
 
 def aggregating(packets: int) -> Scheme:
-    """Reliable, with so many packets a MACK; of 64 at the rate that A4's errors leave, the last comes after 0.23 s."""
+    """Returns reliable AeroTP with this many packets per MACK; of 64 at the rate that A4's errors leave, the last comes
+    after 0.23 s."""
     more = f'packets_per_mack = {packets}, mack_delay = "250 ms"'
     return aerotp(f"AeroTP reliable, {packets} a MACK", "reliable", _PLAIN, more)
 
@@ -99,10 +101,10 @@ MODES = {
     "datagram": aerotp("AeroTP unreliable datagram", "unreliable-datagram", _PLAIN),
 }
 STACKS = {
-    "cubic": Scheme("TCP CUBIC", f'transport = "tcp", congestion = "cubic", {_LINUX}', TCP),
-    "bbr": Scheme("TCP BBR", f'transport = "tcp", congestion = "bbr", {_LINUX}', TCP),
-    "scps-vj": Scheme("SCPS-TP, VJ", f'transport = "tcp", congestion = "newreno", {_SCPS}', TCP),
-    "scps-vegas": Scheme("SCPS-TP, Vegas", f'transport = "tcp", congestion = "vegas", {_SCPS}', TCP),
+    "cubic": Scheme("TCP CUBIC", f'transport = {{ congestion = "cubic", {_LINUX} }}', TCP),
+    "bbr": Scheme("TCP BBR", f'transport = {{ congestion = "bbr", {_LINUX} }}', TCP),
+    "scps-vj": Scheme("SCPS-TP, VJ", f'transport = {{ congestion = "newreno", {_SCPS} }}', TCP),
+    "scps-vegas": Scheme("SCPS-TP, Vegas", f'transport = {{ congestion = "vegas", {_SCPS} }}', TCP),
 }
 
 
@@ -140,20 +142,21 @@ class Transfer:
 
     @property
     def loss(self) -> float:
-        """The part of the data that is not there."""
+        """Share of the data that is missing."""
         return 1 - self.delivered / BYTES
 
     def header_bits(self, words: int) -> int:
-        """Bits of a packet of AeroTP that no code protects."""
+        """Returns bits of a packet of AeroTP that no code protects."""
         return 8 * (self.packet - self.payload - CHECK - PRELUDE - 4 * words)
 
 
 def flow(scheme: Scheme, block: int | None = None) -> str:
-    """An override that has the study's source use a scheme."""
+    """Returns an override that has the study's source use a scheme."""
     size = block or scheme.block
     return (
-        'flows=[{ name = "telemetry", from = "article", to = "ground", traffic = "constant", rate = "4.416 Mbit/s",'
-        f' packet_size = "{size} B", bytes = "1 MB", start_jitter = "220 ms", {scheme.settings} }}]'
+        'flows=[{ name = "telemetry", from = "article", to = "ground", start_jitter = "220 ms",'
+        f' traffic = {{ kind = "constant", rate = "4.416 Mbit/s", packet_size = "{size} B", bytes = "1 MB" }},'
+        f" {scheme.settings} }}]"
     )
 
 
@@ -200,13 +203,13 @@ def _measured(result: Result, block: int, *, repeats: bool) -> Transfer:
 
 
 def made(offsets: Floats, block: int) -> Floats:
-    """Seconds after the start at which the source makes the bytes at some places of its data."""
+    """Returns the seconds after the start at which the source generates the bytes at some places of its data."""
     times: Floats = np.floor(offsets / block) * (8 * block / RATE)
     return times
 
 
 def stream_delay(times: Floats, bytes_then: Floats, block: int) -> float:
-    """Mean over all bytes that were delivered, in order, at some times."""
+    """Returns the mean delay of all bytes that were delivered, in order, at some times."""
     steps = np.diff(np.concatenate([[0.0], bytes_then]))
     if not steps.sum():
         return float("inf")
@@ -215,7 +218,8 @@ def stream_delay(times: Floats, bytes_then: Floats, block: int) -> float:
 
 
 def _packet_delay(packets: Mapping[str, Floats], first: Floats, begun: float, block: int) -> float:
-    """Mean over all packets that arrived, of a source whose data crosses the link in order, and once."""
+    """Returns the mean delay of all packets that arrived, of a source whose data crosses the link in order, and
+    once."""
     length, decided = packets["payload_bytes"][first], packets["decided_ns"][first] / 1e9 - begun
     offsets = np.cumsum(length) - length
     came = packets["arrived"][first]
@@ -223,7 +227,7 @@ def _packet_delay(packets: Mapping[str, Floats], first: Floats, begun: float, bl
 
 
 def _delivered(result: Result) -> tuple[Floats, Floats]:
-    """Times at which data was delivered, and how much there was then."""
+    """Returns the times at which data was delivered, and the amount by then."""
     series = run_of(result).find("flow telemetry", "delivered bytes")
     if series is None:
         return np.zeros(0), np.zeros(0)
@@ -232,7 +236,7 @@ def _delivered(result: Result) -> tuple[Floats, Floats]:
 
 
 def _middle(result: Result) -> dict[str, np.ndarray]:
-    """Columns of the packets on the middle link."""
+    """Returns columns of the packets on the middle link."""
     table = pa.table(result.packets)
     table = table.filter(pc.equal(table["link"], MIDDLE))
     numbers = ("sent_ns", "decided_ns", "wire_bytes", "payload_bytes", "retransmission")

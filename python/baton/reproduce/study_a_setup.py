@@ -24,15 +24,16 @@ CONNECTIONS, EVERY_S, OF_A_MEAN = 500, 0.1, 100
 INTERVAL_S = 8 * AEROTP / RATE
 #: Chosen: a connection is given up after six more SYNs, as in ns-3. Whoever is called does not repeat its answer by
 #: itself, but answers every SYN: so does ns-3, in which the study was made. "repeating" is as RFC 9293 has it.
-_TCP = f'profile = "ns2", bytes = "{TCP} B"'
-_KEYS = f'maximum_segment_size = "{TCP} B", initial_rto = "3 s", syn_retries = 6'
+_BYTES = f'traffic.bytes = "{TCP} B"'
+_KEYS = f'profile = "ns2", maximum_segment_size = "{TCP} B", initial_rto = "3 s", syn_retries = 6'
 CALLERS = {
     "aerotp": (
-        f'transport = "aerotp", traffic = "constant", rate = "{RATE:.0f} bit/s", packet_size = "{AEROTP} B",'
-        f' bytes = "{10 * AEROTP} B", aerotp = {{ mode = "reliable", coding = "none" }}'
+        f'traffic = {{ kind = "constant", rate = "{RATE:.0f} bit/s", packet_size = "{AEROTP} B",'
+        f' bytes = "{10 * AEROTP} B" }},'
+        ' transport = { kind = "aerotp", mode = "reliable", coding = "none" }'
     ),
-    "tcp": f'{_TCP}, tcp = {{ {_KEYS}, receiver = {{ initial_rto = "1000 s", maximum_rto = "1000 s" }} }}',
-    "repeating": f"{_TCP}, tcp = {{ {_KEYS} }}",
+    "tcp": f'{_BYTES}, transport = {{ {_KEYS}, receiver = {{ initial_rto = "1000 s", maximum_rto = "1000 s" }} }}',
+    "repeating": f"{_BYTES}, transport = {{ {_KEYS} }}",
 }
 #: The last connection's last SYN is sent 189 s after its first (3 s, doubled five times), and may wait as long again.
 _LONGEST_S = 400

@@ -27,7 +27,7 @@ RTT = {"wifi": 0.02, "satellite": 0.5}
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
-    """All checks of the study, in the order of its file of expectations."""
+    """Makes all checks of the study, in the order of its file of expectations."""
     cases = (_baseline, _latencies, _errors, _ladder)
     tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
     samples: dict[str, list[float]] = {}
@@ -46,8 +46,8 @@ def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -
 
 
 def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[float, float]:
-    """Bytes that a scheme has delivered more than standard TCP, from the trigger of a handover until standard TCP is at
-    full rate; and the same in percent of what standard TCP has delivered by then."""
+    """Returns the bytes that a scheme delivers beyond standard TCP, from the trigger of a handover until standard TCP
+    is at full rate, and the same in percent of standard TCP's bytes by then."""
     handovers = standard.handovers
     begun = handovers[number]["at_s"]
     until = handovers[number + 1]["at_s"] if number + 1 < len(handovers) else standard.end
@@ -59,7 +59,7 @@ def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[
 
 
 def _baseline(folder: Path, seed: int) -> Figures:
-    """C1, C2 and C7: the study's three handovers."""
+    """Measures C1, C2 and C7: the study's three handovers."""
     figures: Figures = {}
     for group, file in (("C1", "upload.toml"), ("C2", "download.toml")):
         with_, without = (simulate(folder / file, seed, remedy, []) for remedy in ("eclair", "none"))
@@ -74,7 +74,8 @@ def _baseline(folder: Path, seed: int) -> Figures:
 
 
 def _ahead(scheme: Delivery, standard: Delivery, number: int) -> float:
-    """Seconds after a handover in which the scheme is more than 0.5 Mbit/s faster, by means over a second."""
+    """Returns the seconds after a handover in which the scheme is more than 0.5 Mbit/s faster, by means over a
+    second."""
     completed = scheme.handovers[number]["completed_s"]
     starts = np.arange(completed, min(completed + 11, scheme.end - 1), 0.1)
     faster = np.array([(d.at(starts + 1) - d.at(starts)) * 8 for d in (scheme, standard)])
@@ -93,7 +94,7 @@ def _single(link: str, latency: float, at: float) -> list[str]:
 
 
 def _latencies(folder: Path, seed: int) -> Figures:
-    """C3, C4 and C6: one handover, by its latency; and the gains themselves, for the figures."""
+    """Measures C3, C4 and C6: one handover, by its latency; returns the gains, too, for the figures."""
     figures: Figures = {}
     for group, link in (("C3", "satellite"), ("C4", "wifi")):
         gains: dict[str, list[float]] = {"upload": [], "download": []}
@@ -118,7 +119,7 @@ def _latencies(folder: Path, seed: int) -> Figures:
 
 
 def _errors(folder: Path, seed: int) -> Figures:
-    """C5: a transfer of 100 s, its handover at 50 s, with packet errors on the links."""
+    """Measures C5: a transfer of 100 s, its handover at 50 s, with packet errors on the links."""
     figures: Figures = {}
     names = iter("abcdef")
     for link in ("satellite", "wifi"):
@@ -132,7 +133,7 @@ def _errors(folder: Path, seed: int) -> Figures:
 
 
 def _ladder(folder: Path, seed: int) -> Figures:
-    """C8: the signalling of a handover to each link, by the table of signals."""
+    """Measures C8: the signalling of a handover to each link, by the table of signals."""
     run = run_of(Scenario.load(str(folder / "ladder.toml")).run(seed=seed))
     figures: Figures = {}
     for handover, names, link in zip(run.summary["handovers"], ("ac", "bd"), ("satellite", "wifi"), strict=True):
@@ -148,7 +149,7 @@ def _ladder(folder: Path, seed: int) -> Figures:
 
 
 def _under_way(run: Run, begin: int, end: int) -> int:
-    """Nanoseconds between two moments in which a message of the mobile's, or to it, is under way."""
+    """Returns the nanoseconds between two moments in which a message from or to the mobile is under way."""
     total, until = 0, begin
     for signal in run.signals:
         if signal.kind != "message" or "mobile" not in (signal.sender, signal.receiver) or signal.decided_ns is None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .checks import mean_interval
-from .figures import Curve, Figure
+from baton.verdict import Estimate
+
+from .figures import Curve, Figure, columns
 from .study_c_run import ERRORS, LATENCIES, simulate
 from .transfer import Floats
 
@@ -22,7 +23,7 @@ _INTERVALS = "Means of all seeds with their 95 % intervals."
 
 
 def draw(folder: Path, samples: Samples) -> list[Figure]:
-    """All of them; the gains are those that the checks are made of."""
+    """Draws all of them, from the gains of the checks."""
     return [
         *(_throughput(folder, way) for way in WAYS),
         *(_gain(link, samples) for link in TOWARDS),
@@ -32,7 +33,7 @@ def draw(folder: Path, samples: Samples) -> list[Figure]:
 
 
 def _throughput(folder: Path, way: str) -> Figure:
-    """As figure 10: a run with each, and how much more the scheme delivers."""
+    """Draws a figure like figure 10: a run with each, and how much more the scheme delivers."""
     runs = [simulate(folder / f"{way}.toml", 1, remedy, []) for remedy in ("eclair", "none")]
     times = np.arange(0, runs[0].end + STEP / 2, STEP)
     scheme, standard = (np.diff(run.at(times)) * 8 / STEP / 1e6 for run in runs)
@@ -81,8 +82,6 @@ def _atcp(link: str, samples: Samples) -> Figure:
 
 
 def _curve(name: str, look: int, places: Sequence[float], values: Sequence[Sequence[float]]) -> Curve:
-    found = [mean_interval(each) for each in values]
     x: Floats = np.array(places)
-    mean = np.array([each[0] for each in found], dtype=np.float64)
-    ends = [np.array([each[side] for each in found], dtype=np.float64) for side in (1, 2)]
-    return Curve(name, x, mean, look, *((None, None) if np.isnan(ends[0]).any() else ends))
+    mean, low, high = columns([Estimate.mean(each) for each in values])
+    return Curve(name, x, mean, look, low, high)

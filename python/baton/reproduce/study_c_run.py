@@ -1,4 +1,4 @@
-"""A run of study C, and what it has delivered by when."""
+"""A run of study C, and its deliveries over time."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Delivery:
         self.end: float = run.summary["simulated_s"]
 
     def at(self, times: Floats | float) -> Floats:
-        """Bytes delivered by these times."""
+        """Returns the bytes delivered by these times."""
         place = np.searchsorted(self.times, times, side="right")
         known: Floats = np.concatenate([[0.0], self.bytes])[place]
         return known
 
     def at_full_rate(self, after: float, until: float, link: str) -> float:
-        """Returns the time at which the transfer is at the link's full rate, or the end of what is looked at."""
+        """Returns the time at which the transfer is at the link's full rate, or the end of the observed time."""
         starts = np.arange(after, until - OVER_S, 0.01)
         rates = (self.at(starts + OVER_S) - self.at(starts)) / OVER_S
         full = np.flatnonzero(rates >= FULL * RATE[link])

@@ -24,7 +24,7 @@ DISTANCE_M, AIRCRAFT, UPDATE_BYTES = 225e3, 16, 84
 HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0, altitude = '10 km' } }"]
 ABROAD = ["mobiles.aircraft.track={ position = { latitude = 52.6, longitude = 5.0, altitude = '10 km' } }"]
 #: One segment at a time, and its small reply; the interval is no multiple of a frame's.
-PING = ["duration=200 s", "flows.weather.traffic=constant", "flows.weather.rate=8135 bit/s"]
+PING = ["duration=200 s", "flows.weather.traffic.kind=constant", "flows.weather.traffic.rate=8135 bit/s"]
 FAST = ["links.radio.user_rate=158 kbit/s"]
 #: Signalling messages that are lost (section 6.1); regular ones not when the aircraft first attaches.
 NO_REQUESTS = "{ message = 'Binding Update', buffering = true }"
@@ -38,7 +38,7 @@ FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, afte
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
-    """All checks of the study, in the order of its file of expectations."""
+    """Makes all checks of the study, in the order of its file of expectations."""
     cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES)
     tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
     samples: dict[str, list[float]] = {}
@@ -54,7 +54,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) ->
 
 def window(kilobytes: int) -> list[str]:
     """Returns the overrides that give the download a receive window."""
-    return [f"flows.weather.tcp.receive_buffer={kilobytes} KiB"]
+    return [f"flows.weather.transport.receive_buffer={kilobytes} KiB"]
 
 
 def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
@@ -64,7 +64,7 @@ def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -
 
 
 def _arithmetic() -> Figures:
-    """D0, D1 and the formulas of D2, by the radio's model."""
+    """Computes D0, D1 and the formulas of D2, by the radio's model."""
     figures = json.loads(json_radio_figures(DISTANCE_M, AIRCRAFT, UPDATE_BYTES))
     forward, back = figures["forward"], figures["return"]
     rates = (side[key] / 1e3 for side in (forward, back) for key in ("slowest_bps", "fastest_bps"))
@@ -81,12 +81,12 @@ def _arithmetic() -> Figures:
 
 
 def _numbered(group: str, values: Iterable[float | None]) -> Figures:
-    """Checks of a group in the order of their letters."""
+    """Returns checks of a group in the order of their letters."""
     return {f"{group}.{chr(ord('a') + place)}": value for place, value in enumerate(values)}
 
 
 def _losses(folder: Path, seed: int) -> Figures:
-    """D2 by simulation: datagrams of an update's size, up from an aircraft that stands still."""
+    """Measures D2 by simulation: datagrams of an update's size, up from a stationary aircraft."""
     file = folder / "updates.toml"
 
     def lost(*overrides: str) -> float:
@@ -101,11 +101,11 @@ def _losses(folder: Path, seed: int) -> Figures:
 
 
 def _pings(folder: Path, seed: int) -> Figures:
-    """D3 and D4: a segment at a time, at home and abroad."""
+    """Measures D3 and D4: a segment at a time, at home and abroad."""
     figures: Figures = {}
     products: list[float | None] = []
     for size, name in ((256, "a"), (512, "b"), (1024, "c")):
-        sized = [f"flows.weather.packet_size={size} B", f"flows.weather.bytes={100 * size} B"]
+        sized = [f"flows.weather.traffic.packet_size={size} B", f"flows.weather.traffic.bytes={100 * size} B"]
         home = simulate(folder / "proposal-1.toml", seed, [*HOME, *PING, *sized], "series packets")
         away = simulate(folder / "proposal-1.toml", seed, [*ABROAD, *PING, *sized], "series packets")
         figures[f"D3.{name}"] = home.mean_rtt()
@@ -119,12 +119,12 @@ def _pings(folder: Path, seed: int) -> Figures:
 
 
 def _product(kilobits: float, rtt: float | None) -> float | None:
-    """Rate times round-trip time, in kilobytes."""
+    """Returns rate times round-trip time, in kilobytes."""
     return None if rtt is None else kilobits * rtt / 8
 
 
 def _windows(folder: Path, seed: int) -> Figures:
-    """D5: receive windows, at two rates; then the pipe in the radio's place."""
+    """Measures D5: receive windows, at two rates; then with the pipe in the radio's place."""
     file, pipe = folder / "proposal-1.toml", folder / "pipe.toml"
     slow = {size: simulate(file, seed, [*HOME, *window(size)], "series") for size in (2, 4, 8, 16)}
     fast = {size: simulate(file, seed, [*HOME, *FAST, *window(size)], "series") for size in (2, 8, 16)}
@@ -144,7 +144,7 @@ def _windows(folder: Path, seed: int) -> Figures:
 
 
 def _handovers(folder: Path, seed: int) -> Figures:
-    """D6 to D9: the three scenarios."""
+    """Measures D6 to D9: the three scenarios."""
     baseline, first, second = (simulate(folder / f"{name}.toml", seed, [], "series") for name in SCENARIOS)
     delayed = baseline.completion_s - first.completion_s
     twice = baseline.timeouts >= 2 > first.timeouts
@@ -172,7 +172,7 @@ SCENARIOS = ("baseline", "proposal-1", "proposal-2")
 
 
 def _conditions(folder: Path, seed: int) -> Figures:
-    """D10 and D11: signalling messages are lost."""
+    """Measures D10 and D11: lost signalling messages."""
     file = folder / "proposal-2.toml"
 
     def losing(*losses: str, record: str = "") -> AircraftRun:

@@ -15,24 +15,25 @@ from .study_d_run import AircraftRun, simulate
 #: Voice: a frame of 20 B each 20 ms (8 kbit/s). With its headers it needs 46 kbit/s abroad, so the cells give 158.
 VOICE = [
     "links.radio.user_rate=158 kbit/s",
-    'flows=[{ name = "voice", from = "operations", to = "display", transport = "udp", traffic = "constant",'
-    ' rate = "8 kbit/s", packet_size = "20 B", start = "43 s", start_jitter = "3750 ms" }]',
+    'flows=[{ name = "voice", from = "operations", to = "display", transport = "udp",'
+    ' traffic = { kind = "constant", rate = "8 kbit/s", packet_size = "20 B" },'
+    ' start = "43 s", start_jitter = "3750 ms" }]',
 ]
-NEW_RENO = ["flows.weather.tcp.congestion=newreno", "flows.weather.tcp.recovery=newreno"]
-SACK = ["flows.weather.tcp.recovery=sack", "flows.weather.tcp.sack=true"]
+NEW_RENO = ["flows.weather.transport.congestion=newreno", "flows.weather.transport.recovery=newreno"]
+SACK = ["flows.weather.transport.recovery=sack", "flows.weather.transport.sack=true"]
 #: At 158 kbit/s half of the file has been sent after three seconds; ten round-trip times are 1.8 s.
 LATER = ["flows.weather.start=57 s", "flows.weather.start_jitter=1800 ms"]
 ROUTERS_HOLD = "mobiles.aircraft.mobility.access_router_buffering={}"
 #: The receive window of D4's product at 31.5 kbit/s, in whole segments.
-FROM_LINK = ["flows.weather.tcp.receive_buffer=2 KiB"]
+FROM_LINK = ["flows.weather.transport.receive_buffer=2 KiB"]
 #: Aircraft in one cell (section 1.1).
 CROWD = 90
 
 
 def timers(folder: Path, seed: int) -> Figures:
-    """D6 and D8 with RFC 6298's timer in the place of the one that the study's simulator had."""
+    """Measures D6 and D8 with RFC 6298's timer in place of the one in the study's simulator."""
     baseline, first, second = (
-        simulate(folder / f"{name}.toml", seed, ["flows.weather.tcp.rto_arithmetic=rfc6298"], "series")
+        simulate(folder / f"{name}.toml", seed, ["flows.weather.transport.rto_arithmetic=rfc6298"], "series")
         for name in ("baseline", "proposal-1", "proposal-2")
     )
     return {
@@ -44,7 +45,7 @@ def timers(folder: Path, seed: int) -> Figures:
 
 
 def rates(folder: Path, seed: int) -> Figures:
-    """D12: the cells grant different rates."""
+    """Measures D12: different rates in the cells."""
 
     def gain(home: int, foreign: int, *start: str) -> float:
         given = [
@@ -57,12 +58,12 @@ def rates(folder: Path, seed: int) -> Figures:
 
 
 def stacks(folder: Path, seed: int) -> Figures:
-    """D13: what buffering gains with other recoveries of TCP."""
+    """Measures D13: the gain of buffering with other recoveries of TCP."""
     return {"D13.a": _gain(folder, seed, NEW_RENO), "D13.b": _gain(folder, seed, SACK)}
 
 
 def strategies(folder: Path, seed: int) -> Figures:
-    """D14: who keeps packets meanwhile: completion times, and the longest wait for data."""
+    """Measures D14: buffering in different nodes, by completion times and the longest wait for data."""
     runs = _strategies(folder, seed, [])
     figures: Figures = {}
     for letter, run in zip("abcde", runs, strict=True):
@@ -71,7 +72,7 @@ def strategies(folder: Path, seed: int) -> Figures:
 
 
 def voice(folder: Path, seed: int) -> Figures:
-    """D15: for how long voice is interrupted."""
+    """Measures D15: the interruption of voice."""
     figures: Figures = {"D15.a": _silence(simulate(folder / "baseline.toml", seed, VOICE))}
     for letter, run in zip("bcdef", _strategies(folder, seed, VOICE), strict=True):
         figures[f"D15.{letter}"] = _silence(run)
@@ -79,7 +80,7 @@ def voice(folder: Path, seed: int) -> Figures:
 
 
 def windows(folder: Path, seed: int) -> Figures:
-    """D17: the receive window that the link's rate and round-trip time ask for (section 5.4)."""
+    """Measures D17: the receive window that the link's rate and round-trip time ask for (section 5.4)."""
     first = simulate(folder / "proposal-1.toml", seed, FROM_LINK, "series")
     return {
         "D17.a": first.completion_s,
@@ -92,7 +93,7 @@ CASES = (timers, rates, stacks, strategies, voice, windows)
 
 
 def crowd(folder: Path) -> Figures:
-    """D16: ninety aircraft in one cell, each with section 7's traffic."""
+    """Measures D16: ninety aircraft in one cell, each with section 7's traffic."""
     text = (folder / "crowd.toml").read_text(encoding="utf-8") + "".join(_aircraft())
     flows = Scenario.parse(text, folder).run(seed=1).summary["flows"]
     of = {kind: [flow for flow in flows if flow["name"].startswith(kind)] for kind in (*MIX, "messages")}
@@ -108,13 +109,14 @@ def crowd(folder: Path) -> Figures:
 #: Section 7's transfers of an aircraft: name, whence (0 on the ground, 1 in the air) and bytes. With its messages (27
 #: of 300 B, each answered by as much) the map is four fifths of all.
 MIX = {"map": (0, "110 kB"), "plan-down": (0, "6 kB"), "plan-up": (1, "5 kB")}
-MESSAGES = 'traffic = "ping"\ntransport = "tcp"\nsize = "300 B"\ninterval = "30 s"\ncount = 27\n'
+MESSAGES = 'traffic = { kind = "ping", size = "300 B", interval = "30 s", count = 27 }\n'
 #: Chosen: seconds over which the aircraft begin, so that the forward link is seven tenths busy.
 BEGIN_WITHIN = 450.0
 
 
 def _aircraft() -> Iterator[str]:
-    """Each aircraft of the crowd but the first, which the scenario has, and the flows of all, one after the other."""
+    """Returns the aircraft of the crowd except the first, which the scenario has, and the flows of all, one after the
+    other."""
     for number in range(1, CROWD):
         angle = 2 * np.pi * number / CROWD
         latitude, longitude = 50 + np.sin(angle), 5 + np.cos(angle)
@@ -127,34 +129,34 @@ def _aircraft() -> Iterator[str]:
         begin = BEGIN_WITHIN * number / CROWD
         for kind, (whence, size) in MIX.items():
             ends = ("operations" if kind == "map" else "centre", f"aircraft-{number}")
-            yield _flow(f"{kind}-{number}", (ends[whence], ends[1 - whence]), begin, f'bytes = "{size}"\n')
+            yield _flow(f"{kind}-{number}", (ends[whence], ends[1 - whence]), begin, f'traffic.bytes = "{size}"\n')
         yield _flow(f"messages-{number}", ("centre", f"aircraft-{number}"), begin, MESSAGES)
 
 
 def _flow(name: str, ends: tuple[str, str], begin: float, traffic: str) -> str:
-    """A flow, of which all but the map have priority over the map."""
+    """Returns a flow; all except the map have priority over the map."""
     return (
         f'\n[[flows]]\nname = "{name}"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nstart = "{begin} s"\n'
-        f'profile = "rfc"\npriority = {int(not name.startswith("map"))}\ntcp = {TCP}\n{traffic}'
+        f"priority = {int(not name.startswith('map'))}\ntransport = {TCP}\n{traffic}"
     )
 
 
 #: As in the study's scenarios.
 TCP = (
-    '{ congestion = "reno", recovery = "reno", sack = false, window_scaling = false, limited_transmit = false,'
-    ' initial_window = 1, initial_rto = "3 s", rto_arithmetic = "inet", delayed_ack = "off",'
+    '{ profile = "rfc", congestion = "reno", recovery = "reno", sack = false, window_scaling = false,'
+    ' limited_transmit = false, initial_window = 1, initial_rto = "3 s", rto_arithmetic = "inet", delayed_ack = "off",'
     ' maximum_segment_size = "1024 B", receive_buffer = "6 KiB" }'
 )
 
 
 def _gain(folder: Path, seed: int, overrides: list[str]) -> float:
-    """Seconds by which proposal 2 completes earlier than proposal 1."""
+    """Returns seconds by which proposal 2 completes earlier than proposal 1."""
     first, second = (simulate(folder / f"proposal-{number}.toml", seed, overrides) for number in (1, 2))
     return first.completion_s - second.completion_s
 
 
 def _strategies(folder: Path, seed: int, overrides: list[str]) -> Iterator[AircraftRun]:
-    """Nobody keeps packets; the home agent, twice; the base station; the access router."""
+    """Yields runs in which no node keeps packets; the home agent, twice; the base station; the access router."""
     first, second = folder / "proposal-1.toml", folder / "proposal-2.toml"
     yield simulate(first, seed, overrides)
     yield simulate(second, seed, overrides)
@@ -165,5 +167,5 @@ def _strategies(folder: Path, seed: int, overrides: list[str]) -> Iterator[Aircr
 
 
 def _silence(run: AircraftRun) -> float:
-    """The longest time without a frame of voice."""
+    """Returns the longest time without a frame of voice."""
     return float(run.flow["longest_stall_s"])

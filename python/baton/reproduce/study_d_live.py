@@ -11,11 +11,11 @@ from .live_study import LiveStudy
 from .study_d import SCENARIOS
 
 #: The study's settings of TCP that a kernel has, too.
-_TCP = "{ maximum_segment_size = '1024 B', receive_buffer = '6 KiB', delayed_ack = 'off' }"
+_TCP = "{ profile = 'linux-6', maximum_segment_size = '1024 B', receive_buffer = '6 KiB', delayed_ack = 'off' }"
 
 
 def figures(run: Run) -> Figures:
-    """The figures of a run, from its handover and its map."""
+    """Returns the figures of a run, from its handover and its map."""
     (flow,) = run.summary["flows"]
     (handover,) = run.summary["handovers"]
     begin, end = handover["at_s"], handover["completed_s"]
@@ -28,7 +28,7 @@ def figures(run: Run) -> Figures:
 
 
 def checks(of_trials: Mapping[str, Figures]) -> Figures:
-    """The figures of D7 to D9 from those of the three scenarios, by id."""
+    """Returns the figures of D7 to D9 from those of the three scenarios, by id."""
 
     def of(scenario: str, name: str) -> float | None:
         return of_trials.get(scenario, {}).get(name)
@@ -59,7 +59,7 @@ def checks(of_trials: Mapping[str, Figures]) -> Figures:
 _OF_TIMER = "the timer is a variant of the study's stack"
 
 STUDY = LiveStudy(
-    stacks={"as the study": [], "linux-6": ["flows.weather.profile=linux-6", f"flows.weather.tcp={_TCP}"]},
+    stacks={"as the study": [], "linux-6": [f"flows.weather.transport={_TCP}"]},
     needs=dict.fromkeys(("D7", "D8", "D9"), SCENARIOS),
     only_simulated={
         **dict.fromkeys(("D0", "D1"), "arithmetic, for which nothing is run"),

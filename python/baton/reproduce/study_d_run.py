@@ -1,4 +1,4 @@
-"""A run of study D, and what the study measures of it."""
+"""A run of study D, and its measures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AircraftRun:
 
     @property
     def completion_s(self) -> float:
-        """From the start of the transfer to its last byte; infinite if that has not come."""
+        """Time from the start of the transfer to its last byte; infinite if that has not arrived."""
         completion = self.flow["completion_s"]
         return float("inf") if completion is None else float(completion)
 
@@ -64,7 +64,8 @@ class AircraftRun:
         return {key: sum(agent[key] for agent in agents) for key in ("held", "duplicates")}
 
     def dropped_before_answer(self) -> int:
-        """Segments that came to the aircraft in its new cell before the home agent's answer, and went no further."""
+        """Returns the segments that reached the aircraft in its new cell before the home agent's answer, and went no
+        further."""
         packets = self._rows("link", "direction", "fate", "decided_ns", "payload_bytes")
         begun, ended = self.handover_at_s * 1e9, (self.handover_at_s + self.handover_s) * 1e9
         segments = (packets["fate"] == "delivered") & (packets["direction"] == "down") & (packets["payload_bytes"] > 0)
@@ -82,17 +83,17 @@ class AircraftRun:
         return 100 * (length - payload) / length
 
     def mean_rtt(self) -> float | None:
-        """Mean of the round-trip times that the sender has measured of data."""
+        """Returns the mean of the round-trip times that the sender has measured of data."""
         samples = self._rtts()
         return float(samples.mean()) if len(samples) else None
 
     def largest_rtt(self) -> float:
-        """The largest of them."""
+        """Returns the largest of these round-trip times."""
         samples = self._rtts()
         return float(samples.max()) if len(samples) else float("nan")
 
     def timeout_at_handover(self) -> float | None:
-        """The sender's retransmission timeout when the handover begins."""
+        """Returns the sender's retransmission timeout when the handover begins."""
         series = self._series("retransmission timeout")
         if series is None:
             return None
@@ -108,7 +109,7 @@ class AircraftRun:
         return run_of(self._result).find(f"flow {self.flow['name']}", name)
 
     def _rows(self, *columns: str) -> dict[str, np.ndarray]:
-        """Columns of the table of packets."""
+        """Returns columns of the table of packets."""
         table = pa.table(self._result.packets)
         return {name: np.array(table[name].to_pylist()) for name in columns}
 

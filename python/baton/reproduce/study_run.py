@@ -1,4 +1,4 @@
-"""A run of study T, simulated or live, and what the study measures of it."""
+"""A run of study T, simulated or live, and its measures."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ class StudyRun:
         self._run = run
 
     def series(self, name: str) -> tuple[Floats, Floats]:
-        """Times and values of one of the flow's series."""
+        """Returns times and values of one of the flow's series."""
         series = self._run.find(f"flow {self.flow['name']}", name)
         if series is None:
             return np.zeros(0), np.zeros(0)
         return series.time_ns / 1e9, series.value
 
     def value(self, name: str, at_s: float) -> float | None:
-        """A series' value at a time."""
+        """Returns a series' value at a time."""
         times, values = self.series(name)
         place = int(np.searchsorted(times, at_s, side="right")) - 1
         return float(values[place]) if place >= 0 else None
 
     def first_on(self, link: str) -> tuple[int, float]:
-        """The first segment of new data that takes a link after the handover, and when."""
+        """Returns the first segment of new data on a link after the handover, and its time."""
         offered = self.transfer.data_on(link, delivered=False)
         new = (offered.time_s >= self.handover_s) & ~offered.retransmission
         return int(offered.sequence[new][0]), float(offered.time_s[new][0])
@@ -68,24 +68,25 @@ class StudyRun:
         return int(np.count_nonzero((sent.sequence == sequence) & sent.retransmission & (sent.time_s < until)))
 
     def retransmissions_of_timers(self) -> int:
-        """Retransmissions after the handover that no acknowledgment has made: it would be there a moment before."""
+        """Retransmissions after the handover that no acknowledgment triggered: one would have arrived a moment
+        before."""
         sent, acks = self.transfer.sent, self.transfer.acks.time_s
         again = sent.time_s[sent.retransmission & (sent.time_s > self.handover_s)]
         before = np.searchsorted(acks, again, side="right") - 1
         return int(np.count_nonzero(again - acks[before] > PROMPT_S))
 
     def time_to(self, amount: int) -> float | None:
-        """From the handover until so many bytes have arrived."""
+        """Returns the time from the handover until this many bytes have arrived."""
         end = self.transfer.time_of_byte(self.transfer.acknowledged(self.handover_s) + amount)
         return None if end is None else end - self.handover_s
 
     def throughput(self) -> float | None:
-        """Mean throughput of the study's transfer after the handover, in bytes a second."""
+        """Returns the mean throughput of the study's transfer after the handover, in bytes per second."""
         time = self.time_to(TRANSFER)
         return None if time is None else TRANSFER / time
 
     def window_retransmitted(self) -> int:
-        """Segments of those outstanding at the first timeout after the handover that are sent again."""
+        """Segments outstanding at the first timeout after the handover that are retransmitted."""
         sent = self.transfer.sent
         again = sent.retransmission & (sent.time_s >= self.handover_s)
         if not again.any():
@@ -95,19 +96,19 @@ class StudyRun:
         return int(np.isin(np.unique(sent.sequence[outstanding]), sent.sequence[again]).sum())
 
     def rtt_near(self, at_s: float) -> float | None:
-        """The last round-trip time measured by a time after the handover."""
+        """Returns the last round-trip time measured by a time after the handover."""
         times, rtts = self.transfer.rtts()
         known = times + rtts <= at_s
         return float(rtts[known][-1]) if known.any() else None
 
     def rtt_after(self, at_s: float) -> float | None:
-        """The round-trip time of the first segment that is sent at or after a time, and only once."""
+        """Returns the round-trip time of the first segment that is sent at or after a time, and only once."""
         times, rtts = self.transfer.rtts()
         later = times >= at_s
         return float(rtts[later][0]) if later.any() else None
 
     def drain_time(self, link: str) -> tuple[float, int]:
-        """For how long after the handover a link goes on delivering, and how many segments."""
+        """Returns for how long after the handover a link goes on delivering, and how many segments."""
         delivered = self.transfer.data_on(link, delivered=True)
         late = delivered.time_s[delivered.time_s > self.handover_s]
         return (float(late[-1]) - self.handover_s if len(late) else 0.0), len(late)
@@ -122,7 +123,7 @@ class StudyRun:
 
 
 def towards_gsm(run: StudyRun) -> Figures:
-    """T2 and T3, by their ids: a download that moves from WaveLAN to GSM."""
+    """Returns T2 and T3, by their ids: a download that moves from WaveLAN to GSM."""
     transfer, start = run.transfer, run.handover_s
     duplicates = sorted(transfer.duplicate_acks(start), reverse=True)
     stall_end = run.stall_end()
@@ -149,7 +150,7 @@ def towards_gsm(run: StudyRun) -> Figures:
 
 
 def towards_wavelan(run: StudyRun) -> Figures:
-    """T5 and T6, by their ids: a download that moves from GSM to WaveLAN."""
+    """Returns T5 and T6, by their ids: a download that moves from GSM to WaveLAN."""
     start = run.handover_s
     drain, segments = run.drain_time("gsm")
     times, rto = run.series("retransmission timeout")
@@ -176,7 +177,7 @@ def figures(run: Run) -> Figures:
 
 
 def _samples_until_settled(run: StudyRun, peak: int) -> int | None:
-    """Round-trip times that are measured from the largest timeout until it is below one second."""
+    """Counts the round-trip times that are measured from the largest timeout until it is below one second."""
     times, rto = run.series("retransmission timeout")
     settled = np.flatnonzero((times > times[peak]) & (rto < 1.0))
     samples, _ = run.series("round-trip time")
@@ -186,5 +187,5 @@ def _samples_until_settled(run: StudyRun, peak: int) -> int | None:
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
-    """Their quotient; nothing if one is not known."""
+    """Returns the quotient; nothing if a value is unknown."""
     return part / whole if part is not None and whole else None

@@ -61,7 +61,7 @@ class Runs:
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = SEEDS) -> Reproduced:
-    """All checks of the study, in the order of its file of expectations, and its figures."""
+    """Makes all checks of the study, in the order of its file of expectations, and its figures."""
     grown = {control: growth(folder / "single.toml", control) for control in CONTROLS}
     runs = _simulated(folder, seeds, progress)
     samples: Samples = {}
@@ -77,7 +77,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
 
 
 def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Runs:
-    """All runs, on all cores."""
+    """Makes all runs, on all cores."""
     runs = Runs()
     single, pair = folder / "single.toml", folder / "pair.toml"
     errors = "links.satellite.packet_error_rate={}"
@@ -116,7 +116,7 @@ def _put(samples: Samples, found: Mapping[str, float | None]) -> None:
 
 
 def _coverage() -> Figures:
-    """S1: equations 1 to 7, by the code of `baton plan coverage`."""
+    """Computes S1: equations 1 to 7, by the code of `baton plan coverage`."""
     line = Line()
     found = [[extension(line, latitude, float(height)) for height in HEIGHTS] for latitude in LATITUDES]
     before = np.array([[each.before.extension_m for each in row] for row in found])
@@ -135,7 +135,7 @@ def _coverage() -> Figures:
 
 
 def _growth(grown: Mapping[str, tuple[float, float]]) -> Figures:
-    """S2, but for WiFi's pipe."""
+    """Measures S2, except WiFi's pipe."""
     newreno, scalable, bic = (grown[control] for control in CONTROLS)
     return {
         "S2.a": 5e6 * 0.58 / (8 * 1500),
@@ -152,7 +152,7 @@ def _growth(grown: Mapping[str, tuple[float, float]]) -> Figures:
 
 
 def _single(runs: Runs, seed: int) -> Figures:
-    """S3 and S4: one flow, with each scheme."""
+    """Measures S3 and S4: one flow, with each scheme."""
     flows = {key: runs.single[key, seed] for key in STUDIED}
     lossy = {key: runs.lossy_single[key, seed] for key in STUDIED}
     recovery = {key: flow.full_after(LEAVES) for key, flow in flows.items()}
@@ -183,7 +183,7 @@ def _single(runs: Runs, seed: int) -> Figures:
 
 
 def _pairs(runs: Runs, seed: int) -> Figures:
-    """The comparisons of S5 and S7: two flows with the same scheme."""
+    """Makes the comparisons of S5 and S7: two flows with the same scheme."""
     time = {key: convergence(*runs.pair[key, seed]) for key in PAIRS}
     fair = {key: fairness(runs.pair[key, seed]) for key in PAIRS}
     lossy = {key: runs.lossy_pair[key, seed] for key in LOSSY}
@@ -199,7 +199,7 @@ def _pairs(runs: Runs, seed: int) -> Figures:
 
 
 def _means(runs: Runs, seed: int) -> Figures:
-    """The numbers of S5 and S7, and those beyond the study."""
+    """Returns the numbers of S5 and S7, and those beyond the study."""
     found: Figures = {}
     for key, name in zip((*PAIRS, *BEYOND), "abcefjklmn", strict=True):
         found[f"S5.{name}"] = convergence(*runs.pair[key, seed])
@@ -226,7 +226,7 @@ def _proxy(runs: Runs, seed: int) -> Figures:
 
 
 def _mixed(flows: list[Flow]) -> Figures:
-    """S6: NewReno with method #2, which meets the tunnel, beside BIC."""
+    """Measures S6: NewReno with method #2, which meets the tunnel, beside BIC."""
     other, bic = flows
     return {
         "S6.a": bic.mean_window(LEAVES, 800) / bic.mean_window(100, ENTERS),
@@ -237,12 +237,12 @@ def _mixed(flows: list[Flow]) -> Figures:
 
 
 def fairness(flows: list[Flow]) -> float:
-    """Mean of Jain's index from the second handover to 800 s."""
+    """Returns the mean of Jain's index from the second handover to 800 s."""
     index = jain(*(flow.goodputs() for flow in flows))
     return float(index[int(LEAVES) : 800 - OVER_S].mean())
 
 
 def _tunnel_gain(flows: list[Flow]) -> float:
-    """Goodput of both flows while one has WiFi for itself, over that before."""
+    """Returns the goodput of both flows while one has WiFi for itself, over that before."""
     inside, before = (sum(flow.goodput(*times) for flow in flows) for times in ((ENTERS + 10, LEAVES), (200, ENTERS)))
     return inside / before

@@ -1,4 +1,4 @@
-"""Study S's figures 4 to 12, of the runs that its checks are made of."""
+"""Study S's figures 4 to 12, from the runs of its checks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from baton.plan.coverage import Line, extension
+from baton.verdict import Estimate
 
-from .checks import Expected, load_expected, mean_interval
-from .figures import Curve, Figure
+from .checks import Expected, load_expected
+from .figures import Curve, Figure, columns
 from .study_s_growth import CONTROLS
 from .study_s_run import BEYOND, ENTERS, LEAVES, SCHEMES, STUDIED, Flow, convergence, jain
 from .transfer import Floats
@@ -31,7 +32,7 @@ WINDOWS_BEYOND = BEYOND[:-1]
 
 
 def draw(folder: Path, runs: Runs, grown: Mapping[str, tuple[float, float]]) -> list[Figure]:
-    """All of them, in the study's order."""
+    """Draws all of them, in the study's order."""
     published = {each.id: each for each in load_expected(folder / "expected.toml")}
     return [
         coverage(),
@@ -46,7 +47,7 @@ def draw(folder: Path, runs: Runs, grown: Mapping[str, tuple[float, float]]) -> 
 
 
 def coverage() -> Figure:
-    """Figure 4."""
+    """Draws figure 4."""
     heights = np.linspace(0, 200, 41)
 
     def side(name: str, latitude: float) -> Floats:
@@ -110,7 +111,7 @@ def _window(
 
 
 def _second(values: Floats, times: tuple[float, float]) -> tuple[Floats, Floats]:
-    """A quantity of each second of a stretch of time, and the seconds."""
+    """Returns a quantity of each second of a stretch of time, and the seconds."""
     seconds = np.arange(int(times[0]), min(int(times[1]) + 1, len(values)))
     return seconds.astype(np.float64), values[seconds]
 
@@ -139,18 +140,18 @@ def _fairness(title: str, runs: Runs, keys: Sequence[str]) -> Figure:
 
 
 def _rate(flow: Flow) -> Floats:
-    """In bit/s, of each ten seconds."""
+    """Returns a rate in bit/s, for each ten seconds."""
     return np.diff(flow.delivered[::STEP]) * 8 / STEP
 
 
 def _first_ten(found: Mapping[Key, list[Flow]], key: str) -> list[list[Flow]]:
-    """Of a scheme, the runs of the seeds of which a figure of the study has as many."""
+    """Returns a scheme's runs with as many seeds as a figure of the study has."""
     return [flows for (scheme, seed), flows in found.items() if scheme == key and seed <= 10]
 
 
 def _mean(name: str, look: int, values: Sequence[Floats]) -> Curve:
-    """The mean of a quantity over several runs, for each ten seconds."""
-    mean, low, high = _columns([mean_interval(moment) for moment in zip(*values, strict=True)])
+    """Returns the mean of a quantity over several runs, for each ten seconds."""
+    mean, low, high = columns([Estimate.mean(moment) for moment in zip(*values, strict=True)])
     times = STEP * np.arange(0.5, len(mean), dtype=np.float64)
     return Curve(name, times, mean, look, low, high)
 
@@ -158,9 +159,9 @@ def _mean(name: str, look: int, values: Sequence[Floats]) -> Curve:
 def _convergence(runs: Runs, published: Mapping[str, Expected]) -> Figure:
     letters = {"newreno": "a", "method-2": "b", "bic": "c", "westwood": "e", "scalable": "f"}
     keys = (*letters, "forgetting", *BEYOND)
-    found = [mean_interval([convergence(*flows) for flows in _first_ten(runs.pair, key)]) for key in keys]
+    found = [Estimate.mean([convergence(*flows) for flows in _first_ten(runs.pair, key)]) for key in keys]
     places = np.arange(len(keys), dtype=np.float64)
-    mean, low, high = _columns(found)
+    mean, low, high = columns(found)
     told = [published[f"S5.{letters[key]}"].published if key in letters else None for key in keys]
     return Figure(
         "Convergence times of two flows (section 8)",
@@ -171,7 +172,7 @@ def _convergence(runs: Runs, published: Mapping[str, Expected]) -> Figure:
             Curve(
                 "published (of Westwood+ and Scalable: at least)",
                 places,
-                np.array([_or_nan(each) for each in told]),
+                np.array(told, dtype=np.float64),
                 7,
                 shape="points",
             ),
@@ -179,18 +180,6 @@ def _convergence(runs: Runs, published: Mapping[str, Expected]) -> Figure:
         "Means of the first ten seeds with their 95 % intervals. The run ends 675 s after the handover.",
         names=[SCHEMES[key].name for key in keys],
     )
-
-
-def _columns(
-    found: Sequence[tuple[float | None, float | None, float | None]],
-) -> tuple[Floats, Floats | None, Floats | None]:
-    """Means and the ends of their intervals, if all have one."""
-    mean, low, high = (np.array([_or_nan(each) for each in column]) for column in zip(*found, strict=True))
-    return (mean, None, None) if np.isnan(low).any() else (mean, low, high)
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def _figure(title: str, unit: str, curves: Sequence[Curve], note: str = "") -> Figure:

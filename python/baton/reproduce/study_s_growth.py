@@ -17,13 +17,14 @@ ON_WIFI = 45
 #: on.
 _ALONE = [
     "mobiles.train.timetable=[{ at = '0 s', attach = 'satellite' }]",
-    f"flows.download.tcp.initial_window={ON_WIFI}",
-    f"flows.download.tcp.initial_slow_start_threshold={ON_WIFI * SEGMENT} B",
+    f"flows.download.transport.initial_window={ON_WIFI}",
+    f"flows.download.transport.initial_slow_start_threshold={ON_WIFI * SEGMENT} B",
 ]
 
 
 def growth(file: Path, control: str) -> tuple[float, float]:
-    """Round trips from WiFi's largest window to the satellite's, and from what a loss has left to where it was."""
+    """Counts round trips from WiFi's largest window to the satellite's, and from the window after a loss to the one
+    before."""
     run = result(file, 1, {"download": control}, _ALONE)
     times, window = series(run, "download", "congestion window")
     window = window / SEGMENT

@@ -1,4 +1,4 @@
-"""Runs of study S, and what the study looks at in them: windows, goodput, timeouts and convergence."""
+"""Runs of study S, and its measures: windows, goodput, timeouts and convergence."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST = 492
 FULL, EQUAL, OVER_S = 0.9, 0.75, 50
 
 #: The study's BIC (section 7).
-_BIC = 'congestion={ kind = "bic", smallest_increment = 0.25, largest_increment = 32 }'
-_SCPS = ["profile=scps-tp", "tcp.sack=false", "tcp.recovery=newreno"]
+_BIC = 'transport.congestion={ kind = "bic", smallest_increment = 0.25, largest_increment = 32 }'
+_SCPS = ["transport.profile=scps-tp", "transport.sack=false", "transport.recovery=newreno"]
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ SCHEMES = {
     "method-1": Scheme("method #1", moving=["remedies=method-1"]),
     "method-2": Scheme("method #2", moving=["remedies=method-2"]),
     "bic": Scheme("BIC", [_BIC]),
-    "scalable": Scheme("Scalable", ["congestion=scalable"]),
-    "westwood": Scheme("Westwood+", ["congestion=westwood"]),
-    "forgetting": Scheme("Westwood+, reset", ["congestion=westwood"], ["remedies=forgotten-path"]),
-    "cubic": Scheme("CUBIC", ["congestion=cubic"]),
-    "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux"]),
-    "scps-vj": Scheme("SCPS-TP, VJ", [*_SCPS, "congestion=newreno"]),
-    "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "congestion=vegas"]),
+    "scalable": Scheme("Scalable", ["transport.congestion=scalable"]),
+    "westwood": Scheme("Westwood+", ["transport.congestion=westwood"]),
+    "forgetting": Scheme("Westwood+, reset", ["transport.congestion=westwood"], ["remedies=forgotten-path"]),
+    "cubic": Scheme("CUBIC", ["transport.congestion=cubic"]),
+    "bbr": Scheme("BBR", ["transport.congestion=bbr", "transport.profile=linux-6", "transport.recovery=linux"]),
+    "scps-vj": Scheme("SCPS-TP, VJ", [*_SCPS, "transport.congestion=newreno"]),
+    "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "transport.congestion=vegas"]),
     "pep": Scheme("satellite PEP", ["remedies=satellite-pep"]),
 }
 #: Of one flow: the study's six schemes, and those that go beyond it.
@@ -68,24 +68,24 @@ class Flow:
     rtt: Floats
     #: Times at which the window fell to one packet: a timeout that did not follow another one.
     timeouts: Floats
-    #: The largest window in the tunnel, from ten seconds after its begin.
+    #: The largest window in the tunnel, from ten seconds after its beginning.
     largest_in_tunnel: float
 
     def mean_window(self, begin: float, end: float) -> float:
-        """Mean over a time."""
+        """Returns the mean window over a time."""
         return float(self.window[int(begin) : int(end)].mean())
 
     def goodput(self, begin: float, end: float) -> float:
-        """In bit/s, over a time."""
+        """Returns the goodput in bit/s, over a time."""
         return float(self.delivered[int(end)] - self.delivered[int(begin)]) * 8 / (end - begin)
 
     def goodputs(self) -> Floats:
-        """In bit/s, over ``OVER_S`` from each second on."""
+        """Returns the goodput in bit/s, over ``OVER_S`` from each second on."""
         rates: Floats = (self.delivered[OVER_S:] - self.delivered[:-OVER_S]) * 8 / OVER_S
         return rates
 
     def full_after(self, at: float) -> float:
-        """Time from a moment until the window is full, or the run ends."""
+        """Returns the time from a moment until the window is full, or the run ends."""
         full = np.flatnonzero(self.window[int(at) :] >= FULL * MOST)
         return float(full[0]) if len(full) else len(self.window) - 1 - at
 
@@ -94,7 +94,7 @@ class Flow:
         return int(np.count_nonzero((self.timeouts >= begin) & (self.timeouts < end)))
 
     def round_trips(self, begin: float, end: float) -> float:
-        """Round trips that fit a time, each as long as it was then."""
+        """Returns the round trips that fit a time, each as long as it was then."""
         known = self.rtt[int(begin) : int(end)]
         return float(np.sum(1 / known[known > 0]))
 
@@ -106,7 +106,7 @@ def simulate(file: Path, seed: int, schemes: Mapping[str, str], overrides: Seque
 
 
 def result(file: Path, seed: int, schemes: Mapping[str, str], overrides: Sequence[str] = ()) -> Run:
-    """The same, whole."""
+    """Simulates the same, and returns the whole result."""
     settings = list(overrides)
     for place, (flow, key) in enumerate(schemes.items()):
         chosen = SCHEMES[key]
@@ -117,7 +117,7 @@ def result(file: Path, seed: int, schemes: Mapping[str, str], overrides: Sequenc
 
 
 def series(run: Run, flow: str, quantity: str) -> tuple[Floats, Floats]:
-    """Times and values of one of a flow's series."""
+    """Returns times and values of one of a flow's series."""
     found = run.find(f"flow {flow}", quantity)
     assert found is not None, "the scenarios of the study record their series"
     return found.time_ns / 1e9, found.value
@@ -139,20 +139,20 @@ def _flow(run: Run, name: str) -> Flow:
 
 
 def _at(moments: Floats, times: Floats, values: Floats) -> Floats:
-    """A series' values at moments; before its first, zero."""
+    """Returns a series' values at moments; zero before its first."""
     known: Floats = np.concatenate([[0.0], values])[np.searchsorted(times, moments, side="right")]
     return known
 
 
 def jain(one: Floats, other: Floats) -> Floats:
-    """Jain's index of two rates: 1 if they are equal, a half if one is zero; zero if both are."""
+    """Returns Jain's index of two rates: 1 if they are equal, a half if one is zero; zero if both are."""
     squares = 2 * (one**2 + other**2)
     index: Floats = np.divide((one + other) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
     return index
 
 
 def convergence(one: Flow, other: Flow) -> float:
-    """Time from the second handover until two flows share equally, or the run ends."""
+    """Returns the time from the second handover until two flows share equally, or the run ends."""
     rates = np.array([one.goodputs(), other.goodputs()])[:, int(LEAVES) :]
     equal = np.flatnonzero(rates.min(axis=0) >= EQUAL * rates.max(axis=0))
     return float(equal[0]) if len(equal) else len(one.delivered) - 1 - LEAVES

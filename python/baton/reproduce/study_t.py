@@ -36,7 +36,7 @@ Samples = dict[str, list[float]]
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
-    """All checks of the study, in the order of its file of expectations."""
+    """Makes all checks of the study, in the order of its file of expectations."""
     samples: Samples = {}
     _put(samples, _capacities())
     for seed in range(1, RUNS + 1):
@@ -60,13 +60,14 @@ def window(name: str) -> list[str]:
     """Returns the overrides that give the download one of `WINDOWS`."""
     bytes_, segment = WINDOWS[name]
     return [
-        f"flows.download.tcp.receive_buffer={bytes_} B",
-        f"flows.download.tcp.maximum_segment_size={segment} B",
+        f"flows.download.transport.receive_buffer={bytes_} B",
+        f"flows.download.transport.maximum_segment_size={segment} B",
     ]
 
 
 def windows(plain: Figures, limited: Mapping[str, Figures]) -> Figures:
-    """T4, by its ids, of the figures of a download and of one with each of `WINDOWS`, as far as there are any."""
+    """Returns T4, by its ids, from the figures of a download and of one with each of `WINDOWS`, as far as there are
+    any."""
     throughput = {name: figures.get("T3.c") for name, figures in limited.items()}
     best = throughput["4k"]
     gain = ratio(best, plain.get("T3.c"))
@@ -88,13 +89,13 @@ def _put(samples: Samples, figures: Mapping[str, float | None]) -> None:
 
 
 def _capacities() -> Figures:
-    """Rate times round-trip time, in bytes, as the study computes it."""
+    """Computes rate times round-trip time, in bytes, as the study does."""
     links = {"T1.a": (2e6, 3.5e-3), "T1.b": (10e6, 0.5e-3), "T1.c": (9.6e3, 0.7)}
     return {name: round(rate * rtt / 8, 6) for name, (rate, rtt) in links.items()}
 
 
 def _towards_gsm(file: Path, seed: int, samples: Samples) -> None:
-    """T2, T3 and T4, and T7's remedies of these."""
+    """Measures T2, T3 and T4, and T7's remedies for them."""
     plain = towards_gsm(simulate(file, seed, []))
     limited = {name: towards_gsm(simulate(file, seed, window(name))) for name in WINDOWS}
     red = simulate(file, seed, RED)
@@ -117,7 +118,7 @@ def _towards_gsm(file: Path, seed: int, samples: Samples) -> None:
 
 
 def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
-    """T5 and T6, and T7's remedies of these."""
+    """Measures T5 and T6, and T7's remedies for them."""
     plain = simulate(file, seed, [])
     discard = simulate(file, seed, DISCARD)
     reroute = simulate(file, seed, REROUTE)

@@ -16,7 +16,7 @@ _WINDOWS = {f"window-{name}": name for name in WINDOWS}
 
 
 def checks(of_trials: Mapping[str, Figures]) -> Figures:
-    """The figures of T2 to T6 from trials, by id."""
+    """Returns the figures of T2 to T6 from trials, by id."""
     found = {**of_trials.get("download", {}), **of_trials.get("download-back", {})}
     if all(name in of_trials for name in _WINDOWS):
         found |= windows(of_trials["download"], {name: of_trials[trial] for trial, name in _WINDOWS.items()})
@@ -24,7 +24,7 @@ def checks(of_trials: Mapping[str, Figures]) -> Figures:
 
 
 STUDY = LiveStudy(
-    stacks={name: [f"flows.download.profile={name}"] for name in ("linux-2.0.36", "linux-6")},
+    stacks={name: [f"flows.download.transport.profile={name}"] for name in ("linux-2.0.36", "linux-6")},
     needs={
         "T2": ("download",),
         "T3": ("download",),

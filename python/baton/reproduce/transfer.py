@@ -24,7 +24,7 @@ class Side:
     retransmission: npt.NDArray[np.bool_]
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Side:
-        """The rows that ``mask`` chooses."""
+        """Returns the rows that ``mask`` chooses."""
         return Side(self.time_s[mask], self.sequence[mask], self.length[mask], self.retransmission[mask])
 
 
@@ -65,7 +65,7 @@ class Transfer:
         )
 
     def data_on(self, link: str, *, delivered: bool) -> Side:
-        """Data segments on one link: as they are offered to it, or as they come out of it."""
+        """Returns data segments on one link: as they are offered to it, or as they come out of it."""
         columns = self._columns
         mask = self._mine & (columns["link"] == link) & (columns["payload_bytes"] > 0)
         if delivered:
@@ -73,7 +73,7 @@ class Transfer:
         return self._rows(mask, "sent_ns", "sequence")
 
     def duplicate_acks(self, after_s: float, before_s: float = np.inf) -> list[int]:
-        """Lengths of the runs of duplicate acknowledgments between two times."""
+        """Returns lengths of the runs of duplicate acknowledgments between two times."""
         times, numbers = self.acks.time_s, self.acks.sequence
         repeated = np.concatenate([[False], numbers[1:] == numbers[:-1]])
         chosen = (times > after_s) & (times <= before_s)
@@ -83,7 +83,7 @@ class Transfer:
         return list(runs.values())
 
     def rtts(self) -> tuple[Floats, Floats]:
-        """Send times and round-trip times of segments that were sent once (Karn's rule)."""
+        """Returns send times and round-trip times of segments that were sent once (Karn's rule)."""
         again = np.unique(self.sent.sequence[self.sent.retransmission])
         once = self.sent.where(~np.isin(self.sent.sequence, again))
         if not len(self.acks.sequence):
@@ -95,7 +95,7 @@ class Transfer:
         return once.time_s[known], self.acks.time_s[place[known]] - once.time_s[known]
 
     def longest_wait(self, after_s: float) -> float:
-        """Longest time from the first transmission of a segment to its acknowledgment, after a time."""
+        """Returns the longest time from the first transmission of a segment to its acknowledgment, after a time."""
         _, first = np.unique(self.sent.sequence, return_index=True)
         once = self.sent.where(np.isin(np.arange(len(self.sent.time_s)), first))
         highest = np.maximum.accumulate(self.acks.sequence)
@@ -111,12 +111,12 @@ class Transfer:
         return float(self.acks.time_s[place]) if place < len(highest) else None
 
     def acknowledged(self, at_s: float) -> int:
-        """Bytes acknowledged by a time."""
+        """Returns bytes acknowledged by a time."""
         before = self.acks.sequence[self.acks.time_s <= at_s]
         return int(before.max()) if len(before) else 0
 
 
 def _texts(column: Names) -> npt.NDArray[np.str_]:
-    """A column of names as text; a null reads as empty."""
+    """Returns a column of names as text; a null reads as empty."""
     texts: npt.NDArray[np.str_] = np.array([*column.values, ""])[column.codes]
     return texts

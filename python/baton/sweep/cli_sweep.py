@@ -1,4 +1,4 @@
-"""`baton sweep`: what happens between the command line and the page's path."""
+"""`baton sweep`: from the command line to the page's path."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def run(options: SweepOptions) -> int:
     if file is not None:
         return _compare_remedies(options, file)
     if options.path or options.full:
-        raise InputError("--path and --full belong to a study of remedies, as studies/remedies; see docs/sweeps.md")
+        raise InputError(
+            "--path and --full belong to a study of remedies, such as studies/remedies; see docs/sweeps.md"
+        )
     study = read_study(options.study, options.overrides, options.seeds)
     study.live = _live(options, study.live)
     until = Until.parse(options.until_width) if options.until_width else None
@@ -84,13 +86,15 @@ def run(options: SweepOptions) -> int:
         found = write(sweep, swept)
     show(sweep, found, as_json=options.json)
     if not complete:
-        print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
+        print(
+            "baton: interrupted; finished runs are kept: continue with the same command and --resume", file=sys.stderr
+        )
         return INTERRUPTED
     return sweep.exit_status
 
 
 def _live(options: SweepOptions, of_study: Live | None) -> Live | None:
-    """Returns the live programs, by the command line or else by the study; nothing if runs are simulated. Raises
+    """Returns the live programs, from the command line or else from the study; nothing if runs are simulated. Raises
     `InputError`."""
     if of_study is None and not options.live:
         if options.program or options.server is not None:
@@ -120,7 +124,7 @@ def _compare_remedies(options: SweepOptions, file: Path) -> int:
 
 
 def _load(study: Study, points: Sequence[Point]) -> tuple[list[PointRuns], live.LiveRuns | None]:
-    """The points, each with its scenario or the reason why it cannot be run; and what makes live runs of them."""
+    """Returns the points, each with its scenario or the reason why it cannot be run, and the runner of live runs."""
     if study.live is not None:
         return live.load(study.scenario, points, study.live)
     return [_load_point(study, point) for point in points], None
@@ -134,7 +138,7 @@ def _load_point(study: Study, point: Point) -> PointRuns:
 
 
 def _check_quantity(until: Until | None, first: Scenario, live_runs: live.LiveRuns | None) -> None:
-    """Raises `InputError` if what points are stopped by is nothing that a run measures."""
+    """Raises `InputError` if the quantity that stops points is not one that a run measures."""
     if until is None or until.quantity is None:
         return
     asked = expect.Expectation.parse(f"{until.quantity} > 0")
@@ -145,7 +149,7 @@ def _check_quantity(until: Until | None, first: Scenario, live_runs: live.LiveRu
 
 
 def _first(runs: Sequence[PointRuns]) -> Scenario:
-    """The first scenario that can be run; warns of what is probably not meant. Raises `InputError`."""
+    """Returns the first scenario that can be run; warns of probable mistakes. Raises `InputError`."""
     loaded = [each.scenario for each in runs if each.scenario is not None]
     if not loaded:
         raise InputError(runs[0].reason or "there is nothing to run")
@@ -155,7 +159,7 @@ def _first(runs: Sequence[PointRuns]) -> Scenario:
 
 
 def _entry(point: Point, run: PointRuns) -> Json:
-    """Returns the entry of a point in `sweep.json`, with recordings under the paths that they have in the folder."""
+    """Returns the entry of a point in `sweep.json`, with recordings under their paths in the folder."""
     scenario = run.scenario
     names = travel.stored_names(scenario) if scenario else {}
     return {

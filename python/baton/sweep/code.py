@@ -40,7 +40,7 @@ class Live(NamedTuple):
 
 
 class InMemory:
-    """Keeps nothing but what the sweep itself has."""
+    """Keeper that stores nothing beyond the sweep itself."""
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
@@ -60,12 +60,12 @@ def run(
 ) -> Found:
     """Runs a scenario over all combinations of the axes' values, each with the same `seeds` seeds, on all cores.
 
-    `axes` has the keys of `--set` and lists of values, like `{"flows.download.congestion": ["reno", "cubic"]}`; `jobs`
-    and `until_width` are the options of `baton sweep`. With `live` the runs are live ones, one at a time, of a
-    scenario that is named; call it from the main thread then.
+    `axes` has the keys of `--set` and lists of values, like `{"links.lan.rate": ["1 Mbit/s", "2 Mbit/s"]}`; `jobs` and
+    `until_width` are the options of `baton sweep`. With `live` the runs are live ones, one at a time, and the scenario
+    has to be given by its name or file; call it from the main thread then.
 
-    A point that cannot be run does not stop the others: it stands under `failures`. Raises `InputError` for what is
-    wrong with the axes or where nothing can be run, and `KeyboardInterrupt` on Ctrl-C.
+    A point that cannot be run does not stop the others: it is listed under `failures`. Raises `InputError` for mistakes
+    in the axes or if nothing can be run, and `KeyboardInterrupt` on Ctrl-C.
     """
     from baton.errors import InputError
 
@@ -98,7 +98,7 @@ def run(
 def _live(
     scenario: Scenario | str | PathLike[str], points: Sequence[Point], live: Live, jobs: int | None
 ) -> tuple[Scenario, list[PointRuns], LiveRuns]:
-    """The scenario, its points and what makes their runs. Raises `InputError`."""
+    """Returns the scenario, its points and the runner of their live runs. Raises `InputError`."""
     from baton.errors import InputError
     from baton.shipped import scenario_path
 
@@ -113,7 +113,7 @@ def _live(
 
 
 def _point(scenario: Scenario, point: Point) -> PointRuns:
-    """The scenario of a point, or the reason why it cannot be run."""
+    """Returns the scenario of a point, or the reason why it cannot be run."""
     from baton._baton import ScenarioError
 
     from .execute import PointRuns

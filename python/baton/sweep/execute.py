@@ -1,4 +1,4 @@
-"""Runs what is missing of a sweep on all cores, and stops points whose interval is narrow enough."""
+"""Makes the missing runs of a sweep on all cores, and stops points whose interval is narrow enough."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Until:
         return Until(share, quantity.strip() or None)
 
     def reached(self, rows: Sequence[Row]) -> bool:
-        """Returns true if the runs of a point are enough; never of fewer than ten, whose spread says too little."""
+        """Returns true if a point has enough runs; never with fewer than ten, whose spread says too little."""
         if len(rows) < LEAST_FOR_BOOTSTRAP:
             return False
         names = [self.quantity] if self.quantity else [name for name in rows[0] if _GOODPUT.fullmatch(name)]
@@ -70,7 +70,7 @@ class PointRuns:
     _looked: int = 0
 
     def add(self, seed: int, row: Row | None, reason: str | None) -> None:
-        """Takes a run that has ended."""
+        """Adds a run that has ended."""
         if row is not None:
             self.rows[seed] = row
         else:
@@ -93,20 +93,20 @@ class PointRuns:
                 self.enough = self._looked
 
     def ran(self, seeds: range) -> list[int]:
-        """Seeds of the runs with a row, ascending; those after an early end are not looked at."""
+        """Returns seeds of the runs with a row, ascending; those after an early end are not looked at."""
         return [seed for seed in seeds[: self.enough] if seed in self.rows]
 
     def counted(self, seeds: range) -> list[int]:
-        """Seeds of the runs that count, ascending: of live ones those that are trusted."""
+        """Returns seeds of the runs that count, ascending: of live ones those that are trusted."""
         return [seed for seed in self.ran(seeds) if is_trusted(self.rows[seed])]
 
     def wanted(self, seeds: range) -> range:
-        """Seeds with which the point is to be run, as far as is known."""
+        """Returns seeds with which the point is to be run, as far as is known."""
         return seeds[:0] if self.reason else seeds[: self.enough]
 
 
 class Keeper(Protocol):
-    """Store of runs as soon as they have ended."""
+    """Store that takes each run as soon as it has ended."""
 
     kept: list[Kept]
 
@@ -119,24 +119,24 @@ Outcome = tuple[int, int, str | None, str | None]
 
 
 class Runner(Protocol):
-    """Makes runs of scenarios, which it knows by their places."""
+    """Runner of scenarios, which it knows by their places."""
 
     @property
     def workers(self) -> int:
-        """Runs at once."""
+        """Number of concurrent runs."""
 
     def submit(self, place: int, seed: int) -> None:
-        """Asks for a run."""
+        """Requests a run."""
 
     def next(self) -> Outcome | None:
-        """A run that has ended; nothing if none is under way."""
+        """Returns a run that has ended; nothing if none is under way."""
 
     def close(self) -> None:
-        """Ends those under way."""
+        """Ends the runs under way."""
 
 
 def simulator(points: Sequence[PointRuns], workers: int | None) -> Runner:
-    """Simulates the points that can be run, in so many threads; by default one for each core."""
+    """Returns a runner that simulates the points that can be run, in this many threads; by default one per core."""
     return Pool([point.scenario for point in points if point.scenario is not None], workers)
 
 
@@ -150,9 +150,9 @@ def execute(
     progress: SweepReport,
     row_of: Callable[[Mapping[str, Any]], Row] = flatten,
 ) -> bool:
-    """Runs what is missing; `runner` has the points that can be run, and `row_of` makes a row of a summary.
+    """Makes the missing runs; `runner` has the points that can be run, and `row_of` makes a row of a summary.
 
-    Returns whether that is all; Ctrl-C ends it early.
+    Returns true if all have ended; Ctrl-C ends it early.
     """
     for kept in folder.kept:
         row = None if kept.summary is None else row_of(kept.summary)
@@ -190,13 +190,13 @@ def execute(
 
 
 def _report(points: Sequence[PointRuns], seeds: range, progress: SweepReport) -> None:
-    """Tells how far it is."""
+    """Reports progress."""
     ended = sum(min(len(point.rows) + len(point.failures), len(point.wanted(seeds))) for point in points)
     progress(ended, sum(len(point.wanted(seeds)) for point in points), sum(len(point.failures) for point in points))
 
 
 def _missing(points: Sequence[PointRuns], seeds: range) -> Iterator[tuple[int, int]]:
-    """Points and seeds to run: every point with the first seed, then with the next one."""
+    """Yields points and seeds to run: every point with the first seed, then with the next one."""
     for seed in seeds:
         for number, point in enumerate(points):
             if seed in point.wanted(seeds) and not point.has(seed):
@@ -204,11 +204,11 @@ def _missing(points: Sequence[PointRuns], seeds: range) -> Iterator[tuple[int, i
 
 
 def is_trusted(row: Row) -> bool:
-    """Returns true if a run counts: a live one may have been late or disturbed at every try."""
+    """Returns true if a run counts: a live run does not if it was late or disturbed at every try."""
     return row.get("live.trusted") is not False
 
 
 def column(rows: Sequence[Row], name: str) -> np.ndarray:
-    """The numbers of a quantity in some runs; NaN where it has none."""
+    """Returns the numbers of a quantity in some runs; NaN where it has none."""
     values = (row.get(name) for row in rows)
     return np.array([value if isinstance(value, (int, float)) else np.nan for value in values], dtype=np.float64)

@@ -1,9 +1,9 @@
 """A summary as one row: a name and a value for each number in it.
 
 The names are the paths that `--expect` takes: `flows.download.goodput_bps`, `handovers.0.lost_packets`,
-`handovers.0.flows.download.stall_s`, `discarded.no_route`. What lists hold is named by its own name, or by its place
-from 0. Wall time is left out: it says something about the machine; and so are the ways of mobiles, which are for a map,
-and of live runs the command lines and the kernel's settings, which are the same in all.
+`handovers.0.flows.download.stall_s`, `discarded.no_route`. An element of a list goes by its own name, or by its place
+from 0. Wall time is left out, since it depends on the machine; so are the tracks of mobiles, which are for a map, and
+the command lines and the kernel's settings of live runs, which are the same in all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEFT_OUT = {"format", "name", "scenario", "seed", "radios", "argv", "command", "
 
 
 def flatten(summary: Mapping[str, Any]) -> Row:
-    """Numbers and words of a summary by path; `None` for what has no value."""
+    """Returns the numbers and words of a summary by path; `None` for a quantity without a value."""
     return dict(_leaves({key: value for key, value in summary.items() if key != "wall_s"}, ""))
 
 

@@ -1,8 +1,8 @@
-"""The folder of a sweep: what is swept, and every run as soon as it has ended.
+"""The folder of a sweep: its definition, and every run as soon as it has ended.
 
-`sweep.json` says what is swept. `runs.jsonl` gets a line for each run that has ended, so that a sweep that is killed at
-any moment loses no more than the runs under way; half a line at its end is cut off when it is resumed. The other files
-are made of these two at the end. A lock keeps a second sweep out.
+`sweep.json` defines the sweep. `runs.jsonl` gets a line for each run that has ended, so that a sweep that is killed at
+any moment loses no more than the runs under way; a partial line at its end is cut off when the sweep is resumed. The
+other files are made from these two at the end. A lock keeps a second sweep out.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class SweepFolder:
         self._log = log
 
     def keep(self, point: int, seed: int, summary: str | None, reason: str | None) -> None:
-        """Writes down a run; `summary` is JSON. Raises `OSError`."""
+        """Stores a run; `summary` is JSON. Raises `OSError`."""
         head = json.dumps({"point": point, "seed": seed, "reason": reason}, ensure_ascii=False)
         line = f'{head[:-1]}, "summary": {summary or "null"}}}\n'
         try:
             self._log.write(line.encode())
             self._log.flush()
         except OSError as error:
-            why = f"cannot be written: {error.strerror}; the runs before are kept, go on with --resume"
+            why = f"cannot be written: {error.strerror}; earlier runs are kept, continue with --resume"
             raise OSError(error.errno, why, str(self.path / RUNS_FILE)) from error
 
 
@@ -106,13 +106,13 @@ def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterat
 
 
 def _is_measured(run: Kept) -> bool:
-    """Returns true if a live run need not be made again: it neither failed nor was disturbed, which may be otherwise
-    now."""
+    """Returns true if a live run need not be repeated: it neither failed nor was disturbed, either of which may be
+    otherwise now."""
     return run.summary is not None and bool(run.summary["live"]["trusted"])
 
 
 def _remove(path: Path) -> None:
-    """Removes the files of the sweep that is replaced, and of its recordings those that it names."""
+    """Removes the files of the replaced sweep, and those recordings that it names."""
     if (path / SWEEP_FILE).is_file():
         named = {name for point in read_sweep(path / SWEEP_FILE)["points"] for name in point["traces"]}
         for entry in (path / RECORDINGS).glob("*"):
@@ -132,21 +132,23 @@ def _refuse(path: Path, *, force: bool, resume: bool) -> None:
         raise InputError(f"{path}: is a file; choose a folder with --out")
     if is_sweep and not (force or resume):
         raise InputError(
-            f"{path}: holds a sweep: go on with --resume, replace it with --force, or choose another --out"
+            f"{path}: holds a sweep: continue it with --resume, replace it with --force, or choose another --out"
         )
     if not is_sweep and path.is_dir() and any(each.name != LOCK_FILE for each in path.iterdir()):
-        raise InputError(f"{path}: holds something else than a sweep, which is not replaced; choose another with --out")
+        raise InputError(
+            f"{path}: holds something other than a sweep, which is not replaced; choose another with --out"
+        )
 
 
 def refuse_changes(path: Path, before: SweepManifest, now: Json) -> None:
-    """Raises `InputError` that tells what differs between a sweep that is resumed and what is asked for."""
+    """Raises `InputError` that lists the differences between a resumed sweep and the requested one."""
     changes = list(_changes(before, now))
     if changes:
         shown = [*changes[:MOST_DIFFERENCES], *(["…"] if len(changes) > MOST_DIFFERENCES else [])]
         listed = "".join(f"\n  {change}" for change in shown)
         raise InputError(
             f"{path}: cannot be resumed, because what is swept has changed since (then → now):{listed}\n"
-            "Begin anew with --force, or in another folder with --out"
+            "Start again with --force, or in another folder with --out"
         )
 
 
@@ -172,7 +174,7 @@ def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
 
 
 def _changed_programs(before: SweptLive | None, now: SweptLive | None) -> Iterator[str]:
-    """Describes the difference between the programs of a live sweep; its machine may be another one."""
+    """Describes the difference between the programs of a live sweep, whose machine may be another one."""
     if before is None or now is None:
         if before is not now:
             yield f"runs: {'simulated' if before is None else 'live'} → {'simulated' if now is None else 'live'}"
@@ -187,12 +189,12 @@ def _changed_programs(before: SweptLive | None, now: SweptLive | None) -> Iterat
 
 
 def _own_names(text: str) -> str:
-    """A text with recordings under the names of their files."""
+    """Returns a text with recordings under the names of their files."""
     return _STORED.sub(r"\1\2", text)
 
 
 def different_lines(one: str, other: str, *, sides: tuple[str, str]) -> Iterator[str]:
-    """The lines in which two texts differ, each after the name of its side."""
+    """Returns the lines in which two texts differ, each after the name of its side."""
     for line in difflib.unified_diff(one.splitlines(), other.splitlines(), lineterm="", n=0):
         if line[:1] in ("+", "-") and line[:3] not in ("+++", "---"):
             yield f"{sides[0] if line[0] == '-' else sides[1]} {line[1:]}"
@@ -208,7 +210,8 @@ def _named(values: Sequence[Mapping[str, str]]) -> str:
 
 
 def read_runs(path: Path, points: int, *, cut: bool = False) -> list[Kept]:
-    """The runs of a sweep of so many points, in the order in which they ended; `cut` removes half a line at the end.
+    """Returns the runs of a sweep of this many points in the order of their ends; `cut` removes a partial line at
+    the end.
 
     Raises `InputError` when a line is damaged.
     """
@@ -225,7 +228,7 @@ def read_runs(path: Path, points: int, *, cut: bool = False) -> list[Kept]:
         try:
             entry = kept_run(f"{file}:{number}", line, points)
         except InputError as error:
-            raise InputError(f"{error}; remove the line, and its run is made again") from error
+            raise InputError(f"{error}; remove the line to repeat its run") from error
         runs.append(Kept(entry["point"], entry["seed"], cast("Json | None", entry["summary"]), entry["reason"]))
     return runs
 
@@ -238,5 +241,5 @@ def write_text(file: Path, text: str) -> None:
         staged.replace(file)
     except OSError as error:
         staged.unlink(missing_ok=True)
-        why = f"cannot be written: {error.strerror}; the runs are kept, go on with --resume"
+        why = f"cannot be written: {error.strerror}; the runs are kept, continue with --resume"
         raise OSError(error.errno, why, str(file)) from error

@@ -29,13 +29,13 @@ NOT_RECORDED = ["record.series=false", "record.packets=false"]
 
 
 class LiveRuns:
-    """Makes the runs that are asked for, in their order."""
+    """Runner of the requested live runs, in their order."""
 
     workers = 1
 
     def __init__(self) -> None:
         self.tests: list[LiveTest] = []
-        """Of the points that can be run, in their order."""
+        """Tests of the points that can be run, in their order."""
         self._points: list[str] = []
         self._waiting: deque[tuple[int, int]] = deque()
 
@@ -45,11 +45,12 @@ class LiveRuns:
         self._points.append(point)
 
     def submit(self, place: int, seed: int) -> None:
-        """Asks for a run of a test."""
+        """Requests a run of a test."""
         self._waiting.append((place, seed))
 
     def next(self) -> Outcome | None:
-        """Makes the next run; nothing if none is asked for. Raises `KeyboardInterrupt`, also when it met the run."""
+        """Makes the next run; returns nothing if none is requested. Raises `KeyboardInterrupt`, also when it met the
+        run."""
         if not self._waiting:
             return None
         place, seed = self._waiting.popleft()
@@ -67,12 +68,12 @@ class LiveRuns:
         return place, seed, json.dumps(_summary(tried), ensure_ascii=False), None
 
     def close(self) -> None:
-        """Forgets what is asked for."""
+        """Discards the requests."""
         self._waiting.clear()
 
 
 def _summary(tried: Attempted) -> Json:
-    """The summary of the last try, whose trust is judged as that of repetitions is."""
+    """Returns the summary of the last try, whose trust is judged as that of repetitions is."""
     summary = tried.result.summary
     doubts = [] if tried.counts else list(dict.fromkeys(tried.doubts))
     return summary | {"live": summary["live"] | {"trusted": tried.counts, "doubts": doubts}}
@@ -85,9 +86,9 @@ def _in_words(tried: Attempted) -> str:
 
 
 def load(scenario: Path, points: Sequence[Point], live: Live) -> tuple[list[PointRuns], LiveRuns]:
-    """The points, of which some may have a reason why they cannot be run live, and what makes the runs.
+    """Returns the points, some perhaps with a reason why they cannot be run live, and the runner of their runs.
 
-    Raises `InputError` where no live run is possible, with what to do.
+    Raises `InputError`, which says what to do, if no live run is possible.
     """
     machine.require()
     runs, runner = list[PointRuns](), LiveRuns()

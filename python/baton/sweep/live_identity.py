@@ -1,4 +1,4 @@
-"""Identity of a live sweep: the programs that ran, and the machine."""
+"""Identity of a live sweep: its programs and its machine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def identity(live: Live) -> SweptLive:
-    """The programs as given, the hashes of their files, and the machine. Raises `InputError` for a missing program."""
+    """Returns the programs as given, the hashes of their files, and the machine. Raises `InputError` for a missing
+    program."""
     if live.program and shutil.which(live.program[0]) is None:
-        raise InputError(f"{live.program[0]}: is no program that can be run; expected a file or a name along PATH")
+        raise InputError(f"{live.program[0]}: is not an executable program; expected a file or a name along PATH")
     files = {}
     for word in [*live.program, *([live.server] if live.server else [])]:
         for file in _programs(word):
@@ -37,7 +38,7 @@ def identity(live: Live) -> SweptLive:
 
 
 def _programs(text: str) -> Iterator[Path]:
-    """The files of programs that a word of a command line names, itself or within a command for the shell.
+    """Returns the program files that a word of a command line names, itself or within a command for the shell.
 
     Other files that it names are data, which a run may write.
     """
@@ -56,7 +57,7 @@ def _programs(text: str) -> Iterator[Path]:
 
 
 def machine() -> SweptMachine:
-    """This machine."""
+    """Describes this machine."""
     system = os.uname()
     return {
         "kernel": system.release,
@@ -67,7 +68,7 @@ def machine() -> SweptMachine:
 
 
 def _processor() -> str:
-    """The model of the first processor, where the kernel tells one."""
+    """Returns the model of the first processor, if the kernel reports one."""
     try:
         lines = CPU_INFO.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -77,7 +78,7 @@ def _processor() -> str:
 
 
 def machine_words(told: SweptMachine) -> str:
-    """A machine in words."""
+    """Describes a machine in words."""
     processors = (
         f"{told['processors']} x {told['processor']}" if told["processor"] else f"{told['processors']} processors"
     )
@@ -85,6 +86,6 @@ def machine_words(told: SweptMachine) -> str:
 
 
 def program_words(live: SweptLive) -> Sequence[tuple[str, str]]:
-    """Names and texts: the program and the server's command, or that the kernel ran the scenario's flows."""
+    """Returns names and texts: the program and the server's command, or that the kernel ran the scenario's flows."""
     program = shlex.join(live["program"]) if live["program"] else "the scenario's flows, with the kernel's TCP"
     return [("Program", program), *([("Server", live["server"])] if live["server"] else [])]

@@ -27,8 +27,8 @@ METHODS = (
     " skewness of the values (Cochran), every run has a value and the interval does not cross zero where no value does;"
     " else the bias-corrected and accelerated bootstrap (BCa, Efron 1987). Of fewer than ten, always Student's.\n"
     "Differences are paired: both points were run with the same seeds, and so met the same channel.\n"
-    "If a flow did not finish in some runs, its mean is over the runs in which it did; the table says how many these"
-    " are. So for every quantity."
+    "If a flow did not finish in some runs, its mean is over the runs in which it did; the table gives their"
+    " number. The same holds for every quantity."
 )
 
 
@@ -39,7 +39,7 @@ def page(
     swept: Json,
     remarks: Sequence[str] = (),
 ) -> str:
-    """The whole page as one HTML document.
+    """Returns the whole page as one HTML document.
 
     `swept` is what `sweep.json` holds; `remarks` are sentences that stand before the diagrams.
     """
@@ -65,27 +65,28 @@ def page(
         "description": html.escape(str(scenario.get("description", ""))),
         "banner": "" if sweep.complete else _BANNER,
         "facts": facts([each for each in (*about, *told) if each[1]]),
-        "before": _failures(sweep) + _untrusted(sweep) + listed("What differs, or is not compared", remarks),
-        "details": details("How intervals and differences are found", METHODS),
+        "before": _failures(sweep) + _untrusted(sweep) + listed("Differences, and values not compared", remarks),
+        "details": details("Method of intervals and differences", METHODS),
         "data": embedded(data),
     }
     return fill("sweep.html", parts, ("decode.js", "page.js", "sweep.js"), store)
 
 
 _BANNER = (
-    '<p class="banner" role="status">This sweep was interrupted: what follows is made of the runs that had ended.</p>'
+    '<p class="banner" role="status">This sweep was interrupted: the results below are from the runs that had'
+    " ended.</p>"
 )
 
 
 def _scenario(swept: Json) -> Json:
-    """The scenario of the first point that has one."""
+    """Returns the scenario of the first point that has one."""
     resolved = next((point["resolved"] for point in swept.get("points", []) if point.get("resolved")), "")
     scenario: Json = loads(resolved)
     return scenario
 
 
 def _ran_live(sweep: Sweep, swept: Json) -> list[tuple[str, str]]:
-    """Of live runs: what ran, and on which machine, whose kernel may have been another one for some runs."""
+    """Describes live runs: the programs, and the machine, whose kernel may have been another one for some runs."""
     live = swept.get("live")
     if live is None:
         return []
@@ -110,7 +111,7 @@ def _untrusted(sweep: Sweep) -> str:
 
 
 def _table_of_runs(sweep: Sweep, caption: str, head: str, runs: Sequence[tuple[Json, str]]) -> str:
-    """Points, seeds and a text for each; nothing without runs."""
+    """Returns points, seeds and a text for each; nothing without runs."""
 
     def shown(run: Json, text: str) -> list[str]:
         point = ", ".join(f"{key} = {value}" for key, value in sweep.values[run["point"]].items())
@@ -151,7 +152,7 @@ def _axis(name: str, values: list[str]) -> dict[str, Any]:
 
 
 def _numbers(each: Statistics | None) -> list[Any] | None:
-    """Mean, ends of the interval, its method, values, runs, and quantiles."""
+    """Returns mean, ends of the interval, its method, values, runs, and quantiles."""
     if each is None:
         return None
     return [each.mean, each.low, each.high, each.method, each.values, each.runs, *each.quantiles.values()]

@@ -45,7 +45,7 @@ class Quantity:
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity with this path."""
+    """Returns the quantity with this path."""
     parts = name.split(".")
     ending = next((each for each in _UNITS if parts[-1].endswith(each)), "")
     leaf = parts[-1].removesuffix(ending)
@@ -53,9 +53,19 @@ def quantity(name: str) -> Quantity:
     return Quantity(name, what[:1].upper() + what[1:] + of, _UNITS.get(ending, ""))
 
 
-def axis_words(axis: str) -> str:
-    """The key of an axis in words: `links.lan.rate` is "rate of lan"."""
+def axis_parts(axis: str) -> list[str]:
+    """Returns the parts of an axis's key, without the table in which a flow has it:
+    `flows.download.transport.congestion`."""
     match axis.split("."):
+        case ["flows", name, "transport" | "traffic", *leaf] if leaf:
+            return ["flows", name, *leaf]
+        case parts:
+            return parts
+
+
+def axis_words(axis: str) -> str:
+    """Returns the key of an axis in words: `links.lan.rate` is "rate of lan"."""
+    match axis_parts(axis):
         case ["mobiles", mobile, "timetable", number, *leaf]:
             return f"{_leaf(leaf)} of {mobile}'s move {number}"
         case [_, name, *leaf] if leaf:
@@ -65,7 +75,7 @@ def axis_words(axis: str) -> str:
 
 
 def in_order(names: list[str]) -> list[str]:
-    """The names with what a reader asks for first at the beginning: of programs, of handovers, then of flows."""
+    """Sorts the names by what a reader asks for first: of programs, of handovers, then of flows."""
 
     def rank(name: str) -> int:
         parts = name.split(".")
@@ -79,7 +89,7 @@ def in_order(names: list[str]) -> list[str]:
 
 
 def _what(parts: list[str]) -> tuple[str, str]:
-    """The quantity itself, and of what it is, with the words between them."""
+    """Returns the quantity itself, its subject, and the words between them."""
     match parts:
         case ["handovers", number, "flows", flow, *leaf]:
             return _leaf(leaf), f" of {flow}, handover {_from_one(number)}"
@@ -96,13 +106,13 @@ def _what(parts: list[str]) -> tuple[str, str]:
         case ["live", *leaf]:
             return _leaf(leaf), ", live run"
         case ["discarded", *leaf]:
-            return f"packets given up: {_leaf(leaf)}", ""
+            return f"packets discarded: {_leaf(leaf)}", ""
         case _:
             return _leaf(parts), ""
 
 
 def _leaf(parts: list[str]) -> str:
-    """The last parts of a path in words."""
+    """Returns the last parts of a path in words."""
     return ", ".join(_word(part) for part in parts)
 
 
@@ -115,5 +125,5 @@ def _word(part: str) -> str:
 
 
 def _from_one(number: str) -> str:
-    """A place that is counted from 0, counted from 1 as the pages do."""
+    """Returns a place that is counted from 0, counted from 1 as on the pages."""
     return str(int(number) + 1) if number.isdecimal() else number

@@ -19,9 +19,9 @@ ONLY_HASHED = "# SHA-256"
 
 
 def rerun_sweep(folder: Path, options: RerunOptions) -> dict[str, bool]:
-    """Makes every run of a sweep anew, on all cores. Returns for each point whether all its numbers are the same.
+    """Repeats every run of a sweep, on all cores. Returns for each point whether all its numbers are the same.
 
-    Of a point with other numbers, its seeds are named. Runs that failed are made anew, too, and have to fail again.
+    Names the seeds with other numbers. Failed runs are repeated, too, and have to fail again.
     """
     file = folder / SWEEP_FILE
     swept = read_sweep(file)

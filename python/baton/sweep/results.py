@@ -25,7 +25,7 @@ FAILED, PROGRAM_FAILED = 1, 4
 # Keys of a program that tell how it ended.
 ENDING = ("status", "signal", "stopped_at_end")
 SET = "set."
-"""Before the keys of the axes in the table of runs."""
+"""Prefix to the keys of the axes in the table of runs."""
 
 
 @dataclass
@@ -41,12 +41,12 @@ class Sweep:
     complete: bool
 
     def rows(self, point: int) -> list[tuple[int, Row]]:
-        """Seeds and rows of the runs of a point that count."""
+        """Returns seeds and rows of the runs of a point that count."""
         runs = self.points[point]
         return [(seed, runs.rows[seed]) for seed in runs.counted(self.seeds)]
 
     def all_rows(self, point: int) -> list[tuple[int, Row]]:
-        """The same, and those of live runs that are not to be trusted."""
+        """Returns the same, and those of live runs that are not to be trusted."""
         runs = self.points[point]
         return [(seed, runs.rows[seed]) for seed in runs.ran(self.seeds)]
 
@@ -111,20 +111,21 @@ def _failed_programs(rows: Sequence[tuple[int, Row]]) -> dict[int, str]:
 
 
 def doubts_of(row: Row) -> list[str]:
-    """Returns the reasons why a live run is not to be trusted, each once."""
+    """Returns the reasons not to trust a live run, each once."""
     told = (str(value) for name, value in row.items() if name.startswith("live.doubts.") and value is not None)
     return list(dict.fromkeys(told))
 
 
 def _by_kind(name: str) -> int:
-    """Flows first, then handovers; within them the order of the summary (sorting is stable)."""
+    """Returns the place of a quantity's kind: flows first, then handovers. Sorting is stable and keeps the summary's
+    order."""
     kinds = ("flows", "handovers")
     first = name.partition(".")[0]
     return kinds.index(first) if first in kinds else len(kinds)
 
 
 def table(sweep: Sweep) -> pa.Table:
-    """All runs: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
+    """Returns all runs: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
     rows = [(place, seed, row) for place in range(len(sweep.points)) for seed, row in sweep.all_rows(place)]
     columns: dict[str, pa.Array] = {
         "point": pa.array([place for place, _, _ in rows], pa.uint32()),
@@ -138,14 +139,14 @@ def table(sweep: Sweep) -> pa.Table:
 
 
 def write_table(sweep: Sweep, file: Path) -> None:
-    """The table of all runs as Parquet. Raises `OSError`."""
+    """Writes the table of all runs as Parquet. Raises `OSError`."""
     staged = file.with_name(f".partial-{file.name}")
     try:
         pq.write_table(table(sweep), staged)
         staged.replace(file)
     except OSError as error:
         staged.unlink(missing_ok=True)
-        why = f"cannot be written: {error.strerror or error}; the runs are kept, go on with --resume"
+        why = f"cannot be written: {error.strerror or error}; the runs are kept, continue with --resume"
         raise OSError(error.errno, why, str(file)) from error
 
 
@@ -161,7 +162,7 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def statistics(sweep: Sweep) -> list[dict[str, Statistics]]:
-    """By point, the statistics of each quantity that has a value there."""
+    """Returns, by point, the statistics of each quantity that has a value there."""
     names, found = sweep.quantities, []
     for place in range(len(sweep.points)):
         rows = [row for _, row in sweep.rows(place)]
@@ -172,7 +173,7 @@ def statistics(sweep: Sweep) -> list[dict[str, Statistics]]:
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much a point is above another one that differs on one axis only, on the same seeds."""
+    """Excess of a point over another one that differs on one axis only, on the same seeds."""
 
     axis: str
     point: int
@@ -180,13 +181,13 @@ class Difference:
     quantities: dict[str, Statistics]
 
     def to_json(self) -> Json:
-        """As in the output of `--json`."""
+        """Returns the difference as `--json` prints it."""
         quantities = {name: each.to_json() for name, each in self.quantities.items()}
         return {"axis": self.axis, "point": self.point, "base": self.base, "quantities": quantities}
 
 
 def differences(sweep: Sweep) -> Iterator[Difference]:
-    """Each point against the one with the first value of an axis, all else equal; for each axis."""
+    """Compares each point with the one that has the first value of an axis, all else equal; for each axis."""
     places = {tuple(values.items()): place for place, values in enumerate(sweep.values)}
     for axis, listed in sweep.axes.items():
         for place, values in enumerate(sweep.values):
@@ -198,7 +199,7 @@ def differences(sweep: Sweep) -> Iterator[Difference]:
 def paired(
     base: Sequence[tuple[int, Row]], other: Sequence[tuple[int, Row]], names: Sequence[str]
 ) -> dict[str, Statistics]:
-    """Statistics of the differences of `other` above `base` over the seeds that both have."""
+    """Returns statistics of the differences of `other` above `base` over the seeds that both have."""
     of_base, of_other = dict(base), dict(other)
     seeds = [seed for seed in of_base if seed in of_other]
     if not seeds:

@@ -3,7 +3,7 @@
 Which interval, by a rule that looks at the values:
 
 - None of fewer than two values. Of equal values, that value: the run does not depend on the seed.
-- Student's t, if the mean of so many values is near enough to normal: there are more than 25 G² of them, with the
+- Student's t, if the mean of this many values is near enough to normal: there are more than 25 G² of them, with the
   sample's skewness G (Cochran, "Sampling Techniques", 3rd ed. 1977, section 2.15); if its interval stays on the side of
   zero where all values are; and if every run has a value. Always for fewer than ten values, of which a bootstrap makes
   too narrow an interval.
@@ -11,8 +11,8 @@ Which interval, by a rule that looks at the values:
   the American Statistical Association 82, 1987), with 9,999 resamples from a fixed seed, so that the same runs have
   the same interval. It leans to the longer side of a skewed distribution and keeps within bounds.
 
-Of what has no value in some runs, such as the completion of a flow that did not end, everything is said of the runs
-that have one.
+If a quantity has no value in some runs, such as the completion of a flow that did not end, its statistics are over the
+runs that have one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Statistics:
     method: str
     """Method by which the interval was found: "t", "bootstrap", "constant" or "none"."""
     quantiles: dict[str, float]
-    """By percent: "5", "25", "50", "75", "95"; linear between neighbours."""
+    """Quantiles by percent: "5", "25", "50", "75", "95"; linear between neighbours."""
 
     @property
     def relative_width(self) -> float:
@@ -62,12 +62,12 @@ class Statistics:
         return 0.0 if width == 0 else width / abs(self.mean) if self.mean else math.inf
 
     def to_json(self) -> dict[str, Any]:
-        """As in the output of `--json`."""
+        """Returns the statistics as `--json` prints them."""
         return vars(self) | {}
 
 
 def describe(values: Floats) -> Statistics:
-    """Statistics of the values of a quantity in some runs; NaN for none."""
+    """Computes the statistics of a quantity's values in some runs; NaN stands for none."""
     known = values[~np.isnan(values)]
     if not len(known):
         return Statistics(len(values), 0, None, None, None, "none", {})
@@ -80,7 +80,7 @@ def describe(values: Floats) -> Statistics:
 
 
 def interval(values: Floats, *, complete: bool = True) -> tuple[float | None, float | None, str]:
-    """The interval of the mean and how it was found. `complete` says that every run has a value."""
+    """Returns the interval of the mean and its method. `complete` says that every run has a value."""
     if len(values) < 2:
         return None, None, "none"
     if values.min() == values.max():
@@ -94,14 +94,14 @@ def interval(values: Floats, *, complete: bool = True) -> tuple[float | None, fl
 
 
 def student(values: Floats) -> tuple[float, float]:
-    """The interval of the mean by Student's t distribution."""
+    """Returns the interval of the mean by Student's t distribution."""
     half = t_quantile(len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
     mean = float(np.mean(values))
     return mean - half, mean + half
 
 
 def bootstrap(values: Floats) -> tuple[float, float]:
-    """The BCa interval of the mean. The acceleration of a mean is a sixth of its skewness over √n."""
+    """Returns the BCa interval of the mean. The acceleration of a mean is a sixth of its skewness over √n."""
     means = np.sort(_resampled_means(values))
     below = np.searchsorted(means, np.mean(values), "left"), np.searchsorted(means, np.mean(values), "right")
     share = (below[0] + below[1]) / 2 / len(means)
@@ -122,7 +122,7 @@ def _resampled_means(values: Floats) -> Floats:
 
 
 def _choices(count: int) -> Iterator[np.ndarray]:
-    """Places of the values in each resample; always the same ones, in blocks that do not fill the memory."""
+    """Yields places of the values in each resample; always the same ones, in blocks that do not fill the memory."""
     generator = np.random.default_rng(1)
     block = max(_BLOCK_VALUES // count, 1)
     for begin in range(0, RESAMPLES, block):
@@ -131,19 +131,19 @@ def _choices(count: int) -> Iterator[np.ndarray]:
 
 @lru_cache(maxsize=8)
 def _few_choices(count: int) -> list[np.ndarray]:
-    """As `_choices`, kept for the other quantities and points of the sweep."""
+    """Returns the same as `_choices`, kept for the other quantities and points of the sweep."""
     return list(_choices(count))
 
 
 def _skewness(values: Floats) -> float:
-    """Third central moment over the standard deviation cubed (of the sample, without corrections)."""
+    """Returns the third central moment over the standard deviation cubed (of the sample, without corrections)."""
     off = values - np.mean(values)
     return float(np.mean(off**3) / np.mean(off**2) ** 1.5)
 
 
 @cache
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t distribution for a whole number of degrees of freedom."""
+    """Returns the 97.5 % quantile of Student's t distribution for a whole number of degrees of freedom."""
     low, high = 1.9, 13.0  # those for infinitely many degrees and for one
     while high - low > 1e-13 * high:
         middle = (low + high) / 2
@@ -152,7 +152,7 @@ def t_quantile(freedom: int) -> float:
 
 
 def _t_central(t: float, freedom: int) -> float:
-    """Probability between -t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """Returns the probability between -t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     square = math.cos(angle) ** 2
     odd = freedom % 2

@@ -1,21 +1,20 @@
-"""Study to sweep: a scenario, the values that its keys take, and how many seeds.
+"""A study to sweep: a scenario, the values of its keys, and the number of seeds.
 
 A study file is TOML:
 
     scenario = "wavelan-to-gsm"        # a shipped name, or a file beside this one
     seeds = 20                         # runs of each point
     [set]
-    flows.download.congestion = ["reno", "cubic"]     # an axis
+    flows.download.transport.congestion = ["reno", "cubic"]     # an axis
     links.gsm.queue = "20 packets"                     # the same in all points
     [[variants]]                       # values that go together, each set with a name
     name = "linux 2.0"
-    set = { "flows.download.profile" = "linux-2.0", … }
+    set = { "flows.download.transport.profile" = "linux-2.0", … }
     [live]                             # real time and the kernel's protocols, with programs in the real hosts
     program = ["./client", "server"]
     server = "./server"
 
-A table under a quoted key with dots takes the place of what stood there; under a plain one, its keys are set one by
-one.
+A table under a quoted key with dots replaces the value there; under a plain one, its keys are set one by one.
 
 Each combination of a value of each axis and a variant is a point. Every point is run with the same seeds: the
 scenario's, and those that follow it.
@@ -38,7 +37,7 @@ from baton.toml import loads
 from .code import Live
 
 SEEDS = 10
-"""Runs of a point, if neither the study nor the command line tells. Chosen: the least at which a bootstrap is used."""
+"""Runs of a point, if neither the study nor the command line says. Chosen: the least at which a bootstrap is used."""
 MOST_RUNS = 10_000_000
 STUDY_KEYS = {"scenario", "seeds", "set", "variants", "live"}
 LIVE_KEYS = {"program", "server"}
@@ -53,13 +52,13 @@ class Point:
     """One combination of values."""
 
     values: Assignment
-    """The value on each axis, `variant` among them; what all points have in common is left out."""
+    """The value on each axis, including `variant`; settings that all points share are left out."""
     overrides: list[str]
-    """All that is set, as `--set` takes it."""
+    """All settings, as `--set` takes them."""
 
     @property
     def name(self) -> str:
-        """The point in words."""
+        """Describes the point in words."""
         return ", ".join(f"{key} = {value}" for key, value in self.values.items()) or "the scenario"
 
 
@@ -76,7 +75,7 @@ class Study:
     """Programs in the real hosts, if the points are run live."""
 
     def points(self) -> list[Point]:
-        """All combinations; the last axis changes fastest. Raises `InputError`."""
+        """Returns all combinations; the last axis changes fastest. Raises `InputError`."""
         count = math.prod(map(len, self.axes.values())) * max(len(self.variants), 1)
         if count > MOST_RUNS:
             raise InputError(f"the axes have {count:,} combinations; at most {MOST_RUNS:,} runs can be swept")
@@ -95,7 +94,7 @@ class Study:
 
 
 def read_study(given: str, overrides: Sequence[str], seeds: int | None) -> Study:
-    """Reads what a command line names: a study file, or a scenario; `overrides` and `seeds` hold above the file's.
+    """Reads the study file or the scenario that a command line names; `overrides` and `seeds` prevail over the file's.
 
     Raises `InputError`.
     """
@@ -117,7 +116,7 @@ def read_study(given: str, overrides: Sequence[str], seeds: int | None) -> Study
 
 
 def shown(value: str) -> str:
-    """A value as people write it: text without its quotes."""
+    """Writes a value as people do: text without its quotes."""
     if value.startswith('"'):
         try:
             return str(json.loads(value))
@@ -127,7 +126,7 @@ def shown(value: str) -> str:
 
 
 def split_values(text: str) -> list[str]:
-    """The parts of `A,B,C`. A comma within quotes, brackets or braces separates nothing."""
+    """Splits `A,B,C` into its parts. A comma within quotes, brackets or braces separates nothing."""
     parts, depth, quote, begin = [], 0, "", 0
     for place, letter in enumerate(text):
         if quote:
@@ -148,13 +147,15 @@ def _set_option(override: str) -> tuple[str, list[str]]:
     key, equals, text = override.partition("=")
     values = split_values(text)
     if not equals or not key.strip() or "" in values:
-        raise InputError(f"--set {override}: expected key=value,value,…, as in flows.download.congestion=reno,cubic")
+        raise InputError(
+            f"--set {override}: expected key=value,value,…, as in flows.download.transport.congestion=reno,cubic"
+        )
     _refuse_twice(f"--set {override}", values)
     return key.strip(), values
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """The TOML of a file; empty if it cannot be read: then the scenario's reader says why."""
+    """Returns the TOML of a file; empty if it cannot be read: then the scenario's reader says why."""
     try:
         document: dict[str, Any] = loads(path.read_text(encoding="utf-8"))
         return document
@@ -191,14 +192,14 @@ def _live(path: Path, table: Any) -> Live:
 
 
 def assigned(axes: Mapping[str, Any]) -> Study:
-    """A study of values in Python, which has as many seeds as it is given later. Raises `InputError`."""
+    """Returns a study of values in Python, whose number of seeds is set later. Raises `InputError`."""
     if "seed" in axes:
         raise InputError("seed: is the same series for all points; choose how many with `seeds`")
     return Study(Path(), _values("axes.", axes), {}, None)
 
 
 def _values(where: str, axes: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The values of each key as `--set` takes them; one that is no list is the same in all points."""
+    """Returns the values of each key as `--set` takes them; a value that is no list is the same in all points."""
     values = {
         key: [toml_text(each) for each in value] if isinstance(value, (list, tuple)) else [toml_text(value)]
         for key, value in _dotted(axes)
@@ -226,11 +227,11 @@ def _variants(path: Path, listed: Any) -> Iterator[tuple[str, Assignment]]:
 def _refuse_twice(where: str, values: Sequence[str]) -> None:
     for value in values:
         if values.count(value) > 1:
-            raise InputError(f"{where}: {shown(value)} is there twice")
+            raise InputError(f"{where}: {shown(value)} is given twice")
 
 
 def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys of nested tables joined by dots: TOML reads `a.b = 1` as a table in a table.
+    """Joins keys of nested tables by dots: TOML reads `a.b = 1` as a table in a table.
 
     A key that holds dots itself was quoted: its table is a value.
     """
@@ -242,7 +243,7 @@ def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
 
 
 def toml_text(value: Any) -> str:
-    """A value of a TOML file as TOML again, on one line."""
+    """Writes a value of a TOML file as TOML again, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""A sweep as a table for people: goodput and longest stall of each flow, or what a program did, at each point."""
+"""A sweep as a table for people: goodput and longest stall of each flow, or a program's results, at each point."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baton.summary import Json
+from baton.sweep.quantities import axis_parts
 from baton.tables import NOTHING, count, new_console, new_table, scaled, seconds
 
 Shown = Callable[[float | None], str]
@@ -32,7 +33,7 @@ def print_sweep(found: Json) -> None:
 
 
 def _program_table(found: Json, axes: list[str]) -> Table:
-    """Of live runs of a program: its longest stall, and the numbers that it reported."""
+    """Returns the table of live runs of a program: its longest stall, and the numbers that it reported."""
     names = {name for point in found["points"] for name in point["quantities"] if name.startswith("program.reported.")}
     shown = {name: (name.removeprefix("program.reported."), lambda value: f"{value:.4g}") for name in sorted(names)}
     columns: dict[str, tuple[str, Shown]] = {"program.longest_stall_s": ("Longest stall", seconds), **shown}
@@ -48,7 +49,7 @@ def _program_table(found: Json, axes: list[str]) -> Table:
 
 
 def _flow_table(found: Json, axes: list[str]) -> Table:
-    """Goodput, completion and longest stall of each flow."""
+    """Returns the table of goodput, completion and longest stall of each flow."""
     used = [key for key in COLUMNS if any(_has(point, key) for point in found["points"])]
     heads = [each for key in used for each in (COLUMNS[key][0], "95 % interval")]
     table = new_table(*map(_short, axes), "Flow", "Runs", *heads, text_columns=len(axes) + 1)
@@ -64,7 +65,7 @@ def _flow_table(found: Json, axes: list[str]) -> Table:
 
 
 def _print_failures(console: Console, found: Json) -> None:
-    """Each point and seed with its reason; a traceback that several share is shown once."""
+    """Prints each failed point and seed with its reason; a traceback that several share is shown once."""
     before = None
     for failure in found["failures"]:
         *traceback, error = failure["reason"].split("\n")
@@ -74,7 +75,7 @@ def _print_failures(console: Console, found: Json) -> None:
 
 
 def _where(found: Json, run: Json) -> str:
-    """The point and the seed of a run, or the point alone."""
+    """Returns the point and the seed of a run, or the point alone."""
     point = ", ".join(f"{key} = {value}" for key, value in found["points"][run["point"]]["set"].items())
     return (point or "the scenario") + ("" if run["seed"] is None else f", seed {run['seed']}")
 
@@ -85,8 +86,8 @@ def _has(point: Json, key: str) -> bool:
 
 
 def _short(axis: str) -> str:
-    """The last two parts of a key, one above the other."""
-    return "\n".join(axis.split(".")[-2:])
+    """Writes the last two parts of a key, one above the other."""
+    return "\n".join(axis_parts(axis)[-2:])
 
 
 def _cells(point: Json, flow: str, key: str) -> tuple[str, str]:
@@ -95,7 +96,7 @@ def _cells(point: Json, flow: str, key: str) -> tuple[str, str]:
 
 
 def _of_quantity(each: Json | None, shown: Shown) -> tuple[str, str]:
-    """The mean and its interval."""
+    """Writes the mean and its interval."""
     if each is None:
         return NOTHING, NOTHING
     missing = f" ({each['values']} of {each['runs']})" if each["values"] < each["runs"] else ""

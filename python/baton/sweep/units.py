@@ -17,7 +17,8 @@ _FORM = re.compile(r"([+-]?[\d_]*\.?\d[\d_]*(?:[eE][+-]?\d+)?)\s*(\D*)")
 
 
 def numbers(values: Sequence[str]) -> tuple[list[float], str] | None:
-    """The values as numbers and their unit, that of the first; `None` if they are no quantities of one kind."""
+    """Returns the values as numbers and their unit, that of the first; `None` if they are not quantities of one
+    kind."""
     found = [_FORM.fullmatch(value.strip()) for value in values]
     if not all(each and each[2] in _KNOWN for each in found):
         return None

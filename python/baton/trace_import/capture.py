@@ -1,7 +1,7 @@
-"""Packet captures: an estimate of what each direction of a path could carry, from what a transfer got.
+"""Packet captures: an estimate of the capacity of each direction of a path, from a transfer's packets.
 
-A capture shows what the flows got, not what the link could: rates are a lower bound, tight only while a
-transfer always had data to send and window to send it.
+A capture shows what the flows got, not what the link could carry: rates are a lower bound, tight only while a transfer
+always had data to send and window to send it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RULES = [
     "times from data to its acknowledgment, over blocks of 10 s; samples of retransmitted data are left out (Karn); "
     "a block without samples repeats the last",
     "loss: share of TCP data packets that start below the highest sequence number seen (retransmissions, reordering "
-    "included), over ten bins; where these hold fewer than 20 packets, the share of the whole capture. It contains "
+    "included), over ten bins; where these hold fewer than 20 packets, the share of the whole capture. It includes "
     "drops at full queues, which a replay makes once more",
 ]
 REQUIRED = ["frame.time_epoch", "tcp.len"]
@@ -60,13 +60,13 @@ class Sequence:
     unacknowledged: deque[tuple[int, int]] = field(default_factory=deque)
 
     def unwrap(self, sequence: int) -> int:
-        """The number without wrap-around, nearest to the highest one seen."""
+        """Returns the number without wrap-around, nearest to the highest one seen."""
         if self.highest is None:
             return sequence
         return self.highest + (sequence - self.highest + (1 << 31)) % (1 << 32) - (1 << 31)
 
     def sent(self, time_ns: int, sequence: int, length: int) -> bool:
-        """Notes a segment; whether it starts below the highest number seen."""
+        """Notes a segment; returns true if it starts below the highest number seen."""
         start = self.unwrap(sequence)
         if self.highest is not None and start < self.highest:
             self.unacknowledged = deque(entry for entry in self.unacknowledged if entry[0] <= start)
@@ -77,7 +77,7 @@ class Sequence:
         return False
 
     def acknowledged(self, time_ns: int, acknowledgment: int) -> int | None:
-        """Nanoseconds since the newest segment that this acknowledges was sent, if it acknowledges one."""
+        """Returns the nanoseconds since the newest segment that this acknowledges was sent, if it acknowledges one."""
         sample = None
         number = self.unwrap(acknowledgment)
         while self.unacknowledged and self.unacknowledged[0][0] <= number:
@@ -87,7 +87,7 @@ class Sequence:
 
 @dataclass
 class Direction:
-    """Packets that were seen going one way."""
+    """Packets seen in one direction."""
 
     arrivals: list[tuple[int, int]] = field(default_factory=list)
     ip_bytes: int = 0
@@ -95,17 +95,17 @@ class Direction:
     data: list[tuple[int, bool]] = field(default_factory=list)
     """TCP data packets: time, and whether it repeats."""
     round_trips: list[tuple[int, int]] = field(default_factory=list)
-    """From the point of capture to the data's destination and back: time of the acknowledgment, nanoseconds."""
+    """Round trips from the point of capture to the data's destination: time of the acknowledgment, nanoseconds."""
 
 
 def read_pcap(path: Path, bin_ns: int, mobile: str | None) -> Imported:
-    """The traces of a pcap or pcapng file."""
+    """Reads the traces of a pcap or pcapng file."""
     notes: list[str] = []
     return estimate(path, list(pcap.read(path, notes)), bin_ns, mobile, notes)
 
 
 def read_tshark(path: Path, bin_ns: int, mobile: str | None) -> Imported:
-    """The traces of a table of packets that tshark wrote (`-T fields -E header=y -E separator=,`)."""
+    """Reads the traces of a table of packets that tshark wrote (`-T fields -E header=y -E separator=,`)."""
     return estimate(path, list(tshark_packets(path)), bin_ns, mobile, [])
 
 
@@ -116,7 +116,7 @@ def is_tshark(path: Path) -> bool:
 
 
 def tshark_packets(path: Path) -> Iterator[Packet]:
-    """The rows of tshark's table. Rows without IP addresses are passed over."""
+    """Reads the rows of tshark's table. Rows without IP addresses are skipped."""
     rows = table(path)
     line, header = next(rows)
     place = {name.strip(): i for i, name in enumerate(header)}
@@ -158,7 +158,7 @@ def tshark_packets(path: Path) -> Iterator[Packet]:
 
 
 def exact_time(path: Path, line: int, text: str) -> int:
-    """Nanoseconds of a decimal number of seconds; a float has no room for them."""
+    """Returns the nanoseconds of a decimal number of seconds; a float is not exact enough."""
     parse_number(path, line, "frame.time_epoch", text)
     whole, _, rest = text.strip().partition(".")
     if whole.isascii() and whole.isdigit() and len(whole) < 12 and (not rest or (rest.isascii() and rest.isdigit())):
@@ -167,9 +167,9 @@ def exact_time(path: Path, line: int, text: str) -> int:
 
 
 def estimate(path: Path, packets: list[Packet], bin_ns: int, mobile: str | None, notes: list[str]) -> Imported:
-    """Rate, delay and loss of both directions. Down is towards the mobile."""
+    """Estimates rate, delay and loss of both directions. Down is towards the mobile."""
     if not packets:
-        raise TraceError(path, None, "no IP packets in it; expected a capture of a transfer")
+        raise TraceError(path, None, "has no IP packets; expected a capture of a transfer")
     mobile = mobile or chosen_mobile(packets)
     packets.sort(key=lambda packet: packet.time_ns)
     start, down, up = packets[0].time_ns, Direction(), Direction()
@@ -199,14 +199,14 @@ def estimate(path: Path, packets: list[Packet], bin_ns: int, mobile: str | None,
                 starts, rate, delay, losses(starts, bin_ns, way) if carries_data and way.data else None
             )
     if not traces:
-        raise TraceError(path, None, "neither data nor round trips in it; expected a capture of a transfer")
+        raise TraceError(path, None, "has neither data nor round trips; expected a capture of a transfer")
     if sent_here := nearer_to_sender(down, up):
         notes.append(f"captured nearer to the sender of {sent_here}: its rate is what was sent, not what arrived")
     return Imported(traces, [rule.format(bin=bin_ns // 1_000_000) for rule in RULES], notes, warnings)
 
 
 def thin_delay(end: int, down: Direction, up: Direction) -> Iterator[str]:
-    """Warnings of sides whose round trips were seen in less than half of the blocks, if the delay depends on them."""
+    """Returns warnings of sides with round trips in less than half of the blocks, if the delay depends on them."""
     sides = {"towards the mobile": down.round_trips, "away from the mobile": up.round_trips}
     least = {name: min((sample for _, sample in samples), default=0) for name, samples in sides.items()}
     blocks = end // RTT_BLOCK_NS + 1
@@ -221,7 +221,7 @@ def thin_delay(end: int, down: Direction, up: Direction) -> Iterator[str]:
 
 
 def long_pauses(name: str, way: Direction) -> Iterator[str]:
-    """The warning of long times without a packet in a direction that carries data."""
+    """Yields the warning of long times without a packet in a direction that carries data."""
     times = [time for time, _ in way.arrivals]
     pauses = [(after - before, before) for before, after in pairwise(times)]
     long = [pause for pause in pauses if pause[0] >= LONG_PAUSE_NS]
@@ -235,7 +235,7 @@ def long_pauses(name: str, way: Direction) -> Iterator[str]:
 
 
 def observe(packets: list[Packet], mobile: str, down: Direction, up: Direction) -> int:
-    """Sorts the packets into directions, with times from 0; how many belong to neither."""
+    """Sorts the packets into directions, with times from 0; also returns how many belong to neither."""
     start, others = packets[0].time_ns, 0
     sequences: dict[tuple[str, str, tuple[int, int]], Sequence] = {}
     for packet in packets:
@@ -266,7 +266,7 @@ def observe(packets: list[Packet], mobile: str, down: Direction, up: Direction) 
 
 
 def delays(starts: list[int], end: int, down: Direction, up: Direction) -> list[float] | None:
-    """One-way milliseconds for each bin; `None` where nothing was acknowledged."""
+    """Returns one-way milliseconds for each bin; `None` where nothing was acknowledged."""
     sides = [block_minima(way.round_trips, end) for way in (down, up)]
     known = [side for side in sides if side is not None]
     if not known:
@@ -275,7 +275,7 @@ def delays(starts: list[int], end: int, down: Direction, up: Direction) -> list[
 
 
 def block_minima(samples: list[tuple[int, int]], last_time: int) -> list[int] | None:
-    """The smallest sample of each block; one without samples repeats the last, the first ones take the next."""
+    """Returns the smallest sample of each block; one without samples repeats the last, the first ones take the next."""
     if not samples:
         return None
     blocks: list[int | None] = [None] * (last_time // RTT_BLOCK_NS + 1)
@@ -291,7 +291,7 @@ def block_minima(samples: list[tuple[int, int]], last_time: int) -> list[int] | 
 
 
 def losses(starts: list[int], bin_ns: int, way: Direction) -> list[float]:
-    """The share of repeated data packets for each bin."""
+    """Returns the share of repeated data packets for each bin."""
     block_ns = bin_ns * LOSS_BINS
     seen: Counter[int] = Counter(time // block_ns for time, _ in way.data)
     repeated: Counter[int] = Counter(time // block_ns for time, again in way.data if again)
@@ -301,7 +301,7 @@ def losses(starts: list[int], bin_ns: int, way: Direction) -> list[float]:
 
 
 def nearer_to_sender(down: Direction, up: Direction) -> str | None:
-    """The direction with more data, if its receiver is farther from the point of capture than its sender."""
+    """Returns the direction with more data, if its receiver is farther from the point of capture than its sender."""
     name, way, back = ("down", down, up) if down.payload_bytes >= up.payload_bytes else ("up", up, down)
     if not way.round_trips or not back.round_trips:
         return None
@@ -310,7 +310,7 @@ def nearer_to_sender(down: Direction, up: Direction) -> str | None:
 
 
 def chosen_mobile(packets: list[Packet]) -> str:
-    """The address that got the most bytes."""
+    """Returns the address that got the most bytes."""
     received: Counter[str] = Counter()
     for packet in packets:
         received[packet.destination] += packet.ip_bytes
@@ -318,6 +318,6 @@ def chosen_mobile(packets: list[Packet]) -> str:
 
 
 def addresses(packets: list[Packet]) -> list[str]:
-    """All addresses, those with the most packets first."""
+    """Returns all addresses, those with the most packets first."""
     counts = Counter(packet.source for packet in packets) + Counter(packet.destination for packet in packets)
     return [address for address, _ in counts.most_common()]

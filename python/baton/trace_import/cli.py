@@ -55,11 +55,14 @@ def import_(
             "By default the first input's name, in this folder.",
         ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="What the input is, if its content leaves doubt.")] = Format.auto,
+    format: Annotated[Format, typer.Option(help="Format of the input, if its content is ambiguous.")] = Format.auto,
     bin: Annotated[
         int,
         typer.Option(
-            metavar="MS", min=1, max=3_600_000, help="Milliseconds of a rate sample, for captures and mahimahi."
+            metavar="MS",
+            min=1,
+            max=3_600_000,
+            help="Length of a rate sample in milliseconds, for captures and mahimahi.",
         ),
     ] = 100,
     direction: Annotated[
@@ -85,7 +88,7 @@ def import_(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Turn drive logs, captures and other projects' traces into Baton's csv traces, one file a direction."""
+    """Turn drive logs, captures and other projects' traces into Baton's csv traces, one file per direction."""
     columns = Columns(time_column, rate_column, delay_column, loss_column)
     imported = convert(inputs, format, bin * 1_000_000, direction.value, mobile, columns)
     written = write(imported, inputs, out or default_prefix(inputs[0]), force)
@@ -104,7 +107,7 @@ def import_(
 def convert(
     inputs: list[Path], kind: Format, bin_ns: int, direction: str, mobile: str | None, columns: Columns
 ) -> Imported:
-    """Reads the inputs as what they are."""
+    """Reads the inputs in their format."""
     if kind is Format.auto:
         kind = recognise(inputs)
     most = 2 if kind in (Format.mahimahi, Format.leo) else 1
@@ -140,5 +143,5 @@ def recognise(inputs: list[Path]) -> Format:
 
 
 def default_prefix(path: Path) -> Path:
-    """The input's name without its endings, in the current folder."""
+    """Returns the input's name without its endings, in the current folder."""
     return Path(path.name.removesuffix(".gz")).with_suffix("")

@@ -1,4 +1,4 @@
-"""Drive logs: a CSV table with a time and what was measured then."""
+"""Drive logs: CSV tables of times and measurements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Measure:
 
 
 def read(path: Path, columns: Columns, direction: str) -> Imported:
-    """The trace of a drive log."""
+    """Reads the trace of a drive log."""
     rows = table(path)
     line, header = next(rows, (1, []))
     if not any(cell.strip() for cell in header):
@@ -82,7 +82,7 @@ def read(path: Path, columns: Columns, direction: str) -> Imported:
 def samples(
     path: Path, rows: Iterator[tuple[int, list[str]]], width: int, time: Measure, measures: list[Measure | None]
 ) -> tuple[list[int], list[list[float]]]:
-    """Times from 0 in nanoseconds and the measures' values, each row checked."""
+    """Returns times from 0 in nanoseconds and the measures' values, each row checked."""
     times: list[int] = []
     values: list[list[float]] = [[] for _ in measures]
     first = 0
@@ -110,7 +110,7 @@ def samples(
 
 
 def table(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a CSV file with their line numbers; comma, semicolon or tab, as the first line has it."""
+    """Reads rows of a CSV file with their line numbers; comma, semicolon or tab, as the first line has it."""
     lines = lines_of(path)
     first = next(lines, "")
     separator = max(",;\t", key=first.count)
@@ -140,7 +140,7 @@ def find(
     what: str,
     factor: Callable[[str], float],
 ) -> Measure | None:
-    """The column that was named, or the one whose name says what it is."""
+    """Returns the column that was named, or the one whose name tells that it fits."""
     if given is not None:
         matches = [i for i, name in enumerate(header) if name.strip() == given]
         if not matches:
@@ -157,7 +157,7 @@ def find(
 
 
 def words(name: str) -> str:
-    """A column's name in lower case, its words apart: `DL_Throughput(Mbps)` is `dl throughput mbps`."""
+    """Returns a column's name in lower case, its words apart: `DL_Throughput(Mbps)` is `dl throughput mbps`."""
     return " ".join(re.findall(r"[a-z%]+(?:/s)?", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()))
 
 
@@ -167,7 +167,7 @@ def has(name: str, word: str) -> bool:
 
 
 def rate_factor(name: str) -> float:
-    """Bits per second in the unit that a rate's name tells; Mbit/s where it tells none, as drive logs have it."""
+    """Returns the bits per second in a rate's unit, which its name tells; without one Mbit/s, as in most drive logs."""
     for pattern, factor in RATE_UNITS:
         if pattern.search(words(name)):
             return factor
@@ -175,7 +175,7 @@ def rate_factor(name: str) -> float:
 
 
 def delay_factor(name: str) -> float:
-    """One-way milliseconds in a delay column's unit; a round trip counts half."""
+    """Returns the one-way milliseconds in a delay column's unit; a round trip counts half."""
     unit = 1000.0 if has(name, "s") or has(name, "sec") or has(name, "seconds") else 1.0
     return unit / 2 if ROUND_TRIP.search(words(name)) else unit
 
@@ -196,12 +196,12 @@ def unit_rules(rate: Measure | None, delay: Measure | None, loss: Measure | None
 
 
 def names(header: list[str]) -> str:
-    """Column names for a message."""
+    """Joins column names for a message."""
     return ", ".join(repr(name.strip()[:40]) for name in header[:20])
 
 
 def parse_time(path: Path, line: int, time: Measure, text: str) -> int:
-    """Nanoseconds of a number of (milli)seconds or of an ISO 8601 date and time."""
+    """Returns nanoseconds of a number of (milli)seconds or of an ISO 8601 date and time."""
     text = text.strip()
     if re.match(r"^\d{4}-\d\d-\d\d[T ]", text):
         try:

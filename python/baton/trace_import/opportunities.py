@@ -18,7 +18,7 @@ DELAY_RULE = "delay_ms: the mean of a bin's delays, a line being 10 ms; the file
 
 
 def read_mahimahi(paths: list[Path], bin_ns: int) -> Imported:
-    """The traces of a downlink, or of a downlink and an uplink."""
+    """Reads the traces of a downlink, or of a downlink and an uplink."""
     traces = {}
     for direction, path in zip(("down", "up"), paths, strict=False):
         times = opportunities(path)
@@ -29,7 +29,7 @@ def read_mahimahi(paths: list[Path], bin_ns: int) -> Imported:
 
 
 def read_leo(bandwidth: Path, delay: Path, bin_ns: int, direction: str) -> Imported:
-    """The trace of a LeoReplayer pair; it ends with the bandwidth."""
+    """Reads the trace of a LeoReplayer pair; it ends with the bandwidth."""
     imported = read_mahimahi([bandwidth], bin_ns)
     trace = imported.traces.pop("down")
     delays = [
@@ -45,7 +45,7 @@ def read_leo(bandwidth: Path, delay: Path, bin_ns: int, direction: str) -> Impor
 
 
 def opportunities(path: Path) -> list[int]:
-    """Milliseconds of a mahimahi file, which never descend."""
+    """Reads the milliseconds of a mahimahi file, which never descend."""
     times: list[int] = []
     for line, text in enumerate(lines_of(path), start=1):
         text = text.strip()

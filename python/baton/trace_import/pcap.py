@@ -45,7 +45,7 @@ def is_capture(start: bytes) -> bool:
 
 
 def read(path: Path, notes: list[str]) -> Iterator[Packet]:
-    """The IP packets of a capture. One that breaks off in the middle gives what it holds, and a note."""
+    """Reads the IP packets of a capture. A truncated one gives what it holds, and a note."""
     with open_input(path) as file:
         start = file.read(4)
         try:
@@ -59,7 +59,7 @@ def read(path: Path, notes: list[str]) -> Iterator[Packet]:
 
 
 def take(file: IO[bytes], length: int) -> bytes:
-    """Exactly so many bytes; `struct.error` where the file breaks off."""
+    """Reads exactly this many bytes; raises `struct.error` if the file breaks off."""
     data = file.read(length)
     if len(data) < length:
         raise struct.error
@@ -67,7 +67,7 @@ def take(file: IO[bytes], length: int) -> bytes:
 
 
 def pcap_frames(path: Path, file: IO[bytes], magic: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """(time, link type, bytes) of each record of a pcap file."""
+    """Yields (time, link type, bytes) of each record of a pcap file."""
     order, unit = MAGICS[magic]
     _, _, _, _, _, link_type = struct.unpack(f"{order}HHiIII", take(file, 20))
     check_link_type(path, link_type & 0xFFFF)
@@ -79,7 +79,7 @@ def pcap_frames(path: Path, file: IO[bytes], magic: bytes) -> Iterator[tuple[int
 
 
 def pcapng_frames(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, bytes]]:
-    """(time, link type, bytes) of each enhanced packet block of a pcapng file."""
+    """Yields (time, link type, bytes) of each enhanced packet block of a pcapng file."""
     order = "<"
     interfaces: list[tuple[int, int, int]] = []
     head = PCAPNG + take(file, 4)
@@ -111,7 +111,8 @@ def pcapng_frames(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, bytes
 
 
 def resolution(order: str, options: bytes) -> tuple[int, int]:
-    """Ticks a second (option 9, by default a million) and offset in nanoseconds (option 14) of an interface."""
+    """Returns ticks per second (option 9, by default a million) and offset in nanoseconds (option 14) of an
+    interface."""
     ticks, offset, place = 1_000_000, 0, 0
     while place + 4 <= len(options):
         code, length = struct.unpack_from(f"{order}HH", options, place)
@@ -125,7 +126,7 @@ def resolution(order: str, options: bytes) -> tuple[int, int]:
 
 
 def check_link_type(path: Path, link_type: int) -> None:
-    """Refuses link types that are not read."""
+    """Refuses link types that cannot be read."""
     if link_type not in LINK_HEADERS:
         raise TraceError(
             path,
@@ -136,7 +137,7 @@ def check_link_type(path: Path, link_type: int) -> None:
 
 
 def parse_frame(time_ns: int, link_type: int, frame: bytes) -> Packet | None:
-    """The IP packet in a frame, if it holds one."""
+    """Returns the IP packet in a frame, if it holds one."""
     place = LINK_HEADERS[link_type]
     if link_type == 1:
         while frame[place - 2 : place] in (b"\x81\x00", b"\x88\xa8"):

@@ -1,4 +1,4 @@
-"""The csv trace that every import ends in, and how it is written.
+"""The csv trace that every import makes: its content, and how it is written.
 
 A trace is one direction of a link: a time from 0, ascending, and any of rate, delay and loss. A value holds
 until the next sample; the last sample lasts as long as the one before it.
@@ -25,13 +25,13 @@ LARGEST_TRACE = 2_000_000
 
 
 LARGEST_NUMBER = 1e18
-"""In any column and unit; more is damage."""
+"""Largest number in any column and unit; more is damage."""
 LARGEST_TIME_NS = 2**63 - 1
 """Times as tables hold them: 292 years, since the epoch or the beginning."""
 
 
 class TraceError(InputError):
-    """An input that cannot be imported: where, what was wrong, and what was expected."""
+    """An input that cannot be imported: the place, the mistake, and the expected input."""
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
         place = f"{path}:{line}" if line is not None else str(path)
@@ -48,7 +48,8 @@ class Trace:
     loss: list[float] | None = None
 
     def to_csv(self) -> str:
-        """The file's text. Samples that change nothing are left out, but for the last two, which say when it ends."""
+        """Returns the file's text. Samples that change nothing are left out, except the last two, which say when it
+        ends."""
         columns = [
             ("rate_bps", self.rate_bps, "%.0f"),
             ("delay_ms", self.delay_ms, "%.3f"),
@@ -70,12 +71,12 @@ class Trace:
         return 2 * self.time_ns[-1] - self.time_ns[-2] if len(self.time_ns) > 1 else NANOSECONDS
 
     def mean(self, values: list[float]) -> float:
-        """The mean of a column over time."""
+        """Returns the mean of a column over time."""
         times = [*self.time_ns, self.end_ns]
         return sum(v * (b - a) for v, a, b in zip(values, times, times[1:], strict=False)) / self.end_ns
 
     def summary(self) -> str:
-        """One line for people."""
+        """Describes the trace in one line."""
         parts = [f"{self.end_ns / NANOSECONDS:.1f} s"]
         if self.rate_bps is not None:
             parts.append(f"mean rate {self.mean(self.rate_bps) / 1e6:.3f} Mbit/s")
@@ -88,7 +89,7 @@ class Trace:
 
 @dataclass
 class Imported:
-    """Results of an import: traces by direction (`down`, `up`), and the rules by which they came about."""
+    """Results of an import: traces by direction (`down`, `up`), and the rules that made them."""
 
     traces: dict[str, Trace]
     rules: list[str]
@@ -98,15 +99,15 @@ class Imported:
 
 
 def seconds(time_ns: int) -> str:
-    """A time in seconds, exact and without trailing zeros."""
+    """Writes a time in seconds, exact and without trailing zeros."""
     whole, rest = divmod(time_ns, NANOSECONDS)
     return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
 
 
 def bin_starts(path: Path, end_ns: int, bin_ns: int) -> list[int]:
-    """Starts of the bins that cover [0, end)."""
+    """Returns starts of the bins that cover [0, end)."""
     if end_ns <= 0:
-        raise TraceError(path, None, "all of it happens at one moment; expected a recording that spans some time")
+        raise TraceError(path, None, "all samples have the same time; expected a recording that spans some time")
     if end_ns // bin_ns >= LARGEST_TRACE:
         raise TraceError(
             path,
@@ -118,7 +119,7 @@ def bin_starts(path: Path, end_ns: int, bin_ns: int) -> list[int]:
 
 
 def bin_rates(bins: int, bin_ns: int, arrivals: Iterable[tuple[int, int]]) -> list[float]:
-    """Bits per second in each bin from (time, bits); an arrival at the very end counts for the last bin."""
+    """Returns bits per second in each bin from (time, bits); an arrival at the very end counts for the last bin."""
     bits = [0] * bins
     for time, count in arrivals:
         bits[min(time // bin_ns, bins - 1)] += count
@@ -126,7 +127,7 @@ def bin_rates(bins: int, bin_ns: int, arrivals: Iterable[tuple[int, int]]) -> li
 
 
 def parse_number(path: Path, line: int, name: str, text: str) -> float:
-    """A number from 0 to `LARGEST_NUMBER`."""
+    """Reads a number from 0 to `LARGEST_NUMBER`."""
     try:
         value = float(text)
     except ValueError:
@@ -139,7 +140,7 @@ def parse_number(path: Path, line: int, name: str, text: str) -> float:
 
 @contextmanager
 def open_input(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked if it is gzip; all that can go wrong with reading is a `TraceError`."""
+    """Yields the bytes of a file, unpacked if it is gzip; any failure to read is a `TraceError`."""
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
@@ -156,7 +157,7 @@ def open_input(path: Path) -> Iterator[IO[bytes]]:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """Lines of a text file."""
+    """Yields lines of a text file."""
     with open_input(path) as raw:
         for number, line in enumerate(raw, start=1):
             try:
@@ -178,7 +179,7 @@ def write(imported: Imported, sources: list[Path], prefix: Path, force: bool) ->
     texts[Path(f"{prefix}.json")] = json.dumps(provenance, indent=2) + "\n"
     for path in texts:
         if path.exists() and not force:
-            raise TraceError(path, None, "exists already; give another --out, or --force to replace it")
+            raise TraceError(path, None, "already exists; give another --out, or --force to replace it")
     for path, text in texts.items():
         partial = path.with_name(f".partial-{path.name}")
         try:
@@ -190,7 +191,7 @@ def write(imported: Imported, sources: list[Path], prefix: Path, force: bool) ->
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file as it is on disk."""
+    """Returns the SHA-256 hash of a file as it is on disk."""
     digest = hashlib.sha256()
     with path.open("rb") as raw:
         while block := raw.read(1 << 20):

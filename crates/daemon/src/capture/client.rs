@@ -1,4 +1,4 @@
-//! The client of a capture: it writes what the daemon streams into a file.
+//! The client of a capture: writes the daemon's stream to a file.
 
 use crate::operation::control::{self, Answer, Command};
 use baton_linux::readiness::{Signals, wait_readable};
@@ -11,18 +11,18 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A wait that has no end of its own.
+/// A wait without a time limit.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Writes a capture into a file, or to standard output for "-", until SIGINT or SIGTERM, or for a time.
+/// Writes a capture to a file, or to standard output for "-", until SIGINT or SIGTERM, or for a time.
 ///
 /// # Errors
-/// The socket or the file, and what helps.
+/// The socket or the file, and advice.
 pub fn save(socket: &Path, file: &Path, most: Option<Duration>) -> Result<(), String> {
     let is_output = file == Path::new("-");
     if is_output && io::stdout().is_terminal() {
         return Err(
-            "a capture is nothing to be read on a terminal; expected a file, or `-` and a pipe, such as into \
+            "a capture is binary, and not for a terminal; expected a file, or `-` with a pipe, such as into \
              `tshark -r -`"
                 .to_owned(),
         );
@@ -40,24 +40,24 @@ pub fn save(socket: &Path, file: &Path, most: Option<Duration>) -> Result<(), St
         false => Box::new(create(file).map_err(wrong)?),
     };
     let until = most.and_then(|most| Instant::now().checked_add(most));
-    // The beginning of the capture may have come with the answer.
+    // The beginning of the capture may have arrived with the answer.
     let begun = out.write_all(stream.buffer());
     let copied = begun.and_then(|()| copy(&mut stream.into_inner(), &mut out, (&signals, until)));
     match copied {
-        // Whoever reads the pipe has seen enough.
+        // The reader of the pipe has closed it.
         Err(error) if is_output && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         copied => copied.map_err(wrong),
     }
 }
 
-/// Makes the file readable for its owner only: it has what the tunnel hides.
+/// Creates the file, readable by its owner only: it contains the tunnel's packets in the clear.
 fn create(file: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(file)
 }
 
-/// Copies the stream to its end, for which it asks after a signal or at a time.
+/// Copies the stream to its end, which it requests after a signal or at a time.
 fn copy(
     stream: &mut UnixStream,
     out: &mut impl Write,
@@ -71,7 +71,7 @@ fn copy(
         let ready = wait_readable(&[stream.as_fd(), signals.as_fd()], left)?;
         if signals.poll() || until.is_some_and(|until| until <= Instant::now()) {
             until = None;
-            // The daemon may have ended it already.
+            // The daemon may already have closed it.
             let _ = stream.shutdown(Shutdown::Write);
         }
         if ready[0] {

@@ -10,15 +10,15 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A wait that has no end of its own.
+/// A wait without a time limit.
 const LONG: Duration = Duration::from_secs(3600);
-/// The description of the file.
+/// Description of the file.
 const ABOUT: &str = "a capture by batond: packets inside the tunnel, datagrams outside with headers written anew, and events";
-/// The interface of events.
+/// Name of the interface for events.
 const EVENTS: &str = "events";
 
-/// Streams a capture as pcapng until the client shuts its side of the stream, or the daemon ends. The tap is closed before the
-/// stream is, so that whoever sees its end may begin anew.
+/// Streams a capture as pcapng until the client shuts down its side of the stream, or the daemon ends. Closes the tap
+/// before the stream, so that a client that sees the end can start anew.
 ///
 /// # Errors
 /// The client is gone.
@@ -35,11 +35,11 @@ pub fn send(caller: &UnixStream, source: Source) -> io::Result<()> {
     file.end(source.now(), &counts.packets, counts.words)
 }
 
-/// The file that is being streamed.
+/// The file being streamed.
 struct File<W: Write> {
     capture: Capture<W>,
     events: Interface,
-    /// Interfaces by their names.
+    /// Interfaces by name.
     interfaces: BTreeMap<Arc<str>, Interface>,
 }
 
@@ -83,7 +83,7 @@ impl<W: Write> File<W> {
         self.capture.flush()
     }
 
-    /// Writes what has come of each interface, and what was left out.
+    /// Writes each interface's statistics: all its packets, and those dropped.
     fn end(
         mut self,
         at: Duration,
@@ -111,7 +111,7 @@ mod tests {
     use pcap_file::pcapng::{Block, PcapNgReader};
     use std::net::Shutdown;
 
-    /// Returns the interfaces' names, and of each frame its interface and its data or its comment.
+    /// Returns the interfaces' names, and for each frame its interface and its data or its comment.
     fn read(mut file: &[u8]) -> (Vec<String>, Vec<(u32, Vec<u8>)>) {
         let mut reader = PcapNgReader::new(&mut file).unwrap();
         let (mut names, mut frames) = (Vec::new(), Vec::new());

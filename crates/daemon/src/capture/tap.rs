@@ -1,4 +1,4 @@
-//! The tap of a daemon: a bounded queue of what a capture shows.
+//! The tap of a daemon: a bounded queue of records for a capture.
 
 use crate::operation::status::CaptureStatus;
 use baton_linux::readiness::Waker;
@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Bytes of packets that wait for the client: 130 ms of 500 Mbit/s (chosen). As many may be on their way to it.
+/// Maximum size of packets that wait for the client, in bytes: 130 ms of 500 Mbit/s (chosen). The same amount may be in
+/// transit to it.
 const MOST_BYTES: usize = 8 << 20;
-/// Bytes for words about events beside them, which are rare and count more than one packet.
+/// Maximum size of descriptions of events, in bytes. They have a limit of their own, since they are rare and matter
+/// more than a packet.
 const MOST_WORDS: usize = 1 << 20;
-/// The memory that a record takes beside its bytes.
+/// Memory of a record besides its data.
 const RECORD: usize = size_of::<Record>();
-/// The longest time that a daemon which ends waits for its client (chosen).
+/// Maximum time that an ending daemon waits for its client (chosen).
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// The tap of a daemon. All clones are one.
+/// The tap of a daemon, shared by all clones.
 #[derive(Clone, Debug, Default)]
 pub struct Tap(Arc<Shared>);
 
@@ -34,54 +36,54 @@ struct Queue {
     records: Vec<Record>,
     bytes: usize,
     counts: Counts,
-    /// The capture that is under way.
+    /// The capture under way.
     open: Option<Open>,
 }
 
-/// A capture that is under way.
+/// A capture under way.
 #[derive(Debug)]
 struct Open {
     waker: Waker,
-    /// A moment by the two clocks: times of a capture do not jump with the system's.
+    /// A moment by both clocks: times of a capture do not jump with the system clock.
     since_1970: Duration,
     begun: Instant,
     is_over: bool,
 }
 
-/// Packets and words of a capture.
+/// Counts of packets and events in a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets of each interface that have come, and those of them that were left out.
+    /// Packets of each interface: all, and those dropped.
     pub packets: BTreeMap<Arc<str>, [u64; 2]>,
-    /// Words about events that have come, and those of them that were left out.
+    /// Events: all, and those dropped.
     pub words: [u64; 2],
 }
 
-/// An entry of a capture.
+/// A record of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The time since 1970.
+    /// Unix time.
     pub at: Duration,
-    /// The entry itself.
+    /// Contents.
     pub content: Content,
 }
 
-/// The content of an entry.
+/// Contents of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A packet at an interface, from its IP header on.
     Packet(Arc<str>, Direction, Box<[u8]>),
-    /// An event in words.
+    /// Description of an event.
     Words(Box<str>),
 }
 
 impl Tap {
-    /// Returns true if somebody captures.
+    /// Returns true if a capture is under way.
     pub fn is_open(&self) -> bool {
         self.0.is_open.load(Ordering::Relaxed)
     }
 
-    /// Takes a packet at an interface, if somebody captures.
+    /// Records a packet at an interface, if a capture is under way.
     pub fn packet(&self, interface: &Arc<str>, direction: Direction, bytes: &[u8]) {
         let Some(mut queue) = self.open_queue() else {
             return;
@@ -99,7 +101,7 @@ impl Tap {
         }
     }
 
-    /// Takes an event in words, if somebody captures.
+    /// Records an event, if a capture is under way.
     pub fn event(&self, words: &str) {
         let Some(mut queue) = self.open_queue() else {
             return;
@@ -112,7 +114,7 @@ impl Tap {
         }
     }
 
-    /// Opens the tap; the waker wakes whoever takes from it. Returns nothing if somebody has opened it already.
+    /// Opens the tap; `waker` wakes the thread that reads from it. Returns `None` if it is already open.
     pub fn open(&self, waker: Waker) -> Option<Source> {
         let mut queue = self.queue();
         if queue.open.is_some() {
@@ -148,7 +150,7 @@ impl Tap {
         })
     }
 
-    /// Ends a capture because the daemon ends, and gives its client a moment to have the rest.
+    /// Ends a capture because the daemon ends, and gives its client a moment to receive the rest.
     pub fn end(&self) {
         self.0.is_open.store(false, Ordering::Relaxed);
         let mut queue = self.queue();
@@ -161,7 +163,7 @@ impl Tap {
         drop(waited);
     }
 
-    /// Returns the queue, if something may come into it.
+    /// Returns the queue, if it accepts records.
     fn open_queue(&self) -> Option<MutexGuard<'_, Queue>> {
         let queue = self.is_open().then(|| self.queue())?;
         let is_over = queue.open.as_ref().is_none_or(|open| open.is_over);
@@ -187,7 +189,7 @@ impl Queue {
     }
 }
 
-/// The end of a tap from which a capture is taken. The tap closes with it.
+/// The reading end of a tap, which closes with it.
 #[derive(Debug)]
 pub struct Source {
     tap: Tap,
@@ -195,7 +197,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Takes what has come, in its order; `None` if nothing more will.
+    /// Takes the records so far, in order; `None` if no more will come.
     pub fn take(&self) -> Option<Vec<Record>> {
         self.waker.clear();
         let mut queue = self.tap.queue();
@@ -205,7 +207,7 @@ impl Source {
         (!is_over || !records.is_empty()).then_some(records)
     }
 
-    /// Lets nothing more come.
+    /// Stops the recording.
     pub fn stop(&self) {
         self.tap.0.is_open.store(false, Ordering::Relaxed);
         if let Some(open) = &mut self.tap.queue().open {
@@ -213,7 +215,7 @@ impl Source {
         }
     }
 
-    /// Returns the numbers so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.tap.queue().counts.clone()
     }

@@ -1,4 +1,4 @@
-//! Datagrams of one end of paths as a capture shows them: as IP packets, at the interface of their path.
+//! View of datagrams at one end of paths, for a capture: as IP packets, at the interface of their path.
 
 use super::{Direction, Tap};
 use baton_linux::udp::source_towards;
@@ -8,27 +8,27 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Hop limit of the headers that are written here: Linux sends with it, and of what comes the socket does not say.
+/// Hop limit of the generated headers: Linux sends with it, and the socket does not report that of a received datagram.
 const HOP_LIMIT: u8 = 64;
-/// Peers of which the own address towards them is remembered.
+/// Maximum number of peers for which the own address is cached.
 const MOST_REMEMBERED: usize = 4096;
 
 /// A view of one end of paths.
 #[derive(Debug, Default)]
 pub struct View {
     tap: Tap,
-    /// The interface of datagrams that are of no path of its own.
+    /// Interface of datagrams without a path of their own.
     interface: Option<Arc<str>>,
     /// Interfaces of paths, by their far ends.
     paths: BTreeMap<SocketAddr, Arc<str>>,
-    /// The device by which datagrams go, if it is always the same.
+    /// Device of all datagrams, if there is only one.
     device: Option<String>,
-    /// Own addresses towards others.
+    /// Own addresses, by peer.
     sources: BTreeMap<IpAddr, IpAddr>,
 }
 
 impl View {
-    /// Makes the view of an uplink by a device, or of all paths of a home agent.
+    /// Creates the view of an uplink by a device, or of all paths of a home agent.
     pub fn new(tap: &Tap, interface: &str, device: Option<&str>) -> View {
         View {
             tap: tap.clone(),
@@ -38,7 +38,7 @@ impl View {
         }
     }
 
-    /// Names the interface of a path that has a far end, and no longer another one.
+    /// Names the interface of a path by its present far end, and removes the former one.
     pub fn name_path(&mut self, before: Option<SocketAddr>, now: Option<(SocketAddr, &str)>) {
         if let Some(before) = before {
             self.paths.remove(&before);
@@ -48,12 +48,12 @@ impl View {
         }
     }
 
-    /// Forgets own addresses, which may have changed.
+    /// Clears the cached own addresses, which may have changed.
     pub fn forget_sources(&mut self) {
         self.sources.clear();
     }
 
-    /// Shows datagrams that have been sent, or have come, together.
+    /// Records datagrams that were sent or received together.
     pub fn show(
         &mut self,
         direction: Direction,
@@ -96,12 +96,12 @@ impl View {
                 self.sources.insert(remote.ip(), source);
                 source
             }
-            // There is no route as yet.
+            // There is no route yet.
             Err(_) => local.ip(),
         }
     }
 
-    /// Shows an event.
+    /// Records an event.
     pub fn event(&self, words: &str) {
         if self.tap.is_open() {
             let interface = self.interface.as_deref().unwrap_or_default();
@@ -109,12 +109,12 @@ impl View {
         }
     }
 
-    /// Shows that a signalling message is sent or has come, which nobody else can see: it is sealed.
+    /// Records a signalling message, sent or received, which is sealed on the wire.
     pub fn signal(&self, direction: Direction, packet: &Packet) {
         if !self.tap.is_open() {
             return;
         }
-        // What comes is not decoded as yet.
+        // A received message is not decoded yet.
         let mut bytes = Vec::new();
         packet.encode(&mut bytes);
         let Some(signal) = Packet::decode(&bytes)
@@ -131,7 +131,7 @@ impl View {
     }
 }
 
-/// Puts the headers of UDP and IP around a datagram.
+/// Puts UDP and IP headers in front of a datagram.
 fn wrap((source, destination): (SocketAddr, SocketAddr), class: u8, datagram: &[u8]) -> Packet {
     let header = UdpHeader {
         source_port: source.port(),

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-/// Returns the keys that two configurations do not have alike, each with those of the tables around it: `home_agent.endpoint`.
+/// Returns the keys in which two configurations differ, each with its enclosing tables: `home_agent.endpoint`.
 pub fn changed_keys(old: &Table, new: &Table) -> Vec<String> {
     let mut changed = Vec::new();
     compare("", old, new, &mut changed);

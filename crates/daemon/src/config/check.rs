@@ -1,4 +1,4 @@
-//! Checks of a configuration beyond the types of its keys, and the places of errors.
+//! Checks of a configuration beyond the types of its keys, and locations of errors.
 
 use super::{
     AccessRouterConfig, Address, Config, ConfigError, Configuration, HomeAgentConfig, Ipv6Network,
@@ -6,7 +6,7 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest name of a device, in bytes: IFNAMSIZ without its final zero (linux/if.h).
+/// Maximum length of a device name, in bytes: IFNAMSIZ without its final zero (linux/if.h).
 const LONGEST_DEVICE_NAME: usize = 15;
 
 impl Configuration for Config {
@@ -31,7 +31,7 @@ impl Configuration for Config {
         let has_address = !self.addresses.is_empty() || !self.access_routers.is_empty();
         if !has_address && self.mobile_node.is_none() && self.home_agent.is_none() {
             return Err(
-                "addresses: the node has none; expected one, as its layers have none".to_owned(),
+                "addresses: the node has no address, nor has any of its layers; expected at least one".to_owned(),
             );
         }
         Ok(())
@@ -66,7 +66,7 @@ impl Config {
             }
             if let Some(other) = owners.insert(device, name) {
                 return Err(format!(
-                    "{key}: the device \"{device}\" is that of the interface \"{other}\"; expected another"
+                    "{key}: the device \"{device}\" belongs to the interface \"{other}\"; expected another"
                 ));
             }
             if interface.kind == Kind::Packet && interface.mtu.is_some() {
@@ -108,7 +108,7 @@ impl HomeAgentConfig {
             if !known.insert(mobile.home_address.0) {
                 let address = mobile.home_address.0;
                 return Err(format!(
-                    "{key}.home_address: {address} is that of a mobile before; expected another"
+                    "{key}.home_address: {address} is already the address of another mobile; expected another"
                 ));
             }
         }
@@ -122,13 +122,13 @@ impl AccessRouterConfig {
         if self.prefix.0.length() != 64 {
             let prefix = self.prefix;
             return Err(format!(
-                "{key}.prefix: {prefix} is of another length; expected 64 bits, as addresses are made of it"
+                "{key}.prefix: {prefix} has another length; expected 64 bits, as addresses are formed from it"
             ));
         }
         if !self.link_local.0.is_unicast_link_local() {
             let address = self.link_local.0;
             return Err(format!(
-                "{key}.link_local: {address} holds beyond the link; expected one of fe80::/10"
+                "{key}.link_local: {address} is not link-local; expected one of fe80::/10"
             ));
         }
         Ok(())
@@ -149,7 +149,7 @@ pub(crate) fn check_home_address(
     ))
 }
 
-/// Tells whether a device can be called so: the kernel takes no separators, and would replace "%d" by a number.
+/// Returns true for a valid device name: the kernel refuses separators, and would replace "%d" by a number.
 pub(crate) fn is_device_name(name: &str) -> bool {
     (1..=LONGEST_DEVICE_NAME).contains(&name.len())
         && !name
@@ -157,7 +157,7 @@ pub(crate) fn is_device_name(name: &str) -> bool {
         && ![".", ".."].contains(&name)
 }
 
-/// Says where an error is: the file, the line, and the key that stands there.
+/// Locates an error: the file, the line, and the key in that line.
 pub(super) fn located(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
     let message = error.message();
     let Some(span) = error.span() else {
@@ -165,7 +165,7 @@ pub(super) fn located(text: &str, file: &str, error: &toml::de::Error) -> Config
     };
     let before = text.get(..span.start).unwrap_or_default();
     let number = before.matches('\n').count() + 1;
-    // A value stands behind its key, and an unknown key is named in the message.
+    // A value follows its key, and the message names an unknown key.
     let line = before.rsplit('\n').next().unwrap_or_default();
     match line.split_once('=') {
         Some((key, _)) => ConfigError(format!("{file}:{number}: {}: {message}", key.trim())),

@@ -1,4 +1,4 @@
-//! Configurations as they are read, and the errors of wrong ones.
+//! Parsing of configurations, and errors for invalid ones.
 
 use super::*;
 use baton_proto::time::Duration;
@@ -49,7 +49,7 @@ fn keys_that_are_left_out_have_their_defaults() {
     assert!(mobile.duplicate_address_detection);
     assert_eq!(mobile.key.0[..3], [0x00, 0x11, 0x22]);
     assert_eq!(mobile.key.0[18..], [0xFE, 0xDC]);
-    // A secret is not written where configurations are shown.
+    // A secret does not appear where configurations are printed.
     assert!(!format!("{:?}", mobile.key).contains("17"));
 }
 
@@ -71,7 +71,7 @@ fn times_are_written_as_in_a_scenario() {
     assert_eq!(mobile.lifetime.0.seconds(), 259_200);
 }
 
-/// Each time one text of the file is replaced: what is said of the result.
+/// Replaces one text of the file in each case, and checks the message.
 #[test]
 fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
     let cases = [
@@ -103,7 +103,7 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "home_prefix = \"2001:db8:100::/64\"",
             "home_prefix = \"2001:db8:100::1/64\"",
-            "m.toml:14: home_prefix: \"2001:db8:100::1/64\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\"",
+            "m.toml:14: home_prefix: \"2001:db8:100::1/64\": expected an IPv6 prefix with its length and no host bits set, such as \"2001:db8:1::/64\"",
         ),
         (
             "FEDC",
@@ -138,7 +138,7 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "device = \"wlan0\"",
             "device = \"cellular\"",
-            "m.toml: interfaces.wifi.device: the device \"cellular\" is that of the interface \"cellular\"; expected another",
+            "m.toml: interfaces.wifi.device: the device \"cellular\" belongs to the interface \"cellular\"; expected another",
         ),
         (
             "device = \"wlan0\"",
@@ -158,7 +158,7 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "networks = [\"2001:db8:7::/64\"]",
             "networks = [\"10.1.0.1/16\"]",
-            "m.toml:17: networks: \"10.1.0.1/16\": expected an IPv4 or IPv6 prefix with its length, and zeros behind it, such as \"10.1.0.0/16\" or \"2001:db8:1::/64\"",
+            "m.toml:17: networks: \"10.1.0.1/16\": expected an IPv4 or IPv6 prefix with its length and no host bits set, such as \"10.1.0.0/16\" or \"2001:db8:1::/64\"",
         ),
         (
             "networks = [\"2001:db8:7::/64\"]",
@@ -168,7 +168,7 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "home_prefix = \"2001:db8:100::/64\"",
             "home_prefix = \"10.1.0.0/16\"",
-            "m.toml:14: home_prefix: \"10.1.0.0/16\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\"",
+            "m.toml:14: home_prefix: \"10.1.0.0/16\": expected an IPv6 prefix with its length and no host bits set, such as \"2001:db8:1::/64\"",
         ),
         (
             "[mobile_node]",
@@ -178,12 +178,12 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "[mobile_node]",
             "[access_routers.wifi]\nprefix = \"2001:db8::/48\"\n[mobile_node]",
-            "m.toml: access_routers.wifi.prefix: 2001:db8::/48 is of another length; expected 64 bits, as addresses are made of it",
+            "m.toml: access_routers.wifi.prefix: 2001:db8::/48 has another length; expected 64 bits, as addresses are formed from it",
         ),
         (
             "[mobile_node]",
             "[access_routers.wifi]\nprefix = \"2001:db8::/64\"\nlink_local = \"2001:db8::1\"\n[mobile_node]",
-            "m.toml: access_routers.wifi.link_local: 2001:db8::1 holds beyond the link; expected one of fe80::/10",
+            "m.toml: access_routers.wifi.link_local: 2001:db8::1 is not link-local; expected one of fe80::/10",
         ),
     ];
     for (text, instead, expected) in cases {
@@ -198,6 +198,6 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
     );
     let no_address = "[interfaces.a]\nkind = \"tun\"\n";
     let no_address = parse::<Config>(no_address, "m.toml").unwrap_err();
-    let expected = "m.toml: addresses: the node has none; expected one, as its layers have none";
+    let expected = "m.toml: addresses: the node has no address, nor has any of its layers; expected at least one";
     assert_eq!(no_address.to_string(), expected);
 }

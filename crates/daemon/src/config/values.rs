@@ -1,4 +1,4 @@
-//! Values of a configuration that cannot be wrong once they are read.
+//! Values of a configuration, valid once parsed.
 
 use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
@@ -35,7 +35,8 @@ impl TryFrom<String> for Network {
     fn try_from(text: String) -> Result<Network, String> {
         prefix(&text).map(Network).ok_or_else(|| {
             format!(
-                "\"{text}\": expected an IPv4 or IPv6 prefix with its length, and zeros behind it, such as \"10.1.0.0/16\" or \"2001:db8:1::/64\""
+                "\"{text}\": expected an IPv4 or IPv6 prefix with its length and no host bits set, such as \"10.1.0.0/16\" \
+                 or \"2001:db8:1::/64\""
             )
         })
     }
@@ -60,7 +61,7 @@ impl TryFrom<String> for Ipv6Network {
         match prefix(&text) {
             Some(Prefix::V6(prefix)) => Ok(Ipv6Network(prefix)),
             _ => Err(format!(
-                "\"{text}\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\""
+                "\"{text}\": expected an IPv6 prefix with its length and no host bits set, such as \"2001:db8:1::/64\""
             )),
         }
     }
@@ -72,7 +73,7 @@ impl fmt::Display for Ipv6Network {
     }
 }
 
-/// Reads a prefix with its length, and zeros behind it.
+/// Parses a prefix with its length, and zeros after the prefix.
 fn prefix(text: &str) -> Option<Prefix> {
     let (address, length) = text.split_once('/')?;
     let address: IpAddr = address.parse().ok()?;
@@ -94,7 +95,7 @@ impl TryFrom<String> for Secret {
             .chars()
             .map(|digit| digit.to_digit(16).map(|value| value as u8))
             .collect();
-        // The value is not repeated: what is nearly a secret is one, too.
+        // The value is not repeated: a near miss of a secret is secret, too.
         match digits {
             Some(digits) if digits.len() == 40 => Ok(Secret(core::array::from_fn(|place| {
                 digits[2 * place] << 4 | digits[2 * place + 1]
@@ -130,9 +131,9 @@ impl TryFrom<i64> for Mtu {
     }
 }
 
-/// Form of an address with a port, for editors.
+/// Pattern of an address with a port, for editors.
 pub(crate) const SOCKET_ADDRESS: &str = r"^([0-9.]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$";
-/// Form of a time, for editors.
+/// Pattern of a time, for editors.
 const TIME_PATTERN: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|µs|ms|s|min|h|d)$";
 
 /// A time with its unit, zero included.
@@ -152,7 +153,7 @@ const TIME_UNITS: [(&str, f64); 8] = [
     ("h", 3600e9),
     ("d", 86_400e9),
 ];
-/// Longest time, in nanoseconds: ten years, as in a scenario.
+/// Maximum time, in nanoseconds: ten years, as in a scenario.
 const LONGEST_TIME: f64 = 3650.0 * 86_400e9;
 
 impl TryFrom<String> for Time {
@@ -181,8 +182,8 @@ impl TryFrom<String> for Time {
 #[schemars(inline, extend("pattern" = TIME_PATTERN))]
 pub struct Lifetime(#[schemars(with = "String")] pub BindingLifetime);
 
-/// Ten minutes, chosen: a mobile that is gone for good is forgotten after that, and another one renews its binding each 7.5
-/// minutes.
+/// Ten minutes, chosen: a mobile that is gone for good is forgotten after that time, and others renew their bindings
+/// every 7.5 minutes.
 impl Default for Lifetime {
     fn default() -> Lifetime {
         Lifetime(BindingLifetime::at_most(600))

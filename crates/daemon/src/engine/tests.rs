@@ -1,4 +1,4 @@
-//! A mobile and its routers, joined in memory, over time: which link it uses when links go down, come back, and flap.
+//! A mobile and its routers, joined in memory, over time: the link in use when links go down, come back, and flap.
 
 use super::*;
 use crate::config::{self, Config};
@@ -36,7 +36,7 @@ home_address = "2001:db8:100::a"
 key = "00112233445566778899aabbccddeeff01234567"
 "#;
 
-/// From one end of a link to the other.
+/// One-way delay of a link.
 const DELAY: Duration = Duration::from_millis(10);
 
 /// A node at one end of the links.
@@ -46,7 +46,7 @@ struct Side {
     outgoing: Outgoing,
 }
 
-/// The news of a node.
+/// Events of a node.
 struct Log {
     /// Names of the node's interfaces.
     names: Vec<String>,
@@ -132,7 +132,7 @@ impl Side {
     }
 }
 
-/// A packet on its way: when and where it arrives, and by which link.
+/// A packet in flight: the time and place of its arrival, and its link.
 struct OnTheWay {
     at: Instant,
     /// Number of the side.
@@ -151,7 +151,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Lets both links come up at time zero, and the mobile register, first where it first has an address.
+    /// Brings both links up at time zero, and registers the mobile, first where it first has an address.
     fn new() -> Bench {
         let mut bench = Bench {
             now: Instant::ZERO,
@@ -168,7 +168,7 @@ impl Bench {
         bench
     }
 
-    /// Turns a link at a time, in milliseconds.
+    /// Switches a link at a time, in milliseconds.
     fn turn(&mut self, at: u64, link: &'static str, is_up: bool) {
         self.run(Instant::from_millis(at));
         match is_up {
@@ -181,7 +181,7 @@ impl Bench {
         }
     }
 
-    /// Lets the mobile know, at a time in milliseconds, that a link is expected to go down soon, or (false) no longer.
+    /// Tells the mobile, at a time in milliseconds, that a link is expected to go down soon, or (false) no longer.
     fn foresee(&mut self, at: u64, link: &'static str, goes_down: bool) {
         self.run(Instant::from_millis(at));
         let side = &mut self.sides[0];
@@ -191,7 +191,7 @@ impl Bench {
         self.carry(0);
     }
 
-    /// Lets everything happen up to a time.
+    /// Runs to a time.
     fn run(&mut self, until: Instant) {
         loop {
             let [mobile, routers] = &mut self.sides;
@@ -213,7 +213,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// Lets the next packet on its way arrive, if its link is up.
+    /// Delivers the next packet in flight, if its link is up.
     fn arrive(&mut self) {
         let packet = self.wire.pop_front().unwrap();
         if !self.down.contains(&packet.link[..]) {
@@ -222,7 +222,7 @@ impl Bench {
         }
     }
 
-    /// Puts on links what has left a side.
+    /// Puts a side's outgoing packets on the links.
     fn carry(&mut self, from: usize) {
         let side = &mut self.sides[from];
         for (interface, packet) in side.outgoing.0.drain(..) {
@@ -237,7 +237,7 @@ impl Bench {
         }
     }
 
-    /// Returns what the mobile has said up to a time, in milliseconds, since this was asked last.
+    /// Returns the mobile's lines up to a time, in milliseconds, since the last call.
     fn said(&mut self, until: u64) -> Vec<(u64, String)> {
         self.run(Instant::from_millis(until));
         core::mem::take(&mut self.sides[0].log.said)
@@ -253,15 +253,15 @@ const AT_WIFI: &str = "registered, care-of address 2001:db8:1::a";
 const AT_CELLULAR: &str = "registered, care-of address 2001:db8:2::a";
 const ON_WIFI: &str = "has changed over to wifi";
 const ON_CELLULAR: &str = "has changed over to cellular";
-/// News of a mobile that loses its WiFi at 20 s.
+/// Lines of a mobile that loses its WiFi at 20 s.
 const LEFT: [(u64, &str); 3] = [
     (20_020, AT_CELLULAR),
     (20_100, "uses cellular"),
     (20_100, ON_CELLULAR),
 ];
 
-/// An address is ready at the other link: it is registered a round trip after the loss. The link is given up after the longest
-/// switch time, 100 ms, and returned to when it has been up for the hold time, 5 s.
+/// An address is ready on the other link: it is registered a round trip after the loss. The lost link is left after the
+/// longest switch time, 100 ms, and returned to when it has been up for the hold time, 5 s.
 #[test]
 fn a_lost_link_is_left_at_once_and_returned_to_after_the_hold_time() {
     let mut bench = Bench::new();
@@ -271,7 +271,7 @@ fn a_lost_link_is_left_at_once_and_returned_to_after_the_hold_time() {
     bench.turn(30_000, "wifi", true);
     let back = lines(&[(35_000, "uses wifi"), (35_020, AT_WIFI), (35_020, ON_WIFI)]);
     assert_eq!(bench.said(39_999), back);
-    // Nothing is needed of the other one any more.
+    // The other link is not needed any more.
     bench.turn(40_000, "cellular", false);
     assert_eq!(bench.said(49_999), lines(&[]));
 }
@@ -281,7 +281,7 @@ fn a_break_within_the_longest_switch_time_does_not_change_the_choice() {
     let mut bench = Bench::new();
     bench.turn(20_000, "wifi", false);
     bench.turn(20_050, "wifi", true);
-    // The other link serves until there is an address again, which takes a random part of some seconds.
+    // The other link serves until there is an address again, after a random part of some seconds.
     let said = bench.said(24_999);
     assert_eq!(said[0], (20_020, AT_CELLULAR.to_owned()));
     assert_eq!(said[1].1, AT_WIFI);
@@ -305,7 +305,7 @@ fn with_no_link_up_the_first_to_come_is_used_at_once() {
     bench.turn(20_000, "wifi", false);
     bench.turn(20_050, "cellular", false);
     bench.turn(25_000, "cellular", true);
-    // The binding to that link's address still holds.
+    // The binding of that link's address is still valid.
     let expected = lines(&[
         (20_020, AT_CELLULAR),
         (25_000, "uses cellular"),
@@ -314,8 +314,8 @@ fn with_no_link_up_the_first_to_come_is_used_at_once() {
     assert_eq!(bench.said(29_999), expected);
 }
 
-/// The mobile is bound by the other link a round trip later, long before the first one goes, and returns to it when it has stayed
-/// for the hold time.
+/// The mobile is bound over the other link a round trip later, long before the first one goes down, and returns to it
+/// when it has been up for the hold time.
 #[test]
 fn a_link_that_is_expected_to_go_is_left_before_it_does() {
     let mut bench = Bench::new();
@@ -333,7 +333,7 @@ fn a_link_that_is_expected_to_go_is_left_before_it_does() {
     assert_eq!(bench.said(39_999), lines(&back));
 }
 
-/// The home agent holds packets from a round trip later on, until the mobile is bound again.
+/// The home agent holds packets from a round trip later until the mobile is bound again.
 #[test]
 fn without_another_link_the_home_agent_is_asked_to_hold_packets() {
     let mut bench = Bench::new();

@@ -1,29 +1,31 @@
-//! Coverage along a way: at which places each uplink carries packets.
+//! Coverage along a route: the places at which each uplink carries packets.
 
 use super::gpsd::Fix;
 use baton_proto::time::Duration;
 use std::path::Path;
 
-/// Mean radius of the earth, in metres (International Union of Geodesy and Geophysics).
+/// Mean radius of the Earth, in metres (International Union of Geodesy and Geophysics).
 const EARTH_RADIUS_M: f64 = 6_371_008.8;
-/// The farthest sample that says something of a place, in metres (chosen: elsewhere nothing is known, and nothing foretold).
+/// Maximum distance at which a sample applies, in metres (chosen). Farther away the coverage is unknown, and no loss is
+/// forecast.
 const FARTHEST_M: f64 = 1000.0;
-/// Places that are looked at between here and the one reached after the time ahead (chosen, so that a short gap is seen).
+/// Number of places to check between here and the one reached after the time ahead (chosen, so that a short gap is
+/// found).
 const STEPS: u32 = 8;
 
-/// A place of the way.
+/// A place on the route.
 #[derive(Clone, Debug)]
 struct Sample {
     latitude_deg: f64,
     longitude_deg: f64,
-    /// By the places of the names.
+    /// Coverage of each uplink, in the order of the names.
     is_covered: Box<[bool]>,
 }
 
 /// Samples of coverage.
 #[derive(Clone, Debug)]
 pub struct Coverage {
-    /// Uplinks that the file knows.
+    /// Uplinks in the file.
     uplinks: Vec<String>,
     samples: Vec<Sample>,
 }
@@ -32,7 +34,7 @@ impl Coverage {
     /// Reads a file for a router with these uplinks.
     ///
     /// # Errors
-    /// The file, the line, what is wrong there, and what was expected.
+    /// The file, the line, the mistake, and the expected value.
     pub fn read(file: &Path, uplinks: &[String]) -> Result<Coverage, String> {
         let wrong = |error: csv::Error| format!("{}: {error}", file.display());
         let mut reader = csv::Reader::from_path(file).map_err(wrong)?;
@@ -40,10 +42,10 @@ impl Coverage {
             .map_err(|message| format!("{}: {message}", file.display()))
     }
 
-    /// Takes the lines of a file.
+    /// Reads the lines of a file.
     ///
     /// # Errors
-    /// As of [`read`](Self::read), without the file.
+    /// As for [`read`](Self::read), without the file.
     pub(super) fn take<R: std::io::Read>(
         reader: &mut csv::Reader<R>,
         uplinks: &[String],
@@ -57,7 +59,7 @@ impl Coverage {
         if let Some(name) = known.iter().find(|name| !uplinks.contains(name)) {
             let expected = uplinks.join(", ");
             return Err(format!(
-                "line 1: \"{name}\" is no uplink; expected some of: {expected}"
+                "line 1: \"{name}\" is not an uplink; expected some of: {expected}"
             ));
         }
         let mut samples = Vec::new();
@@ -73,7 +75,7 @@ impl Coverage {
         }
     }
 
-    /// Returns true if the way of a mobile that keeps its speed and course leads to a place without an uplink, within a time.
+    /// Returns true if a mobile that keeps its speed and course reaches a place without this uplink within a time.
     pub fn ends(&self, uplink: &str, fix: Fix, ahead: Duration) -> bool {
         let Some(column) = self.uplinks.iter().position(|known| known == uplink) else {
             return false;
@@ -98,11 +100,11 @@ impl Coverage {
     }
 }
 
-/// Returns the distance of two places near each other, each by its latitude and longitude in degrees, in metres: on the plane that
-/// touches the earth there.
+/// Returns the distance in metres of two nearby places, each given by latitude and longitude in degrees: on the plane
+/// tangent to the Earth there.
 pub(super) fn distance_m(a: (f64, f64), b: (f64, f64)) -> f64 {
     let north = (a.0 - b.0).to_radians();
-    // The shorter way around.
+    // The shorter direction around the globe.
     let east = (a.1 - b.1 + 540.0).rem_euclid(360.0) - 180.0;
     let east = east.to_radians() * a.0.to_radians().cos();
     north.hypot(east) * EARTH_RADIUS_M
@@ -112,7 +114,7 @@ pub(super) fn distance_m(a: (f64, f64), b: (f64, f64)) -> f64 {
 pub(super) fn place_at(from: (f64, f64), distance_m: f64, course_deg: f64) -> (f64, f64) {
     let angle = (distance_m / EARTH_RADIUS_M).to_degrees();
     let course = course_deg.to_radians();
-    // At a pole each course leads south; nothing drives there.
+    // At a pole every course leads south; no mobile is there.
     let narrowing = from.0.to_radians().cos().max(1e-6);
     (
         from.0 + angle * course.cos(),

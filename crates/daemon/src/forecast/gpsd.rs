@@ -1,4 +1,4 @@
-//! Positions from gpsd, which speaks to receivers of all makes (its protocol: gpsd_json(5)).
+//! Positions from gpsd, which supports receivers of all makes (its protocol: gpsd_json(5)).
 
 use super::coverage::place_at;
 use core::net::SocketAddr;
@@ -11,25 +11,25 @@ use std::time::{Duration, Instant};
 
 /// The request for reports.
 const WATCH: &[u8] = b"?WATCH={\"enable\":true,\"json\":true};\n";
-/// Longest line, in bytes (gpsd_json(5): 10,240 from protocol 3.10 on).
+/// Maximum length of a line, in bytes (gpsd_json(5): 10,240 from protocol 3.10 on).
 const LONGEST: u64 = 10_240;
-/// The time after which a position says nothing any more (chosen: ten reports of a receiver that tells one a second).
+/// Age at which a position expires (chosen: ten reports of a receiver that sends one a second).
 const STALE: Duration = Duration::from_secs(10);
-/// The time between two attempts to reach gpsd.
+/// Interval of attempts to reach gpsd.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// A position with speed and course.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fix {
-    /// In degrees, north positive.
+    /// Latitude in degrees, north positive.
     pub latitude_deg: f64,
-    /// In degrees, east positive.
+    /// Longitude in degrees, east positive.
     pub longitude_deg: f64,
-    /// Over the ground, in metres a second.
+    /// Speed over ground, in metres per second.
     pub speed_m_per_s: f64,
-    /// In degrees from north to east.
+    /// Course in degrees, clockwise from north.
     pub course_deg: f64,
-    /// The time since it was taken, in seconds.
+    /// Age of the position, in seconds.
     pub age_s: f64,
 }
 
@@ -42,11 +42,11 @@ impl Fix {
     }
 }
 
-/// A report of gpsd: the one that tells time, position and velocity, or another.
+/// A report of gpsd: time, position and velocity, or another kind.
 #[derive(Deserialize)]
 struct Report {
     class: String,
-    /// 2 or 3 with a position.
+    /// NMEA mode: 2 or 3 with a position.
     #[serde(default)]
     mode: u8,
     lat: Option<f64>,
@@ -55,7 +55,7 @@ struct Report {
     track: Option<f64>,
 }
 
-/// Reads a line of gpsd: a position that was taken now; `None` of any other report. A receiver that stands tells no course.
+/// Reads a line of gpsd: a position taken now; `None` for any other report. A stationary receiver reports no course.
 pub(super) fn read(line: &[u8]) -> Option<Fix> {
     let report: Report = serde_json::from_slice(line).ok()?;
     let has_position = report.class == "TPV" && report.mode >= 2;
@@ -70,21 +70,21 @@ pub(super) fn read(line: &[u8]) -> Option<Fix> {
     (has_position && fix.speed_m_per_s.is_finite() && fix.course_deg.is_finite()).then_some(fix)
 }
 
-/// The latest position, and when it came.
+/// The latest position, and the time of its arrival.
 type Latest = Mutex<Option<(Fix, Instant)>>;
 
-/// A listener to gpsd, in a thread of its own that ends some time after this value.
+/// A client of gpsd, in a thread of its own that ends some time after this value is dropped.
 #[derive(Debug)]
 pub struct Receiver(Arc<Latest>);
 
 impl Receiver {
-    /// Listens to gpsd at an address, and tries again as long as it is not there.
+    /// Connects to gpsd at an address, and keeps trying while it is unavailable.
     pub fn listen(address: SocketAddr) -> Receiver {
         let latest = Arc::new(Mutex::new(None));
         let weak = Arc::downgrade(&latest);
         thread::spawn(move || {
             while weak.strong_count() > 0 {
-                // Without gpsd there is no position, which the forecast knows by its age.
+                // Without gpsd there is no position, which the forecast detects by its age.
                 let _ = follow(address, &weak);
                 thread::sleep(PAUSE);
             }
@@ -103,7 +103,7 @@ impl Receiver {
     }
 }
 
-/// Takes positions until the connection, or the one who wants them, is gone.
+/// Reads positions until the connection is closed, or the receiver dropped.
 fn follow(address: SocketAddr, latest: &Weak<Latest>) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, PAUSE)?;
     stream.set_read_timeout(Some(STALE))?;

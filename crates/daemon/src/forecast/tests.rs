@@ -1,4 +1,4 @@
-//! Times and places at which uplinks go, against closed forms.
+//! Times and places at which uplinks go down, against closed forms.
 
 use super::coverage::{distance_m, place_at};
 use super::gpsd::read;
@@ -24,7 +24,7 @@ fn expected(uplink: &str, goes: bool) -> Vec<Expected> {
     vec![Expected { uplink, goes }]
 }
 
-/// Looks at seconds after midnight.
+/// Looks ahead from this many seconds after midnight.
 fn look(forecast: &mut Forecast, seconds: f64) -> Vec<Expected> {
     let midnight = Duration::from_secs(MIDNIGHT_S);
     forecast.look(midnight + Duration::from_secs_f64(seconds), None)
@@ -79,11 +79,11 @@ fn a_timetable_that_makes_no_sense_is_refused_with_its_key() {
     for (fields, message) in [
         (
             "uplink = \"eth0\", from = \"08:00\", until = \"09:00\"",
-            "forecast.timetable[0].uplink: \"eth0\" is no uplink; expected one of: wlan0, wwan0",
+            "forecast.timetable[0].uplink: \"eth0\" is not an uplink; expected one of: wlan0, wwan0",
         ),
         (
             "uplink = \"wlan0\", from = \"2026-11-25T09:00:00Z\", until = \"2026-11-25T08:00:00Z\"",
-            "forecast.timetable[0].until: it is not after `from`; expected a later time",
+            "forecast.timetable[0].until: not after `from`; expected a later time",
         ),
         (
             "uplink = \"wlan0\", from = \"09:00:00\", until = \"2026-11-25T08:00:00Z\"",
@@ -103,7 +103,8 @@ fn a_timetable_that_makes_no_sense_is_refused_with_its_key() {
     );
 }
 
-/// A line from south to north, with a sample each 111.2 m (a thousandth of a degree), and a tunnel from the eleventh on.
+/// A line from south to north, with a sample every 111.2 m (a thousandth of a degree), and a tunnel from the eleventh
+/// sample on.
 const LINE: &str = "latitude,longitude,wlan0\n50.000,7,1\n50.001,7,1\n50.002,7,1\n50.003,7,1\n50.004,7,1\n50.005,7,1\n\
                     50.006,7,1\n50.007,7,1\n50.008,7,1\n50.009,7,1\n50.010,7,0\n50.011,7,0\n50.012,7,1\n";
 
@@ -127,7 +128,8 @@ fn fix(latitude_deg: f64, speed_m_per_s: f64, course_deg: f64) -> Option<Fix> {
     })
 }
 
-/// At 55.6 m/s a train covers a sample's distance in two seconds; the tunnel's is the nearest sample from 50.0095 degrees on.
+/// At 55.6 m/s a train covers the spacing of samples in two seconds; the tunnel's first sample is the nearest one from
+/// 50.0095 degrees on.
 #[test]
 fn a_train_leaves_an_uplink_as_long_before_the_tunnel_as_announced() {
     let mut forecast = on_line(4);
@@ -142,7 +144,7 @@ fn a_train_leaves_an_uplink_as_long_before_the_tunnel_as_announced() {
         forecast.look(at, fix(50.0116, 55.6, 0.0)),
         expected("wlan0", false)
     );
-    // On the way back the tunnel is ahead again, and when the train stands before it, it is not.
+    // On the way back the tunnel is ahead again; it is not while the train stands before it.
     assert_eq!(
         forecast.look(at, fix(50.0116, 55.6, 180.0)),
         expected("wlan0", true)
@@ -183,7 +185,7 @@ fn a_file_of_coverage_that_is_wrong_is_refused_with_its_line() {
         ),
         (
             "latitude,longitude,eth0\n",
-            "line 1: \"eth0\" is no uplink; expected some of: wlan0, wwan0",
+            "line 1: \"eth0\" is not an uplink; expected some of: wlan0, wwan0",
         ),
         (
             "latitude,longitude,wlan0\n50,7,yes\n",

@@ -1,4 +1,4 @@
-//! Times at which an uplink carries nothing.
+//! Times at which an uplink is down.
 
 use baton_proto::time::Duration;
 use jiff::Timestamp;
@@ -9,11 +9,11 @@ use serde::Deserialize;
 /// Seconds of a day.
 const DAY_S: u64 = 86_400;
 
-/// A time of a timetable: a moment, or one of every day.
+/// A time of a timetable: a single moment, or one of every day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Moment {
-    /// Time since 1970.
+    /// Unix time.
     Once(Duration),
     /// Time since midnight, UTC.
     Daily(Duration),
@@ -23,7 +23,7 @@ impl TryFrom<String> for Moment {
     type Error = String;
 
     fn try_from(text: String) -> Result<Moment, String> {
-        // The parser of times takes one out of a date without an offset, too.
+        // The parser also extracts a time from a date without an offset.
         let is_time = text
             .chars()
             .all(|character| character.is_ascii_digit() || ":.".contains(character));
@@ -61,21 +61,22 @@ pub struct Absence {
 }
 
 impl Absence {
-    /// Finds what the types of single keys do not rule out; returns the key, what is wrong with it, and what was expected.
+    /// Checks for mistakes that the types of single keys do not exclude; the error names the key, the mistake, and the
+    /// expected value.
     pub fn check(&self, uplinks: &[String]) -> Result<(), String> {
         let name = &self.uplink;
         if !uplinks.contains(name) {
             let names = uplinks.join(", ");
             return Err(format!(
-                "uplink: \"{name}\" is no uplink; expected one of: {names}"
+                "uplink: \"{name}\" is not an uplink; expected one of: {names}"
             ));
         }
         match (self.from, self.until) {
             (Moment::Once(from), Moment::Once(until)) if from < until => Ok(()),
-            // It may last over midnight.
+            // It may extend over midnight.
             (Moment::Daily(from), Moment::Daily(until)) if from != until => Ok(()),
             (Moment::Once(_), Moment::Once(_)) | (Moment::Daily(_), Moment::Daily(_)) => {
-                Err("until: it is not after `from`; expected a later time".to_owned())
+                Err("until: not after `from`; expected a later time".to_owned())
             }
             _ => Err(
                 "until: expected a time with a date if `from` has one, and without if it has none"
@@ -84,7 +85,7 @@ impl Absence {
         }
     }
 
-    /// Returns true if an uplink is away at some moment from `unix`, since 1970, to `ahead` later.
+    /// Returns true if an uplink is down at some moment from the Unix time `unix` to `ahead` later.
     pub fn touches(&self, uplink: &str, unix: Duration, ahead: Duration) -> bool {
         if uplink != self.uplink {
             return false;
@@ -96,7 +97,7 @@ impl Absence {
                 let day = Duration::from_secs(DAY_S);
                 let of_day = |time: Duration| time.as_nanos() % day.as_nanos();
                 let length = of_day(until + day - from);
-                // Time since the latest begin, and until the next.
+                // Time since the latest start, and until the next one.
                 let since = of_day(unix + day - from);
                 since < length || day.as_nanos() - since <= ahead.as_nanos()
             }

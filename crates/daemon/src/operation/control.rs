@@ -1,4 +1,4 @@
-//! Commands to a daemon under way, by a Unix socket: a line of JSON each way. File permissions say who may.
+//! Commands to a running daemon over a Unix socket: a line of JSON each way. File permissions control access.
 
 use super::status::Status;
 use crate::capture::{Tap, stream};
@@ -13,18 +13,18 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Longest command, in bytes.
+/// Maximum length of a command, in bytes.
 const LONGEST: u64 = 4096;
-/// Longest time that a caller, or the daemon, may take.
+/// Maximum time for a caller, and for the daemon.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The folder of sockets, which a service manager makes.
+/// Folder of the sockets, created by a service manager.
 pub const FOLDER: &str = "/run/batond";
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Tell the state.
+    /// Report the state.
     Status,
     /// Hold the router to an uplink, by its device; or let it choose.
     Switch(Option<String>),
@@ -40,25 +40,25 @@ pub enum Answer {
     Status(Box<Status>),
     /// The command was carried out.
     Done,
-    /// It was not, and why.
+    /// The command was refused, with the reason.
     Refused(String),
 }
 
-/// A command that waits for its answer.
+/// A command that awaits its answer.
 pub struct Request {
-    /// The command.
+    /// Command.
     pub command: Command,
     answer: SyncSender<Answer>,
 }
 
 impl Request {
-    /// Answers; whoever asked may have gone.
+    /// Answers the caller, unless it has gone.
     pub fn answer(self, answer: Answer) {
         let _ = self.answer.send(answer);
     }
 }
 
-/// The means to ask the daemon from another thread.
+/// A handle to send commands to the daemon from another thread.
 #[derive(Clone)]
 pub struct Asker {
     requests: Sender<Request>,
@@ -66,7 +66,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Makes a way for requests to the thread that waits for the waker.
+    /// Creates a channel for requests to the thread that waits for the waker.
     pub fn new(waker: Waker) -> (Asker, Receiver<Request>) {
         let (requests, receiver) = channel();
         (Asker { requests, waker }, receiver)
@@ -84,14 +84,14 @@ impl Asker {
     }
 }
 
-/// A socket for commands, which goes with this value.
+/// A command socket, removed with this value.
 pub struct Control(PathBuf);
 
 impl Control {
-    /// Listens at a path, where a socket that nobody serves any more may be.
+    /// Listens at a path, and replaces a stale socket there.
     ///
     /// # Errors
-    /// The path, and the words of the kernel.
+    /// The path, and the kernel's message.
     pub fn open(path: &Path, asker: Asker, tap: Tap) -> Result<Control, String> {
         let wrong = |error: io::Error| format!("control socket {}: {error}", path.display());
         if let Some(folder) = path.parent() {
@@ -107,7 +107,7 @@ impl Control {
         fs::set_permissions(path, fs::Permissions::from_mode(0o660)).map_err(wrong)?;
         thread::spawn(move || {
             for caller in listener.incoming().flatten() {
-                // A caller that fails has nobody to be told.
+                // If a caller fails, there is nobody to report it to.
                 let _ = serve(caller, &asker, &tap);
             }
         });
@@ -131,7 +131,7 @@ fn serve(mut caller: UnixStream, asker: &Asker, tap: &Tap) -> io::Result<()> {
         Ok(command) => answer(&mut caller, &asker.ask(command)),
         Err(error) => answer(
             &mut caller,
-            &Answer::Refused(format!("no command: {error}")),
+            &Answer::Refused(format!("not a command: {error}")),
         ),
     }
 }
@@ -142,17 +142,17 @@ fn answer(caller: &mut UnixStream, answer: &Answer) -> io::Result<()> {
     caller.write_all(&line)
 }
 
-/// Streams a capture from a thread of its own, so that other callers need not wait.
+/// Streams a capture from a separate thread, so that other callers need not wait.
 fn begin_capture(mut caller: UnixStream, tap: &Tap) -> io::Result<()> {
     let Some(source) = tap.open(Waker::new()?) else {
-        let refused = "another capture is under way: end that first".to_owned();
+        let refused = "another capture is running: stop that first".to_owned();
         return answer(&mut caller, &Answer::Refused(refused));
     };
     answer(&mut caller, &Answer::Done)?;
     caller.set_read_timeout(None)?;
     caller.set_write_timeout(None)?;
     thread::spawn(move || {
-        // A caller that has gone has nobody to be told.
+        // If the caller has gone, there is nobody to report it to.
         let _ = stream::send(&caller, source);
     });
     Ok(())
@@ -161,7 +161,7 @@ fn begin_capture(mut caller: UnixStream, tap: &Tap) -> io::Result<()> {
 /// Sends a command to a daemon, and returns its answer.
 ///
 /// # Errors
-/// The socket, and what helps.
+/// The socket, and advice.
 pub fn call(path: &Path, command: &Command) -> Result<Answer, String> {
     read_answer(path, &mut connect(path, command)?)
 }
@@ -169,7 +169,7 @@ pub fn call(path: &Path, command: &Command) -> Result<Answer, String> {
 /// Sends a command to a daemon.
 ///
 /// # Errors
-/// The socket, and what helps.
+/// The socket, and advice.
 pub fn connect(path: &Path, command: &Command) -> Result<BufReader<UnixStream>, String> {
     let wrong = |error: io::Error| format!("{}: {error}; is the daemon running?", path.display());
     let mut stream = UnixStream::connect(path).map_err(wrong)?;
@@ -180,10 +180,10 @@ pub fn connect(path: &Path, command: &Command) -> Result<BufReader<UnixStream>, 
     Ok(BufReader::new(stream))
 }
 
-/// Reads the line of an answer. Behind it a capture begins.
+/// Reads the line of an answer, which a capture may follow.
 ///
 /// # Errors
-/// As of [`call`].
+/// As for [`call`].
 pub fn read_answer(path: &Path, stream: &mut impl BufRead) -> Result<Answer, String> {
     let wrong = |error: io::Error| format!("{}: {error}; is the daemon running?", path.display());
     let mut line = Vec::new();
@@ -191,10 +191,10 @@ pub fn read_answer(path: &Path, stream: &mut impl BufRead) -> Result<Answer, Str
     serde_json::from_slice(&line).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Finds the only socket of the folder.
+/// Finds the only socket in the folder.
 ///
 /// # Errors
-/// There is none, or there are several.
+/// There is no socket, or there are several.
 pub fn find() -> Result<PathBuf, String> {
     let entries =
         fs::read_dir(FOLDER).map_err(|error| format!("{FOLDER}: {error}; is a daemon running?"))?;
@@ -208,7 +208,7 @@ pub fn find() -> Result<PathBuf, String> {
             "{FOLDER}: there is no socket; is a daemon running?"
         )),
         several => Err(format!(
-            "{FOLDER}: {} daemons have sockets there; name one by --control PATH",
+            "{FOLDER}: {} daemons have sockets there; name one with --control PATH",
             several.len()
         )),
     }

@@ -1,4 +1,5 @@
-//! The log of a daemon: the journal, with fields, where a service manager leads standard error there; else lines on standard error.
+//! The log of a daemon: the journal, with fields, if a service manager connects standard error to it; otherwise lines
+//! on standard error.
 
 use core::fmt::{self, Debug, Write};
 use std::env;
@@ -16,12 +17,12 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// The beginning of the names that fields have in the journal.
+/// Prefix of field names in the journal.
 const PREFIX: &str = "BATON";
 
 /// Opens the log of this process, once.
 pub fn open() {
-    // A journal that does not listen gets the lines all the same, by standard error.
+    // If the journal does not accept the connection, it gets the lines by standard error.
     let journal = leads_to_journal().then(tracing_journald::layer);
     match journal {
         Some(Ok(journal)) => {
@@ -33,7 +34,7 @@ pub fn open() {
         }
         Some(Err(_)) | None => {
             tracing_subscriber::fmt()
-                // Nobody can be told that nobody reads; the daemon goes on.
+                // An unwritable log cannot be reported, and does not stop the daemon.
                 .log_internal_errors(false)
                 .event_format(Lines(Instant::now()))
                 .with_writer(io::stderr)
@@ -43,7 +44,8 @@ pub fn open() {
     }
 }
 
-/// Tells whether standard error is the journal: the service manager names its device and inode (systemd.exec(5), `$JOURNAL_STREAM`).
+/// Returns true if standard error is the journal: the service manager passes its device and inode (systemd.exec(5),
+/// `$JOURNAL_STREAM`).
 fn leads_to_journal() -> bool {
     let Ok(named) = env::var("JOURNAL_STREAM") else {
         return false;
@@ -53,7 +55,7 @@ fn leads_to_journal() -> bool {
     metadata.is_ok_and(|found| named == format!("{}:{}", found.dev(), found.ino()))
 }
 
-/// The format of lines: the time since the log was opened, and the message, which says in words what the fields say.
+/// Format of lines: the time since the log was opened, and the message, which includes the contents of the fields.
 struct Lines(Instant);
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -81,7 +83,7 @@ struct Message(String);
 impl Visit for Message {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if field.name() == "message" {
-            // A text takes whatever is written.
+            // Writing to a string does not fail.
             let _ = write!(self.0, "{value:?}");
         }
     }

@@ -9,19 +9,19 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that a caller may take.
+/// Maximum time for a caller.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Serves metrics at an address, to any path.
+/// Serves metrics at an address, under any path.
 ///
 /// # Errors
-/// The address, and the words of the kernel.
+/// The address, and the kernel's message.
 pub fn serve(address: SocketAddr, asker: Asker) -> Result<(), String> {
     let listener =
         TcpListener::bind(address).map_err(|error| format!("metrics at {address}: {error}"))?;
     thread::spawn(move || {
         for caller in listener.incoming().flatten() {
-            // A caller that fails has nobody to be told.
+            // If a caller fails, there is nobody to report it to.
             let _ = answer(caller, &asker);
         }
     });
@@ -44,7 +44,7 @@ fn answer(mut caller: TcpStream, asker: &Asker) -> io::Result<()> {
     )
 }
 
-/// The metrics of a state.
+/// Formats the metrics of a state.
 pub fn text(status: &Status) -> String {
     let mut out = Lines::default();
     out.one(
@@ -85,19 +85,19 @@ pub fn text(status: &Status) -> String {
     out.one(
         "handovers_total",
         "counter",
-        "Handovers that are complete.",
+        "Completed handovers.",
         &[("", handovers.completed as f64)],
     );
     out.one(
         "handover_seconds_total",
         "counter",
-        "Time that they took together.",
+        "Total time of the completed handovers.",
         &[("", handovers.total_s)],
     );
     out.one(
         "handover_seconds_longest",
         "gauge",
-        "Time that the longest took.",
+        "Time of the longest handover.",
         &[("", handovers.longest_s)],
     );
     let bound = status
@@ -108,7 +108,7 @@ pub fn text(status: &Status) -> String {
     out.one(
         "bindings",
         "gauge",
-        "Routers that are bound.",
+        "Routers with a binding.",
         &[("", bound as f64)],
     );
     let held: Vec<(String, f64)> = status
@@ -126,7 +126,7 @@ pub fn text(status: &Status) -> String {
     out.0
 }
 
-/// All paths, each with its labels.
+/// Returns all paths, each with its labels.
 fn paths(status: &Status) -> Vec<(String, &PathStatus)> {
     let uplinks = status
         .uplinks
@@ -146,12 +146,12 @@ fn paths(status: &Status) -> Vec<(String, &PathStatus)> {
 struct Lines(String);
 
 impl Lines {
-    /// Writes a metric with its samples, each with labels and a value; a metric without samples is left out.
+    /// Writes a metric with its samples, each with labels and a value; skips a metric without samples.
     fn one(&mut self, name: &str, kind: &str, help: &str, samples: &[(impl AsRef<str>, f64)]) {
         if samples.is_empty() {
             return;
         }
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(
             self.0,
             "# HELP baton_{name} {help}\n# TYPE baton_{name} {kind}\n"
@@ -175,17 +175,19 @@ impl Lines {
         each("path_up", "1 if the path carries packets.", &|path| {
             f64::from(u8::from(path.up))
         });
-        each("path_round_trip_seconds", "Smoothed round trip.", &|path| {
-            path.round_trip_s.unwrap_or(f64::NAN)
-        });
+        each(
+            "path_round_trip_seconds",
+            "Smoothed round-trip time.",
+            &|path| path.round_trip_s.unwrap_or(f64::NAN),
+        );
         each(
             "path_loss_out_ratio",
-            "Share lost on the way out, of ten seconds.",
+            "Share of outgoing datagrams lost, over ten seconds.",
             &|path| path.loss[0],
         );
         each(
             "path_loss_in_ratio",
-            "Share lost on the way in, of ten seconds.",
+            "Share of incoming datagrams lost, over ten seconds.",
             &|path| path.loss[1],
         );
         each(

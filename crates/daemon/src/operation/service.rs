@@ -1,12 +1,12 @@
-//! News for a service manager: ready, alive, stopping (sd_notify(3)).
+//! Notifications to a service manager: ready, alive, stopping (sd_notify(3)).
 
 use sd_notify::{NotifyState, notify, watchdog_enabled};
 use std::time::{Duration, Instant};
 
-/// A service manager, or none.
+/// The service manager, if there is one.
 #[derive(Debug)]
 pub struct ServiceManager {
-    /// The time between two signs of life, if it wants them.
+    /// Interval of watchdog notifications, if requested.
     interval: Option<Duration>,
     next: Instant,
 }
@@ -15,30 +15,30 @@ impl ServiceManager {
     /// Finds the service manager in the environment.
     pub fn find() -> ServiceManager {
         ServiceManager {
-            // Twice as often as it is wanted (sd_watchdog_enabled(3)).
+            // Twice as often as requested (sd_watchdog_enabled(3)).
             interval: watchdog_enabled().map(|wanted| wanted / 2),
             next: Instant::now(),
         }
     }
 
-    /// Tells that the daemon is at work.
+    /// Notifies that the daemon is ready.
     pub fn ready(&self) {
         tell(&[NotifyState::Ready]);
     }
 
-    /// Tells that the configuration is being read anew; [`ready`](Self::ready) is to follow.
+    /// Notifies that the configuration is being reloaded; follow with [`ready`](Self::ready).
     pub fn reloading(&self) {
         if let Ok(since) = NotifyState::monotonic_usec_now() {
             tell(&[NotifyState::Reloading, since]);
         }
     }
 
-    /// Tells that the daemon ends.
+    /// Notifies that the daemon is stopping.
     pub fn stopping(&self) {
         tell(&[NotifyState::Stopping]);
     }
 
-    /// Gives a sign of life, if it is time; returns the time until the next.
+    /// Notifies the watchdog, if it is time; returns the time to the next notification.
     pub fn live(&mut self) -> Option<Duration> {
         let interval = self.interval?;
         let now = Instant::now();
@@ -50,7 +50,7 @@ impl ServiceManager {
     }
 }
 
-/// Tells a state. Where nobody listens, nobody is told.
+/// Sends a notification. Without a listener it has no effect.
 fn tell(state: &[NotifyState<'_>]) {
     let _ = notify(state);
 }

@@ -14,7 +14,7 @@ pub struct Status {
     pub role: String,
     /// The version of the program.
     pub version: String,
-    /// Time since it was started, in seconds.
+    /// Time since the start, in seconds.
     pub running_s: f64,
     /// The node's first address.
     pub address: String,
@@ -22,7 +22,7 @@ pub struct Status {
     pub in_use: Option<String>,
     /// The uplink to which an operator holds the router.
     pub held_to: Option<String>,
-    /// Uplinks that are expected to go.
+    /// Uplinks that are expected to go down.
     #[serde(default)]
     pub leaving: Vec<String>,
     /// Packets of the node.
@@ -33,7 +33,7 @@ pub struct Status {
     pub uplinks: Vec<PathStatus>,
     /// Routers of a home agent.
     pub routers: Vec<RouterStatus>,
-    /// Datagrams that were not taken, by the reason.
+    /// Rejected datagrams, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// The capture under way.
     pub capture: Option<CaptureStatus>,
@@ -42,9 +42,9 @@ pub struct Status {
 /// A capture under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureStatus {
-    /// Packets and events that have come.
+    /// Packets and events so far, including those left out.
     pub records: u64,
-    /// Packets and events that were left out, because its reader was too slow.
+    /// Packets and events left out because the reader was too slow.
     pub left_out: u64,
 }
 
@@ -55,20 +55,20 @@ pub struct PacketStatus {
     pub received: u64,
     /// Packets sent.
     pub sent: u64,
-    /// Packets lost, by the cause.
+    /// Packets lost, by cause.
     pub lost: BTreeMap<String, u64>,
 }
 
-/// Handovers since the daemon was started.
+/// Handovers since the start of the daemon.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HandoverStatus {
-    /// Handovers that are complete: of a home agent the moves of all bindings.
+    /// Completed handovers; of a home agent, the moves of all bindings.
     pub completed: u64,
-    /// The time that the last one took from its beginning to the home agent's answer, in seconds; of a home agent zero.
+    /// Duration of the last handover, up to the home agent's answer, in seconds; of a home agent zero.
     pub last_s: f64,
-    /// The longest of these times, in seconds.
+    /// The longest of these durations, in seconds.
     pub longest_s: f64,
-    /// The sum of these times, in seconds.
+    /// The sum of these durations, in seconds.
     pub total_s: f64,
 }
 
@@ -77,17 +77,17 @@ pub struct HandoverStatus {
 pub struct PathStatus {
     /// The device of the uplink, or the path's number at its router.
     pub name: String,
-    /// True if it carries packets.
+    /// True if the path is up.
     pub up: bool,
-    /// The address to which its datagrams go.
+    /// The destination address of its datagrams.
     pub remote: SocketAddr,
-    /// The longest packet that it carries, in bytes.
+    /// The longest packet that fits into it, in bytes.
     pub packet_mtu: u16,
-    /// The smoothed round trip in seconds, once one was measured.
+    /// The smoothed round-trip time, in seconds; none before the first measurement.
     pub round_trip_s: Option<f64>,
-    /// The mean deviation of the round trip, in seconds.
+    /// The mean deviation of the round-trip time, in seconds.
     pub round_trip_variation_s: f64,
-    /// The variation of the delay of what arrives, in seconds.
+    /// The delay variation of arriving datagrams, in seconds.
     pub delay_variation_s: f64,
     /// The share of datagrams lost in the last ten seconds, on the way out and on the way in.
     pub loss: [f64; 2],
@@ -95,7 +95,7 @@ pub struct PathStatus {
     pub bytes_per_s: [u64; 2],
 }
 
-/// A router that a home agent knows.
+/// A router of a home agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RouterStatus {
     /// Its home address.
@@ -104,12 +104,12 @@ pub struct RouterStatus {
     pub bound_to: Option<String>,
     /// Its paths.
     pub paths: Vec<PathStatus>,
-    /// Packets that are held for it.
+    /// Packets held for it.
     pub held_packets: u64,
 }
 
 impl PathStatus {
-    /// Describes a path on which nothing is measured.
+    /// Describes a path without measurements.
     pub fn new((name, up): (String, bool), remote: SocketAddr, packet_mtu: u16) -> PathStatus {
         PathStatus {
             name,
@@ -142,21 +142,21 @@ impl PathStatus {
 }
 
 impl Status {
-    /// Adds lost packets of a cause.
+    /// Adds packets lost for a cause.
     pub fn lose(&mut self, cause: &str, number: u64) {
         if number > 0 {
             *self.packets.lost.entry(cause.to_owned()).or_default() += number;
         }
     }
 
-    /// Adds datagrams that were not taken, for a reason.
+    /// Adds datagrams rejected for a reason.
     pub fn refuse(&mut self, reason: &str, number: u64) {
         if number > 0 {
             *self.rejected.entry(reason.to_owned()).or_default() += number;
         }
     }
 
-    /// Adds the datagrams that a path, or all paths, did not take.
+    /// Adds the datagrams rejected by one path or by all.
     pub fn reject(&mut self, counters: &Counters) {
         for reason in Rejected::ALL {
             self.refuse(&format!("{reason:?}"), counters.rejected(reason));

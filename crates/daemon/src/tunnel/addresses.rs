@@ -3,9 +3,9 @@
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 
-/// The length of the prefix of all paths, in bits: paths with the same number at their routers are one network of 64 bits.
+/// Length of the prefix of all paths, in bits: paths with the same number, of all routers, share a network of 64 bits.
 const LENGTH: u8 = 60;
-/// Networks of a prefix, and so the numbers that paths may have.
+/// Number of networks in a prefix, and so of path numbers.
 pub const NETWORKS: u8 = 16;
 
 /// The prefix of all paths of a home agent.
@@ -13,7 +13,8 @@ pub const NETWORKS: u8 = 16;
 pub struct CareOfPrefix(Ipv6Prefix);
 
 impl Default for CareOfPrefix {
-    /// Returns a unique local prefix (RFC 4193), the same everywhere: no packet with such an address leaves a path.
+    /// Returns a unique local prefix (RFC 4193), the same for all home agents, since no packet with such an address
+    /// leaves a path.
     fn default() -> CareOfPrefix {
         const ADDRESS: Ipv6Addr = Ipv6Addr::new(0xFD62, 0x6174, 0x6F6E, 0, 0, 0, 0, 0);
         const PREFIX: Ipv6Prefix = match Ipv6Prefix::new(ADDRESS, LENGTH) {
@@ -25,7 +26,7 @@ impl Default for CareOfPrefix {
 }
 
 impl CareOfPrefix {
-    /// Reads what a home agent has assigned; returns nothing of what is no prefix of 60 bits.
+    /// Reads an assigned prefix; returns `None` unless it has 60 bits.
     pub fn read(assigned: &[u8]) -> Option<CareOfPrefix> {
         let octets: [u8; 16] = assigned.try_into().ok()?;
         let address = Ipv6Addr::from(octets);
@@ -43,7 +44,7 @@ impl CareOfPrefix {
         self.0
     }
 
-    /// Returns the prefix of the paths with a number.
+    /// Returns the prefix of the paths with this number.
     pub fn network(self, path: u8) -> Option<Ipv6Prefix> {
         let base = self.0.address().to_bits();
         let network = base | u128::from(path) << 64;
@@ -58,7 +59,7 @@ impl CareOfPrefix {
         ))
     }
 
-    /// Returns the path's number and the interface identifier of a care-of address; nothing of another address.
+    /// Returns the path's number and the interface identifier of a care-of address; `None` for another address.
     pub fn of(self, address: Ipv6Addr) -> Option<(u8, u64)> {
         let bits = address.to_bits();
         let path = (bits >> 64) as u8 % NETWORKS;

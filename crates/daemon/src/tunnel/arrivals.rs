@@ -1,4 +1,4 @@
-//! Packets that paths have brought, on their way to the node: segments of a TCP connection that came together are joined.
+//! Received packets on their way from paths to the node: consecutive segments of a TCP connection are coalesced.
 
 use super::outer::{self, Outer};
 use crate::medium::Received;
@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 pub struct Arrivals {
     waiting: VecDeque<Received>,
     coalescer: Coalescer,
-    /// The tunnel of the packets that are gathered.
+    /// Tunnel of the segments being coalesced.
     gathered: Option<Outer>,
 }
 
 impl Arrivals {
-    /// Takes a packet that came through a tunnel, in a datagram with this byte of DSCP and ECN: after the last of those that came
-    /// together, call [`flush`](Self::flush). Returns false for a packet that is dropped, as it would have to be marked and
-    /// cannot.
+    /// Takes in a packet from a tunnel, in a datagram with this byte of DSCP and ECN. After the last packet that
+    /// arrived together with others, call [`flush`](Self::flush). Returns false for a dropped packet: it needed a
+    /// congestion mark that its sender does not support.
     pub fn take(&mut self, outer: Outer, carried: u8, packet: &mut [u8]) -> bool {
         if !outer::take_mark(carried, packet) {
             return false;
@@ -33,7 +33,7 @@ impl Arrivals {
         true
     }
 
-    /// Lets the node have what was gathered.
+    /// Releases the coalesced packets to the node.
     pub fn flush(&mut self) {
         let Some(outer) = self.gathered else {
             return;
@@ -44,17 +44,17 @@ impl Arrivals {
         });
     }
 
-    /// Adds a packet of its own.
+    /// Appends a packet without coalescing.
     pub fn push(&mut self, received: Received) {
         self.waiting.push_back(received);
     }
 
-    /// Takes out the first packet.
+    /// Removes and returns the first packet.
     pub fn pop(&mut self) -> Option<Received> {
         self.waiting.pop_front()
     }
 
-    /// Returns true if there is no packet.
+    /// Returns true if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

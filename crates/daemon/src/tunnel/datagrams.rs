@@ -1,4 +1,4 @@
-//! Datagrams and packets on their way between sockets and a node.
+//! Datagrams and packets between sockets and a node.
 
 use crate::capture::{Direction, View};
 use baton_linux::udp::{Batch, MOST_BYTES, MOST_DATAGRAMS, ReceiveBuffer, UdpSocket};
@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Datagrams after which the node gets what has come (chosen: as many as one call sends).
+/// Maximum number of datagrams read before the node gets their packets (chosen: as many as one call sends).
 pub const MOST_READ: usize = MOST_DATAGRAMS;
 
 /// Sockets of one end of paths, at most one of each IP version.
@@ -14,11 +14,11 @@ pub const MOST_READ: usize = MOST_DATAGRAMS;
 pub struct Sockets {
     v4: Option<Bound>,
     v6: Option<Bound>,
-    /// The view that a capture has of them.
+    /// Their view for a capture.
     pub view: View,
 }
 
-/// A socket, and the address that it was given.
+/// A socket with its configured address.
 #[derive(Debug)]
 struct Bound {
     socket: UdpSocket,
@@ -26,10 +26,10 @@ struct Bound {
 }
 
 impl Sockets {
-    /// Opens a socket at each address, which sends by this device only, if one is named.
+    /// Opens a socket at each address, which sends by this device only, if given.
     ///
     /// # Errors
-    /// The address, and the words of the kernel.
+    /// The address, and the kernel's message.
     pub fn open(&mut self, local: &[SocketAddr], device: Option<&str>) -> io::Result<()> {
         for &address in local {
             let opened = UdpSocket::open(address, device).and_then(|socket| {
@@ -66,12 +66,12 @@ impl Sockets {
         all.map(|bound| &bound.socket)
     }
 
-    /// Returns what becomes readable when datagrams come.
+    /// Returns the descriptors that become readable when datagrams arrive.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.all().map(UdpSocket::as_fd).collect()
     }
 
-    /// Receives the next datagrams of one of the sockets, by its number; `None` if none waits, or there is no such socket.
+    /// Receives the next datagrams of a socket, given by number; `None` if none waits, or there is no such socket.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -93,7 +93,7 @@ impl Sockets {
         Ok(batch)
     }
 
-    /// Returns how often the kernel dropped datagrams that had come.
+    /// Returns the number of received datagrams that the kernel dropped.
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -117,7 +117,7 @@ impl Sockets {
     }
 }
 
-/// Datagrams to be sent together: to one address, of one length, but for the last.
+/// Datagrams to send together: to one address, and of one length except the last.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     bytes: Vec<u8>,
@@ -125,13 +125,13 @@ pub struct Outgoing {
     to: Option<(SocketAddr, u8)>,
     segment: usize,
     count: usize,
-    /// Datagrams that the kernel did not take.
+    /// Datagrams not taken by the kernel.
     lost: u64,
 }
 
 impl Outgoing {
-    /// Adds the datagram that `write` appends to its argument, and whose destination it returns with a value; what cannot be sent
-    /// together with it is sent before. Returns the value.
+    /// Adds the datagram that `write` appends to its argument, with the destination that it returns; first sends the
+    /// waiting datagrams if this one does not go with them. Returns the value of `write`.
     ///
     /// # Errors
     /// The error of `write`: then there is no datagram.
@@ -160,8 +160,8 @@ impl Outgoing {
         Ok(written)
     }
 
-    /// Sends what waits, and behind it each datagram that `poll` appends to its argument and whose destination it returns, until it
-    /// has no more.
+    /// Sends the waiting datagrams, and then each one that `poll` appends to its argument with the destination that it
+    /// returns, until `poll` has no more.
     pub fn flush(
         &mut self,
         sockets: &mut Sockets,
@@ -183,7 +183,7 @@ impl Outgoing {
         }
     }
 
-    /// Returns the number of datagrams that the kernel did not take.
+    /// Returns the number of datagrams not taken by the kernel.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -1,12 +1,12 @@
-//! Packets that a router may not have: under way on a path that has died, or come since.
+//! Packets that a router may lack: in flight on a path that has died, or arrived since.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a path's packets of which copies are kept: 100 Mbit/s for 80 ms (chosen).
+/// Maximum size of a path's packets of which copies are kept, in bytes: 100 Mbit/s for 80 ms (chosen).
 pub const MOST_UNDER_WAY: usize = 1 << 20;
 
-/// Packets inside a tunnel, in the order in which they came, within a number of bytes.
+/// Packets inside a tunnel, in the order of arrival, bounded in bytes.
 #[derive(Debug, Default)]
 pub struct Held {
     packets: VecDeque<Box<[u8]>>,
@@ -14,7 +14,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Adds a packet; returns the number of older ones that are given up for it.
+    /// Adds a packet; returns the number of older packets dropped to make room.
     pub fn push(&mut self, packet: Box<[u8]>, most_bytes: usize) -> u64 {
         self.bytes += packet.len();
         self.packets.push_back(packet);
@@ -25,7 +25,7 @@ impl Held {
         lost
     }
 
-    /// Takes out the first packet.
+    /// Removes and returns the first packet.
     pub fn pop(&mut self) -> Option<Box<[u8]>> {
         let packet = self.packets.pop_front()?;
         self.bytes -= packet.len();
@@ -37,7 +37,7 @@ impl Held {
         self.packets.len()
     }
 
-    /// Returns true if there is no packet.
+    /// Returns true if no packet is held.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
@@ -52,17 +52,17 @@ impl IntoIterator for Held {
     }
 }
 
-/// Copies of packets that are under way on a path, each with its number there.
+/// Copies of packets in flight on a path, each with its number there.
 #[derive(Debug, Default)]
 pub struct UnderWay {
-    /// Number and length of each.
+    /// Number and length of each packet.
     packets: VecDeque<(u64, usize)>,
-    /// The packets, one after the other: a copy takes no memory of its own.
+    /// The packets, back to back, so that a copy needs no allocation.
     bytes: VecDeque<u8>,
 }
 
 impl UnderWay {
-    /// Keeps a copy of a packet; of too many bytes the oldest copies are dropped, which most likely have arrived.
+    /// Keeps a copy of a packet; beyond the limit, drops the oldest copies, whose packets have most likely arrived.
     pub fn push(&mut self, number: u64, packet: &[u8], most_bytes: usize) {
         self.packets.push_back((number, packet.len()));
         self.bytes.extend(packet);
@@ -85,7 +85,7 @@ impl UnderWay {
         self.packets.len()
     }
 
-    /// Drops the copies of packets with numbers below `up_to`, which have arrived or never will.
+    /// Drops the copies of packets with numbers below `up_to`, which have arrived or are lost.
     pub fn receipted(&mut self, up_to: u64) {
         while self
             .packets
@@ -96,7 +96,7 @@ impl UnderWay {
         }
     }
 
-    /// Takes out all packets, in their order.
+    /// Removes and returns all packets, in order.
     pub fn take(&mut self) -> impl Iterator<Item = Box<[u8]>> {
         let UnderWay { packets, mut bytes } = core::mem::take(self);
         packets
@@ -105,12 +105,12 @@ impl UnderWay {
     }
 }
 
-/// Packets that were under way on an uplink when it died, for the uplink that the router takes next.
+/// Packets that were in flight on an uplink when it died, for the uplink that the router uses next.
 #[derive(Clone, Debug, Default)]
 pub struct Stranded(Arc<Mutex<Held>>);
 
 impl Stranded {
-    /// Adds packets, in their order; returns the number of older ones that are given up for them.
+    /// Adds packets, in order; returns the number of older packets dropped to make room.
     pub fn put(&self, packets: impl Iterator<Item = Box<[u8]>>) -> u64 {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         packets
@@ -118,7 +118,7 @@ impl Stranded {
             .sum()
     }
 
-    /// Takes out all packets.
+    /// Removes and returns all packets.
     pub fn take(&self) -> Held {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         core::mem::take(&mut held)

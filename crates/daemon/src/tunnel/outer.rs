@@ -1,4 +1,5 @@
-//! The header of a tunnel between a router's care-of address and its home agent (RFC 2473), left out on a path, whose ends know it.
+//! The header of a tunnel between a router's care-of address and its home agent (RFC 2473), omitted on a path, whose
+//! ends know it.
 
 use super::pieces;
 use crate::medium::Received;
@@ -9,23 +10,23 @@ use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::wire::icmp::IcmpError;
 use core::net::{IpAddr, Ipv6Addr};
 
-/// The length of an IPv6 header, in bytes.
+/// Length of an IPv6 header, in bytes.
 pub const HEADER: usize = 40;
-/// The hop limit of a packet that a node sends.
+/// Hop limit of a node's own packets.
 const HOP_LIMIT: u8 = 64;
-/// The two bits of ECN, and their value for congestion experienced (RFC 3168 section 5).
+/// The ECN field, and its codepoint for congestion experienced (RFC 3168 section 5).
 const ECN: u8 = 0b11;
 
 /// The ends of a tunnel in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outer {
-    /// The entry.
+    /// Entry of the tunnel.
     pub source: Ipv6Addr,
-    /// The exit.
+    /// Exit of the tunnel.
     pub destination: Ipv6Addr,
 }
 
-/// Returns the byte of DSCP and ECN of an IP packet; zero of what is none.
+/// Returns the byte of DSCP and ECN of an IP packet; zero for other data.
 pub fn traffic_class(packet: &[u8]) -> u8 {
     match packet {
         [first, second, ..] if first >> 4 == 4 => *second,
@@ -34,13 +35,13 @@ pub fn traffic_class(packet: &[u8]) -> u8 {
     }
 }
 
-/// Puts a mark of congestion that a datagram has, by its byte of DSCP and ECN, into the packet that it carries (RFC 6040 section 4.2).
-/// Returns false for a packet whose sender has not said that it understands marks: it is to be dropped.
+/// Copies a datagram's congestion mark, given by its byte of DSCP and ECN, to the packet inside (RFC 6040 section 4.2).
+/// Returns false for a packet to be dropped, since its sender does not support ECN.
 pub fn take_mark(carried: u8, packet: &mut [u8]) -> bool {
     carried & ECN != ECN || mark(packet)
 }
 
-/// Marks an IP packet with congestion experienced (RFC 3168 section 5), if its sender understands marks.
+/// Marks an IP packet with congestion experienced (RFC 3168 section 5), if its sender supports ECN.
 fn mark(packet: &mut [u8]) -> bool {
     let class = traffic_class(packet);
     if class & ECN == 0 {
@@ -51,7 +52,7 @@ fn mark(packet: &mut [u8]) -> bool {
         [_, second, _, _, _, _, _, _, _, _, high, low, ..] => {
             let before = u16::from(*second);
             *second |= ECN;
-            // RFC 1624, equation 3: the checksum's 16-bit word has changed in its lower byte only.
+            // RFC 1624, equation 3: only the lower byte of the 16-bit word has changed.
             let sum = u32::from(!u16::from_be_bytes([*high, *low]))
                 + u32::from(!before)
                 + u32::from(*second);
@@ -76,7 +77,7 @@ impl Outer {
         }
     }
 
-    /// Returns the ends in the other direction.
+    /// Returns the ends of the opposite direction.
     pub const fn back(self) -> Outer {
         Outer {
             source: self.destination,
@@ -84,8 +85,8 @@ impl Outer {
         }
     }
 
-    /// Returns the packet inside, if the tunnel's header is the one that [`restore`](Self::restore) makes: with the DSCP and ECN of
-    /// the packet inside (RFC 2983 section 3, RFC 6040 section 4.1).
+    /// Returns the packet inside, if the tunnel's header is one that [`restore`](Self::restore) rebuilds: with the DSCP
+    /// and ECN of the packet inside (RFC 2983 section 3, RFC 6040 section 4.1).
     fn inside(self, packet: &Packet) -> Option<&Packet> {
         match &packet.body {
             Body::Tunnel(inner) => {
@@ -95,7 +96,8 @@ impl Outer {
         }
     }
 
-    /// Returns the part of a packet that a path carries, and its kind: the packet inside, if both ends know the header.
+    /// Returns the part of a packet that a path carries, and its kind: only the packet inside, if both ends know the
+    /// header.
     pub fn carried(self, packet: &Packet) -> (u8, &Packet) {
         match self.inside(packet) {
             Some(inner) => (ELIDED, inner),
@@ -103,7 +105,7 @@ impl Outer {
         }
     }
 
-    /// Puts the header around a packet that a path has brought.
+    /// Restores the header around a packet from a path.
     ///
     /// # Errors
     /// The fault in the packet's header.
@@ -134,8 +136,8 @@ impl Outer {
     }
 }
 
-/// Tells the node, as a router on the link does (RFC 4443 section 3.2), that a packet of its own is longer than a path carries: `most`
-/// bytes and the header that is left out.
+/// Returns the error to the node, like a router's (RFC 4443 section 3.2), about a packet of its own that is longer than
+/// a path carries: `most` bytes, plus the omitted header.
 pub fn too_long(packet: &Packet, most: u16) -> Option<Packet> {
     let source = Outer::of(packet)?.source;
     let mtu = u32::from(most) + HEADER as u32;
@@ -186,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The kernel's own arithmetic is the sum over the header, which is all ones where it is right (RFC 1071).
+    /// Oracle: the sum over a correct header is all ones (RFC 1071).
     #[test]
     fn a_mark_of_congestion_goes_inside_or_the_packet_is_dropped() {
         for (version, class, marked) in [(4, 0xB9, 0xBB), (4, 0x02, 0x03), (6, 0xBA, 0xBB)] {

@@ -1,9 +1,9 @@
-//! All paths of a home agent, as one link on which the routers' care-of addresses are: those of [`plain`](super::plain) routers, too,
-//! whose datagrams come to the same ports.
+//! All paths of a home agent, as one link with the routers' care-of addresses, including those of
+//! [`plain`](super::plain) routers, whose datagrams arrive at the same ports.
 //!
-//! A packet for a care-of address goes by the path that has it. While that path is down, packets of the tunnel are held, with those
-//! that were under way when it died; they go by the router's next path as soon as the node speaks there, which it does when it
-//! knows of the move, or by the same one when it is up again.
+//! A packet for a care-of address goes by the path with that address. While the path is down, tunnelled packets are
+//! held, with those that were in flight when it died. They go by the router's next path once the node signals there,
+//! which shows that it knows of the move, or by the same path when it is up again.
 
 use super::addresses::CareOfPrefix;
 use super::arrivals::Arrivals;
@@ -31,40 +31,42 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Bytes that are held for a router without a path (chosen).
+/// Maximum size of packets held for a router without a path, in bytes (chosen).
 const MOST_HELD: usize = 1 << 20;
 
-/// Bytes of a replay that are under way at first (chosen: 100 ms of 5 Mbit/s), and at most (20 Mbit/s for 80 ms). In between their
-/// number doubles with each that the router reports, as TCP begins (RFC 5681 section 3.1). All at once would overflow a queue.
+/// Initial limit of bytes in flight during a replay (chosen: 100 ms of 5 Mbit/s), and maximum (20 Mbit/s for 80 ms). In
+/// between, the limit grows by the bytes that the router reports, as in TCP's slow start (RFC 5681 section 3.1). A
+/// burst of all would overflow a queue.
 const FIRST_REPLAYED: usize = 64 << 10;
 const MOST_REPLAYED: usize = 192 << 10;
-/// Bytes as which a shorter packet counts there (chosen: some 160 fill a replay, and a socket of a host holds 270): queues are as
-/// often of packets as of bytes.
+/// Minimum size of a packet in that count, in bytes (chosen: some 160 fill a replay, and a host's socket holds 270):
+/// queues are limited in packets as often as in bytes.
 const LEAST_COUNTED: usize = 1200;
 
 /// A path that is up or was.
 #[derive(Debug)]
 struct PathState {
-    /// The router, by its interface identifier.
+    /// Interface identifier of the router.
     router: u64,
     under_way: UnderWay,
-    /// Bytes that may be under way while packets that were held are sent; `None` if as many as come.
+    /// Limit of bytes in flight while held packets are sent; `None` without a limit.
     window: Option<usize>,
-    /// Packets that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes (RFC 8201 section 4).
+    /// Packets that wait for the discovery of the path's MTU: a sender that is told a smaller one keeps it for ten
+    /// minutes (RFC 8201 section 4).
     waiting: Held,
     is_up: bool,
-    /// The far end by which a capture knows it.
+    /// Far end of the path, for captures.
     remote: Option<SocketAddr>,
 }
 
 impl PathState {
-    /// Returns the bytes that are under way, as they count in a replay.
+    /// Returns the bytes in flight, as counted in a replay.
     fn counted(&self) -> usize {
         let packets = self.under_way.packets();
         self.under_way.bytes().max(packets * LEAST_COUNTED)
     }
 
-    /// Returns true if as much is under way as may be.
+    /// Returns true if the limit of bytes in flight is reached.
     fn is_full(&self) -> bool {
         self.window.is_some_and(|window| self.counted() >= window)
     }
@@ -75,18 +77,18 @@ impl PathState {
 struct Router {
     home_address: Option<Ipv6Addr>,
     held: Held,
-    /// The path by which the node has signalled to it last: its binding leads there.
+    /// The path of the node's latest signalling to the router: its binding leads there.
     current: Option<PathKey>,
 }
 
-/// Numbers of packets that were lost here.
+/// Counts of packets lost here.
 #[derive(Debug, Default)]
 struct PathCounts {
-    /// Packets that were held and given up: for newer ones, or as the path did not take them.
+    /// Held packets that were dropped: for newer ones, or because the path did not take them.
     given_up: u64,
-    /// Packets from a router with another's address, or for another node.
+    /// Packets from a router with another router's address, or for another node.
     misdirected: u64,
-    /// Marked packets whose ends do not understand marks of congestion.
+    /// Congestion-marked packets whose ends do not support ECN.
     congested: u64,
 }
 
@@ -95,9 +97,9 @@ pub struct Paths {
     listener: Listener,
     home_agent: Ipv6Addr,
     care_of: CareOfPrefix,
-    /// Routers' interface identifiers, by their keys.
+    /// Interface identifiers of routers, by public key.
     identifiers: BTreeMap<PublicKey, u64>,
-    /// Routers, by their interface identifiers.
+    /// Routers, by interface identifier.
     routers: BTreeMap<u64, Router>,
     paths: BTreeMap<PathKey, PathState>,
     by_address: BTreeMap<Ipv6Addr, PathKey>,
@@ -112,7 +114,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Makes the paths of a home agent with this address, which come to these sockets, and the ways of `plain` routers.
+    /// Creates the paths of a home agent with this address, which arrive at these sockets, and the tunnels of `plain`
+    /// routers.
     pub fn new(
         (listener, plain): (Listener, PlainRouters),
         (home_agent, care_of): (Ipv6Addr, CareOfPrefix),
@@ -137,7 +140,7 @@ impl Paths {
         }
     }
 
-    /// Replaces the routers that may have paths. Paths of others end; of a router that stays they go on.
+    /// Replaces the routers that may have paths. Paths of removed routers end; those of others continue.
     fn replace_routers(&mut self, routers: &[RouterConfig]) -> Result<(), String> {
         let mut wanted = BTreeMap::new();
         for router in routers {
@@ -241,7 +244,7 @@ impl Paths {
         }
     }
 
-    /// Names a path by its router's home address and its number there.
+    /// Returns a path's name: its router's home address, and its number there.
     fn name(&self, key: PathKey) -> String {
         let info = self.listener.path(key);
         let router = info.and_then(|info| self.identifiers.get(&info.peer).zip(Some(info.path)));
@@ -251,8 +254,8 @@ impl Paths {
         }
     }
 
-    /// Takes in that a path carries packets: what is held goes by it if the router is bound there. At another path it would not take
-    /// packets of the tunnel before it has the acknowledgement of its binding.
+    /// Takes in that a path is up: held packets go by it if the router is bound there. Over another path, the router
+    /// would not accept tunnelled packets before the acknowledgement of its binding.
     fn take_up(&mut self, now: Instant, key: PathKey) {
         let Some(info) = self.listener.path(key) else {
             return;
@@ -264,7 +267,7 @@ impl Paths {
         }) else {
             return;
         };
-        // A key of an earlier path with that number is never used again.
+        // The key of an earlier path with that number is never used again.
         if let Some(old) = self
             .by_address
             .insert(care_of, key)
@@ -288,8 +291,8 @@ impl Paths {
         }
     }
 
-    /// Takes in that a path carries nothing: packets that may not have arrived are held, or go by the path to which the router has
-    /// moved already.
+    /// Takes in that a path is down: packets that may be lost are held, or go by the path to which the router has
+    /// already moved.
     fn take_down(&mut self, now: Instant, key: PathKey) {
         let Some(state) = self.paths.get_mut(&key) else {
             return;
@@ -309,7 +312,7 @@ impl Paths {
         }
     }
 
-    /// Lets a capture know a path by its far end.
+    /// Records a path's far end for captures.
     fn show(&mut self, key: PathKey) {
         let remote = self.listener.path(key).map(|info| info.remote);
         let name = self.name(key);
@@ -320,14 +323,15 @@ impl Paths {
         }
     }
 
-    /// Forgets a path that has come to its end.
+    /// Removes a path that has ended.
     fn remove(&mut self, key: PathKey) {
         if let Some(state) = self.paths.remove(&key) {
             self.sockets.view.name_path(state.remote, None);
         }
     }
 
-    /// Begins to send what is held for a path's router, here or by the node: that lets all go at once when a mobile has moved.
+    /// Starts to send the packets held for a path's router, whether here or by the node, which releases all of them at
+    /// once when a mobile has moved.
     fn replay(&mut self, now: Instant, key: PathKey) {
         let Some(state) = self.paths.get_mut(&key) else {
             return;
@@ -343,7 +347,7 @@ impl Paths {
         self.go_on_with_replay(now, key);
     }
 
-    /// Ends a replay, if nothing is held any more when the first of its packets have arrived.
+    /// Ends a replay, if no packet is held when the first ones have arrived.
     fn end_replay(&mut self, key: PathKey) {
         if let Some(state) = self.paths.get_mut(&key)
             && let Some(router) = self.routers.get(&state.router)
@@ -353,7 +357,7 @@ impl Paths {
         }
     }
 
-    /// Sends of what is held for a path's router as much as may be under way.
+    /// Sends held packets for a path's router up to the limit of bytes in flight.
     fn go_on_with_replay(&mut self, now: Instant, key: PathKey) {
         while let Some(state) = self.paths.get(&key) {
             if !state.is_up || state.is_full() {
@@ -370,7 +374,7 @@ impl Paths {
         }
     }
 
-    /// Sends what has waited for a path's MTU.
+    /// Sends the packets that have waited for a path's MTU.
     fn send_waiting(&mut self, now: Instant, key: PathKey) {
         let state = self.paths.get_mut(&key);
         let mut waiting =
@@ -381,7 +385,7 @@ impl Paths {
         }
     }
 
-    /// Gives a packet to a path that is up. Of packets in the tunnel a copy is kept until they have arrived.
+    /// Passes a packet to a path that is up. Copies of tunnelled packets are kept until they have arrived.
     fn seal(
         &mut self,
         now: Instant,
@@ -395,7 +399,7 @@ impl Paths {
             Ok((sent.to, sent.counter))
         });
         let router = self.paths.get(&key).map(|state| state.router);
-        // Of a copy by the path that a router has left nothing is sent again.
+        // Copies sent by a path that the router has left are not retransmitted.
         let is_kept = kind == ELIDED && router.is_some_and(|router| self.leads_to(router, key));
         let Some(state) = self.paths.get_mut(&key).filter(|_| is_kept) else {
             return number.map(|_| ());
@@ -409,7 +413,7 @@ impl Paths {
         Ok(())
     }
 
-    /// Reads datagrams that have come together; returns false if none waits.
+    /// Reads datagrams that arrived together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
         let mut read = 0;
         for number in 0..self.sockets.descriptors().len() {
@@ -425,7 +429,7 @@ impl Paths {
         Ok(read > 0)
     }
 
-    /// Reads datagrams of one call on one of the sockets; returns how many, or `None` if none waits.
+    /// Reads the datagrams of one call on a socket; returns their number, or `None` if none waits.
     fn take_batch(&mut self, now: Instant, number: usize) -> io::Result<Option<usize>> {
         let Some(mut batch) = self.sockets.receive(number, &mut self.buffer)? else {
             return Ok(None);
@@ -473,7 +477,7 @@ impl Paths {
         Ok(Some(read))
     }
 
-    /// Sends a packet to a router without encryption: what of it a path would carry.
+    /// Sends a packet to a router without encryption: the part that a path would carry.
     fn send_plain(
         &mut self,
         care_of: Ipv6Addr,
@@ -496,7 +500,7 @@ impl Paths {
         }
     }
 
-    /// Returns true if a packet for a router that is bound to this path has to wait: behind others, or until some have arrived.
+    /// Returns true if a packet for a router bound to this path has to wait: behind others, or until some have arrived.
     fn is_replaying(&self, router: u64, key: PathKey) -> bool {
         let is_full = self.paths.get(&key).is_some_and(PathState::is_full);
         let waits = |router: &Router| !router.held.is_empty() || is_full;
@@ -509,7 +513,7 @@ impl Paths {
         router.is_some_and(|router| router.current == Some(key))
     }
 
-    /// Holds the packets for which one stands.
+    /// Holds a packet, or all for which it stands.
     fn hold(&mut self, router: u64, packet: &Packet) -> bool {
         let Some(router) = self.routers.get_mut(&router) else {
             return false;
@@ -562,7 +566,7 @@ impl Medium for Paths {
             return false;
         };
         match (is_up, kind) {
-            // It goes behind those that are held.
+            // It queues behind the held packets.
             (true, ELIDED) if self.is_replaying(router, key) => {
                 let held = self.hold(router, content);
                 self.go_on_with_replay(now, key);
@@ -570,7 +574,8 @@ impl Medium for Paths {
             }
             (true, _) => {}
             (false, ELIDED) if self.leads_to(router, key) => return self.hold(router, content),
-            // Signalling is sent again by itself, and of a copy another has gone where the router is.
+            // Signalling is retransmitted by itself, and of a bicast packet the other copy has gone to the router's
+            // present path.
             (false, _) => return false,
         }
         let is_signalling = matches!(packet.body, Body::Extended(_) | Body::Mobility(_));
@@ -581,7 +586,7 @@ impl Medium for Paths {
         let class = packet.ip.traffic_class;
         let sent = cutter.cut(content, |bytes| self.seal(now, key, (kind, bytes), class));
         self.cutter = cutter;
-        // A router takes packets of the tunnel at a new address once it has the acknowledgement of its binding.
+        // A router accepts tunnelled packets at a new address once it has the acknowledgement of its binding.
         if is_signalling {
             self.replay(now, key);
         }

@@ -1,10 +1,10 @@
-//! Packets that stand for several (`baton_proto::packet::Segmentation`), and the pieces into which they are cut on their way out.
+//! Packets that stand for several (`baton_proto::packet::Segmentation`), and their division when they leave.
 
 use crate::medium::Received;
 use baton_linux::offload::{self, Packets};
 use baton_proto::packet::{self, Packet};
 
-/// Reads a packet of the kernel, or of a path.
+/// Reads a packet from the kernel or from a path.
 pub fn read((bytes, segmentation): (&[u8], Option<offload::Segmentation>)) -> Received {
     let Some(segmentation) = segmentation else {
         return Packet::verbatim(bytes);
@@ -17,7 +17,7 @@ pub fn read((bytes, segmentation): (&[u8], Option<offload::Segmentation>)) -> Re
     Packet::segmented(bytes, segmentation)
 }
 
-/// Returns the pieces for which a packet stands; `None` if for itself.
+/// Returns the segmentation of a packet that stands for several; `None` for a single packet.
 pub fn segmentation(packet: &Packet) -> Option<offload::Segmentation> {
     let segmentation = packet.segmentation()?;
     Some(offload::Segmentation {
@@ -27,7 +27,7 @@ pub fn segmentation(packet: &Packet) -> Option<offload::Segmentation> {
     })
 }
 
-/// A place to cut packets.
+/// A buffer for dividing packets.
 #[derive(Debug, Default)]
 pub struct Cutter {
     whole: Vec<u8>,
@@ -35,10 +35,10 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Gives each packet for which one stands to `take`, until that fails.
+    /// Passes each packet for which one stands to `take`, until that fails.
     ///
     /// # Errors
-    /// The error of `take`: the packets behind are given up.
+    /// The error of `take`: the remaining packets are dropped.
     pub fn cut<E>(
         &mut self,
         packet: &Packet,
@@ -54,7 +54,7 @@ impl Cutter {
         };
         self.piece
             .resize(packets.longest().max(self.piece.len()), 0);
-        // The place is long enough for all of them.
+        // The buffer has room for each of them.
         while let Ok(Some(length)) = packets.write_next(&mut self.piece) {
             take(&self.piece[..length])?;
         }
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn pieces_have_the_hop_limit_of_the_whole_and_sound_checksums() {
-        // Two segments of TCP over IPv4, as a kernel leaves them to a device: 10.0.0.1 to 10.0.0.2, 100 B of data each. The checksum
-        // is that of the pseudo-header: 0a00 + 0001 + 0a00 + 0002 + 0006 + 00dc (20 + 200 B).
+        // Two TCP segments over IPv4, as a kernel passes them to a device: 10.0.0.1 to 10.0.0.2, 100 B of data each.
+        // The checksum is that of the pseudo-header: 0a00 + 0001 + 0a00 + 0002 + 0006 + 00dc (20 + 200 B).
         let mut whole = vec![0x45, 0, 0, 240, 0, 1, 0x40, 0, 64, 6, 0x26, 0x05];
         whole.extend([10, 0, 0, 1, 10, 0, 0, 2]);
         whole.extend([
@@ -86,7 +86,7 @@ mod tests {
         packet.ip.hop_limit -= 1;
         let mut pieces = Vec::new();
         let cut: Result<(), ()> = Cutter::default().cut(&packet, |bytes| {
-            // It verifies both checksums.
+            // Decoding verifies both checksums.
             pieces.push(Packet::decode(bytes).unwrap());
             Ok(())
         });

@@ -1,4 +1,4 @@
-//! An uplink of a mobile router: one path to its home agent, as a link on which the home agent is the only router.
+//! An uplink of a mobile router: one path to its home agent, as a link whose only router is the home agent.
 
 use super::addresses::CareOfPrefix;
 use super::arrivals::Arrivals;
@@ -30,12 +30,12 @@ use std::os::fd::BorrowedFd;
 
 /// The router's link-local address on a path.
 const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1);
-/// The lifetime that a path advertises for its router and its prefix, in seconds, and the time to the next advertisement (chosen:
-/// a fifth).
+/// Advertised lifetime of a path's router and prefix, in seconds, and the time to the next advertisement (chosen: a
+/// fifth).
 const LIFETIME_S: u16 = 9000;
 pub(super) const ADVERTISEMENT_INTERVAL: Duration = Duration::from_secs(1800);
 
-/// A path's ends inside: of the router the interface identifier, of the home agent the address.
+/// Ends of a path inside the tunnel: the router's interface identifier, and the home agent's address.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// The lower half of the router's home address and of its care-of addresses.
@@ -50,7 +50,7 @@ pub struct Uplink {
     index: Option<InterfaceIndex>,
     /// True if the kernel says that the device is up.
     is_device_up: bool,
-    /// This machine's addresses of the home agent's IP version, whichever device has them: the kernel may tell of an address before
+    /// This machine's addresses of the home agent's IP version, of all devices: the kernel may report an address before
     /// its device is known here.
     addresses: BTreeSet<InterfaceAddress>,
     path: Initiator,
@@ -64,23 +64,23 @@ pub struct Uplink {
     outgoing: Outgoing,
     cutter: Cutter,
     incoming: Arrivals,
-    /// Packets inside the tunnel that wait for the path's MTU: a sender that is told of a smaller one believes it for ten minutes
-    /// (RFC 8201 section 4).
+    /// Packets inside the tunnel that wait for the discovery of the path's MTU: a sender that is told a smaller one
+    /// keeps it for ten minutes (RFC 8201 section 4).
     waiting: Held,
     next_advertisement: Option<Instant>,
     events: VecDeque<MediumEvent>,
     under_way: UnderWay,
     stranded: Stranded,
-    /// Packets that were kept and could not be sent again.
+    /// Kept packets that could not be sent again.
     lost_in_replay: u64,
-    /// Packets of neither end.
+    /// Packets that are not for this end.
     misdirected: u64,
-    /// Marked packets whose ends do not understand marks of congestion.
+    /// Congestion-marked packets whose ends do not support ECN.
     congested: u64,
 }
 
 impl Uplink {
-    /// Makes the uplink by a device, which need not exist yet. All uplinks of a router share what is `stranded`.
+    /// Creates the uplink by a device, which need not exist yet. All uplinks of a router share `stranded`.
     pub fn new(
         device: &str,
         (path, number): (Initiator, u8),
@@ -119,11 +119,12 @@ impl Uplink {
         self.is_device_up && addresses.any(|address| Some(address.interface) == self.index)
     }
 
-    /// Lets the path know what has become of its device or of that one's addresses.
+    /// Updates the path after a change of its device or of the device's addresses.
     fn follow_device(&mut self, now: Instant) {
         self.sockets.view.forget_sources();
         if !self.can_send() {
-            // The kernel would send by this device from another one's address, and the home agent answer there.
+            // The kernel would send by this device from another device's address, and the home agent would answer to
+            // that.
             self.sockets.close();
             self.path.uplink_down(now);
         } else if self.sockets.is_empty() && !self.open_socket() {
@@ -134,13 +135,13 @@ impl Uplink {
         self.take_events(now);
     }
 
-    /// Opens the socket at the device; returns false, and says so, if that cannot be.
+    /// Opens the socket at the device; returns false, and reports it, on failure.
     fn open_socket(&mut self) -> bool {
         let any: IpAddr = match self.remote {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        // The kernel chooses the source of each datagram: an address that is gone is never used again.
+        // The kernel chooses the source of each datagram, so that a removed address is never used again.
         let local = SocketAddr::new(any, 0);
         let opened = self.sockets.open(&[local], Some(&self.device));
         if let Err(error) = &opened {
@@ -150,11 +151,11 @@ impl Uplink {
         opened.is_ok()
     }
 
-    /// Takes the news of the path.
+    /// Takes the path's events.
     fn take_events(&mut self, now: Instant) {
         while let Some(event) = self.path.poll_event() {
             match event {
-                // A datagram that came before the device went down is no proof that it is up.
+                // A datagram that arrived before the device went down does not prove that the path is up.
                 Event::Up if !self.can_send() => self.path.uplink_down(now),
                 Event::Up => {
                     self.take_assignment();
@@ -169,7 +170,7 @@ impl Uplink {
                 }
                 Event::Receipted { up_to } => self.under_way.receipted(up_to),
                 Event::Restarted => self.take_restart(),
-                // The node says itself what comes of the others.
+                // The node itself reports the effects of the others.
                 _ => {
                     match event {
                         Event::PacketMtu(_) => self.send_waiting(now),
@@ -183,7 +184,7 @@ impl Uplink {
         }
     }
 
-    /// Takes in that the home agent was started anew: what was under way waits until the node has registered again.
+    /// Takes in a restart of the home agent: packets in flight wait until the node has registered again.
     fn take_restart(&mut self) {
         let under_way = self.under_way.take();
         self.lost_in_replay += self.stranded.put(under_way);
@@ -192,22 +193,22 @@ impl Uplink {
         self.events.push_back(MediumEvent::Restarted);
     }
 
-    /// Sends what has waited for the path's MTU.
+    /// Sends the packets that have waited for the path's MTU.
     fn send_waiting(&mut self, now: Instant) {
         while let Some(packet) = self.waiting.pop() {
-            // The sender of the next one that is too long is told.
+            // The sender of the next packet that is too long gets an error.
             self.send_again(now, &packet);
         }
     }
 
-    /// Sends a packet that was kept.
+    /// Sends a kept packet again.
     fn send_again(&mut self, now: Instant, packet: &[u8]) {
         let class = outer::traffic_class(packet);
         let sent = self.seal(now, (ELIDED, packet), class);
         self.lost_in_replay += u64::from(sent.is_err());
     }
 
-    /// Reads the care-of prefix that the home agent has assigned.
+    /// Reads the assigned care-of prefix.
     fn take_assignment(&mut self) {
         let prefix = CareOfPrefix::read(self.path.assigned());
         let identifier = self.ends.interface_identifier;
@@ -218,7 +219,7 @@ impl Uplink {
         });
     }
 
-    /// Lets the node hear of its prefix, as from a router on the link.
+    /// Advertises the prefix to the node, like a router on the link.
     fn advertise(&mut self, now: Instant) {
         let prefix = CareOfPrefix::read(self.path.assigned());
         let Some(prefix) = prefix.and_then(|prefix| prefix.network(self.number)) else {
@@ -228,7 +229,7 @@ impl Uplink {
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
-    /// Gives a packet to the path. Of packets in the tunnel a copy is kept until they have arrived.
+    /// Passes a packet to the path. Copies of tunnelled packets are kept until they have arrived.
     fn seal(
         &mut self,
         now: Instant,
@@ -250,7 +251,7 @@ impl Uplink {
         Ok(())
     }
 
-    /// Sends what was under way on an uplink that has died.
+    /// Sends the packets that were in flight on an uplink that has died.
     fn replay(&mut self, now: Instant) {
         let mut stranded = self.stranded.take();
         if !stranded.is_empty() {
@@ -263,7 +264,7 @@ impl Uplink {
         }
     }
 
-    /// Reads datagrams that have come together; returns false if none waits.
+    /// Reads datagrams that arrived together; returns false if none waits.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<bool> {
         let mut read = 0;
         while read < MOST_READ
@@ -276,7 +277,7 @@ impl Uplink {
         Ok(read > 0)
     }
 
-    /// Reads datagrams of one call; returns how many, or `None` if none waits.
+    /// Reads the datagrams of one call; returns their number, or `None` if none waits.
     fn take_batch(&mut self, now: Instant) -> io::Result<Option<usize>> {
         let Some(mut batch) = self.sockets.receive(0, &mut self.buffer)? else {
             return Ok(None);
@@ -285,7 +286,7 @@ impl Uplink {
         let mut read = 0;
         for datagram in batch.datagrams() {
             read += 1;
-            // What is rejected has changed nothing, and the path has counted it.
+            // A rejected datagram has changed nothing, and the path has counted it.
             let Ok(Some(content)) = self.path.handle_datagram(now, sender, datagram) else {
                 continue;
             };
@@ -331,7 +332,8 @@ pub fn advertisement(prefix: Ipv6Prefix) -> Packet {
     discovery(ROUTER, ALL_NODES, message)
 }
 
-/// Returns true for a packet to all of a link or for Neighbor Discovery: a path has nobody but its two ends, which know each other.
+/// Returns true for a packet to all nodes of a link or of Neighbor Discovery: a path has only its two ends, which know
+/// each other.
 pub(super) fn stays_on_link(packet: &Packet) -> bool {
     let is_message = matches!(packet.body, Body::Icmp(IcmpMessage::NeighborDiscovery(_)));
     packet.ip.destination.is_multicast() || is_message && packet.ip.hop_limit == HOP_LIMIT
@@ -369,7 +371,7 @@ impl Medium for Uplink {
         let sent = cutter.cut(content, |bytes| self.seal(now, (kind, bytes), class));
         self.cutter = cutter;
         match sent {
-            // The home agent knows of the move before anything else comes by this path.
+            // The home agent learns of the move before any other packet on this path.
             Ok(()) => self.replay(now),
             Err(NotSent::TooLong(most)) => {
                 let error = outer::too_long(packet, most);
@@ -420,7 +422,7 @@ impl Medium for Uplink {
     }
 
     fn flush(&mut self, now: Instant) {
-        // Without a device what the path says is lost, and said again later.
+        // Without a device the path's datagrams are lost, and sent again later.
         let path = &mut self.path;
         self.outgoing
             .flush(&mut self.sockets, |out| path.poll_transmit(now, out));

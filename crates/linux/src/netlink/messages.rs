@@ -1,4 +1,4 @@
-//! Messages of route netlink: what goes to the kernel as bytes, and what comes from it.
+//! Messages of route netlink: requests to the kernel as bytes, and its answers.
 
 use super::InterfaceIndex;
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
@@ -9,20 +9,20 @@ use std::io;
 /// An interface as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its number.
+    /// Interface number.
     pub index: InterfaceIndex,
-    /// Its name.
+    /// Interface name.
     pub name: String,
     /// True if packets pass: it is switched on, and has a carrier (IFF_UP and IFF_RUNNING; Documentation/networking/operstates.rst).
     pub is_up: bool,
-    /// Its largest packet, in bytes.
+    /// Largest packet, in bytes.
     pub mtu: u32,
-    /// True if those on the link have addresses there, as on Ethernet.
+    /// True if nodes have addresses on this link, as on Ethernet.
     pub has_link_address: bool,
 }
 
 impl Link {
-    /// Reads a description; `None` from a message that tells of something else than the interface itself.
+    /// Reads a description; `None` from a message about anything but the interface itself.
     pub(crate) fn of(message: &LinkMessage) -> Option<Link> {
         let (mut name, mut mtu, mut has_link_address) = (None, None, false);
         for attribute in &message.attributes {
@@ -57,15 +57,15 @@ pub(crate) fn request(message: RouteNetlinkMessage, flags: u16, sequence: u32) -
 
 /// A part of a message from the kernel.
 pub(crate) enum Answer {
-    /// News, or the description that was asked for.
+    /// A notification, or the requested description.
     Message(RouteNetlinkMessage),
-    /// The request was carried out, or the list ends here.
+    /// Success of the request, or the end of the list.
     Done,
-    /// The request was refused.
+    /// Refusal of the request.
     Failed(io::Error),
 }
 
-/// Reads the parts of a message, each with the number of the request that it answers.
+/// Reads the parts of a message, each with the sequence number of its request.
 pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = io::Result<(u32, Answer)>> {
     let mut rest = message;
     core::iter::from_fn(move || {

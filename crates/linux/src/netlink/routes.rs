@@ -1,4 +1,4 @@
-//! Routes in the tables of a namespace, and the rules by which a packet's table is chosen (rtnetlink(7), RTM_NEWROUTE and
+//! Routes in the tables of a namespace, and the rules that choose a packet's table (rtnetlink(7), RTM_NEWROUTE and
 //! RTM_NEWRULE).
 
 use super::{InterfaceIndex, RouteSocket, unless};
@@ -13,60 +13,60 @@ use nix::errno::Errno;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The table in which a packet's route is sought if no rule names another one (RT_TABLE_MAIN).
+/// The routing table for packets that no rule directs to another one (RT_TABLE_MAIN).
 pub const MAIN_TABLE: u32 = RouteHeader::RT_TABLE_MAIN as u32;
 
-/// The addresses that begin alike.
+/// A prefix of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     address: IpAddr,
     length: u8,
 }
 
-/// A way for packets to a prefix.
+/// A route to a prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route<'a> {
-    /// Addresses to which it leads.
+    /// Destination addresses.
     pub destination: Prefix,
     /// Number of its table.
     pub table: u32,
-    /// Preference among routes to the same prefix: the least is taken. For IPv6, 0 stands for 1024.
+    /// Preference among routes to the same prefix: the lowest is used. For IPv6, 0 stands for 1024.
     pub metric: u32,
-    /// Direction of the packets.
+    /// Outgoing device, or unreachability.
     pub way: Way<'a>,
 }
 
-/// A direction in which a route sends packets.
+/// The way that a route's packets take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way<'a> {
-    /// Out of a device, to a destination on its link or at its other end.
+    /// A device, for destinations on its link or at its other end.
     Device {
-        /// The device.
+        /// Outgoing device.
         interface: InterfaceIndex,
-        /// The source address where a program has not chosen one.
+        /// Default source address.
         source: Option<IpAddr>,
-        /// Further properties, as the path's MTU.
+        /// Further properties, such as the path MTU.
         metrics: &'a [RouteMetric],
     },
-    /// Nowhere: the sender is told that the destination is unreachable, and no other table is asked.
+    /// No device: the sender learns that the destination is unreachable, and no other table is searched.
     Unreachable,
 }
 
-/// A choice of the table in which the route of some packets is sought.
+/// A rule that chooses the routing table of some packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule<'a> {
-    /// Place among the rules: the least is tried first. The kernel's own are 0 (this machine's addresses) and 32766 (the main
-    /// table).
+    /// Place among the rules: the lowest is tried first. The kernel's own are 0 (this machine's addresses) and 32766
+    /// (the main table).
     pub priority: u32,
-    /// Source addresses of the packets. Its IP version is that of the rule.
+    /// Source addresses of the packets. Their IP version is the rule's.
     pub from: Prefix,
-    /// Name of the interface by which they come in, if it matters; `lo` for those of this machine.
+    /// Name of the incoming interface, if it matters; `lo` for packets of this machine.
     pub incoming: Option<&'a str>,
-    /// Protocol of the packets, if it matters: the number of the IP header.
+    /// Protocol of the packets, if it matters: the number in the IP header.
     pub protocol: Option<u8>,
     /// Number of the table.
     pub table: u32,
-    /// Longest prefix of the routes that are passed over there: 0 passes over default routes.
+    /// Longest prefix of the routes that are ignored in the table: 0 ignores default routes.
     pub suppressed_length: Option<u8>,
 }
 
@@ -76,7 +76,7 @@ impl Prefix {
         address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         length: 0,
     };
-    /// The address of a packet whose source is not chosen yet.
+    /// The source address of a packet whose source is not chosen yet.
     pub const UNSPECIFIED_IPV4: Prefix = Prefix {
         address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         length: 32,
@@ -87,7 +87,7 @@ impl Prefix {
         length: 0,
     };
 
-    /// Returns the prefix of the addresses that share so many first bits with one; `None` if addresses have fewer bits.
+    /// Returns the prefix of the given length that contains an address; `None` if addresses have fewer bits.
     pub fn of(address: IpAddr, length: u8) -> Option<Prefix> {
         let address = match address {
             IpAddr::V4(address) => {
@@ -104,7 +104,7 @@ impl Prefix {
         Some(Prefix { address, length })
     }
 
-    /// Returns all addresses of an address's IP version.
+    /// Returns the prefix of all addresses of an address's IP version.
     pub const fn all(version_of: IpAddr) -> Prefix {
         match version_of {
             IpAddr::V4(_) => Prefix::ALL_IPV4,
@@ -121,8 +121,8 @@ impl Prefix {
 }
 
 impl RouteSocket {
-    /// Sets a route: one to the same prefix with the same metric in this table is replaced. The kernel removes it when its
-    /// device is switched off.
+    /// Sets a route, and replaces one to the same prefix with the same metric in this table. The kernel removes a route
+    /// when its device is switched off.
     ///
     /// # Errors
     /// Errors of the kernel.

@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071).
 
-/// Adds up the 16-bit words of some bytes, an odd last one as if a zero followed it.
+/// Adds up the 16-bit words of some bytes; a zero is appended to an odd last one.
 pub(super) fn sum(bytes: &[u8]) -> u32 {
     // Words of any length and byte order give the same sum in the end (RFC 1071 section 2).
     let (words, rest) = bytes.as_chunks::<4>();
@@ -36,7 +36,7 @@ mod tests {
         // RFC 1071 section 3.
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(sum(&bytes), 0xddf2);
-        // The same by words one by one, of every length.
+        // The same by single words, for every length.
         let bytes: Vec<u8> = (0..=255).rev().cycle().take(3_001).collect();
         for length in 0..bytes.len() {
             let words = bytes[..length].chunks(2);

@@ -1,4 +1,4 @@
-//! Successive segments of a TCP connection as one packet, as the kernel's own receive offload would join them
+//! Successive segments of a TCP connection as one packet, joined as by the kernel's own receive offload
 //! (Documentation/networking/segmentation-offloads.rst).
 
 mod segment;
@@ -11,29 +11,29 @@ use segment::{Segment, addresses, same_hosts};
 /// Longest packet, in bytes.
 const LONGEST: usize = 65_535;
 
-/// Connections whose segments are gathered at once (chosen: more of them seldom come mixed within some hundred packets).
+/// Connections whose segments are gathered at the same time (chosen: more of them rarely interleave within some hundred
+/// packets).
 const RUNS: usize = 8;
 
-/// A place where segments are gathered before they go on. Packets between two hosts keep their order, but for those of different
-/// TCP connections.
+/// A coalescer of TCP segments. Packets between two hosts keep their order, except those of different TCP connections.
 #[derive(Debug)]
 pub struct Coalescer {
     runs: [Run; RUNS],
-    /// The run that makes room if none is free.
+    /// The run to end next if none is free.
     next: usize,
 }
 
 /// Successive segments of one connection; at first none.
 #[derive(Debug)]
 struct Run {
-    /// The first segment as it came, and the payload of those behind it.
+    /// First segment, followed by the payload of the later ones.
     packet: Vec<u8>,
     packets: usize,
-    /// Place of TCP's header in the packet.
+    /// Offset of the TCP header in the packet.
     transport: usize,
     /// Length of the headers, in bytes.
     headers: usize,
-    /// Data of each segment but the last one, in bytes.
+    /// Data of each segment except the last one, in bytes.
     segment: usize,
     /// True if the last one had PSH.
     is_pushed: bool,
@@ -56,8 +56,8 @@ impl Default for Coalescer {
 }
 
 impl Coalescer {
-    /// Takes a packet. It goes on by `take` at once, or with those behind it, for which it then stands: after the last of those that
-    /// came at once, call [`Coalescer::flush`].
+    /// Takes in a packet. It goes to `take` at once, or joined with later ones: after the last packet of a batch, call
+    /// [`Coalescer::flush`].
     pub fn add(&mut self, packet: &[u8], take: &mut impl FnMut(&[u8], Option<Segmentation>)) {
         let segment = Segment::read(packet);
         if let Some(segment) = &segment
@@ -68,7 +68,7 @@ impl Coalescer {
             }
             return;
         }
-        // What is not joined may not overtake what came before it.
+        // A packet that is not joined must not overtake earlier ones.
         for run in &mut self.runs {
             let overtakes = match &segment {
                 Some(segment) => segment.same_connection(&run.packet),
@@ -91,7 +91,7 @@ impl Coalescer {
         }
     }
 
-    /// Hands on what was gathered.
+    /// Passes on all gathered packets.
     pub fn flush(&mut self, take: &mut impl FnMut(&[u8], Option<Segmentation>)) {
         for run in &mut self.runs {
             run.end(take);
@@ -100,7 +100,7 @@ impl Coalescer {
 }
 
 impl Run {
-    /// Tells whether a segment goes on where this ends.
+    /// Returns true if a segment continues this run.
     fn takes(&self, segment: &Segment<'_>) -> bool {
         let length = segment.payload().len();
         let Some((first, data)) = self.packet.split_at_checked(self.headers) else {
@@ -121,7 +121,7 @@ impl Run {
         self.is_pushed = false;
     }
 
-    /// Joins a segment; returns true if none may follow.
+    /// Joins a segment; returns true if it must be the last one.
     fn join(&mut self, segment: &Segment<'_>) -> bool {
         self.packet.extend_from_slice(segment.payload());
         self.packets += 1;
@@ -129,7 +129,7 @@ impl Run {
         self.is_pushed || segment.payload().len() < self.segment
     }
 
-    /// Hands the packet on, if there is one.
+    /// Passes the packet on, if there is one.
     fn end(&mut self, take: &mut impl FnMut(&[u8], Option<Segmentation>)) {
         match core::mem::take(&mut self.packets) {
             0 => {}
@@ -147,7 +147,7 @@ impl Run {
         self.packet.clear();
     }
 
-    /// Sets the headers of a packet that stands for several.
+    /// Sets the headers of a joined packet.
     fn describe(&mut self) {
         let packet = &mut self.packet[..];
         let length = packet.len();

@@ -1,4 +1,4 @@
-//! The packets of which a device with offloads tells at once: each is written with headers of its own.
+//! The packets of a frame from a device with offloads, each with headers of its own.
 
 use super::checksum::{fold, sum};
 use super::headers::{
@@ -8,23 +8,23 @@ use super::headers::{
 use super::virtio::{Cut, Header, LENGTH};
 use std::io;
 
-/// Packets that the kernel has sent at once: one, or several of one TCP connection or UDP flow.
+/// Packets sent by the kernel at once: one, or several of one TCP connection or UDP flow.
 #[derive(Debug)]
 pub struct Packets<'a> {
     plan: Plan,
     whole: &'a [u8],
-    /// The payload of the packets that are left.
+    /// Payload of the remaining packets.
     payload: &'a [u8],
     /// Number of the next packet.
     number: u16,
     is_finished: bool,
 }
 
-/// The way in which one packet stands for several of a TCP connection or UDP flow. Their headers are its own but for lengths,
-/// numbers and checksums; the place of its checksum has the sum of the pseudo-header.
+/// The segmentation of a packet that stands for several of a TCP connection or UDP flow. Their headers are its own
+/// except for lengths, numbers and checksums; its checksum field holds the sum of the pseudo-header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segmentation {
-    /// Place of the transport protocol's header, in bytes.
+    /// Offset of the transport protocol's header, in bytes.
     pub transport: u16,
     /// Length of all headers, in bytes.
     pub headers: u16,
@@ -32,16 +32,16 @@ pub struct Segmentation {
     pub segment: u16,
 }
 
-/// A way to make packets of a frame.
+/// A plan for the packets of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// The packets for which it stands; `None` of one that stays whole.
+    /// Segmentation; `None` for a packet that stays whole.
     segmentation: Option<Segmentation>,
-    /// Length of what stands before the payload, in bytes: all of a packet that stays whole.
+    /// Bytes before the payload: all of a packet that stays whole.
     headers: usize,
     /// Longest payload of a packet, in bytes.
     segment: usize,
-    /// Places in the headers of packets that are cut.
+    /// Offsets in the headers of segmented packets.
     shape: Option<Shape>,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Plan {
 struct Shape {
     is_ipv4: bool,
     is_tcp: bool,
-    /// Place of the transport protocol's header.
+    /// Offset of the transport protocol's header.
     transport: usize,
-    /// Sum of the pseudo-header but for its length.
+    /// Sum of the pseudo-header, without its length.
     pseudo_header: u32,
 }
 
@@ -61,7 +61,7 @@ impl Segmentation {
         self.headers.saturating_sub(self.transport) as usize != UDP_HEADER
     }
 
-    /// Returns the place of the checksum in the transport protocol's header.
+    /// Returns the offset of the checksum in the transport protocol's header.
     pub(super) const fn checksum_offset(self) -> usize {
         if self.is_tcp() {
             TCP_CHECKSUM
@@ -72,7 +72,8 @@ impl Segmentation {
 }
 
 impl Plan {
-    /// Reads a frame, and completes the checksum of a packet that stays whole; `None` if its headers do not say how to cut it.
+    /// Reads a frame, and completes the checksum of a packet that stays whole; `None` if its headers do not give a
+    /// valid segmentation.
     pub(super) fn read(frame: &mut [u8]) -> Option<Plan> {
         let (header, packet) = frame.split_first_chunk_mut::<LENGTH>()?;
         let header = Header::read(header)?;
@@ -104,7 +105,7 @@ impl Plan {
         Plan::of(packet, segmentation, is_ipv4).filter(|_| is_sound)
     }
 
-    /// Leaves a packet whole.
+    /// Keeps a packet whole.
     fn whole(packet: &[u8]) -> Plan {
         Plan {
             segmentation: None,
@@ -114,7 +115,7 @@ impl Plan {
         }
     }
 
-    /// Cuts a packet; `None` if it cannot be cut so.
+    /// Segments a packet; `None` if that is impossible.
     fn of(packet: &[u8], segmentation: Segmentation, is_ipv4: bool) -> Option<Plan> {
         let (transport, headers) = (
             usize::from(segmentation.transport),
@@ -142,14 +143,14 @@ impl Plan {
 }
 
 impl<'a> Packets<'a> {
-    /// Begins with the first of the packets for which one stands; `None` if it cannot be cut so.
+    /// Starts with the first packet of a segmentation; `None` if that is impossible.
     pub fn of(packet: &'a [u8], segmentation: Segmentation) -> Option<Packets<'a>> {
         let is_ipv4 = packet.first()? >> 4 == 4;
         let plan = Plan::of(packet, segmentation, is_ipv4)?;
         Some(Packets::new(packet, plan))
     }
 
-    /// Begins with the first packet of a frame.
+    /// Starts with the first packet of a frame.
     pub(super) fn new(packet: &'a [u8], plan: Plan) -> Packets<'a> {
         Packets {
             plan,
@@ -160,17 +161,17 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Returns all of them as they came, and for which packets it stands, if for several.
+    /// Returns the whole packet, with its segmentation if it stands for several.
     pub const fn whole(&self) -> (&'a [u8], Option<Segmentation>) {
         (self.whole, self.plan.segmentation)
     }
 
-    /// Returns the length of the longest packet that is left, in bytes.
+    /// Returns the length of the longest remaining packet, in bytes.
     pub fn longest(&self) -> usize {
         self.headers().len() + self.plan.segment.min(self.payload.len())
     }
 
-    /// Returns the headers: those of the IP packet as a whole, whose lengths and checksums are not those of the packets.
+    /// Returns the headers of the whole IP packet, whose lengths and checksums differ from those of its packets.
     pub fn headers(&self) -> &'a [u8] {
         self.whole.get(..self.plan.headers).unwrap_or_default()
     }
@@ -178,7 +179,7 @@ impl<'a> Packets<'a> {
     /// Writes the next packet into `place` and returns its length in bytes; `None` after the last one.
     ///
     /// # Errors
-    /// A place that is too short for it (`InvalidInput`): the packet is still the next one.
+    /// A place too short for the packet (`InvalidInput`), which then remains the next one.
     pub fn write_next(&mut self, place: &mut [u8]) -> io::Result<Option<usize>> {
         if self.is_finished {
             return Ok(None);
@@ -205,7 +206,7 @@ impl<'a> Packets<'a> {
 }
 
 impl Shape {
-    /// Sets what differs from packet to packet.
+    /// Sets the fields that differ between packets.
     fn finish(self, packet: &mut [u8], packets: &Packets<'_>, is_last: bool) {
         let length = packet.len();
         let (ip, transport) = packet.split_at_mut(self.transport);
@@ -228,7 +229,7 @@ impl Shape {
                 *sequence = first.wrapping_add(number * segment).to_be_bytes();
             }
             if let Some(flags) = transport.get_mut(TCP_FLAGS) {
-                // The kernel does likewise: the end of the data, and what the sender did, are told once.
+                // As in the kernel: only the last packet marks the end of the data, and only the first carries CWR.
                 *flags &= if is_last { u8::MAX } else { !(FIN | PSH) };
                 *flags &= if number == 0 { u8::MAX } else { !CWR };
             }
@@ -239,7 +240,7 @@ impl Shape {
         };
         put(transport, checksum_at, 0);
         let sum = fold(self.pseudo_header + transport.len() as u32 + sum(transport));
-        // For UDP a sum of 0 stands for none (RFC 768).
+        // In UDP, a checksum of 0 stands for none (RFC 768).
         let checksum = if sum == u16::MAX && !self.is_tcp {
             sum
         } else {
@@ -249,13 +250,14 @@ impl Shape {
     }
 }
 
-/// Completes a checksum, whose place holds the sum of the pseudo-header.
+/// Completes a checksum whose field holds the sum of the pseudo-header.
 fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let covered = packet.get_mut(start..)?;
     let place = offset..offset + 2;
     covered.get(place.clone())?;
     let sum = fold(sum(covered));
-    // As the kernel writes it: of UDP a sum of 0 would stand for none, and to all others both are the same (RFC 1624).
+    // As the kernel writes it: in UDP a checksum of 0 would stand for none, and for other protocols both values are
+    // equivalent (RFC 1624).
     let checksum = if sum == u16::MAX { sum } else { !sum };
     covered
         .get_mut(place)?

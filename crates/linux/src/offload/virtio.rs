@@ -1,37 +1,37 @@
-//! The header before each packet of a device with offloads: struct virtio_net_hdr (linux/virtio_net.h), in the machine's byte
-//! order.
+//! The header of each packet of a device with offloads: struct virtio_net_hdr (linux/virtio_net.h), in the machine's
+//! byte order.
 
 use super::split::Segmentation;
 
-/// Its length in bytes.
+/// Length of the header in bytes.
 pub(super) const LENGTH: usize = 10;
 
-/// VIRTIO_NET_HDR_F_NEEDS_CSUM: the checksum's place holds the sum of the pseudo-header only.
+/// VIRTIO_NET_HDR_F_NEEDS_CSUM: the checksum field holds the sum of the pseudo-header only.
 const NEEDS_CHECKSUM: u8 = 1;
-/// VIRTIO_NET_HDR_GSO_ECN, beside a kind: the TCP segment says that its sender has slowed down (CWR).
+/// VIRTIO_NET_HDR_GSO_ECN, beside a kind: the TCP segment has CWR, since its sender has slowed down.
 const WITH_CWR: u8 = 0x80;
 
-/// Work that is left to do on a packet (virtio_net_hdr).
+/// Remaining work on a packet (virtio_net_hdr).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// True if the checksum is to be completed.
+    /// True if the checksum must be completed.
     pub needs_checksum: bool,
-    /// Protocol of the packets into which it is to be cut.
+    /// Kind of segmentation.
     pub cut: Cut,
     /// Length of all headers, in bytes.
     pub headers: u16,
-    /// Payload of each packet into which it is to be cut, in bytes.
+    /// Payload of each segment, in bytes.
     pub segment: u16,
-    /// Place of the transport protocol's header, from which the checksum is computed.
+    /// Offset of the transport protocol's header, from which the checksum is computed.
     pub checksum_start: u16,
-    /// Place of the checksum in that header.
+    /// Offset of the checksum in that header.
     pub checksum_offset: u16,
 }
 
 /// Kinds of segmentation (VIRTIO_NET_HDR_GSO_*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Not at all.
+    /// No segmentation.
     None,
     /// TCP over IPv4.
     TcpOverIpv4,
@@ -59,7 +59,7 @@ impl Header {
         }
     }
 
-    /// Reads a frame's header; `None` if it is none.
+    /// Reads a frame's header; `None` if it is invalid.
     pub(super) fn read(bytes: &[u8; LENGTH]) -> Option<Header> {
         let [flags, kind, a, b, c, d, e, f, g, h] = *bytes;
         Some(Header {

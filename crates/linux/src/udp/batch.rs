@@ -1,36 +1,36 @@
-//! Datagrams that are received by one call.
+//! Datagrams received by one call.
 
 use nix::sys::socket::{ControlMessageOwned, RecvMsg, SockaddrStorage, cmsg_space};
 use std::io;
 use std::net::SocketAddr;
 
-/// More than one call receives: what an IP packet may hold.
+/// Bytes that one call may receive at most, the limit of an IP packet.
 const RECEIVED_AT_ONCE: usize = 65_536;
 /// Control messages of one call: the traffic class and the segments' length, each an int.
 const CONTROL_SPACE: usize = 2 * cmsg_space::<i32>();
 
-/// A place for what one call receives. It serves any number of calls.
+/// A buffer for the datagrams of one call, reusable for any number of calls.
 #[derive(Debug)]
 pub struct ReceiveBuffer {
     pub(super) bytes: Vec<u8>,
     pub(super) control: Control,
 }
 
-/// A place for control messages, which are aligned (cmsg(3)).
+/// A buffer for control messages, which are aligned (cmsg(3)).
 #[derive(Debug)]
 #[repr(align(8))]
 pub(super) struct Control(pub(super) [u8; CONTROL_SPACE]);
 
-/// Datagrams of one sender that were received by one call.
+/// Datagrams of one sender, received by one call.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    /// The sender.
+    /// Address of the sender.
     pub sender: SocketAddr,
-    /// The byte of DSCP (RFC 2474) and ECN (RFC 3168) that all of them have.
+    /// Byte with DSCP (RFC 2474) and ECN (RFC 3168), the same in all datagrams.
     pub traffic_class: u8,
-    /// The length of each datagram in bytes; the last one may be shorter.
+    /// Length of each datagram in bytes; the last one may be shorter.
     pub segment: usize,
-    /// The datagrams' bytes, one datagram after the other.
+    /// Bytes of the datagrams, one after the other.
     pub bytes: &'a mut [u8],
 }
 
@@ -44,13 +44,13 @@ impl Default for ReceiveBuffer {
 }
 
 impl Batch<'_> {
-    /// Returns the datagrams one by one, for instance to decrypt each where it stands. An empty one is left out.
+    /// Returns the datagrams one by one, for instance to decrypt each in place. Empty ones are left out.
     pub fn datagrams(&mut self) -> impl Iterator<Item = &mut [u8]> {
         self.bytes.chunks_mut(self.segment.max(1))
     }
 }
 
-/// Reads the length of the datagrams in a message, if it has several, and their traffic class.
+/// Reads the length of the datagrams in a message, if there are several, and their traffic class.
 pub(super) fn described(
     message: &RecvMsg<'_, '_, SockaddrStorage>,
 ) -> io::Result<(Option<usize>, u8)> {

@@ -8,15 +8,15 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Room for datagrams that wait, in bytes: an eighth of a second at 500 Mbit/s.
+/// Size of the socket's buffers, in bytes: an eighth of a second at 500 Mbit/s.
 const BUFFER: usize = 8 << 20;
-/// Numbers about a socket's memory that the kernel tells (SK_MEMINFO_VARS, linux/sock_diag.h).
+/// Count of the kernel's numbers about a socket's memory (SK_MEMINFO_VARS, linux/sock_diag.h).
 const MEMORY_NUMBERS: usize = 9;
-/// The place of the number of dropped datagrams among them (SK_MEMINFO_DROPS).
+/// Index of the number of dropped datagrams among them (SK_MEMINFO_DROPS).
 pub(super) const DROPS: usize = 8;
 
 sockopt_impl!(
-    /// Choice of DF for IPv4.
+    /// DF setting for IPv4.
     Ipv4MtuDiscovery,
     SetOnly,
     libc::IPPROTO_IP,
@@ -24,7 +24,7 @@ sockopt_impl!(
     libc::c_int
 );
 sockopt_impl!(
-    /// Choice of DF for IPv6: without fragments, though it has no such bit.
+    /// DF setting for IPv6, which has no such bit: no fragments.
     Ipv6MtuDiscovery,
     SetOnly,
     libc::IPPROTO_IPV6,
@@ -32,7 +32,7 @@ sockopt_impl!(
     libc::c_int
 );
 sockopt_impl!(
-    /// Numbers about the socket's memory, and of what it dropped. Other than with SO_RXQ_OVFL, they can be had at any time.
+    /// Numbers about the socket's memory and its drops. Unlike SO_RXQ_OVFL, they are available at any time.
     MemoryInformation,
     GetOnly,
     libc::SOL_SOCKET,
@@ -40,7 +40,8 @@ sockopt_impl!(
     [u32; MEMORY_NUMBERS]
 );
 
-/// Sets the options that go before the address: with a device, the same address may be another socket's at another device.
+/// Sets the options to set before the address: with a device, another socket may have the same address at another
+/// device.
 pub(super) fn set(socket: &OwnedFd, is_ipv4: bool, device: Option<&str>) -> io::Result<()> {
     if let Some(device) = device {
         setsockopt(socket, sockopt::BindToDevice, &OsString::from(device))?;

@@ -1,4 +1,4 @@
-//! The address from which datagrams leave.
+//! The source address of datagrams.
 
 use nix::libc;
 use nix::sys::socket::{
@@ -10,8 +10,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-/// Returns the address that this machine's datagrams to `remote` have as their source, by a device if one is named: the kernel
-/// chooses it by its routes, and nothing is sent.
+/// Returns the source address of this machine's datagrams to `remote`, by a device if one is given: the kernel chooses
+/// it by its routes, and nothing is sent.
 ///
 /// # Errors
 /// No route or no address (ENETUNREACH), no such device (ENODEV), other errors of the kernel.

@@ -1,4 +1,4 @@
-//! Questions over a pair of sockets whose far end the test holds.
+//! Questions over a socket pair whose far end the test holds.
 
 use super::*;
 use baton_proto::mobility::attachment::decision::{External, LinkView};
@@ -6,7 +6,7 @@ use baton_sim::deciding::Decided;
 use std::io::BufRead;
 use std::os::fd::IntoRawFd;
 
-/// Decisions, and the socket of the process that would answer.
+/// Creates decisions, and the socket of the process that would answer.
 fn pipe() -> (Decisions, UnixStream) {
     let (own, far) = UnixStream::pair().expect("a pair of sockets");
     let decisions = Decisions::open(Some(own.into_raw_fd())).expect("a socket");
@@ -43,7 +43,7 @@ const SOFT: Decided = Decided::Use {
     outage_ns: 0,
 };
 
-/// Under way the world goes on; what comes after the deadline counts as late, and is an answer all the same.
+/// The world goes on meanwhile; an answer after the deadline counts as late, but is valid.
 #[test]
 fn a_late_answer_is_counted_and_taken() {
     let (decisions, mut far) = pipe();
@@ -66,7 +66,7 @@ fn a_late_answer_is_counted_and_taken() {
     assert_eq!(told[0]["longest_ms"], 11.0);
 }
 
-/// An answer that has not come by the end of the run is late if its deadline has passed.
+/// An answer still missing at the end of the run is late if its deadline has passed.
 #[test]
 fn a_question_may_be_open_at_the_end() {
     let (decisions, _far) = pipe();
@@ -76,7 +76,7 @@ fn a_question_may_be_open_at_the_end() {
     assert_eq!(decisions.summary(at(1020))[0]["longest_ms"], 20.0);
 }
 
-/// Before time zero the class is waited for.
+/// Before time zero the world waits for the class.
 #[test]
 fn the_first_link_is_waited_for() {
     let (decisions, far) = pipe();
@@ -95,7 +95,7 @@ fn the_first_link_is_waited_for() {
     assert_eq!(decisions.summary(at(0))[0]["questions"], 0);
 }
 
-/// Each way in which a class can fail ends the run with its name, and that of its mobile.
+/// Each kind of failure of a class ends the run, with the names of the class and of its mobile.
 #[test]
 fn a_class_that_fails_is_named() {
     let why_not =
@@ -123,7 +123,7 @@ fn a_class_that_fails_is_named() {
     let (decisions, mut far) = pipe();
     laptop(&decisions).ask(Occasion::Asked, &view(1000));
     far.write_all(b"{\"mobile\": 1}\n").unwrap();
-    assert!(why_not(&decisions, 1000).contains("no answer"));
+    assert!(why_not(&decisions, 1000).contains("an invalid answer"));
 
     let decisions = Decisions::open(None).unwrap();
     assert_eq!(laptop(&decisions).on_event(Occasion::Asked, &view(0)), None);

@@ -1,4 +1,4 @@
-//! The kernels' part of a run: the scenario's flows, and the kernels' figures of TCP.
+//! The kernels' part of a run: the scenario's flows, and the kernels' TCP statistics.
 
 use super::Failure;
 use super::setup::Stage;
@@ -21,10 +21,10 @@ pub struct Samplers {
 }
 
 impl Samplers {
-    /// Starts one a host.
+    /// Starts one for each host.
     ///
     /// # Errors
-    /// Fails if the kernel does not tell of its sockets.
+    /// The kernel does not report its sockets.
     pub fn start(stage: &Stage, hosts: &Hosts, clock: &RealClock) -> Result<Samplers, Failure> {
         let (sender, samples) = channel();
         let mut samplers = Vec::new();
@@ -41,12 +41,12 @@ impl Samplers {
         Ok(Samplers { samplers, samples })
     }
 
-    /// Samples that have come.
+    /// Returns the samples that have arrived.
     pub fn poll(&self) -> impl Iterator<Item = TcpInfoSample> + '_ {
         self.samples.try_iter()
     }
 
-    /// Ends all samplers; their last samples, and how it went.
+    /// Stops all samplers; returns their last samples, and their reports.
     pub fn stop(self) -> (Vec<TcpInfoSample>, Vec<SamplerReport>) {
         let reports = self.samplers.into_iter().map(Sampler::stop).collect();
         (self.samples.try_iter().collect(), reports)
@@ -54,10 +54,10 @@ impl Samplers {
 }
 
 impl Stage {
-    /// Makes the flows ready that the kernels carry.
+    /// Prepares the flows carried by the kernels.
     ///
     /// # Errors
-    /// Fails if a socket cannot be had as the scenario wants it.
+    /// A socket cannot have the options of the scenario.
     pub fn prepare_traffic(&self, run: &Run, hosts: &Hosts) -> Result<Prepared, Failure> {
         let world = run.world();
         let mut flows = Vec::new();
@@ -82,7 +82,7 @@ impl Stage {
     }
 }
 
-/// A real host's address at the start, of a version.
+/// Returns a real host's address of an IP version at the start.
 fn first_address(run: &Run, node: NodeIndex, is_ipv4: bool) -> IpAddr {
     let own = run.world().ports().iter().find(|port| port.node == node);
     let mut addresses = own.into_iter().flat_map(|port| &port.addresses);

@@ -1,4 +1,4 @@
-//! The end of a run: everything is stopped, counted and written.
+//! The end of a run: stops, counts and writes everything.
 
 use super::setup::Stage;
 use super::{Emulator, Failure, Stop};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Longest time that programs may take to end after they are asked to.
+/// Maximum time for programs to end after a request.
 const GRACE: Duration = Duration::from_secs(2);
 const INTERRUPTED: u8 = 130;
 const PROGRAM_FAILED: u8 = 4;
@@ -22,7 +22,7 @@ const PROGRAM_FAILED: u8 = 4;
 /// Stops everything, writes the results, and returns the exit status.
 ///
 /// # Errors
-/// Fails if the results cannot be written, or a process that the run needs was killed.
+/// The results cannot be written, or a process that the run needs was killed.
 pub fn conclude(
     stage: &Stage,
     mut emulator: Emulator,
@@ -101,10 +101,10 @@ fn program_json(stage: &Stage, forwarding: &Forwarding<'_>, stop: &Stop, ending:
     value
 }
 
-/// Ends a program: asked first, then at once.
+/// Ends a program: by a request, and then by force.
 fn end(mut program: Program) -> Ending {
     program.terminate();
-    // A wait that fails is as one in vain.
+    // A failed wait is treated like a timeout.
     let ended = wait_readable(&[program.report.as_fd()], GRACE);
     if !ended.is_ok_and(|ready| ready[0]) {
         program.kill();
@@ -123,7 +123,7 @@ fn ending_json(ending: Ending) -> Value {
     json!({ "status": status, "signal": signal, "ending": ending.describe() })
 }
 
-/// Summarizes whether the run is to be trusted, and the machine and settings it was run with.
+/// Summarizes the trustworthiness of the run, its machine and its settings.
 fn live_summary(
     stage: &Stage,
     forwarding: &mut Forwarding<'_>,

@@ -1,4 +1,4 @@
-//! From options to a world between real hosts that is ready to start.
+//! Setup from options to a world between real hosts that is ready to start.
 
 use super::Failure;
 use crate::arguments::WorldOptions;
@@ -28,10 +28,10 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Longest time that a server may take until it listens.
+/// Maximum time for a server to start listening.
 const SERVER_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Everything about a run that does not change while it goes on.
+/// The constant parts of a run.
 pub struct Stage {
     /// Options of the command line.
     pub options: WorldOptions,
@@ -41,21 +41,21 @@ pub struct Stage {
     pub plan: Plan,
     /// The kernel.
     pub kernel: KernelFacts,
-    /// By what right.
+    /// Source of the right to make namespaces.
     pub rights: Rights,
     /// The caller.
     pub invoker: Invoker,
-    /// Classes in Python that decide.
+    /// Decisions by Python classes.
     pub decisions: Decisions,
-    /// The node that is called `mobile`, and the one that is called `server`.
+    /// The nodes called `mobile` and `server`.
     pub roles: [NodeIndex; 2],
 }
 
 impl Stage {
-    /// Reads the scenario and finds out whether it can be run here.
+    /// Reads the scenario and checks that it can be run here.
     ///
     /// # Errors
-    /// A wrong scenario, what the kernel cannot honour, missing rights.
+    /// A wrong scenario, settings that the kernel cannot honour, or missing rights.
     pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
         let given = &options.scenario;
         let decisions = Decisions::open(options.decisions).map_err(Failure::run)?;
@@ -82,8 +82,8 @@ impl Stage {
         } else if !plan.refused.is_empty() {
             let reasons: Vec<String> = plan.refused.iter().map(ToString::to_string).collect();
             return Err(Failure::input(format!(
-                "the kernel cannot run this scenario as it stands:\n  {}\nLeave these out with --ignore-unsupported, \
-                 which the results then say.",
+                "the kernel cannot run this scenario as it stands:\n  {}\nLeave these out with --ignore-unsupported; the \
+                 results then list them.",
                 reasons.join("\n  ")
             )));
         }
@@ -119,7 +119,7 @@ impl Stage {
     }
 }
 
-/// The program is what real hosts do: their flows are not run.
+/// Removes the flows of real hosts: the program takes their place.
 fn leave_flows_to_the_program(scenario: &mut Scenario) {
     let Scenario { flows, live, .. } = scenario;
     let is_real =
@@ -127,7 +127,8 @@ fn leave_flows_to_the_program(scenario: &mut Scenario) {
     live.replaced = flows.extract_if(.., is_real).collect();
 }
 
-/// The mobile, or a host in the network behind one, and its correspondent: the other end of its first flow, or the next real host.
+/// Returns the mobile, or a host in the network behind one, and its correspondent: the other end of its first flow, or
+/// the next real host.
 fn roles(scenario: &Scenario) -> [NodeIndex; 2] {
     let real = &scenario.live.hosts;
     let is_mobile = |node: &&NodeIndex| scenario.mobiles.iter().any(|mobile| mobile.node == **node);
@@ -153,10 +154,10 @@ fn roles(scenario: &Scenario) -> [NodeIndex; 2] {
 }
 
 impl Stage {
-    /// The world, with the folder for its results begun.
+    /// Builds the world, and creates the folder for its results.
     ///
     /// # Errors
-    /// Fails if the results have no place, or there is no interface that is to be captured.
+    /// The results have no place, or there is no interface to capture.
     pub fn run(&self, loaded: Loaded) -> Result<Run, Failure> {
         let options = RunOptions {
             out: self.options.out.clone(),
@@ -187,7 +188,7 @@ impl Stage {
     /// Makes the real hosts.
     ///
     /// # Errors
-    /// Operation that the kernel refused, and advice.
+    /// The operation that the kernel refused, and advice.
     pub fn hosts(&self, run: &Run) -> Result<Hosts, Failure> {
         let ports = run.world().ports();
         let mut hosts = Hosts {
@@ -234,12 +235,12 @@ impl Stage {
         Ok(hosts)
     }
 
-    /// Returns true if a mobile has an address of its own on each link.
+    /// Returns true if a mobile has a separate address on each link.
     fn has_new_addresses(&self) -> bool {
         self.scenario.live.address == AddressPolicy::New
     }
 
-    /// The name of an interface: its link's, or that of a mobile whose links its kernel does not see.
+    /// Returns the name of an interface: that of its link, or that of a mobile whose links its kernel does not see.
     fn interface_of(&self, port: &Port) -> &str {
         let is_mobile = |mobile: &Mobile| mobile.node == port.node;
         let link = match port.link {
@@ -259,15 +260,15 @@ impl Stage {
 pub struct Names {
     /// /etc/hosts.
     pub hosts_file: String,
-    /// BATON_SERVER and others.
+    /// BATON_SERVER and similar variables.
     pub environment: Vec<(String, String)>,
-    /// For whoever started this: addresses by node.
+    /// Addresses by node, for the caller.
     pub told: Value,
 }
 
 impl Names {
-    /// Names of a run's hosts. With NAT or a new address a link, a mobile cannot be called from outside by a name
-    /// that lasts: it then goes by its address at the start.
+    /// Returns the names of a run's hosts. With NAT, or with a new address on each link, a mobile has no lasting
+    /// address by which it can be called from outside: its name then has its address at the start.
     pub fn new(stage: &Stage, run: &Run, run_name: &str) -> Names {
         let mut names = Names {
             hosts_file: "127.0.0.1 localhost\n::1 localhost\n".to_owned(),
@@ -293,7 +294,7 @@ impl Names {
     }
 
     fn add(&mut self, called: &[&str], address: IpAddr, is_only: bool) {
-        // A name means one address: programs would try a server's IPv6 first, where it often does not listen.
+        // A name has one address: programs would try a server's IPv6 address first, on which it often does not listen.
         let (family, suffixes) = match address {
             IpAddr::V4(_) => ("ipv4", [""].as_slice()),
             IpAddr::V6(_) if is_only => ("ipv6", ["", "6"].as_slice()),
@@ -316,7 +317,7 @@ impl Names {
     }
 }
 
-/// A real host's addresses at the start, one a version.
+/// Returns a real host's addresses at the start, one for each IP version.
 fn addresses(run: &Run, node: NodeIndex) -> Vec<IpAddr> {
     let own = run.world().ports().iter().find(|port| port.node == node);
     own.map(|port| port.addresses.clone()).unwrap_or_default()
@@ -326,7 +327,7 @@ impl Stage {
     /// Starts the server and waits until it listens.
     ///
     /// # Errors
-    /// Fails if it ends before, or never does.
+    /// The server ends before, or never listens.
     pub fn start_server(
         &self,
         command: &str,
@@ -376,7 +377,7 @@ impl Stage {
     /// Starts the program at the mobile.
     ///
     /// # Errors
-    /// Fails if it cannot be.
+    /// The program cannot be started.
     pub fn start_program(&self, hosts: &Hosts, names: &Names) -> Result<Program, Failure> {
         let stdout = if self.options.program_to_stderr {
             Stdio::from(std::io::stderr())
@@ -408,13 +409,13 @@ impl Stage {
         .map_err(Failure::run)
     }
 
-    /// The real host of a node.
+    /// Returns the real host of a node.
     pub fn host<'a>(&self, hosts: &'a Hosts, node: NodeIndex) -> &'a RealHost {
         &hosts.hosts[hosts.of_node[node.0].unwrap_or_default()]
     }
 }
 
-/// The end of what a server has written, for a message.
+/// Returns the last lines of a server's output, for a message.
 fn last_lines(log: &Option<PathBuf>) -> String {
     let text = log
         .as_ref()

@@ -6,16 +6,16 @@ use std::fs;
 /// Facts about a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// Its release, as in "6.18.44".
+    /// Release, as in "6.18.44".
     pub release: String,
-    /// Congestion controls that a socket may have.
+    /// Congestion controls available to sockets.
     pub congestion_controls: Vec<String>,
-    /// Names of its settings of TCP.
+    /// Names of its TCP settings.
     pub sysctls: BTreeSet<String>,
 }
 
 impl KernelFacts {
-    /// Reads the facts about the kernel that runs here.
+    /// Reads the facts about the running kernel.
     pub fn read() -> KernelFacts {
         let text = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let controls = text("/proc/sys/net/ipv4/tcp_available_congestion_control");

@@ -1,4 +1,4 @@
-//! Key by key: how the kernel is told, or why it cannot be.
+//! Translation of each key into the kernel's settings, or the reason for its refusal.
 
 use super::{KernelFacts, Plan};
 use crate::traffic::SocketOptions;
@@ -8,7 +8,7 @@ use baton_sim::scenario::model::NodeIndex;
 use netlink_packet_route::route::RouteMetric;
 use std::ops::RangeInclusive;
 
-/// One end of a flow, for which one key was written.
+/// One end of a flow, for a key in the scenario.
 pub(super) struct End<'a> {
     pub plan: &'a mut Plan,
     pub kernel: &'a KernelFacts,
@@ -168,7 +168,7 @@ impl End<'_> {
         self.plan.refuse(&self.key, message, nearest);
     }
 
-    /// Refuses what the kernel cannot leave off.
+    /// Refuses a value that differs from the kernel's fixed behaviour.
     fn refuse_unless(&mut self, as_the_kernel: bool, habit: &str) {
         if !as_the_kernel {
             self.refuse(
@@ -184,7 +184,7 @@ impl End<'_> {
             .set(self.kernel, self.host, name, value, &self.key);
     }
 
-    /// Sets what the kernel takes only within `range`.
+    /// Sets a value that the kernel accepts only within `range`.
     fn set_within(&mut self, name: &'static str, value: u64, range: RangeInclusive<u64>) {
         if range.contains(&value) {
             return self.set(name, value);
@@ -202,7 +202,7 @@ impl End<'_> {
         self.set(name, u8::from(on));
     }
 
-    /// A route's metrics hold for all flows of the host.
+    /// Sets a route metric, which applies to all flows of the host.
     fn metric(&mut self, metric: RouteMetric) {
         let same_kind = |other: &RouteMetric| {
             core::mem::discriminant(other) == core::mem::discriminant(&metric)
@@ -223,12 +223,13 @@ impl End<'_> {
     }
 }
 
-/// The buffer to ask for, so that a whole window of segments fits into it with the kernel's overhead, and one that the
-/// application has not read when it is acknowledged; but not much more, since the window may grow to what the buffer
-/// allows for a moment.
+/// Returns the buffer to request, so that a whole window of segments fits into it with the kernel's overhead, and one
+/// segment that is acknowledged but not yet read. It is not much larger, since the window may briefly grow to the limit
+/// of the buffer.
 ///
-/// The kernel doubles the request, and advertises the share of it that data has of the memory of a segment. Seen on
-/// Linux 6.18: that memory is a power of two that holds the segment, its headers and 320 B, and 256 B more.
+/// The kernel doubles the request, and advertises the share of it that corresponds to the data's share of a segment's
+/// memory. Observed on Linux 6.18: that memory is a power of two that holds the segment, its headers and 320 B, and 256
+/// B more.
 fn buffer_for(window: u32, segment: u16) -> u32 {
     // Timestamps take 12 B of the segment.
     let data = u64::from(segment.saturating_sub(12).max(1));
@@ -238,7 +239,7 @@ fn buffer_for(window: u32, segment: u16) -> u32 {
 }
 
 fn maximum_segment_size(end: &mut End<'_>) {
-    // TCP_MAXSEG takes 88 to 32767 (net/ipv4/tcp.c).
+    // TCP_MAXSEG accepts 88 to 32767 (net/ipv4/tcp.c).
     let size = end.profile.maximum_segment_size;
     if (88..=32_767).contains(&size) {
         end.options.maximum_segment_size = Some(size);
@@ -250,12 +251,12 @@ fn maximum_segment_size(end: &mut End<'_>) {
 fn receive_buffer(end: &mut End<'_>) {
     let size = end.profile.receive_buffer;
     if end.profile.receive_autotuning {
-        // The kernel sets half of its memory apart for its own overhead.
+        // The kernel reserves half of its memory for its own overhead.
         let memory = (2 * u64::from(size)).min(i32::MAX as u64);
         end.switch("tcp_moderate_rcvbuf", true);
         end.set("tcp_rmem", memory_range(131_072, memory));
     } else {
-        // The clamp holds the window that is advertised.
+        // The clamp limits the advertised window.
         end.options.receive_buffer = Some(buffer_for(size, end.profile.maximum_segment_size));
         end.options.window_clamp = Some(size);
     }
@@ -270,7 +271,7 @@ fn send_buffer(end: &mut End<'_>) {
     }
 }
 
-/// Returns the least, the first and the largest size of a buffer, in bytes, as a sysctl takes them.
+/// Returns the minimum, the initial and the maximum size of a buffer, in bytes, in a sysctl's format.
 fn memory_range(first: u64, most: u64) -> String {
     format!("{}\t{}\t{most}", most.min(4096), most.min(first))
 }
@@ -280,14 +281,14 @@ fn minimum_rto(end: &mut End<'_>) {
     if end.kernel.has_sysctl("tcp_rto_min_us") {
         end.set_within("tcp_rto_min_us", time.as_nanos() / 1000, 1..=1_000_000);
     } else {
-        // Kernels before 6.11 know only a route's, in milliseconds.
+        // Kernels before 6.11 have only a route's metric, in milliseconds.
         let milliseconds = u32::try_from(milliseconds(time)).unwrap_or(u32::MAX);
         end.metric(RouteMetric::RtoMin(milliseconds));
     }
 }
 
 fn minimum_rtt_window(end: &mut End<'_>) {
-    // The longest that the kernel takes is a day, which stands for "off" as well.
+    // The kernel's maximum is a day, which also stands for "off".
     let most = 86_400;
     let seconds = end
         .profile
@@ -313,7 +314,7 @@ fn recovery(end: &mut End<'_>) {
 fn duplicate_ack_threshold(end: &mut End<'_>) {
     match end.profile.duplicate_ack_threshold {
         Some(threshold) => {
-            // With RACK the kernel goes by time instead.
+            // With RACK the kernel goes by time instead of counts.
             end.set("tcp_recovery", 0);
             end.set("tcp_reordering", threshold);
         }

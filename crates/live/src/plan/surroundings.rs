@@ -1,4 +1,4 @@
-//! Mobiles and remedies around the kernels: what of them has its place in the world, and what only a simulated TCP has.
+//! Mobiles and remedies around the kernels: the parts that the world models, and those that only a simulated TCP has.
 
 use super::{Plan, Refusal};
 use baton_proto::mobility::attachment::{Handover, OldQueue};
@@ -7,7 +7,7 @@ use baton_sim::scenario::model::{AddressPolicy, AttachmentPolicy, Flow, Mobile, 
 use std::collections::BTreeSet;
 
 impl Plan {
-    /// Refuses what a real mobile cannot have beside its agents, its radio or its translators.
+    /// Refuses features that a real mobile cannot have beside its agents, its radio or its translators.
     pub(super) fn refuse_for_mobiles(&mut self, scenario: &Scenario) {
         for mobile in &scenario.mobiles {
             if scenario.live.nat && reroutes(mobile) {
@@ -37,7 +37,7 @@ impl Plan {
         }
         if scenario.live.nat {
             let message = match &mobile.mobility {
-                // RFC 5944 has tunnels without ports; crossing a translator takes those of RFC 3519, or RFC 5555.
+                // RFC 5944's tunnels have no ports; to cross a translator takes those of RFC 3519 or RFC 5555.
                 Some(_) => format!(
                     "{name} registers the address that it has on a link, which a translator would change, and tunnels \
                      have no ports by which one could tell mobiles apart"
@@ -57,7 +57,7 @@ impl Plan {
         }
     }
 
-    /// Refuses what a flow between kernels would need in their transports.
+    /// Refuses features of a flow between kernels that their transports would need.
     pub(super) fn refuse_at_ends(&mut self, scenario: &Scenario, flow: &Flow) {
         if let Some(transport) = flow.transport.other() {
             let key = format!("flows.{}.transport", flow.name);
@@ -68,7 +68,7 @@ impl Plan {
         self.refuse_remedies(scenario, flow);
     }
 
-    /// Refuses what programs that speak in place of flows cannot have of them.
+    /// Refuses features of flows that programs in their place cannot have.
     pub(super) fn refuse_for_programs(&mut self, scenario: &Scenario) {
         let replaced = &scenario.live.replaced;
         for (number, flow) in replaced.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Plan {
         }
     }
 
-    /// Refuses a remedy at a gateway for a mobile that the gateway knows by another address than its connections have.
+    /// Refuses a remedy at a gateway that knows the mobile by another address than its connections.
     fn refuse_behind_translator(&mut self, scenario: &Scenario, key: &str, remedy: &str) {
         let live = &scenario.live;
         let (setting, nearest) = match (live.nat, live.address) {
@@ -124,7 +124,7 @@ impl Plan {
     }
 }
 
-/// Returns the published remedies of a flow with a part at gateways; none if it has none there.
+/// Returns the published remedies of a flow with a part at gateways; `None` if there is no such part.
 fn service_of(flow: &Flow) -> Option<Vec<Kind>> {
     let mut remedies = flow.remedies.iter();
     let has_part = remedies.any(|scheme| scheme.at_gateway().is_some());
@@ -136,7 +136,7 @@ fn key_of(scenario: &Scenario, mobile: &Mobile, key: &str) -> String {
     format!("mobiles.{}.{key}", scenario.nodes[mobile.node.0])
 }
 
-/// Returns true if a handover of a mobile sends what waits by another way.
+/// Returns true if a handover of a mobile reroutes waiting packets.
 fn reroutes(mobile: &Mobile) -> bool {
     let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
         return false;

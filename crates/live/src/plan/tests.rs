@@ -37,7 +37,7 @@ const FLOW: &str = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"c\"\n";
 
 #[test]
 fn what_is_not_written_is_the_kernels_choice() {
-    for profile in ["", "profile = \"linux-6\""] {
+    for profile in ["", "transport.profile = \"linux-6\""] {
         let plan = planned(&format!("{FLOW}{profile}"));
         assert!(plan.refused.is_empty() && plan.sysctls.is_empty());
         assert_eq!(plan.flows.len(), 1);
@@ -115,7 +115,7 @@ fn a_remedy_works_at_a_gateway_but_not_in_a_kernels_tcp() {
     );
 }
 
-/// Plans a run in which programs speak in place of flows.
+/// Plans a run in which programs take the place of flows.
 fn replaced(text: &str) -> Plan {
     let text =
         format!("{LINKS}mobiles.a.timetable = [{{ at = \"0 s\", attach = \"one\" }}]\n{text}");
@@ -125,7 +125,7 @@ fn replaced(text: &str) -> Plan {
     plan(&loaded, &kernel())
 }
 
-/// One service is for all connections between two hosts, whichever of their flows names it.
+/// A service is for all connections between two hosts, whichever of their flows names it.
 #[test]
 fn programs_have_the_gateways_of_the_flows_that_they_replace() {
     let back = FLOW.replace("\"f\"", "\"g\"");
@@ -171,7 +171,7 @@ fn kernels_do_not_speak_aerotp() {
 
 #[test]
 fn classic_switches_off_at_both_hosts() {
-    let plan = planned(&format!("{FLOW}profile = \"classic\""));
+    let plan = planned(&format!("{FLOW}transport.profile = \"classic\""));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     for host in [NodeIndex(0), NodeIndex(2)] {
         let sysctls = plan.sysctls(host);
@@ -185,7 +185,7 @@ fn classic_switches_off_at_both_hosts() {
 #[test]
 fn a_key_goes_before_its_profile() {
     let plan = planned(&format!(
-        "{FLOW}profile = \"classic\"\ntcp = {{ sack = true }}"
+        "{FLOW}transport.profile = \"classic\"\ntransport.sack = true"
     ));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     let sack = plan.sysctls(NodeIndex(0));
@@ -195,21 +195,20 @@ fn a_key_goes_before_its_profile() {
 
 #[test]
 fn what_the_kernel_does_not_take_is_refused_before_the_run() {
-    let keys =
-        "tcp = { data_retries = 300, maximum_segment_size = \"64 B\", time_wait = \"60 s\" }";
+    let keys = "transport.data_retries = 300\ntransport.maximum_segment_size = \"64 B\"\ntransport.time_wait = \"60 s\"";
     let refused = refused(&format!("{FLOW}{keys}"));
     assert_eq!(
         refused,
         [
-            "flows.f.tcp.maximum_segment_size: the kernel takes 88 B to 32767 B; nearest: \"88 B\"",
-            "flows.f.tcp.data_retries: the kernel's tcp_retries2 takes 0 to 255, not 300; nearest: tcp_retries2 = 255",
+            "flows.f.transport.maximum_segment_size: the kernel takes 88 B to 32767 B; nearest: \"88 B\"",
+            "flows.f.transport.data_retries: the kernel's tcp_retries2 takes 0 to 255, not 300; nearest: tcp_retries2 = 255",
         ]
     );
 }
 
 #[test]
 fn each_end_has_its_own() {
-    let tcp = "congestion = \"newreno\"\ntcp = { maximum_segment_size = \"1024 B\", nagle = false, \
+    let tcp = "transport = { congestion = \"newreno\", maximum_segment_size = \"1024 B\", nagle = false, \
                receiver = { receive_buffer = \"6 kB\", delayed_ack = \"off\" }, sender = { data_retries = 5 } }";
     let plan = planned(&format!("{FLOW}{tcp}"));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
@@ -227,12 +226,12 @@ fn each_end_has_its_own() {
     assert_eq!(plan.metrics(NodeIndex(2)), [RouteMetric::QuickAck(1)]);
 }
 
-/// A socket's option fixes a buffer; one that tunes itself is bounded by the namespace's settings, in memory.
+/// A socket option fixes a buffer; a buffer that tunes itself is bounded by the namespace's settings, in memory.
 #[test]
 fn a_buffer_is_fixed_or_tunes_itself() {
-    let keys = "tcp = { receive_buffer = \"1 MiB\", send_buffer = \"8 KiB\", receive_autotuning = true, \
+    let keys = "transport = { profile = \"linux-6\", receive_buffer = \"1 MiB\", send_buffer = \"8 KiB\", receive_autotuning = true, \
                 send_autotuning = true, sender = { send_autotuning = false } }";
-    let plan = planned(&format!("{FLOW}profile = \"linux-6\"\n{keys}"));
+    let plan = planned(&format!("{FLOW}{keys}"));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     let [sender, receiver] = &plan.flows[0].ends;
     assert_eq!(
@@ -261,7 +260,7 @@ fn a_buffer_is_fixed_or_tunes_itself() {
 #[test]
 fn a_window_of_small_segments_needs_a_larger_buffer() {
     let receive_buffer = |tcp: &str| {
-        let plan = planned(&format!("{FLOW}tcp = {{ {tcp} }}"));
+        let plan = planned(&format!("{FLOW}transport = {{ {tcp} }}"));
         let [_, receiver] = &plan.flows[0].ends;
         (receiver.receive_buffer, receiver.window_clamp)
     };
@@ -279,33 +278,33 @@ fn a_window_of_small_segments_needs_a_larger_buffer() {
 
 #[test]
 fn what_cannot_be_done_is_named_with_what_comes_nearest() {
-    let old = refused(&format!("{FLOW}profile = \"linux-2.0.36\""));
+    let old = refused(&format!("{FLOW}transport.profile = \"linux-2.0.36\""));
     assert_eq!(
         old,
         [
-            "flows.f.profile: the kernel cannot behave as \"linux-2.0.36\"; nearest: \"classic\", the kernel without \
+            "flows.f.transport.profile: the kernel cannot behave as \"linux-2.0.36\"; nearest: \"classic\", the kernel without \
           SACK, timestamps, RACK, TLP and F-RTO"
         ]
     );
     let keys = refused(&format!(
-        "{FLOW}tcp = {{ tick = \"10 ms\", sender = {{ limited_transmit = false }}, maximum_rto = \"60 s\" }}"
+        "{FLOW}transport = {{ tick = \"10 ms\", sender = {{ limited_transmit = false }}, maximum_rto = \"60 s\" }}"
     ));
     assert_eq!(
         keys,
         [
-            "flows.f.tcp.maximum_rto: this kernel (6.18) has no setting tcp_rto_max_ms",
-            "flows.f.tcp.tick: the kernel's clock is its own",
-            "flows.f.tcp.sender.limited_transmit: the kernel always sends on the first duplicate acknowledgments; \
+            "flows.f.transport.maximum_rto: this kernel (6.18) has no setting tcp_rto_max_ms",
+            "flows.f.transport.tick: the kernel's clock is its own",
+            "flows.f.transport.sender.limited_transmit: the kernel always sends on the first duplicate acknowledgments; \
              nearest: true",
         ]
     );
     let two = format!(
-        "{FLOW}tcp = {{ sack = false }}\n{}tcp = {{ sack = true }}",
+        "{FLOW}transport = {{ sack = false }}\n{}transport = {{ sack = true }}",
         FLOW.replace("\"f\"", "\"g\"")
     );
     assert_eq!(
         refused(&two)[0],
-        "flows.g.tcp.sack: the host can have only one tcp_sack, and flows.f.tcp.sack wants 0 where this wants 1; \
+        "flows.g.transport.sack: the host can have only one tcp_sack, and flows.f.transport.sack wants 0 where this wants 1; \
          nearest: flows between other hosts"
     );
 }

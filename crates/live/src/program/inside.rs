@@ -18,11 +18,12 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Runs as the process in between; `spec` is what [`super::Program::start`] wrote. Returns when the program has ended.
+/// Runs as the process in between; `spec` is the output of [`super::Program::start`]. Returns when the program has
+/// ended.
 pub fn inside(spec: &str) -> Result<(), String> {
     let spec: InsideSpec =
         serde_json::from_str(spec).map_err(|error| format!("inside: no specification: {error}"))?;
-    // SAFETY: both descriptors were opened for this process by its parent, which names each once.
+    // SAFETY: the parent opened both descriptors for this process, and names each once.
     let report = unsafe { OwnedFd::from_raw_fd(spec.report) };
     let namespace = unsafe { OwnedFd::from_raw_fd(spec.namespace) };
     let mut report = File::from(report);
@@ -35,14 +36,14 @@ pub fn inside(spec: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Enters the host's network, and has the next child begin a numbering of processes.
+/// Enters the host's network, and starts a PID namespace with the next child.
 fn enter(spec: &InsideSpec, namespace: OwnedFd) -> nix::Result<()> {
     setns(namespace, CloneFlags::CLONE_NEWNET)?;
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWUTS)?;
     sethostname(&spec.hostname)
 }
 
-/// Forks the first process of the new numbering, and waits for it.
+/// Forks the first process of the PID namespace, and waits for it.
 fn first_process(spec: &InsideSpec, report: &File) -> nix::Result<()> {
     block_signals()?;
     // SAFETY: this process has one thread.
@@ -60,7 +61,7 @@ fn first_process(spec: &InsideSpec, report: &File) -> nix::Result<()> {
     }
 }
 
-/// In the first process: prepares files, starts the program, and waits for it.
+/// Runs as the first process: prepares files, starts the program, and waits for it.
 fn run(spec: &InsideSpec) -> nix::Result<Ending> {
     set_pdeathsig(Signal::SIGKILL)?;
     mount_names(spec);
@@ -98,8 +99,7 @@ fn block_signals() -> nix::Result<()> {
     signals.thread_block()
 }
 
-/// Waits for `child`, reaping others, and passes SIGTERM on to `target`. A terminal sends SIGINT to the program
-/// itself.
+/// Waits for `child`, reaps others, and passes SIGTERM on to `target`. A terminal sends SIGINT to the program itself.
 fn pass_on_until_exit(child: Pid, target: Pid) -> Ending {
     let mut waited = SigSet::empty();
     waited.add(Signal::SIGCHLD);
@@ -124,8 +124,8 @@ fn pass_on_until_exit(child: Pid, target: Pid) -> Ending {
     }
 }
 
-/// Gives the program its own /proc and its own name files. A container may forbid some of it: then the program
-/// sees other processes' numbers, or finds its peers only by their addresses.
+/// Gives the program its own /proc and its own name files. A container may forbid some of this: then the program sees
+/// other processes' numbers, or finds its peers only by their addresses.
 fn mount_names(spec: &InsideSpec) {
     const NONE: Option<&str> = None;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -140,14 +140,14 @@ fn mount_names(spec: &InsideSpec) {
         .collect();
     let files = [
         ("/etc/hosts", spec.hosts_file.clone()),
-        // Nobody answers there: a name that is in no file is refused at once.
+        // There is no server at that address: the lookup of a name that is in no file fails at once.
         ("/etc/resolv.conf", "nameserver 127.0.0.1\n".to_owned()),
         (
             "/etc/nsswitch.conf",
             format!("{switches}hosts: files dns\n"),
         ),
     ];
-    // The files lie on a file system that is mounted for the moment, and go with this namespace.
+    // The files are on a temporarily mounted file system, and disappear with this namespace.
     let staging = "/proc";
     if mount(
         Some("baton"),
@@ -171,7 +171,7 @@ fn mount_names(spec: &InsideSpec) {
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, NONE);
 }
 
-/// Becomes the program; returns only if that fails.
+/// Executes the program; returns only on failure.
 fn become_program(spec: &InsideSpec) -> Errno {
     let prepared = become_user(spec).and_then(|()| SigSet::all().thread_unblock());
     if let Err(error) = prepared {
@@ -191,7 +191,7 @@ fn become_program(spec: &InsideSpec) -> Errno {
     }
 }
 
-/// Becomes the user who called, with that user's environment.
+/// Switches to the invoking user, with that user's environment.
 fn become_user(spec: &InsideSpec) -> nix::Result<()> {
     let (uid, gid) = (Uid::from_raw(spec.uid), Gid::from_raw(spec.gid));
     if spec.in_user_namespace {
@@ -217,7 +217,7 @@ fn become_user(spec: &InsideSpec) -> nix::Result<()> {
     setuid(uid)
 }
 
-/// Tells the emulator how the program ended.
+/// Reports the end of the program to the emulator.
 fn tell(report: &mut File, ending: Ending) {
     if let Ok(text) = serde_json::to_string(&ending) {
         let _ = report.write_all(text.as_bytes());

@@ -1,4 +1,4 @@
-//! Questions to the kernel about the sockets of a network namespace (sock_diag(7)).
+//! Queries to the kernel about the sockets of a network namespace (sock_diag(7)).
 
 use baton_proto::tcp::Endpoint;
 use netlink_packet_core::{
@@ -17,23 +17,23 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Room for a message from the kernel, which makes them of 32 KiB at most.
+/// Size of the buffer for a kernel message, which has 32 KiB at most.
 const BUFFER: usize = 64 * 1024;
 
-/// Room for sockets that were destroyed and not asked for yet, in bytes.
+/// Size of the buffer for notices of destroyed sockets not yet read, in bytes.
 const DESTROYED_BUFFER: libc::c_int = 1024 * 1024;
 
 /// SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h).
 const DESTROYED_TCP: [u32; 2] = [1, 3];
 
-/// Protocol of the sockets that the kernel is asked about.
+/// Protocol of the queried sockets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Protocol {
     Tcp,
     Udp,
 }
 
-/// Sockets of which version of IP.
+/// IP version of the queried sockets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Family {
     V4,
@@ -49,9 +49,9 @@ impl Family {
 pub(super) struct Diag {
     pub local: Endpoint,
     pub remote: Endpoint,
-    /// Name of its congestion control.
+    /// Name of the congestion control.
     pub congestion: Option<String>,
-    /// `struct tcp_info`, as long as the kernel knows it.
+    /// `struct tcp_info`, at the length that the kernel supports.
     pub tcp_info: Option<Vec<u8>>,
 }
 
@@ -75,7 +75,7 @@ impl From<InetResponse> for Diag {
     }
 }
 
-/// An IPv6 socket that carries IPv4 has addresses that look like `::ffff:10.0.0.1`.
+/// Returns an end with its IPv4 address, if an IPv6 socket carries IPv4: its addresses have the form `::ffff:10.0.0.1`.
 fn endpoint(address: IpAddr, port: u16) -> Endpoint {
     Endpoint {
         address: address.to_canonical(),
@@ -83,7 +83,7 @@ fn endpoint(address: IpAddr, port: u16) -> Endpoint {
     }
 }
 
-/// Asks about the sockets of the namespace in which it was opened.
+/// A socket for queries about the namespace in which it was opened.
 #[derive(Debug)]
 pub(super) struct DiagSocket {
     socket: Socket,
@@ -101,7 +101,7 @@ impl DiagSocket {
         })
     }
 
-    /// Hands all sockets in the given states to `each`; returns how many messages were not understood.
+    /// Passes all sockets in the given states to `each`; returns the number of messages not understood.
     pub fn dump(
         &mut self,
         protocol: Protocol,
@@ -117,7 +117,7 @@ impl DiagSocket {
                 io::Error::new(
                     error.kind(),
                     format!(
-                        "the kernel does not tell of its {protocol:?} sockets (inet_diag): {error}"
+                        "the kernel does not report its {protocol:?} sockets (inet_diag): {error}"
                     ),
                 )
             })?;
@@ -129,7 +129,7 @@ impl DiagSocket {
     }
 }
 
-/// Hears of TCP sockets that are destroyed in the namespace in which it was opened.
+/// A socket for notices of TCP sockets destroyed in the namespace in which it was opened.
 #[derive(Debug)]
 pub(super) struct DestroyedSockets {
     socket: Socket,
@@ -151,8 +151,8 @@ impl DestroyedSockets {
         })
     }
 
-    /// Hands those destroyed since the last call to `each`; returns how many messages were not understood, and
-    /// how many times some were lost.
+    /// Passes those destroyed since the last call to `each`; returns the number of messages not understood, plus the
+    /// number of times that messages were lost.
     pub fn take(&mut self, mut each: impl FnMut(Diag)) -> io::Result<u64> {
         let mut missed = 0;
         loop {
@@ -208,9 +208,9 @@ fn receive(socket: &Socket, buffer: &mut Vec<u8>) -> io::Result<()> {
 
 /// Outcome of reading the messages in a buffer.
 struct Told {
-    /// Messages that were not understood.
+    /// Messages not understood.
     missed: u64,
-    /// True if the answer ends with them.
+    /// True if they end the answer.
     is_last: bool,
 }
 
@@ -240,7 +240,7 @@ fn read_messages(mut bytes: &[u8], each: &mut impl FnMut(Diag)) -> io::Result<To
     Ok(told)
 }
 
-/// Length of the message at the start of `bytes`, if they hold all of it.
+/// Returns the length of the message at the start of `bytes`, if it is complete.
 fn message_length(bytes: &[u8]) -> Option<usize> {
     let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
     (16..=bytes.len()).contains(&length).then_some(length)

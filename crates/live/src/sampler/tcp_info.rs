@@ -1,16 +1,16 @@
-//! Fields that are read of `struct tcp_info` (linux/tcp.h). The struct has grown at its end from kernel to kernel; a
-//! field beyond the length that the kernel gives is one that it does not know.
+//! Selected fields of `struct tcp_info` (linux/tcp.h). The struct has grown at its end from kernel to kernel; a kernel
+//! does not know fields beyond its own length.
 
 use baton_proto::time::Duration;
 
 /// TCP_INFINITE_SSTHRESH: no loss yet.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// Figures of a connection; windows in segments.
+/// Statistics of a connection; windows in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TcpInfo {
     pub retransmission_timeout: Duration,
-    /// Bytes of a segment.
+    /// Segment size in bytes.
     pub segment_size: u32,
     pub unacknowledged: u32,
     pub smoothed_rtt: Duration,
@@ -21,7 +21,7 @@ pub(super) struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Reads the struct's bytes; nothing if they are fewer than any kernel with sock_diag gives.
+    /// Parses the struct's bytes; returns `None` if they are fewer than any kernel with sock_diag supplies.
     pub fn parse(bytes: &[u8]) -> Option<TcpInfo> {
         let field = |offset: usize| {
             let bytes = bytes.get(offset..offset + 4)?;

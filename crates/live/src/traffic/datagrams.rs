@@ -1,4 +1,4 @@
-//! One end of a flow over UDP, or the asking end over ICMP echo.
+//! One end of a flow over UDP, or the requesting end over ICMP echo.
 
 use super::FlowSpec;
 use super::outcome::EndOutcome;
@@ -16,13 +16,13 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-/// Length of the longest datagram.
+/// Maximum length of a datagram.
 const LONGEST: usize = 65_535;
 
-/// Datagrams that are sent or received between two looks at the end of the run.
+/// Maximum number of datagrams sent or received between two checks for the end of the run.
 const BATCH: usize = 64;
 
-/// Longest time that a datagram waits for room in the socket before it counts as not sent.
+/// Maximum time that a datagram waits for room in the socket before it counts as not sent.
 const ROOM_WAIT: Duration = Duration::from_millis(100);
 
 /// Length of the headers of ICMP echo and UDP.
@@ -31,7 +31,7 @@ const HEADER: usize = 8;
 /// Type of an echo request over IPv4 and IPv6 (RFC 792, RFC 4443).
 const ECHO_REQUEST: [u8; 2] = [8, 128];
 
-/// Largest packet that a connected socket's path takes (ipv6(7)).
+/// Socket option: path MTU of a connected socket (ipv6(7)).
 #[derive(Clone, Copy)]
 struct PathMtuV6;
 getsockopt_impl!(
@@ -42,7 +42,7 @@ getsockopt_impl!(
     sockopt::GetStruct<i32>
 );
 
-/// An end that has its socket.
+/// An end with its socket.
 #[derive(Debug)]
 pub(super) struct DatagramEnd {
     sockets: Datagrams,
@@ -65,7 +65,7 @@ impl DatagramEnd {
         }
     }
 
-    /// Runs until the run is over, a source until it has sent all.
+    /// Runs until the run is over, or a source has sent all its data.
     pub fn run(mut self, waiter: &Waiter) -> EndOutcome {
         let mut outcome = EndOutcome::default();
         outcome.failure = self.carry(waiter, &mut outcome).err().map(Into::into);
@@ -91,7 +91,7 @@ impl DatagramEnd {
         }
     }
 
-    /// Sends what is due, up to a batch; says when it is to be called again.
+    /// Sends the datagrams that are due, up to a batch; returns the time of the next call.
     fn send_due(
         &mut self,
         waiter: &Waiter,
@@ -109,7 +109,7 @@ impl DatagramEnd {
                 None => None,
             };
             let Some(length) = length else {
-                // All that was due before the stop is out.
+                // All datagrams due before the stop have been sent.
                 self.application.stop_if_due(now);
                 break;
             };
@@ -153,7 +153,7 @@ impl DatagramEnd {
         Ok(())
     }
 
-    /// A datagram was too long for the path: those of a source of blocks become as long as it takes.
+    /// Reduces the datagrams of a source of blocks to the path MTU, after one was too long.
     fn shrink(&mut self) {
         if let Some(probe) = &self.sockets.probe
             && probe.connect(self.remote).is_ok()
@@ -170,7 +170,7 @@ impl DatagramEnd {
         }
     }
 
-    /// The type of an echo request, over ICMP.
+    /// Returns the type of an echo request, over ICMP.
     fn echo_request(&self) -> Option<u8> {
         self.is_icmp
             .then_some(ECHO_REQUEST[usize::from(self.remote.is_ipv6())])
@@ -225,8 +225,8 @@ impl DatagramEnd {
     }
 }
 
-/// Writes a request that can be told from those near it, over ICMP as a message of this type; returns its length with ICMP's header,
-/// if it has one.
+/// Writes a request that can be told from neighbouring ones, over ICMP as a message of this type; returns its length
+/// with the ICMP header, if it has one.
 fn request(number: u64, size: u32, icmp: Option<u8>, buffer: &mut [u8]) -> usize {
     let size = (size as usize).min(LONGEST - HEADER);
     if let Some(kind) = icmp {
@@ -235,15 +235,15 @@ fn request(number: u64, size: u32, icmp: Option<u8>, buffer: &mut [u8]) -> usize
         buffer[6..HEADER].copy_from_slice(&(number as u16).to_be_bytes());
         return HEADER + size;
     }
-    // One byte has room for the lower half only.
+    // A single byte has room for the lower half only.
     let low = (number as u16).to_le_bytes();
     let told = size.min(low.len());
     buffer[..told].copy_from_slice(&low[..told]);
     size
 }
 
-/// The low bits of the number of the request that this answers, and how many they are; nothing if it answers
-/// none.
+/// Returns the low bits of the number of the request that this answers, and how many bits they are; `None` if it is not
+/// an answer.
 fn reply_number(datagram: &[u8], is_icmp: bool) -> Option<(u16, u32)> {
     Some(match *datagram {
         [_, _, _, _, _, _, high, low, ..] if is_icmp => (u16::from_be_bytes([high, low]), 16),

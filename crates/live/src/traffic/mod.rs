@@ -1,11 +1,11 @@
 //! The scenario's flows between real hosts, carried by the kernel's own stack.
 //!
-//! The applications are the simulator's (`baton_sim::applications`), one at each end: they write, pause, ask and answer at
-//! the same times, drawn from the same streams, over the kernel's TCP, UDP and ICMP. Each end is a
-//! thread of its own with one socket, opened in the network namespace of its host.
+//! The applications are the simulator's (`baton_sim::applications`), one at each end: they write, pause, request and
+//! answer at the same times, drawn from the same random streams, over the kernel's TCP, UDP and ICMP. Each end is a
+//! separate thread with one socket, opened in the network namespace of its host.
 //!
-//! [`prepare`] opens and configures all sockets, so that whoever is asked for listens before anyone asks;
-//! [`Prepared::start`] lets the flows run; [`TrafficHandle::stop`] ends them.
+//! [`prepare`] opens and configures all sockets, so that each server listens before the first request;
+//! [`Prepared::start`] starts the flows; [`TrafficHandle::stop`] ends them.
 
 mod datagrams;
 mod outcome;
@@ -26,44 +26,44 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 use std::thread::JoinHandle;
 
-/// Options of a socket, set before it is used. `None` is the kernel's own choice.
+/// Options of a socket, set before its use. `None` leaves the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
     /// Congestion control by the kernel's name (`TCP_CONGESTION`). TCP only.
     pub congestion: Option<String>,
-    /// Largest segment in bytes (`TCP_MAXSEG`). TCP only.
+    /// Maximum segment size in bytes (`TCP_MAXSEG`). TCP only.
     pub maximum_segment_size: Option<u16>,
     /// Receive buffer in bytes as `SO_RCVBUF` takes it: the kernel doubles it.
     pub receive_buffer: Option<u32>,
-    /// Largest window that is advertised, in bytes (`TCP_WINDOW_CLAMP`). TCP only. It is set again after each
-    /// read, for the kernel lets it grow as segments come (seen on Linux 6.18): up to what the receive buffer
-    /// allows, on a busy machine for some milliseconds. So bound that buffer too.
+    /// Maximum advertised window, in bytes (`TCP_WINDOW_CLAMP`). TCP only. It is set again after each read, since the
+    /// kernel lets the window grow as segments arrive (observed on Linux 6.18): up to the limit of the receive buffer,
+    /// on a busy machine for some milliseconds. So limit that buffer too.
     pub window_clamp: Option<u32>,
     /// Send buffer in bytes as `SO_SNDBUF` takes it: the kernel doubles it.
     pub send_buffer: Option<u32>,
-    /// True if small segments are sent at once (`TCP_NODELAY`). TCP only.
+    /// True to send small segments at once (`TCP_NODELAY`). TCP only.
     pub no_delay: bool,
 }
 
 /// One end of a flow.
 #[derive(Clone, Debug)]
 pub struct EndSpec<'a> {
-    /// The network namespace of its host.
+    /// Network namespace of its host.
     pub namespace: BorrowedFd<'a>,
-    /// Its host's address at the start, to which the other end sends; of the same version at both ends.
+    /// Address of its host at the start, to which the other end sends; both ends use the same IP version.
     pub address: IpAddr,
     /// Options of its socket.
     pub options: SocketOptions,
 }
 
-/// A flow to be run.
+/// A flow to run.
 #[derive(Clone, Debug)]
 pub struct FlowSpec<'a> {
-    /// Its place in the scenario's flows.
+    /// Index in the scenario's flows.
     pub number: usize,
-    /// The flow as the scenario describes it, its start with its jitter drawn (as in `FlowRun::spec`).
+    /// The flow in the scenario, with its start's jitter drawn (as in `FlowRun::spec`).
     pub flow: Flow,
-    /// Port of the end that listens or answers; over UDP of both, over ICMP the identifier.
+    /// Port of the listening or answering end; over UDP of both ends, over ICMP the identifier.
     pub port: u16,
     /// The run's seed, from which random times are drawn.
     pub seed: Seed,
@@ -72,7 +72,7 @@ pub struct FlowSpec<'a> {
 }
 
 impl FlowSpec<'_> {
-    /// The end that opens the connection and keeps the time.
+    /// Returns the end that opens the connection and keeps the time.
     fn active(&self) -> Role {
         match self.flow.traffic {
             Traffic::Pages { .. } => Role::Sink,
@@ -94,40 +94,40 @@ impl FlowSpec<'_> {
         SocketAddr::new(self.ends[role.other() as usize].address, self.port)
     }
 
-    /// Returns true if the ends have addresses of IPv4.
+    /// Returns true if the ends have IPv4 addresses.
     fn is_ipv4(&self) -> bool {
         self.ends[0].address.is_ipv4()
     }
 
-    /// Returns true if there is anything to do at `role`: the kernel itself answers ICMP echo.
+    /// Returns true if `role` needs an end: the kernel itself answers ICMP echo.
     fn has_end(&self, role: Role) -> bool {
         role == Role::Source || !matches!(self.flow.transport, Transport::Icmp)
     }
 }
 
-/// A flow could not be made ready.
+/// A flow that could not be prepared.
 #[derive(Debug, thiserror::Error)]
 #[error("flow {flow:?}, its {end}: {source}")]
 pub struct TrafficError {
-    /// Its name.
+    /// Name of the flow.
     pub flow: String,
     /// "source" or "sink".
     pub end: &'static str,
-    /// The kernel's error, and the call that it came from.
+    /// The kernel's error, and the failed call.
     pub source: io::Error,
 }
 
-/// Flows that wait for the world's time zero. Dropped, they are never run.
+/// Flows that wait for the world's time zero. If dropped, they never run.
 #[derive(Debug)]
 pub struct Prepared {
     flows: Vec<FlowOutcome>,
     ends: Vec<End>,
 }
 
-/// An end that is ready.
+/// A prepared end.
 #[derive(Debug)]
 struct End {
-    /// Place in [`Prepared::flows`].
+    /// Index in [`Prepared::flows`].
     place: usize,
     role: Role,
     work: Work,
@@ -139,7 +139,7 @@ enum Work {
     Datagrams(datagrams::DatagramEnd),
 }
 
-/// Opens the sockets of all flows, sets their options and listens. Needs the right to enter the namespaces.
+/// Opens the sockets of all flows, sets their options, and listens. Needs the right to enter the namespaces.
 pub fn prepare(flows: &[FlowSpec<'_>]) -> Result<Prepared, TrafficError> {
     let mut prepared = Prepared {
         flows: Vec::with_capacity(flows.len()),
@@ -176,7 +176,7 @@ fn work(spec: &FlowSpec<'_>, role: Role) -> io::Result<Work> {
 }
 
 impl Prepared {
-    /// Lets the flows run. `zero` is the world's time zero, best a little ahead.
+    /// Starts the flows. `zero` is the world's time zero, preferably a little in the future.
     pub fn start(self, zero: std::time::Instant) -> io::Result<TrafficHandle> {
         let (stopper, signal) = stop_signal()?;
         let mut threads = Vec::with_capacity(self.ends.len());
@@ -207,7 +207,7 @@ fn spawn(
     })
 }
 
-/// Flows under way. Dropped, they end, but nobody waits for that.
+/// Flows in progress. If dropped, they end without a wait for them.
 #[derive(Debug)]
 pub struct TrafficHandle {
     flows: Vec<FlowOutcome>,
@@ -223,7 +223,7 @@ struct RunningEnd {
 }
 
 impl TrafficHandle {
-    /// Ends all flows, within milliseconds, and says what came of each, in the order in which they were given.
+    /// Ends all flows, within milliseconds, and returns the outcome of each, in the order in which they were given.
     pub fn stop(self) -> Vec<FlowOutcome> {
         let mut flows = self.flows;
         drop(self.stopper);

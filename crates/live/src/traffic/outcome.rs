@@ -1,4 +1,4 @@
-//! Outcome of a flow, as its applications saw it.
+//! Outcome of a flow, as seen by its applications.
 
 use baton_proto::time::Instant;
 use baton_sim::applications::RoundTrip;
@@ -9,14 +9,14 @@ use std::io;
 /// Outcome of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowOutcome {
-    /// Its place in the scenario's flows.
+    /// Index in the scenario's flows.
     pub number: usize,
-    /// Outcome at source and sink.
+    /// Outcomes at source and sink.
     pub ends: [EndOutcome; 2],
 }
 
 impl FlowOutcome {
-    /// Nothing yet.
+    /// Creates an empty outcome.
     pub(super) fn new(number: usize) -> FlowOutcome {
         FlowOutcome {
             number,
@@ -24,7 +24,8 @@ impl FlowOutcome {
         }
     }
 
-    /// Returns what its applications saw and its packets do not tell; requests of a ping are `ping_size` bytes each.
+    /// Returns the results that only its applications saw, and not its packets; requests of a ping have `ping_size`
+    /// bytes each.
     pub fn seen(&self, ping_size: Option<u32>) -> SeenByApplication {
         let source = &self.ends[0];
         let mean = |times: &[RoundTrip]| {
@@ -42,7 +43,7 @@ impl FlowOutcome {
         }
     }
 
-    /// Returns the failure that ended it before its time, the source's if both ends have one.
+    /// Returns the failure that ended it early, the source's if both ends have one.
     pub fn failure(&self) -> Option<&Failure> {
         self.ends.iter().find_map(|end| end.failure.as_ref())
     }
@@ -51,13 +52,13 @@ impl FlowOutcome {
 /// Outcome of a flow at one end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndOutcome {
-    /// Payload bytes that the kernel took from it.
+    /// Payload bytes accepted by the kernel.
     pub written_bytes: u64,
-    /// Payload bytes that came to it.
+    /// Payload bytes received.
     pub received_bytes: u64,
-    /// Time of the last of these bytes, in the world's time.
+    /// Time of the last received byte, in the world's time.
     pub last_received: Option<Instant>,
-    /// Datagrams that the kernel did not take (no route, no room), which the simulator would call sent and lost.
+    /// Datagrams refused by the kernel (no route, no room), which the simulator would count as sent and lost.
     pub unsent_datagrams: u64,
     /// Answered requests of a ping flow's source, in the order of the answers.
     pub round_trips: Vec<RoundTrip>,
@@ -66,26 +67,26 @@ pub struct EndOutcome {
 }
 
 impl EndOutcome {
-    /// Bytes have come.
+    /// Records received bytes.
     pub(super) fn receive(&mut self, now: Instant, bytes: usize) {
         self.received_bytes += bytes as u64;
         self.last_received = Some(now);
     }
 }
 
-/// Reason for a socket's failure, in the words of a simulated run where it has them.
+/// Reason for a socket's failure, in the terms of a simulated run where possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// Nobody listens.
+    /// Refused: nobody listens.
     #[error("the connection was refused")]
     Refused,
-    /// The other end, or the kernel, broke it off.
+    /// Reset by the other end, or by the kernel.
     #[error("the connection was reset")]
     Reset,
-    /// The kernel gave up.
+    /// Timed out in the kernel.
     #[error("the connection timed out: the far end did not answer for longer than is permitted")]
     TimedOut,
-    /// Anything else, in the kernel's words.
+    /// Any other error, with the kernel's message.
     #[error("{0}")]
     Other(String),
 }

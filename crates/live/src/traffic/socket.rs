@@ -14,7 +14,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Largest window that is advertised, in bytes (tcp(7)).
+/// Socket option: maximum advertised window, in bytes (tcp(7)).
 #[derive(Clone, Copy)]
 struct WindowClamp;
 setsockopt_impl!(
@@ -25,7 +25,7 @@ setsockopt_impl!(
     sockopt::SetStruct<u32>
 );
 
-/// Socket option that decides whether datagrams may be fragmented (ip(7)).
+/// Socket option: fragmentation of datagrams (ip(7)).
 #[derive(Clone, Copy)]
 struct MtuDiscovery;
 setsockopt_impl!(
@@ -36,7 +36,7 @@ setsockopt_impl!(
     sockopt::SetStruct<i32>
 );
 
-/// The same over IPv6 (ipv6(7)).
+/// The same option over IPv6 (ipv6(7)).
 #[derive(Clone, Copy)]
 struct MtuDiscoveryV6;
 setsockopt_impl!(
@@ -47,36 +47,36 @@ setsockopt_impl!(
     sockopt::SetStruct<i32>
 );
 
-/// Connections that may wait to be accepted, as a simulated listener's.
+/// Maximum number of connections that wait to be accepted, as at a simulated listener.
 const BACKLOG: i32 = 16;
 
-/// Sockets with which an end begins.
+/// Initial sockets of an end.
 #[derive(Debug)]
 pub(super) enum Socket {
     Stream(Opening),
     Datagrams(Datagrams),
 }
 
-/// Way in which an end comes by its connection. The sockets do not block.
+/// Means by which an end gets its connection. The sockets are non-blocking.
 #[derive(Debug)]
 pub(super) enum Opening {
-    /// By waiting for one.
+    /// Waits for a connection.
     Accept(TcpListener),
-    /// By opening one.
+    /// Opens a connection.
     Connect(OwnedFd),
 }
 
-/// The sockets of an end of datagrams. They do not block.
+/// Sockets of a datagram end, non-blocking.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    /// Sends and receives.
+    /// The socket that sends and receives.
     pub socket: UdpSocket,
-    /// Over UDP is used to ask for the path's MTU, which the kernel tells of connected sockets only.
+    /// A connected UDP socket to query the path MTU, which the kernel reports for connected sockets only.
     pub probe: Option<UdpSocket>,
 }
 
-/// The socket of `role`, bound to the flow's port where the other end sends to it. It is bound to no address,
-/// so that it works with whatever address its host has when it is used.
+/// Opens the socket of `role`, bound to the flow's port if the other end sends to it. It is not bound to an address, so
+/// that it works with any address that its host has later.
 pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
     let options = &spec.ends[role as usize].options;
     match spec.flow.transport {
@@ -89,7 +89,7 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
                 probe: Some(UdpSocket::from(probe)),
             }))
         }
-        // The plan refuses it before.
+        // The plan has already refused it.
         Transport::Other(_) => Err(io::ErrorKind::Unsupported.into()),
         Transport::Icmp => {
             let protocol = match spec.is_ipv4() {
@@ -108,7 +108,7 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
 
 fn open_stream(spec: &FlowSpec<'_>, role: Role, options: &SocketOptions) -> io::Result<Opening> {
     let socket = new_socket(spec, SockType::Stream, SockProtocol::Tcp)?;
-    // Accepted sockets have the options of their listener.
+    // Accepted sockets inherit the options of their listener.
     set_stream_options(&socket, options)?;
     if role == spec.active() {
         return Ok(Opening::Connect(socket));
@@ -125,7 +125,7 @@ fn open_datagrams(
 ) -> io::Result<UdpSocket> {
     let socket = new_socket(spec, SockType::Datagram, protocol)?;
     set_buffers(&socket, options)?;
-    // As in the simulator, what is too long for the path is not sent.
+    // As in the simulator, a datagram that is too long for the path is not sent.
     match spec.is_ipv4() {
         true => set(
             &socket,
@@ -187,7 +187,7 @@ fn set_stream_options(socket: &OwnedFd, options: &SocketOptions) -> io::Result<(
     clamp_window(socket, options)
 }
 
-/// Limits the window that is advertised, if the options do. What they ask for holds until the next read.
+/// Limits the advertised window, if requested. The limit holds until the next read.
 pub(super) fn clamp_window(socket: &impl AsFd, options: &SocketOptions) -> io::Result<()> {
     let Some(bytes) = options.window_clamp else {
         return Ok(());
@@ -202,7 +202,7 @@ pub(super) fn clamp_window(socket: &impl AsFd, options: &SocketOptions) -> io::R
 
 fn set_buffers(socket: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     if let Some(bytes) = options.receive_buffer {
-        // Only a privileged process may go beyond net.core.rmem_max; what came of it is read back.
+        // Only a privileged process may exceed net.core.rmem_max; the result is read back.
         if setsockopt(socket, sockopt::RcvBufForce, &(bytes as usize)).is_err() {
             set(socket, sockopt::RcvBuf, &(bytes as usize), "SO_RCVBUF")?;
         }
@@ -217,7 +217,7 @@ fn set_buffers(socket: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// The kernel doubles what it is asked for, and cuts it to its limit without a word.
+/// Checks the size of a buffer: the kernel doubles the request, and silently cuts it to its limit.
 fn check_buffer(
     socket: &OwnedFd,
     option: impl GetSockOpt<Val = usize>,
@@ -238,7 +238,7 @@ fn set<O: SetSockOpt>(socket: &impl AsFd, option: O, value: &O::Val, what: &str)
     setsockopt(socket, option, value).map_err(|error| said(error, what))
 }
 
-/// Puts the name of the failed call before the kernel's error.
+/// Prefixes the kernel's error with the name of the failed call.
 fn said(error: impl Into<io::Error>, what: &str) -> io::Error {
     let error = error.into();
     io::Error::new(error.kind(), format!("{what}: {error}"))

@@ -17,13 +17,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Bytes of one write or read.
+/// Size of a write or read, in bytes.
 const CHUNK: usize = LONGEST_WRITE as usize;
 
-/// Data to write. Nobody looks at it.
+/// Data to write, never inspected.
 static DATA: [u8; CHUNK] = [0; CHUNK];
 
-/// An end that has its socket.
+/// An end with its socket.
 #[derive(Debug)]
 pub(super) struct StreamEnd {
     opening: Opening,
@@ -59,7 +59,7 @@ impl StreamEnd {
             };
             connection.carry(waiter, &mut outcome)
         });
-        // At the end of the run the other end may be gone first.
+        // At the end of the run the other end may have gone first.
         if !waiter.is_stopped() {
             outcome.failure = carried.err().map(Into::into);
         }
@@ -67,7 +67,7 @@ impl StreamEnd {
     }
 }
 
-/// Waits for a connection; nothing if none comes before the end of the run.
+/// Waits for a connection; `None` if none arrives before the end of the run.
 fn accept(listener: &TcpListener, waiter: &Waiter) -> io::Result<Option<TcpStream>> {
     loop {
         match listener.accept() {
@@ -75,7 +75,7 @@ fn accept(listener: &TcpListener, waiter: &Waiter) -> io::Result<Option<TcpStrea
                 stream.set_nonblocking(true)?;
                 return Ok(Some(stream));
             }
-            // A connection that was given up before it was accepted is none.
+            // A connection aborted before it was accepted does not count.
             Err(error) if is_passing(&error) || error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Err(error),
         }
@@ -86,7 +86,7 @@ fn accept(listener: &TcpListener, waiter: &Waiter) -> io::Result<Option<TcpStrea
     }
 }
 
-/// Opens a connection at `start`; nothing if it does not stand before the end of the run.
+/// Opens a connection at `start`; `None` if it is not established before the end of the run.
 fn open(
     socket: OwnedFd,
     remote: SocketAddr,
@@ -110,7 +110,7 @@ fn open(
     }
 }
 
-/// A connection that stands, with its application.
+/// An established connection, with its application.
 struct Connection {
     socket: KernelSocket,
     application: Application,
@@ -153,7 +153,7 @@ impl Connection {
                 outcome.round_trips.extend(replies);
             }
         }
-        // This end follows when it has written what it owes.
+        // This end closes when it has written all its data.
         self.application.closing |= self.socket.peer_closed;
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Connection {
     }
 }
 
-/// A kernel's connection as a socket of its application. Calls that fail keep the error.
+/// A kernel's connection as a socket of its application. Failed calls keep the error.
 #[derive(Debug)]
 struct KernelSocket {
     stream: TcpStream,
@@ -198,8 +198,8 @@ impl KernelSocket {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// The run is over: nothing is left behind. A connection that closed in good order would keep its namespace
-    /// alive until the last byte is acknowledged, or for minutes if that never comes.
+    /// Resets the connection at the end of the run, so that nothing remains. An orderly close would keep the namespace
+    /// alive until the last byte is acknowledged, or for minutes if it never is.
     fn reset(&self) -> io::Result<()> {
         let no_time = libc::linger {
             l_onoff: 1,
@@ -208,7 +208,7 @@ impl KernelSocket {
         Ok(setsockopt(&self.stream, sockopt::Linger, &no_time)?)
     }
 
-    /// Returns a call's value, or keeps its error unless it is worth trying again.
+    /// Returns a call's value, or keeps its error unless it is temporary.
     fn keep<T>(&mut self, result: io::Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -232,7 +232,7 @@ impl Socket for KernelSocket {
         self.keep(written).unwrap_or(0) as u64
     }
 
-    /// One write at a time, so that reading is not held up.
+    /// Returns false, so that each write is followed by reading.
     fn may_go_on_writing(&mut self) -> bool {
         false
     }
@@ -258,18 +258,18 @@ impl Socket for KernelSocket {
         }
     }
 
-    /// The sampler asks the kernel for it, from outside.
+    /// Returns no measures: the sampler queries the kernel from outside.
     fn state(&self) -> SocketState {
         SocketState::default()
     }
 
-    /// As of [`state`](Socket::state).
+    /// Returns zeros, for the same reason as [`state`](Socket::state).
     fn counters(&self) -> SocketCounters {
         SocketCounters::default()
     }
 }
 
-/// Returns true if it is worth trying again.
+/// Returns true for a temporary error.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

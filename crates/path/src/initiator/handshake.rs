@@ -1,4 +1,4 @@
-//! Initiations, and what comes back: a session, a cookie, or a refusal.
+//! Initiations, and their answers: a session, a cookie, or a refusal.
 
 use super::{Initiator, InitiatorConfig};
 use crate::cookie::write_mac2;
@@ -13,17 +13,19 @@ use crate::path::Event;
 use crate::session::{Agreed, REKEY_AFTER, REKEY_AFTER_MESSAGES, Session};
 use baton_proto::time::{Duration, Instant};
 
-/// First distance of two initiations where no round trip is known (chosen, as RFC 6298 has it for an unknown round trip).
+/// First interval between two initiations without a known round-trip time (chosen, as in RFC 6298 for an unknown
+/// round-trip time).
 pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// Least distance of two initiations (chosen).
+/// Shortest interval between two initiations (chosen).
 const LEAST_RETRY: Duration = Duration::from_millis(250);
-/// Largest distance of two initiations (WireGuard, section 6.4).
+/// Longest interval between two initiations (WireGuard, section 6.4).
 const LARGEST_RETRY: Duration = Duration::from_secs(5);
-/// Silence of a path with keys after which an initiation is tried (chosen: ten probes of a path that is down).
+/// Silence of a path with keys that triggers an initiation (chosen: ten probes of a path that is down).
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
-/// Least distance of two handshakes for resets (chosen: so two routers with one key do not take the path from each other all the time).
+/// Shortest interval between two handshakes caused by resets (chosen, to stop two routers with one key from constantly
+/// taking the path from each other).
 const RESET_INTERVAL: Duration = Duration::from_secs(1);
-/// Time for which a cookie is used (WireGuard, section 6.6).
+/// Lifetime of a cookie (WireGuard, section 6.6).
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
 
 /// An initiation that waits for its response.
@@ -44,9 +46,10 @@ impl Initiator {
             || self.path.messages() >= REKEY_AFTER_MESSAGES
     }
 
-    /// Sees to it that initiations go on while there are no keys, or new ones are due. A path that is down and has keys is probed: a
-    /// home agent that was started anew answers by a reset. An initiation costs it a hundred times as much as a probe, and those of
-    /// all routers at once would take all its time; so one leaves, seldom, only where resets do not come either.
+    /// Ensures that initiations continue while there are no keys, or new ones are due. A path that is down and has keys
+    /// is probed: a restarted home agent answers by a reset. An initiation costs it a hundred times as much as a probe,
+    /// and those of all routers at once would take all its time; therefore a path with keys sends one, rarely, only if
+    /// resets do not arrive either.
     pub(super) fn keep_trying(&mut self, now: Instant) {
         if self.next_attempt.is_some() {
             return;
@@ -65,7 +68,7 @@ impl Initiator {
         self.next_attempt = Some(now);
     }
 
-    /// Writes an initiation. Each has a timestamp and an ephemeral key of its own.
+    /// Writes an initiation, with its own timestamp and ephemeral key.
     pub(super) fn initiate(&mut self, now: Instant, out: &mut Vec<u8>) -> Result<(), snow::Error> {
         self.next_attempt = Some(now + self.retry);
         self.retry = self.retry.saturating_mul(2).min(LARGEST_RETRY);
@@ -166,8 +169,8 @@ impl Initiator {
         Ok((split, reply.ok_or(Rejected::Content)?))
     }
 
-    /// Begins a handshake because the home agent has been started anew and does not know the session. The session stays in use until
-    /// there is another one: a forged reset costs a handshake.
+    /// Begins a handshake because the home agent has restarted and does not know the session. The session stays in use
+    /// until there is another one: a forged reset costs a handshake.
     pub(super) fn take_reset(&mut self, now: Instant, frame: &[u8]) -> Result<(), Rejected> {
         if !self.to_home.is_known(frame, RESET_MAC1) {
             return Err(Rejected::Stranger);

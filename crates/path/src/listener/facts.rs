@@ -14,13 +14,13 @@ pub struct PathInfo {
     pub peer: PublicKey,
     /// The path's number at its router.
     pub path: u8,
-    /// The address to which its datagrams go.
+    /// Destination address of its datagrams.
     pub remote: SocketAddr,
     /// True if it carries packets.
     pub is_up: bool,
-    /// Length of the longest packet that it carries, in bytes.
+    /// Longest packet that it carries, in bytes.
     pub packet_mtu: u16,
-    /// The counter after the largest that the router has reported as arrived.
+    /// Counter after the largest reported as arrived by the router.
     pub receipted: u64,
 }
 
@@ -35,13 +35,13 @@ impl Listener {
         paths.unwrap_or_default().iter().filter_map(key)
     }
 
-    /// Finds the path that a router calls by this number.
+    /// Returns the path with this number at a router.
     pub fn find(&self, peer: &PublicKey, path: u8) -> Option<PathKey> {
         let is_it = |key: &PathKey| self.path(*key).is_some_and(|info| info.path == path);
         self.paths_of(peer).find(is_it)
     }
 
-    /// Returns the facts about a path; none, if it was removed.
+    /// Returns the facts about a path; `None` if it was removed.
     pub fn path(&self, key: PathKey) -> Option<PathInfo> {
         let at = self.places.get(key.place as usize)?;
         let member = at
@@ -58,12 +58,12 @@ impl Listener {
         })
     }
 
-    /// Returns a path's measurements; none, if it was removed.
+    /// Returns a path's measurements; `None` if it was removed.
     pub fn measured(&mut self, now: Instant, key: PathKey) -> Option<Measured> {
         self.member_mut(key).map(|member| member.path.measured(now))
     }
 
-    /// Datagrams that were not taken, and sessions.
+    /// Returns the counters of sessions and rejected datagrams.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -13,28 +13,29 @@ use crate::session::{Agreed, Session};
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 
-/// Initiations in a second above which addresses must prove themselves: a fifth of a core's work (chosen).
+/// Initiations in a second above which addresses must be proven: a fifth of a core's work (chosen).
 const MOST_UNPROVEN: u32 = 1_000;
-/// Handshakes in a second, of proven addresses too: enough to lose no router, and too few to starve packets (chosen).
+/// Most handshakes in a second, including proven addresses: enough to lose no router, and too few to starve packets
+/// (chosen).
 const MOST_HANDSHAKES: u32 = 2_500;
-/// Resets in a second: they ask for handshakes, so as many as there may be of those.
+/// Most resets in a second: the limit of handshakes, which they request.
 const MOST_RESETS: u32 = MOST_HANDSHAKES;
-/// Answers that may wait to be polled (chosen).
+/// Most answers waiting to be polled (chosen).
 const MOST_ANSWERS: usize = 1_024;
 
-/// Numbers of the second that runs.
+/// Counts of the present second.
 #[derive(Default)]
 pub(super) struct Load {
     second: u64,
     initiations: u32,
     handshakes: u32,
     resets: u32,
-    /// True if the second before was one of load: so a flood gains nothing as a second begins.
+    /// True if the previous second was one of load, so that a flood gains nothing at the start of a second.
     was_high: bool,
 }
 
 impl Load {
-    /// Begins to count anew, if another second has begun.
+    /// Restarts the counts in a new second.
     fn turn(&mut self, now: Instant) {
         let second = now.as_nanos() / 1_000_000_000;
         if second != self.second {
@@ -47,20 +48,20 @@ impl Load {
         }
     }
 
-    /// Counts an initiation. Returns whether there are so many that its address must be proven.
+    /// Counts an initiation. Returns true if there are so many that its address must be proven.
     fn is_high(&mut self, now: Instant) -> bool {
         self.turn(now);
         self.initiations = self.initiations.saturating_add(1);
         self.was_high || self.initiations > MOST_UNPROVEN
     }
 
-    /// Counts a handshake. Returns whether there is time for it.
+    /// Counts a handshake. Returns true if there is time for it.
     fn has_time(&mut self) -> bool {
         self.handshakes = self.handshakes.saturating_add(1);
         self.handshakes <= MOST_HANDSHAKES
     }
 
-    /// Counts a reset. Returns whether it may be sent.
+    /// Counts a reset. Returns true if it may be sent.
     fn may_reset(&mut self, now: Instant) -> bool {
         self.turn(now);
         self.resets = self.resets.saturating_add(1);
@@ -123,7 +124,7 @@ impl Listener {
         }
     }
 
-    /// Finds the path that an initiation is for, or makes it.
+    /// Returns the path for an initiation, and creates it if necessary.
     fn place_of(
         &mut self,
         now: Instant,
@@ -171,7 +172,7 @@ impl Listener {
         Ok(place)
     }
 
-    /// Gives up a path without a session, if the peer has as many as it may have.
+    /// Removes a path without a session, if the peer has its maximum of paths.
     fn make_room(&mut self, peer: &PublicKey) -> Result<(), Refused> {
         let Some(peer) = self.peers.get_mut(peer) else {
             return Err(Refused::TooManyPaths);
@@ -255,8 +256,8 @@ impl Listener {
         Ok(split)
     }
 
-    /// Tells the sender of a transport frame that its session is not known here: this end was started anew. Nothing is kept for it,
-    /// and the answer is no longer than what was sent to get it.
+    /// Reports to the sender of a transport frame that its session is unknown here, after a restart. Nothing is stored
+    /// for it, and the answer is no longer than the frame.
     pub(super) fn reset(&mut self, now: Instant, to: SocketAddr, transport: &[u8]) {
         if !self.load.may_reset(now) {
             self.counters.answers_dropped += 1;
@@ -278,17 +279,17 @@ impl Listener {
     }
 }
 
-/// An initiation's circumstances.
+/// Circumstances of an initiation.
 struct Answered {
     now: Instant,
     from: SocketAddr,
     remote_index: u32,
 }
 
-/// Reason why an authentic initiation makes no session.
+/// Reason why an authentic initiation creates no session.
 #[derive(Clone, Copy)]
 enum Refused {
-    /// The very one that was answered.
+    /// Repetition of the initiation answered last.
     Repeated,
     Stale(u64),
     TooManyPaths,

@@ -1,4 +1,5 @@
-//! Deadlines of many paths: each has at most one that counts, and a path that asks for a later one keeps the earlier.
+//! Deadlines of many paths: each path has at most one valid deadline, and keeps an earlier one when it requests a later
+//! one.
 
 use super::{Listener, PathKey};
 use baton_proto::time::Instant;
@@ -8,12 +9,12 @@ use std::collections::BinaryHeap;
 #[derive(Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// The deadline that counts, by place.
+    /// Valid deadline, by place.
     scheduled: Vec<Option<Instant>>,
 }
 
 impl Timers {
-    /// Sees to it that the place is called at `deadline` or before.
+    /// Ensures that the place is called at `deadline` or before.
     fn schedule(&mut self, place: u32, deadline: Instant) {
         if self.scheduled.len() <= place as usize {
             self.scheduled.resize(place as usize + 1, None);
@@ -30,7 +31,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((deadline, _))| *deadline)
     }
 
-    /// Takes a place whose deadline is not after `now`.
+    /// Takes a place with a deadline not after `now`.
     fn pop(&mut self, now: Instant) -> Option<u32> {
         while self.next().is_some_and(|deadline| deadline <= now) {
             let Reverse((deadline, place)) = self.heap.pop()?;
@@ -47,12 +48,12 @@ impl Timers {
 }
 
 impl Listener {
-    /// The moment of the next [`Listener::handle_timeout`].
+    /// Returns the time of the next [`Listener::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(place) = self.timers.pop(now) {
             if let Some(member) = self
@@ -66,7 +67,7 @@ impl Listener {
         }
     }
 
-    /// Takes over what a path has to tell, to send, and to wait for.
+    /// Takes over a path's events, output and deadline.
     pub(super) fn touch(&mut self, now: Instant, place: u32) {
         let Some(at) = self.places.get_mut(place as usize) else {
             return;

@@ -1,64 +1,62 @@
-//! News of a path, and its answers to a packet.
+//! Events of a path, and results of sending a packet.
 
 use core::net::SocketAddr;
 
-/// News of a path.
+/// Event of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// The path carries packets: after its first handshake, or after it was down.
+    /// Path up: after its first handshake, or after it was down.
     Up,
-    /// Nothing has come for longer than the path's measurements explain, and probes are out. [`Event::Down`] follows within
-    /// about a round trip, or nothing if the path answers: losses and streams that end cause this too.
+    /// Silence longer than the path's measurements explain, with probes in flight. [`Event::Down`] follows within about
+    /// a round trip, or nothing if the path answers: losses and streams that end cause this too.
     Suspect,
-    /// The path does not answer, its keys have run out, or the caller has said so.
+    /// Path down: it does not answer, its keys have expired, or the caller has reported it down.
     Down,
-    /// The peer's datagrams come from another address, to which datagrams go from now on.
+    /// New address of the peer, to which datagrams are sent from now on.
     Moved {
-        /// The address until now.
+        /// Previous address.
         from: SocketAddr,
-        /// The address from now on.
+        /// New address.
         to: SocketAddr,
     },
-    /// The peer has lost all state of the path, and has made a new session.
+    /// Restart of the peer, which has lost all state of the path, and has created a new session.
     Restarted,
-    /// The peer reports what has arrived: packets with counters below `up_to` are no longer under way.
+    /// Report of arrived datagrams: packets with counters below `up_to` are no longer in flight.
     Receipted {
-        /// The counter after the largest that has arrived.
+        /// Counter after the largest that has arrived.
         up_to: u64,
     },
-    /// The largest packet that the path carries is another, in bytes.
+    /// Change of the longest packet that the path carries, in bytes.
     PacketMtu(u16),
-    /// The home agent refuses the path: the router has 16 others.
+    /// Refusal of the path by the home agent: the router has 16 others.
     Refused,
 }
 
-/// A packet that was sealed.
+/// A sealed packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// Its number, for [`Event::Receipted`].
+    /// Counter of the datagram, for [`Event::Receipted`].
     pub counter: u64,
-    /// The address to which the datagram goes.
+    /// Destination address of the datagram.
     pub to: SocketAddr,
 }
 
 /// Reason why a packet was not sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotSent {
-    /// There is no session, or its keys are too old.
+    /// No session, or expired keys.
     #[error("no session: wait for the event Up")]
     NoSession,
-    /// The packet is longer than the path carries.
-    #[error("the packet is too long for the path, which carries {0} bytes: tell its sender so")]
+    /// Packet longer than the path's limit.
+    #[error("the packet is too long for the path, which carries {0} bytes: tell its sender")]
     TooLong(u16),
-    /// The packet may be longer than the path carries, which is not known yet.
-    #[error(
-        "the longest packet of the path is being sought: wait for the event PacketMtu, for a second at most"
-    )]
+    /// Packet perhaps longer than the path's limit, which is not known yet.
+    #[error("the MTU of the path is being probed: wait for the event PacketMtu, a second at most")]
     MtuUnknown,
-    /// Its kind is not one of a packet.
-    #[error("kind {0} is no packet: PACKET or ELIDED was expected")]
+    /// Kind that is not one of a packet.
+    #[error("kind {0} is not a packet; expected PACKET or ELIDED")]
     Kind(u8),
-    /// There is no path with this key.
+    /// No path with this key.
     #[error("no path has this key: it or its peer was removed")]
     UnknownPath,
 }

@@ -1,4 +1,4 @@
-//! Opening of datagrams, and what their contents tell of the path.
+//! Opening of datagrams, and processing of their contents.
 
 use super::transmit::MTU_BIT;
 use super::{Event, Path};
@@ -8,17 +8,17 @@ use crate::message::{ANSWER, ELIDED, HEADER, MTU_PROBE, PACKET, PROBE, RECEIPT, 
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 
-/// A packet that has arrived.
+/// A received packet.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Content<'a> {
     /// [`PACKET`](crate::PACKET) or [`ELIDED`](crate::ELIDED), as the sender gave it.
     pub kind: u8,
-    /// The packet, where its datagram lay.
+    /// The packet, in place in its datagram.
     pub packet: &'a mut [u8],
 }
 
 impl Path {
-    /// Takes a transport frame, whose length is at least that of an empty one.
+    /// Takes in a transport frame of at least the length of an empty one.
     pub(crate) fn receive<'a>(
         &mut self,
         now: Instant,
@@ -61,7 +61,7 @@ impl Path {
         Ok(None)
     }
 
-    /// Opens a datagram that is new. One under the keys of an offered session makes that the one in use.
+    /// Opens a new datagram. A datagram under the keys of an offered session puts that session into use.
     fn open<'a>(
         &mut self,
         now: Instant,
@@ -159,7 +159,7 @@ impl Path {
         self.arrived(now);
     }
 
-    /// Follows the initiator to another address: a NAT has renumbered it, or its uplink has another address.
+    /// Follows the initiator to another address, after a NAT rebinding or a new address of its uplink.
     fn roam(&mut self, from: SocketAddr) {
         if !self.is_initiator && from != self.remote {
             let before = self.packet_mtu();

@@ -1,4 +1,4 @@
-//! An authentic peer that says anything.
+//! An authentic peer with arbitrary messages.
 
 use super::*;
 use crate::message::RECEIPT;
@@ -85,7 +85,7 @@ proptest! {
     }
 }
 
-/// A report of more than was sent is no reason to drop what is kept until it is receipted.
+/// Checks that a report of more than was sent is no reason to drop packets stored until their receipt.
 #[test]
 fn a_report_of_datagrams_that_were_never_sent_says_no_more_than_all() {
     let now = Instant::from_secs(1);

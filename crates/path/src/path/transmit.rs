@@ -1,4 +1,4 @@
-//! Sealing of packets, and the messages that a path sends of itself.
+//! Sealing of packets, and the path's own messages.
 
 use super::{NotSent, Path, Sent};
 use crate::frame::{TAG_BYTES, TRANSPORT_HEADER};
@@ -6,11 +6,12 @@ use crate::message::{self, ANSWER, ELIDED, HEADER, MTU_PROBE, PROBE, RECEIPT, Re
 use crate::mtu;
 use baton_proto::time::Instant;
 
-/// Bit of a counter that tells an MTU probe. They are counted apart, because their loss says nothing about the path's.
+/// Bit of a counter that marks an MTU probe. These are counted separately, because their loss says nothing about the
+/// path's.
 pub(super) const MTU_BIT: u64 = 1 << 63;
 
 impl Path {
-    /// Writes a datagram with this packet behind what `out` has.
+    /// Appends a datagram with this packet to `out`.
     pub(crate) fn send(
         &mut self,
         now: Instant,
@@ -41,7 +42,7 @@ impl Path {
         })
     }
 
-    /// Says whether [`Path::poll_transmit`] has something.
+    /// Returns true if [`Path::poll_transmit`] has a datagram to send.
     pub(crate) fn transmits(&self, now: Instant) -> bool {
         if self.current.is_none() {
             return false;
@@ -54,7 +55,7 @@ impl Path {
             || (!self.liveness.is_down() && self.mtu.due().is_some())
     }
 
-    /// Writes one datagram behind what `out` has, if there is something to say.
+    /// Appends one datagram to `out`, if one is due.
     pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
         if !self.transmits(now) {
             return None;
@@ -111,13 +112,13 @@ impl Path {
         })
     }
 
-    /// Notes that the last datagram asks for an answer.
+    /// Notes that the last datagram requests an answer.
     fn asks(&mut self, now: Instant) {
         self.asked = self.counter;
         self.liveness.asked(now);
     }
 
-    /// Writes a whole datagram; nothing, if there are no keys for it.
+    /// Writes a whole datagram; `None` without keys for it.
     fn seal(
         &mut self,
         now: Instant,
@@ -145,7 +146,7 @@ impl Path {
         Some(())
     }
 
-    /// Notes a probe that is to be answered.
+    /// Notes a probe to answer.
     pub(super) fn will_answer(&mut self, now: Instant, sequence: u16, stamp: Stamp) {
         let asked = Some((sequence, stamp, now));
         if sequence & mtu::OWN_NUMBERS == 0 {

@@ -1,17 +1,19 @@
-//! Strength of the code, what it covers, and the size of packets, from the bit error rate: whatever promises the most goodput.
+//! Adaptation to the bit error rate: the strength of the code, its coverage, and the size of packets are those with the
+//! highest expected goodput.
 //!
-//! Nothing is tuned here. A packet gets through if its IP header, its own header (unless covered) and each code word do; what
-//! fails is sent again, or lost. The choice is the largest product of a packet's share of data and its chance.
+//! There are no tuned constants. A packet gets through if its IP header, its own header (unless covered) and each code
+//! word do; otherwise it is retransmitted, or lost. The choice maximises the product of a packet's share of data and
+//! its probability of arrival.
 
 use crate::fec::failure::failure_probability;
 use crate::fec::interleaved::Strength;
 use crate::wire::aerotp::{ErrorRate, Protection};
 
-/// Bytes of the prelude, whose own code puts right what matters here.
+/// Bytes of the prelude, whose own code corrects the errors that matter here.
 const PRELUDE: u32 = 3;
 /// Bytes of the payload's check.
 const PAYLOAD_CRC: u32 = 4;
-/// Packets are tried in so many sizes, the largest the path's.
+/// Number of packet sizes to try, the largest being the path's.
 const SIZES: u32 = 6;
 
 /// Way of making packets.
@@ -23,8 +25,8 @@ pub struct Choice {
     pub packet: u32,
 }
 
-/// The choice for a path that takes packets of `mtu` bytes with IP headers of `ip_header`, and AeroTP headers of `header` bytes with
-/// prelude and check.
+/// Returns the choice for a path with this `mtu`, for packets with IP headers of `ip_header` bytes and AeroTP headers
+/// of `header` bytes, prelude and check included.
 pub fn choose(error_rate: ErrorRate, mtu: u32, ip_header: u32, header: u32) -> Choice {
     let bit_error_rate = error_rate.rate();
     let mut best = Choice {
@@ -61,7 +63,7 @@ fn protections(packet: u32) -> impl Iterator<Item = Protection> {
         .chain(covered.flat_map(move |words| [with(words, false), with(words, true)]))
 }
 
-/// The share of a packet's bits that is data and gets through.
+/// Returns the expected share of a packet's bits that is data and gets through.
 fn goodput(
     bit_error_rate: f64,
     (packet, ip_header, header): (u32, u32, u32),

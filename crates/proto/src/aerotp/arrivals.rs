@@ -1,18 +1,18 @@
-//! Arrivals over a path: those that the next MACK over it reports, their rate, and their bit error rate.
+//! Arrivals over a path: those to report in its next MACK, their rate, and their bit error rate.
 
 use super::error_meter::ErrorMeter;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 
-/// Packets that have come over one path.
+/// Packets received over one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrivals {
-    /// Packets since the last MACK over this path; `u32::MAX` if they are to be answered at once.
+    /// Packets since the last MACK over this path; `u32::MAX` if a MACK is due at once.
     pub unanswered: u32,
-    /// Timestamp of the newest packet, and when it came.
+    /// Timestamp of the newest packet, and the time of its arrival.
     pub newest: Option<(u32, Instant)>,
     pub meter: ErrorMeter,
-    /// Bytes with IP headers since the rate was last worked out, and since when.
+    /// Bytes with IP headers since the last measurement of the rate, and its time.
     bytes: u64,
     since: Option<Instant>,
     /// Time of the last packet.
@@ -21,15 +21,15 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Returns true if a timestamp is as new as any that has come.
+    /// Returns true if a timestamp is at least as new as all received ones.
     pub(super) fn is_newer(&self, timestamp: u32) -> bool {
         let newer = |(newest, _): (u32, Instant)| timestamp.wrapping_sub(newest) as i32 >= 0;
         self.newest.is_none_or(newer)
     }
 
-    /// A packet of so many bytes has come, IP header included.
+    /// Takes in a packet of so many bytes, IP header included.
     pub(super) fn note(&mut self, now: Instant, timestamp: u32, bytes: u32) {
-        /// A pause longer than this says nothing of the path.
+        /// A longer pause gives no information about the path.
         const PAUSE: Duration = Duration::from_millis(100);
         if self.is_newer(timestamp) {
             self.newest = Some((timestamp, now));
@@ -45,9 +45,9 @@ impl Arrivals {
         self.last = Some(now);
     }
 
-    /// The rate at which packets come, zero if that is not known yet.
+    /// Returns the arrival rate, zero if it is not known yet.
     pub(super) fn take_rate(&mut self, now: Instant) -> DataRate {
-        /// It is worked out over at least so long.
+        /// Shortest time over which the rate is measured.
         const MEASURED_OVER: Duration = Duration::from_millis(50);
         let elapsed = self
             .since

@@ -1,7 +1,8 @@
-//! The erasure code across packets: of each block of packets with data, some more that repair, over all paths alike.
+//! The erasure code across packets: each block of packets with data is followed by repair packets, over all paths
+//! alike.
 //!
-//! The coded part of a packet is its sequence number, two of its flags, and its data, so that a restored one is taken
-//! in as if it had come.
+//! The coded part of a packet is its sequence number, two of its flags, and its data, so that a restored packet is
+//! processed like a received one.
 
 use crate::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use crate::packet::Payload;
@@ -12,10 +13,10 @@ use std::collections::VecDeque;
 
 /// Bytes of a repair packet's payload beyond those of the longest data in its block: length, sequence number, flags.
 pub(super) const REPAIR_OVERHEAD: u32 = 7;
-/// Blocks of which the receiver remembers how many packets came, at most: paths of different delays have many open at once.
+/// Most blocks whose packet counts the receiver remembers: with paths of different delays many are open at once.
 const MOST_BLOCKS: usize = 1024;
 
-/// A packet's data as it is coded.
+/// A packet's data in coded form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shard {
     pub sequence: SequenceNumber,
@@ -77,7 +78,7 @@ impl BlockSender {
         }
     }
 
-    /// The place of the next packet with data.
+    /// Returns the place of the next packet with data.
     pub fn place(&self) -> BlockPlace {
         BlockPlace {
             block: self.number,
@@ -87,7 +88,8 @@ impl BlockSender {
         }
     }
 
-    /// A packet with data has left at that place. A block that does not fill is closed `patience` after its first packet.
+    /// Takes in a packet with data, sent at that place. A block that does not fill is closed `patience` after its first
+    /// packet.
     pub fn add(&mut self, now: Instant, shard: &Shard, patience: Duration) {
         // No packet is longer than the encoder takes, and no block fuller.
         if self.encoder.add(&shard.encode()).is_err() {
@@ -136,18 +138,18 @@ impl BlockSender {
     }
 }
 
-/// Packets of one block that have come.
+/// Received packets of one block.
 #[derive(Debug)]
 struct Open {
     number: u16,
     sources: Vec<(u8, Vec<u8>)>,
     repairs: Vec<(BlockPlace, Vec<u8>)>,
-    /// Nothing is missing any more.
+    /// True once no packet is missing.
     is_whole: bool,
 }
 
 impl Open {
-    /// Bytes of the packets that are kept.
+    /// Returns the length of the packets held, in bytes.
     fn bytes(&self) -> usize {
         let sources = self.sources.iter().map(|(_, bytes)| bytes.len());
         let repairs = self.repairs.iter().map(|(_, bytes)| bytes.len());
@@ -155,17 +157,17 @@ impl Open {
     }
 }
 
-/// The receiver's blocks, from the one whose first packet came first.
+/// The receiver's blocks, in the order of their first arrivals.
 #[derive(Debug)]
 pub(super) struct BlockReceiver {
     open: VecDeque<Open>,
-    /// Bytes of packets that are kept, and that may be.
+    /// Bytes of packets held, and their limit.
     kept: usize,
     most: usize,
 }
 
 impl BlockReceiver {
-    /// Keeps up to `memory` bytes of packets. Of a block that is whole none are kept.
+    /// Creates a store of up to `memory` bytes of packets. Packets of a complete block are not held.
     pub fn new(memory: u32) -> BlockReceiver {
         BlockReceiver {
             open: VecDeque::new(),
@@ -174,7 +176,7 @@ impl BlockReceiver {
         }
     }
 
-    /// A packet with data has come.
+    /// Takes in a packet with data.
     pub fn add_source(&mut self, place: BlockPlace, shard: &Shard) -> Vec<Shard> {
         self.change(place.block, |open| {
             if open.sources.iter().all(|&(index, _)| index != place.index) {
@@ -186,7 +188,7 @@ impl BlockReceiver {
         })
     }
 
-    /// One that repairs has come.
+    /// Takes in a repair packet.
     pub fn add_repair(&mut self, place: BlockPlace, payload: &Payload) -> Vec<Shard> {
         self.change(place.block, |open| {
             let mut repairs = open.repairs.iter();
@@ -198,9 +200,9 @@ impl BlockReceiver {
         })
     }
 
-    /// Changes a block that is not whole, and restores what then can be.
+    /// Changes an incomplete block, and restores its packets once that is possible.
     fn change(&mut self, number: u16, change: impl FnOnce(&mut Open)) -> Vec<Shard> {
-        // The newest block is the likeliest.
+        // Most likely the newest block.
         let place = self.open.iter().rposition(|open| open.number == number);
         let place = place.unwrap_or_else(|| self.begin(number));
         let open = &mut self.open[place];
@@ -252,7 +254,7 @@ impl Open {
         restored
     }
 
-    /// Keeps no more than that it was.
+    /// Drops the packets, and keeps only the fact that the block existed.
     fn end(&mut self) {
         self.is_whole = true;
         self.sources = Vec::new();

@@ -11,7 +11,7 @@ use crate::wire::sequence::SequenceNumber;
 pub enum Coding {
     /// Always so.
     Fixed(Protection),
-    /// By the error rate that the peer measures: whatever promises the most goodput.
+    /// By the bit error rate that the peer measures: the highest expected goodput.
     Adaptive,
 }
 
@@ -20,7 +20,8 @@ pub enum Coding {
 pub struct Configuration {
     /// Guarantees of delivery.
     pub mode: Mode,
-    /// Service class: the order in queues that look at it; at a listener it does not count: the end that opens says it.
+    /// Service class: the precedence in queues that respect it. Ignored at a listener: the end that opens the
+    /// connection chooses it.
     pub class: ServiceClass,
     /// The code within packets.
     pub coding: Coding,
@@ -28,28 +29,28 @@ pub struct Configuration {
     pub blocks: Option<BlockSize>,
     /// Packets that one MACK acknowledges, at least one (study A, section IV-B).
     pub packets_per_mack: u8,
-    /// The longest that a packet waits for its MACK.
+    /// Longest delay of a packet's MACK.
     pub mack_delay: Duration,
-    /// Bytes that are held until they are acknowledged; of a gateway, its custody.
+    /// Size of the buffer for data not yet acknowledged; at a gateway, its custody.
     pub send_buffer: u32,
-    /// Bytes that are held until they are read, and beyond a gap.
+    /// Size of the buffer for data not yet read, also beyond a gap.
     pub receive_buffer: u32,
-    /// Time for which a gap is waited for where nothing is sent again.
+    /// Longest wait for a gap to close in modes without retransmission.
     pub reordering_wait: Duration,
-    /// After so long without a word from the peer, with data or an end unacknowledged, the connection is given up. As long as
-    /// that an outage may last.
+    /// Time without packets from the peer, while data or an AFIN is unacknowledged, after which the connection is given
+    /// up: the longest outage to survive.
     pub close_timeout: Duration,
-    /// Time for which a receiver that has all still answers a peer that repeats its end.
+    /// Time for which a receiver that has all data still answers a peer's repeated AFIN.
     pub listen_timeout: Duration,
-    /// The rate at the start, with IP headers, and the highest ever; from the layer below.
+    /// Initial and highest rate, with IP headers; from the layer below.
     pub initial_rate: DataRate,
-    /// True if the application says what it has confirmed ([`Connection::confirm`](super::Connection::confirm)); else
-    /// all data that is stored in order counts as confirmed.
+    /// True if the application tells what it has confirmed ([`Connection::confirm`](super::Connection::confirm));
+    /// otherwise all data stored in order counts as confirmed.
     pub confirms: bool,
 }
 
 impl Configuration {
-    /// Reliable, with coding by the measured error rate.
+    /// Creates a configuration of the reliable mode, with coding by the measured error rate.
     pub fn new(initial_rate: DataRate) -> Configuration {
         Configuration {
             mode: Mode::Reliable,
@@ -69,7 +70,7 @@ impl Configuration {
     }
 }
 
-/// The ends of a connection, and what nobody else is to guess of it.
+/// The ends of a connection, and its numbers that others must not guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Own port.
@@ -78,6 +79,6 @@ pub struct Identity {
     pub remote_port: u16,
     /// Sequence number of the first byte.
     pub initial: SequenceNumber,
-    /// The token by which the peer knows this end again.
+    /// The token by which the peer recognizes this end.
     pub token: u32,
 }

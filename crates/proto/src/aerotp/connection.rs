@@ -1,4 +1,4 @@
-//! One AeroTP connection: its calls, and what a packet or a deadline does to it. What it sends is in [`super::output`].
+//! One AeroTP connection: its calls, and the effects of packets and deadlines. Its output is in [`super::output`].
 
 use super::blocks::{BlockReceiver, BlockSender};
 use super::configuration::{Configuration, Identity};
@@ -13,40 +13,41 @@ use crate::wire::aerotp::{ErrorRate, Opening, TcpOffer};
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
-/// Bytes that may be sent before the peer has said how many it takes.
+/// Bytes that may be sent before the peer has reported its window.
 const FIRST_WINDOW: u64 = 256 << 10;
 
-/// A peer cannot make us keep more paths than this.
+/// Most paths of a connection, which limits what a peer can make this end store.
 pub(super) const MOST_PATHS: usize = 8;
 
-/// Counters of a connection: its deeds, and packets to it that were of no use.
+/// Counters of a connection: packets sent and received, and packets refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Packets sent.
     pub packets: u64,
-    /// Of these with data that was sent before.
+    /// Packets sent with retransmitted data.
     pub retransmitted: u64,
-    /// Of these with nothing but a MACK.
+    /// Packets sent with a MACK alone.
     pub macks: u64,
-    /// Probes: sent since nobody had answered.
+    /// Probes sent for lack of an answer.
     pub probes: u64,
     /// Packets received with a payload beyond repair.
     pub damaged: u64,
-    /// Bytes that a code has put right.
+    /// Bytes corrected by a code.
     pub corrected: u64,
-    /// Packets whose data was there before.
+    /// Packets received with old data only.
     pub duplicates: u64,
-    /// Bytes that were left out, in modes that repeat nothing.
+    /// Bytes skipped, in modes without retransmission.
     pub skipped: u64,
-    /// Packets refused: another mode or opening, a MACK of what was never sent, a reset without proof, data beyond the window.
+    /// Packets refused: another mode or opening, a MACK of data never sent, a reset without proof, data beyond the
+    /// window.
     pub refused: u64,
 }
 
-/// Questions to a peer that has not answered.
+/// Probes of a peer that has not answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probing {
     pub at: Option<Instant>,
-    /// Probes since the peer was last heard.
+    /// Probes since the last packet from the peer.
     pub tries: u32,
     pub due: bool,
 }
@@ -58,9 +59,9 @@ pub(super) struct Ending {
     pub closed: bool,
     /// AFINs sent.
     pub sent: u8,
-    /// Time at which to repeat it, where nobody answers.
+    /// Time to repeat the AFIN, if it is not answered.
     pub repeat_at: Option<Instant>,
-    /// The peer has all (AFINACK).
+    /// The peer has all data (AFINACK).
     pub delivered: bool,
 }
 
@@ -72,23 +73,23 @@ pub struct Connection {
     pub(super) paths: Vec<Path>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    /// Offer that goes with the opening at a gateway.
+    /// A TCP's offer, sent with the opening at a gateway.
     pub(super) offer: Option<TcpOffer>,
     /// Opening of the peer's packets.
     pub(super) peer: Option<Opening>,
-    /// Offer of a TCP to the peer's gateway, if the gateway told it.
+    /// A TCP's offer from the peer's gateway, if there was one.
     pub(super) peer_offer: Option<TcpOffer>,
-    /// True if the peer has said that it has heard of this end.
+    /// True if the peer has reported that it received packets of this end.
     pub(super) is_known: bool,
     /// Time at which the next MACK is due.
     pub(super) mack_due: Option<Instant>,
     pub(super) probing: Probing,
     pub(super) ending: Ending,
-    /// Only with a code across packets.
+    /// The encoder; only with a code across packets.
     pub(super) blocks: Option<Box<BlockSender>>,
-    /// Made when the peer's first packet of a block comes.
+    /// The decoder, created with the peer's first packet of a block.
     pub(super) peer_blocks: Option<Box<BlockReceiver>>,
-    /// The path over which the peer was last heard.
+    /// The path of the latest packet from the peer.
     pub(super) heard_path: usize,
     pub(super) last_heard: Instant,
     pub(super) confirmed_here: u64,
@@ -151,7 +152,7 @@ impl Connection {
         }
     }
 
-    /// Answers a packet that can open a connection: one with an opening. The packet itself is then to be handed in.
+    /// Answers a packet that can open a connection: one with an opening. Then pass in the packet itself.
     pub fn accept(
         now: Instant,
         configuration: Configuration,
@@ -160,7 +161,7 @@ impl Connection {
         mtu: u32,
     ) -> Connection {
         let mut connection = Connection::connect(now, configuration, identity, addresses, mtu);
-        // It has nothing to say before it is spoken to.
+        // This end has nothing to send before a packet arrives.
         connection.opening_sent = true;
         connection.is_opener = false;
         connection
@@ -171,9 +172,9 @@ impl Connection {
         self.is_opener
     }
 
-    /// Adds a path; packets are spread over all that are up, each at its own rate.
-    /// The peer is shown the token there until it answers, and on the first path too if it may hear of the new one before.
-    /// `None` if there are as many as there can be.
+    /// Adds a path; packets are spread over all paths that are up, each at its own rate. Packets carry the token there
+    /// until the peer answers, and on the first path too if its packets may arrive after those on the new one. `None`
+    /// if the connection has its maximum of paths.
     pub fn add_path(
         &mut self,
         now: Instant,
@@ -197,7 +198,7 @@ impl Connection {
         Some(PathId((self.paths.len() - 1) as u8))
     }
 
-    /// This end has another address on a path. The peer is shown the token until it answers there.
+    /// Changes this end's address on a path. Packets carry the token until the peer answers there.
     pub fn move_to(&mut self, now: Instant, path: PathId, local: IpAddr) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
             path.local = local;
@@ -206,7 +207,8 @@ impl Connection {
         self.probe_at_once();
     }
 
-    /// A path's link is up, with this rate if it says one, or is a new link. What was under way over the old one counts as lost.
+    /// Takes in that a path's link is up, with this rate if known, or is a new link. Packets in flight over the old
+    /// link count as lost.
     pub fn link_up(&mut self, path: PathId, rate: Option<DataRate>) {
         let index = usize::from(path.0);
         if let Some(path) = self.paths.get_mut(index) {
@@ -220,12 +222,13 @@ impl Connection {
         }
         self.probe_at_once();
         if self.peer.is_some() && self.answers() {
-            // A peer that sends hears at once that it can, and what is missing.
+            // A sending peer learns at once that it can send, and which data is missing.
             self.mack_due = Some(self.last_heard);
         }
     }
 
-    /// A path's link is down: nothing is sent over it. If others are up, what was under way over it counts as lost.
+    /// Takes in that a path's link is down: nothing is sent over it. If others are up, packets in flight over it count
+    /// as lost.
     pub fn link_down(&mut self, path: PathId) {
         let index = usize::from(path.0);
         let Some(path) = self.paths.get_mut(index) else {
@@ -237,16 +240,16 @@ impl Connection {
         }
     }
 
-    /// A path takes packets of at most so many bytes.
+    /// Sets the largest packet of a path.
     pub fn set_mtu(&mut self, path: PathId, mtu: u32) {
-        /// Less than this no link of IPv4 takes (RFC 791).
+        /// Every IPv4 link takes at least this (RFC 791).
         const LEAST: u32 = 68;
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
             path.mtu = mtu.max(LEAST);
         }
     }
 
-    /// A router on a path can pass on so much of this connection.
+    /// Takes in a router's report of the rate at which it can forward this connection's packets on a path.
     pub fn backpressure(&mut self, now: Instant, path: PathId, rate: DataRate) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
             path.rate.backpressure(now, rate);
@@ -268,8 +271,8 @@ impl Connection {
         taken
     }
 
-    /// Writes a record, which the peer reads as one. Refused (`false`) if there is no room for all of it or it is longer than a
-    /// packet that all paths take.
+    /// Writes a record, which the peer reads as one. Returns false, and takes nothing, if there is no room for all of
+    /// it or it is too long for one packet of some path.
     pub fn write_record(&mut self, payload: &Payload) -> bool {
         let length = u64::from(payload.length());
         if length == 0 || length > u64::from(self.largest_record()) || self.sender.room() < length {
@@ -287,14 +290,14 @@ impl Connection {
     pub fn read(&mut self, now: Instant, at_most: u64) -> Option<Received> {
         let before = self.receiver.window();
         let read = self.receiver.take(at_most)?;
-        // A peer that has little room left hears that there is more.
+        // A peer whose window was almost closed learns that there is room.
         if before < u64::from(self.configuration.receive_buffer) / 4 && self.answers() {
             self.mack_due = Some(now);
         }
         Some(read)
     }
 
-    /// Bytes that can be read.
+    /// Returns the number of bytes that can be read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable_bytes()
     }
@@ -304,32 +307,33 @@ impl Connection {
         !self.ending.closed && !self.is_over
     }
 
-    /// Bytes that can be written.
+    /// Returns the number of bytes that can be written now.
     pub fn room(&self) -> u64 {
         self.sender.room()
     }
 
-    /// Bytes written that the peer has not acknowledged; a gateway's custody.
+    /// Returns the number of bytes written and not acknowledged by the peer; at a gateway its custody.
     pub fn held(&self) -> u64 {
         self.sender.written() - self.sender.acknowledged()
     }
 
-    /// Bytes sent that have neither arrived nor been found lost.
+    /// Returns the number of bytes in flight: sent, neither acknowledged nor lost.
     pub fn in_flight(&self) -> u64 {
         self.sender.in_flight()
     }
 
-    /// Bytes written that the far end has confirmed: stored in order, or at a gateway acknowledged by the TCP beyond it.
+    /// Returns the number of bytes written that the far end has confirmed: stored in order, or at a gateway
+    /// acknowledged by the TCP beyond it.
     pub fn confirmed(&self) -> u64 {
         self.confirmed_there
     }
 
-    /// Bytes acknowledged by the peer.
+    /// Returns the number of bytes acknowledged by the peer.
     pub fn acknowledged(&self) -> u64 {
         self.sender.acknowledged()
     }
 
-    /// Of what was read, so many bytes in all are confirmed; only with [`Configuration::confirms`].
+    /// Confirms so many bytes in all of the data read; only with [`Configuration::confirms`].
     pub fn confirm(&mut self, now: Instant, bytes: u64) {
         let bytes = bytes.min(self.receiver.next());
         if bytes > self.confirmed_here {
@@ -338,12 +342,12 @@ impl Connection {
         }
     }
 
-    /// Nothing more will be written.
+    /// Closes this direction: no more data will be written.
     pub fn close(&mut self) {
         self.ending.closed = true;
     }
 
-    /// Ends the connection at once; the peer is told.
+    /// Aborts the connection, with a reset if the peer may know of it.
     pub fn abort(&mut self) {
         if !self.is_over {
             self.reset_due = self.peer.is_some() || self.opening_sent;
@@ -351,7 +355,7 @@ impl Connection {
         }
     }
 
-    /// Its state in the words of study A's Table II.
+    /// Returns the state by the names of study A's Table II.
     pub fn state(&self) -> State {
         if self.is_over {
             State::Closed
@@ -366,7 +370,8 @@ impl Connection {
         }
     }
 
-    /// Returns true if the peer has said that it has heard of this end: it is where its packets say.
+    /// Returns true if the peer has reported that it received packets of this end: it is at its packets' source
+    /// address.
     pub fn is_known(&self) -> bool {
         self.is_known
     }
@@ -392,27 +397,27 @@ impl Connection {
         self.last_heard
     }
 
-    /// The rate at which a path sends now.
+    /// Returns the present sending rate of a path.
     pub fn rate(&self, path: PathId) -> Option<DataRate> {
         self.paths
             .get(usize::from(path.0))
             .map(|path| path.rate.rate())
     }
 
-    /// A path's smoothed round-trip time.
+    /// Returns a path's smoothed round-trip time.
     pub fn smoothed_rtt(&self, path: PathId) -> Option<Duration> {
         self.paths
             .get(usize::from(path.0))
             .and_then(|path| path.rate.smoothed())
     }
 
-    /// The bit error rate of the way to the peer, as the peer measures it; of several paths that of the worst.
+    /// Returns the bit error rate towards the peer, as the peer measures it; of several paths the worst.
     pub fn error_rate_there(&self) -> ErrorRate {
         let rates = self.paths.iter().map(|path| path.peer_error_rate);
         rates.max().unwrap_or(ErrorRate::NONE)
     }
 
-    /// Returns the bit error rate of the way to this end.
+    /// Returns the bit error rate towards this end.
     pub fn error_rate_here(&self) -> ErrorRate {
         let rates = self.paths.iter().map(|path| path.arrivals.meter.rate());
         rates.max().unwrap_or(ErrorRate::NONE)
@@ -423,27 +428,27 @@ impl Connection {
         &self.configuration
     }
 
-    /// Its ends.
+    /// Returns its identity.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Tells the peer's gateway, with the opening, what a TCP has offered.
+    /// Sends a TCP's offer to the peer's gateway, with the opening.
     pub fn set_offer(&mut self, offer: TcpOffer) {
         self.offer = Some(offer);
     }
 
-    /// Returns the offer of a TCP to the peer's gateway.
+    /// Returns the TCP's offer from the peer's gateway.
     pub fn peer_offer(&self) -> Option<TcpOffer> {
         self.peer_offer
     }
 
-    /// The peer's token, by which its packets are known from any address.
+    /// Returns the peer's token, by which its packets are recognized from any address.
     pub fn peer_token(&self) -> Option<u32> {
         self.peer.map(|peer| peer.token)
     }
 
-    /// Bytes of memory that it takes now, data aside.
+    /// Returns the memory in use, in bytes, without data.
     pub fn memory(&self) -> usize {
         let paths: usize = self.paths.iter().map(Path::memory).sum();
         size_of::<Connection>() + paths + self.events.capacity() * size_of::<Event>()
@@ -460,7 +465,7 @@ impl Connection {
         }
     }
 
-    /// Reports room to a writer that could not write all, once there is some.
+    /// Reports room to a writer that could not write all of its data, once there is some.
     pub(super) fn tell_of_room(&mut self) {
         if self.write_blocked && self.sender.room() > 0 {
             self.write_blocked = false;
@@ -476,12 +481,12 @@ impl Connection {
         self.is_over = true;
     }
 
-    /// Returns true if MACKs are sent at all: modes that repeat nothing need no return channel.
+    /// Returns true if MACKs are sent: modes without retransmission need no return channel.
     pub(super) fn answers(&self) -> bool {
         self.configuration.mode.repeats()
     }
 
-    /// Returns true if anything is sent of which the peer has yet to say that it has arrived.
+    /// Returns true if anything sent is not yet acknowledged by the peer.
     pub(super) fn waits_for_peer(&self) -> bool {
         self.configuration.mode.repeats()
             && !self.is_over
@@ -492,13 +497,13 @@ impl Connection {
                 || self.opening_sent && !self.is_known)
     }
 
-    /// Returns true if something has arrived that the far end has not confirmed.
+    /// Returns true if received data is not yet confirmed by the far end.
     pub(super) fn is_unconfirmed(&self) -> bool {
         self.confirmed_there < self.sender.acknowledged()
     }
 }
 
-/// A time as it stands in headers: microseconds modulo 2^32.
+/// Returns a time in header format: microseconds modulo 2^32.
 pub const fn timestamp(at: Instant) -> u32 {
     (at.as_nanos() / 1000) as u32
 }

@@ -1,17 +1,17 @@
-//! The bit error rate, measured at the receiver by what had to be put right and what could not be.
+//! The bit error rate, measured at the receiver by corrected and uncorrectable errors.
 
 use crate::wire::aerotp::{Condition, ErrorRate};
 
-/// Packets that the slow average remembers.
+/// Packets in the slow average.
 const SLOW: f64 = 256.0;
-/// Packets that the fast one remembers.
+/// Packets in the fast average.
 const FAST: f64 = 24.0;
-/// Errors from which the fast one is trusted.
+/// Errors from which the fast average is trusted.
 const ENOUGH: f64 = 8.0;
-/// Errors below which the slow one says that there are none.
+/// Errors below which the slow average counts as zero.
 const FORGOTTEN: f64 = 0.1;
 
-/// An average over packets, of which each later one counts a little more.
+/// An average over packets that weights later ones more.
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     bits: f64,
@@ -42,14 +42,14 @@ pub(super) struct ErrorMeter {
 }
 
 impl ErrorMeter {
-    /// A packet of `bytes` behind the IP header came, with a code of `redundancy` bytes.
+    /// Takes in a packet of `bytes` behind the IP header, with a code of `redundancy` bytes.
     pub(super) fn note(&mut self, bytes: u32, redundancy: u32, condition: Condition) {
         let bits = f64::from(bytes) * 8.0;
         let errors = match condition {
             Condition::Clean => 0.0,
-            // At the rates at which a packet passes at all, a damaged byte has one bit flipped.
+            // At error rates at which packets pass at all, a damaged byte has one flipped bit.
             Condition::Corrected(symbols) => f64::from(symbols),
-            // At least one more than the code would put right; and what is to be expected of a packet that has any.
+            // At least one more than the code can correct, and at least the expected number for a damaged packet.
             Condition::Damaged(_) => {
                 let expected = bits * self.fast.rate();
                 let given_any = expected / -libm::expm1(-expected);

@@ -49,8 +49,8 @@ impl Connection {
         self.handle_data(now, packet);
     }
 
-    /// Returns true if a packet is from somewhere in what the peer may send now, or has sent not long ago. Where
-    /// nothing is repeated an outage can have swallowed any amount, so that every place is.
+    /// Returns true if a packet's position is in the window, or was sent not long ago. In modes without retransmission
+    /// an outage can have swallowed any amount, so every position is valid.
     fn is_plausible(&self, number: SequenceNumber) -> bool {
         if self.peer.is_none() || !self.answers() {
             return true;
@@ -60,7 +60,8 @@ impl Connection {
         (-before..=self.receiver.window() as i64).contains(&distance)
     }
 
-    /// The path of a packet. One from elsewhere is the peer's if it shows the token, and the peer is there from now on.
+    /// Returns the path of a packet. A packet from another address is the peer's if it carries the token; the peer then
+    /// has that address.
     fn path_of(&mut self, (from, to): (IpAddr, IpAddr), header: &AerotpHeader) -> Option<usize> {
         let known = |path: &Path| path.remote == from && path.local == to;
         if let Some(index) = self.paths.iter().position(known) {
@@ -78,7 +79,7 @@ impl Connection {
             self.paths.push(Path::new((to, from), mtu, rate));
             return Some(self.paths.len() - 1);
         }
-        // A packet that was late moves nobody back.
+        // A late packet does not move the peer back.
         if !self.is_newer(header.timestamp) {
             return None;
         }
@@ -88,7 +89,8 @@ impl Connection {
         Some(index)
     }
 
-    /// A reset counts with the peer's token, or if it answers something that is on its way.
+    /// Takes in a reset, which is valid with the peer's token, or in answer to a packet in flight before the peer knows
+    /// this end.
     fn handle_reset(&mut self, header: &AerotpHeader) {
         let proven = header.token.is_some() && header.token == self.peer_token();
         let position = self.position_of(header.sequence);
@@ -110,7 +112,7 @@ impl Connection {
         base.checked_add_signed(i64::from(distance))
     }
 
-    /// The sequence number of a position.
+    /// Returns the sequence number of a position.
     pub(super) fn wire_sequence(&self, position: u64) -> SequenceNumber {
         SequenceNumber(self.identity.initial.0.wrapping_add(position as u32))
     }
@@ -130,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Returns true if a timestamp is as new as any that has come, over any path.
+    /// Returns true if a timestamp is at least as new as all received ones, over any path.
     fn is_newer(&self, timestamp: u32) -> bool {
         let mut paths = self.paths.iter();
         paths.all(|path| path.arrivals.is_newer(timestamp))
@@ -200,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// A packet has come of which a MACK is to tell.
+    /// Notes a packet that the next MACK has to report.
     fn owe_mack(&mut self, now: Instant, at_once: bool) {
         let arrivals = &mut self.paths[self.heard_path].arrivals;
         arrivals.unanswered = match at_once {
@@ -222,7 +224,7 @@ impl Connection {
         base as i64 + i64::from(number.distance_from(expected))
     }
 
-    /// Takes in data, and the end of it; returns whether the peer should hear of it at once.
+    /// Takes in data, and its end; returns true if the peer should be answered at once.
     fn take_shard(&mut self, shard: Shard) -> bool {
         let start = self.start_of(shard.sequence);
         let end = start + i64::from(shard.payload.length());
@@ -237,7 +239,7 @@ impl Connection {
         self.take_data(start, shard.payload, shard.ends_record) || shard.is_final
     }
 
-    /// Returns whether the peer should hear of it at once.
+    /// Returns true if the peer should be answered at once.
     fn take_data(&mut self, start: i64, payload: Payload, ends_record: bool) -> bool {
         let had_gap = self.receiver.has_gap();
         if !self.answers() {

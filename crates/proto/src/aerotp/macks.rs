@@ -1,4 +1,4 @@
-//! Contents of a MACK: arrivals and losses, the window, the round-trip time, and data that the far end has confirmed.
+//! Processing of MACKs: arrivals and losses, the window, the round-trip time, and data confirmed by the far end.
 
 use super::Event;
 use super::connection::{Connection, Probing, timestamp};
@@ -62,14 +62,14 @@ impl Connection {
         self.arm_probe(now);
     }
 
-    /// Returns the time at which the packet left that the peer echoes.
+    /// Returns the sending time of the packet that the peer echoes.
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
         Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
     }
 
     fn learn_from_echo(&mut self, now: Instant, mack: &Mack) {
-        // An echo from the future, or of what nobody remembers, measures nothing.
+        // An echo from the future, or of a forgotten packet, gives no sample.
         if timestamp(now).wrapping_sub(mack.echo).cast_signed() < 0 {
             return;
         }

@@ -42,36 +42,36 @@ use core::net::IpAddr;
 /// A packet to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// The path over which it goes.
+    /// The path to send it over.
     pub path: PathId,
     /// Source and destination.
     pub addresses: (IpAddr, IpAddr),
     /// The packet.
     pub packet: AerotpPacket,
-    /// True if any of its data was sent before.
+    /// True for retransmitted data.
     pub retransmission: bool,
 }
 
 /// An event for the application. Each kind but `Reset` may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The peer has been heard for the first time.
+    /// First packet from the peer.
     Established,
-    /// There is something to read.
+    /// Data to read.
     Readable,
-    /// There is room to write again, after there was none.
+    /// Room to write again, after there was none.
     Writable,
-    /// So many bytes will not come any more: modes without repetition leave them out.
+    /// So many bytes are skipped, in a mode without retransmission.
     Skipped(u64),
-    /// The peer has confirmed more of what was written ([`Connection::confirmed`]).
+    /// The peer has confirmed more of the written data ([`Connection::confirmed`]).
     Confirmed,
-    /// All that the peer has sent is here, and it will send no more.
+    /// All data of the peer has arrived, its end too.
     Finished,
-    /// All that was written has arrived, its end too.
+    /// All written data is acknowledged, its end too.
     Delivered,
     /// The peer has reset the connection, or refused it.
     Reset,
-    /// The peer was not heard for too long; the connection is given up.
+    /// No packets from the peer for too long; the connection is given up.
     TimedOut,
     /// The connection is over.
     Closed,
@@ -82,13 +82,13 @@ pub enum Event {
 pub enum State {
     /// No connection.
     Closed,
-    /// ASYN was sent, and nothing heard.
+    /// ASYN was sent, and nothing received.
     AsynSent,
     /// Data goes both ways.
     Established,
-    /// AFIN was sent: no new data goes out.
+    /// AFIN was sent: no new data is sent.
     AfinSent,
-    /// AFIN was received: no new data comes in.
+    /// AFIN was received: no new data arrives.
     AfinReceived,
 }
 

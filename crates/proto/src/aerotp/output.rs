@@ -18,17 +18,17 @@ use crate::wire::tcp::TcpFlags;
 pub(super) const PLAIN_HEADER: u32 = 22;
 /// Bytes of the payload's check.
 const PAYLOAD_CRC: u32 = 4;
-/// Bytes of a packet with a MACK but without ranges, at most.
+/// Most bytes of a packet with a MACK but without ranges.
 const LONGEST_WITHOUT_RANGES: u32 = 80;
-/// An end that nobody answers is sent so often.
+/// Most AFINs sent without an answer.
 const FINALS: u8 = 3;
 /// The pause between them.
 const BETWEEN_FINALS: Duration = Duration::from_millis(200);
-/// After so many probes without an answer only probes are sent.
+/// Unanswered probes after which only probes are sent.
 const SILENT_AFTER: u32 = 2;
 
 impl Connection {
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
         if self.reset_due {
             self.reset_due = false;
@@ -64,7 +64,7 @@ impl Connection {
         self.probing.tries >= SILENT_AFTER
     }
 
-    /// Returns true if the end is to be told now.
+    /// Returns true if the AFIN is to be sent now.
     fn owes_end(&self, now: Instant) -> bool {
         let due = match self.ending.sent {
             0 => true,
@@ -73,7 +73,7 @@ impl Connection {
         self.ending.closed && self.sender.is_drained() && due
     }
 
-    /// Returns true if there is something to send that a path's rate holds back.
+    /// Returns true if a packet waits for a path's rate.
     fn has_data(&self) -> bool {
         let has_repairs = self
             .blocks
@@ -82,7 +82,7 @@ impl Connection {
         (self.sender.is_ready() || has_repairs) && !self.is_silent()
     }
 
-    /// The path that is free first, if something is to be sent over it now.
+    /// Returns the path that is free first, if a packet is to be sent over it now.
     fn path_to_send(&self, now: Instant) -> Option<usize> {
         let (index, free_at) = self.next_path()?;
         let pressing = self.probing.due || self.owes_end(now) || !self.opening_sent;
@@ -101,14 +101,14 @@ impl Connection {
         self.has_data().then_some(free_at)
     }
 
-    /// The largest record that a packet of any path takes, in bytes.
+    /// Returns the largest record that fits one packet of any path, in bytes.
     pub fn largest_record(&self) -> u32 {
-        // With an opening, and a place in a block and what its repairs take.
+        // With an opening, a place in a block, and the overhead of its repair packets.
         self.packet_room()
             .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5 + REPAIR_OVERHEAD)
     }
 
-    /// Returns the way of making packets of a path now, with data or without.
+    /// Returns the present format of a path's packets, with or without data.
     fn choice(&mut self, path: usize, with_data: bool) -> Choice {
         let path = &mut self.paths[path];
         match self.configuration.coding {
@@ -142,7 +142,7 @@ impl Connection {
             .saturating_sub(protection.strength.bytes() as u32)
             .min(room);
         let chunk = self.sender.take((wanted, room))?;
-        // A record that is larger than planned leaves less for the code.
+        // A record that is larger than planned leaves less room for the code.
         let left = room - chunk.payload.length().min(room);
         let words = u32::from(protection.strength.words()).min(left / 4) as u16;
         header.protection.strength = Strength::from_words(words).unwrap_or(Strength::NONE);
@@ -166,7 +166,7 @@ impl Connection {
         Some(self.transmission(now, path, header, chunk))
     }
 
-    /// A packet that repairs others of its block.
+    /// Makes a repair packet of a block.
     fn send_repair(&mut self, now: Instant, path: usize) -> Option<Transmission> {
         if self.paths[path].free_at > now {
             return None;
@@ -177,7 +177,7 @@ impl Connection {
         header.sequence = self.wire_sequence(self.sender.next());
         header.block = Some(place);
         let taken = header.wire_length() + PAYLOAD_CRC + payload.length();
-        // It may be that the path has become narrower since.
+        // The path's MTU may have decreased since.
         let left = self.paths[path].room().checked_sub(taken)?;
         let words = u32::from(protection.strength.words()).min(left / 4) as u16;
         header.protection.strength = Strength::from_words(words).unwrap_or(Strength::NONE);
@@ -190,7 +190,7 @@ impl Connection {
         Some(self.transmission(now, path, header, chunk))
     }
 
-    /// A packet without data: an opening, an end, or a probe when no data is out.
+    /// Makes a packet without data: an opening, an AFIN, or a probe when no data is outstanding.
     fn send_control(&mut self, now: Instant, path: usize, probe: bool) -> Transmission {
         let protection = self.control_protection(path);
         let mut header = self.header(now, path, protection);
@@ -203,7 +203,7 @@ impl Connection {
         self.transmission(now, path, header, Chunk::nothing_at(self.sender.next()))
     }
 
-    /// A packet without data that is to be answered at once.
+    /// Makes a packet without data that is to be answered at once.
     pub(super) fn send_question(&mut self, now: Instant, path: usize) -> Transmission {
         let protection = self.control_protection(path);
         let mut header = self.header(now, path, protection);
@@ -224,7 +224,7 @@ impl Connection {
         }
     }
 
-    /// A MACK alone.
+    /// Makes a packet with a MACK alone.
     fn send_mack(&mut self, now: Instant) -> Option<Transmission> {
         let path = self.mack_path()?;
         let protection = self.control_protection(path);
@@ -255,7 +255,7 @@ impl Connection {
         }
     }
 
-    /// A header with a MACK, if one is due over this path.
+    /// Makes a header with a MACK, if one is due over this path.
     fn header(&mut self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
         let is_due = self.mack_due.is_some_and(|due| due <= now) && self.mack_path() == Some(path);
         let mack = is_due.then(|| Box::new(self.take_mack(now, path)));
@@ -265,7 +265,7 @@ impl Connection {
         }
     }
 
-    /// A header with what is told until the peer has heard it.
+    /// Makes a header with the options that are repeated until the peer has answered.
     fn plain_header(&self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
         let is_shown = self.paths[path].shown_since.is_some();
         AerotpHeader {
@@ -300,7 +300,7 @@ impl Connection {
         self.mack_due = more.then_some(now);
         let arrivals = &mut self.paths[path].arrivals;
         let (arrival_rate, error_rate) = (arrivals.take_rate(now), arrivals.meter.rate());
-        // If nothing has come over this path, the latest timestamp of any path has to do.
+        // If no packet has arrived over this path, the latest timestamp of any path is used.
         let heard = arrivals
             .newest
             .or(self.paths[self.heard_path].arrivals.newest);
@@ -308,7 +308,7 @@ impl Connection {
         let next = self.receiver.next();
         let initial = self.peer.map_or(0, |peer| peer.initial.0);
         let all = self.configuration.mode == Mode::NearReliable;
-        // Ranges that do not fit a packet are told when the gaps before it have closed.
+        // Ranges that do not fit a packet are reported once earlier gaps have closed.
         let most = self.paths[path]
             .room()
             .saturating_sub(LONGEST_WITHOUT_RANGES) as usize
@@ -368,7 +368,8 @@ impl Connection {
     }
 }
 
-/// The reset that answers a packet for which there is no connection; none to a reset, and none in modes that expect no answer.
+/// Makes the reset that answers a packet without a connection; none to a reset, and none in modes that expect no
+/// answer.
 pub fn reset_reply(header: &AerotpHeader, now: Instant) -> Option<AerotpPacket> {
     if header.tcp_flags.contains(TcpFlags::RST) || !header.mode.repeats() {
         return None;

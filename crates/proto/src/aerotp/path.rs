@@ -1,4 +1,4 @@
-//! The paths of a connection: where they lead, what they take, and when the next packet may leave over each.
+//! The paths of a connection: their ends, their MTUs, and the next sending time of each.
 
 use super::adaptation::{Choice, choose};
 use super::arrivals::Arrivals;
@@ -26,22 +26,21 @@ pub(super) struct Path {
     pub rate: RateControl,
     /// Time at which the next packet with data may leave.
     pub free_at: Instant,
-    /// Packets that were sent over it and may still be on their way: the time of each, and the position of its first
-    /// byte; in the order of sending.
+    /// Packets in flight over it: the time of each, and the position of its first byte, in the order of sending.
     pub sent: VecDeque<(Instant, u64)>,
     /// Sending time of the newest packet that is known to have arrived.
     pub newest_arrived: Option<Instant>,
-    /// Until the peer has answered to here it is shown the token: since then.
+    /// Time since which packets to this address carry the token, until the peer answers.
     pub shown_since: Option<Instant>,
-    /// True if the peer may have heard of another path first, which this one does not replace.
+    /// True if packets on another path may reach the peer first, and this path does not replace that one.
     pub is_added: bool,
-    /// Set while nothing is answered that goes over it.
+    /// Set while no packet over it is answered.
     pub silent: Option<Silence>,
-    /// Packets that have come over it.
+    /// Packets received over it.
     pub arrivals: Arrivals,
-    /// Bit error rate of the way to the peer, as the peer measures it.
+    /// Bit error rate towards the peer, as the peer measures it.
     pub peer_error_rate: ErrorRate,
-    /// Ways of making packets without data, and with data, with the error rate and MTU that each was chosen for.
+    /// Formats of packets without data, and with data, with the error rate and MTU for which each was chosen.
     choices: [Option<((ErrorRate, u32), Choice)>; 2],
 }
 
@@ -65,8 +64,8 @@ impl Path {
         }
     }
 
-    /// Chooses the packets that promise the most goodput at the bit error rate of the way to the peer. An end that only
-    /// answers is told hardly anything of that way: for packets without data the rate is the worse of both ways.
+    /// Chooses the packet format with the highest expected goodput at the bit error rate towards the peer. An end that
+    /// only answers gets few reports of that rate: for packets without data the worse rate of both directions counts.
     pub fn choice(&mut self, with_data: bool) -> Choice {
         let rate = match with_data {
             true => self.peer_error_rate,
@@ -83,12 +82,12 @@ impl Path {
         }
     }
 
-    /// Its ends, own first.
+    /// Returns its ends, the local one first.
     pub fn addresses(&self) -> (IpAddr, IpAddr) {
         (self.local, self.remote)
     }
 
-    /// Bytes of the IP header.
+    /// Returns the length of the IP header, in bytes.
     pub fn ip_header(&self) -> u32 {
         match self.local {
             IpAddr::V4(_) => 20,
@@ -96,25 +95,26 @@ impl Path {
         }
     }
 
-    /// Bytes that fit behind the IP header.
+    /// Returns the number of bytes that fit behind the IP header.
     pub fn room(&self) -> u32 {
         self.mtu.saturating_sub(self.ip_header())
     }
 
-    /// Bytes of memory that it takes now.
+    /// Returns the memory in use, in bytes.
     pub fn memory(&self) -> usize {
         size_of::<Path>() + self.sent.capacity() * size_of::<(Instant, u64)>()
     }
 
-    /// A packet of `bytes` behind the IP header leaves at `now`. A late caller catches up with no more than a packet or two.
+    /// Notes that a packet of `bytes` behind the IP header leaves at `now`. A late caller catches up by a packet or two
+    /// at most.
     pub fn take(&mut self, now: Instant, bytes: u32) {
-        /// A pause longer than this is not made up for.
+        /// A longer pause is not made up for.
         const BURST: Duration = Duration::from_millis(2);
         let bits = u64::from(bytes + self.ip_header()) * 8;
         self.rate.grow(now);
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
         let start = self.free_at.max(earliest);
-        /// At no rate at all one asks again so soon.
+        /// Interval of checks at a rate of zero.
         const STANDSTILL: Duration = Duration::from_secs(1);
         let time = self.rate.rate().transmission_time(bits);
         self.free_at = start + time.unwrap_or(STANDSTILL);

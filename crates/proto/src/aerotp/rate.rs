@@ -1,17 +1,18 @@
-//! The rate of a path: what the layer below says at the start, and less where routers or the receiver say that it is too much.
+//! The rate of a path: initially that of the layer below, and less when routers or the receiver report that it is too
+//! high.
 //!
-//! Losses say nothing here: error control is apart from rate control (study A, section III-A).
+//! Losses do not change the rate: error control is separate from rate control (study A, section III-A).
 
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 
-/// After a router has spoken, the rate stays so long before it grows again.
+/// Time after a router's report before the rate grows again.
 const OBEYED: Duration = Duration::from_secs(1);
-/// Then it grows by a twentieth in so long.
+/// Interval in which it then grows by a twentieth.
 const STEP: Duration = Duration::from_millis(100);
-/// A round-trip time longer than the shortest by this much stands in a queue.
+/// Excess of a round-trip time over the shortest one that shows a queue.
 const QUEUE: Duration = Duration::from_millis(100);
-/// The shortest round-trip time is forgotten after so long, since paths change.
+/// Age at which the shortest round-trip time is discarded, since paths change.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// The rate of one path.
@@ -49,9 +50,9 @@ impl RateControl {
         self.smoothed
     }
 
-    /// By when an answer to a packet sent now is due, if the peer holds it back for no longer than `held`.
+    /// Returns the time until an answer to a packet sent now is due, if the peer delays it by at most `held`.
     pub(super) fn answer_within(&self, held: Duration) -> Duration {
-        /// Before anything was measured; near the round trip over a geostationary satellite, chosen.
+        /// Before the first sample; near the round trip over a geostationary satellite, chosen.
         const UNKNOWN: Duration = Duration::from_millis(500);
         const LEAST: Duration = Duration::from_millis(10);
         match self.smoothed {
@@ -60,18 +61,18 @@ impl RateControl {
         }
     }
 
-    /// The layer below gives the path so much now: it is a new one.
+    /// Takes in the layer below's rate for a new path.
     pub(super) fn set_limit(&mut self, limit: DataRate) {
         *self = RateControl::new(limit);
     }
 
-    /// A router's queue fills: it can pass on so much of this.
+    /// Takes in a router's report: its queue fills, and it can forward so much of this.
     pub(super) fn backpressure(&mut self, now: Instant, rate: DataRate) {
         self.rate = rate.min(self.limit);
         self.grows_at = now + OBEYED;
     }
 
-    /// An answer came after `rtt`; the receiver says at which rate packets arrive.
+    /// Takes in a round-trip time sample, with the receiver's report of the arrival rate.
     pub(super) fn measured(&mut self, now: Instant, rtt: Duration, arrival_rate: DataRate) {
         let smoothed = match self.smoothed {
             None => {
@@ -94,8 +95,8 @@ impl RateControl {
         self.adjust(now, rtt, arrival_rate);
     }
 
-    /// Sends no more than arrives, and a little less, while the round-trip time shows a queue that no router reports:
-    /// so the queue drains.
+    /// Lowers the rate slightly below the arrival rate while the round-trip time shows a queue that no router reports,
+    /// so that the queue drains.
     fn adjust(&mut self, now: Instant, rtt: Duration, arrival_rate: DataRate) {
         if now < self.grows_at {
             return;
@@ -110,7 +111,7 @@ impl RateControl {
         }
     }
 
-    /// Time passes without complaints.
+    /// Takes in time without reports.
     pub(super) fn grow(&mut self, now: Instant) {
         if now < self.grows_at || self.rate >= self.limit {
             return;

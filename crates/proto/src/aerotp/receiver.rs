@@ -8,9 +8,9 @@ use crate::time::{Duration, Instant};
 use crate::wire::aerotp::{MissingRange, Range};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Pieces that are kept beyond gaps, however large the buffer: a peer cannot make us keep a list of single bytes.
+/// Most ranges kept beyond gaps, whatever the buffer's size: a peer cannot make this end keep a list of single bytes.
 const MOST_PIECES: usize = 8192;
-/// Damaged ranges that are kept until a MACK tells of them.
+/// Most damaged ranges kept until a MACK reports them.
 const MOST_DAMAGED: usize = 128;
 
 /// The receiver's side.
@@ -23,11 +23,11 @@ pub(super) struct Receiver {
     pieces: BTreeMap<u64, Received>,
     readable: VecDeque<Received>,
     readable_bytes: u64,
-    /// Ranges whose packets came damaged, and of which no MACK has told yet.
+    /// Ranges that arrived damaged, not yet reported by a MACK.
     damaged: Vec<(u64, u64)>,
-    /// End of the peer's data, once the peer has said it.
+    /// End of the peer's data, once known.
     end: Option<u64>,
-    /// Time at which the gap is given up, where nothing is sent again.
+    /// Time at which the gap is given up, in modes without retransmission.
     gap_until: Option<Instant>,
     /// End of the arrived data when that time was set: gaps before it have waited as long.
     gap_seen_to: u64,
@@ -36,13 +36,13 @@ pub(super) struct Receiver {
 /// Fate of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// All of it was there before.
+    /// Old data only.
     Duplicate,
     /// No room for it.
     Beyond,
-    /// It is the next in turn.
+    /// The next data in order.
     InOrder,
-    /// It came ahead of its turn.
+    /// Data out of order.
     Ahead,
 }
 
@@ -65,7 +65,7 @@ impl Receiver {
         self.next
     }
 
-    /// Bytes that may come beyond the next one expected.
+    /// Returns the number of bytes that may arrive beyond the next expected one.
     pub(super) fn window(&self) -> u64 {
         u64::from(self.capacity).saturating_sub(self.readable_bytes)
     }
@@ -74,12 +74,12 @@ impl Receiver {
         self.readable_bytes
     }
 
-    /// Returns true if all that the peer will ever send is here.
+    /// Returns true if all data of the peer has arrived, its end too.
     pub(super) fn is_complete(&self) -> bool {
         self.end == Some(self.next)
     }
 
-    /// Returns true if the peer has said where its data ends.
+    /// Returns true if the end of the peer's data is known.
     pub(super) fn knows_end(&self) -> bool {
         self.end.is_some()
     }
@@ -92,7 +92,7 @@ impl Receiver {
         !self.pieces.is_empty()
     }
 
-    /// The peer's data ends here. The first word counts, and nothing beyond it is taken.
+    /// Sets the end of the peer's data. Only the first one counts, and nothing beyond it is accepted.
     pub(super) fn set_end(&mut self, end: u64) {
         let highest = self.pieces.last_key_value();
         let highest = highest.map_or(self.next, |(start, piece)| end_of(*start, piece));
@@ -101,7 +101,7 @@ impl Receiver {
         }
     }
 
-    /// Takes in data at `start`, which may lie before the first byte; what lies outside the window is left out.
+    /// Takes in data at `start`, which may lie before the first byte; data outside the window is dropped.
     pub(super) fn accept(&mut self, start: i64, payload: Payload, ends_record: bool) -> Arrival {
         let whole_end = start.saturating_add(i64::from(payload.length()));
         let most = (self.next + self.window()).min(self.end.unwrap_or(u64::MAX));
@@ -140,7 +140,7 @@ impl Receiver {
         }
     }
 
-    /// Keeps what of the data is new; says whether any is.
+    /// Keeps the new part of the data; returns true if there is any.
     fn fill(&mut self, data: &Data) -> bool {
         let mut position = data.from;
         let mut new = false;
@@ -179,7 +179,7 @@ impl Receiver {
         self.readable.push_back(piece);
     }
 
-    /// Moves over what follows directly after the gap that has closed.
+    /// Advances over the data directly after a gap that has closed.
     fn join(&mut self) {
         while let Some(entry) = self.pieces.first_entry() {
             if *entry.key() > self.next {
@@ -190,7 +190,7 @@ impl Receiver {
         }
     }
 
-    /// A packet's data came damaged: a MACK says so, unless it has come since.
+    /// Notes a packet that arrived damaged: a MACK reports it, unless its data has arrived since.
     pub(super) fn note_damaged(&mut self, start: i64, length: u32) {
         let most = (self.next + self.window()).min(self.end.unwrap_or(u64::MAX));
         let from = u64::try_from(start).unwrap_or(0).max(self.next);
@@ -202,8 +202,8 @@ impl Receiver {
         }
     }
 
-    /// Sets, where nothing is sent again, the time until which the gaps that are seen are waited for, and gives them up
-    /// when that is over; returns the bytes that were left out. A gap that shows meanwhile waits at most twice as long.
+    /// Sets the time until which known gaps are waited for in modes without retransmission, and gives them up when it
+    /// has passed; returns the bytes skipped. A gap that appears meanwhile waits at most twice as long.
     pub(super) fn give_up_gaps(&mut self, now: Instant, wait: Duration) -> u64 {
         let mut skipped = 0;
         loop {
@@ -230,8 +230,8 @@ impl Receiver {
         }
     }
 
-    /// Gives up, where nothing is sent again, all before data that lies beyond the window, which shows that it is gone.
-    /// Returns the bytes that are left out.
+    /// Gives up all gaps before data that lies beyond the window, in modes without retransmission: such data shows that
+    /// they will not be filled. Returns the bytes skipped.
     pub(super) fn make_room(&mut self, start: i64, length: u32) -> u64 {
         let end = u64::try_from(start).unwrap_or(0) + u64::from(length);
         let mut skipped = 0;
@@ -263,7 +263,7 @@ impl Receiver {
         runs.into_iter().filter_map(|run| self.range(run)).collect()
     }
 
-    /// Returns the missing data: that which came damaged, and with `all` every gap.
+    /// Returns the missing data: the damaged data, and with `all` every gap.
     pub(super) fn missing(&mut self, all: bool) -> Vec<MissingRange> {
         let mut damaged = core::mem::take(&mut self.damaged);
         damaged.sort_unstable();
@@ -294,7 +294,7 @@ impl Receiver {
         missing
     }
 
-    /// The gaps, and at last all that lies beyond what has come.
+    /// Returns the gaps, and last all data beyond that received.
     fn gaps(&self) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut position = self.next;
@@ -320,7 +320,7 @@ impl Receiver {
         })
     }
 
-    /// Takes the next data to read, of at most so many bytes; a record that is longer comes whole.
+    /// Takes the next data to read, of at most so many bytes; a longer record is returned whole.
     pub(super) fn take(&mut self, at_most: u64) -> Option<Received> {
         if at_most == 0 {
             return None;
@@ -343,7 +343,7 @@ impl Receiver {
     }
 }
 
-/// Data as it came, and what of it is wanted.
+/// Data as it arrived, and the part of it to keep.
 struct Data {
     from: u64,
     end: u64,

@@ -1,13 +1,13 @@
-//! Data that was written: the part on its way, the part to be sent again, and the next part.
+//! Written data: the part in flight, the part to retransmit, and the part not yet sent.
 //!
-//! Positions are 64-bit distances from the first byte written. They do not wrap; only headers do.
+//! Positions are 64-bit distances from the first byte written. They do not wrap; only sequence numbers in headers do.
 
 use super::path::Path;
 use crate::packet::{Payload, SendBuffer};
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A packet's data on its way.
+/// A packet's data in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     end: u64,
@@ -21,12 +21,12 @@ pub(super) struct Chunk {
     pub start: u64,
     pub payload: Payload,
     pub ends_record: bool,
-    /// True if it was sent before.
+    /// True for a retransmission.
     pub again: bool,
 }
 
 impl Chunk {
-    /// No data, before the byte at a position.
+    /// Returns a chunk without data, before the byte at a position.
     pub(super) fn nothing_at(start: u64) -> Chunk {
         Chunk {
             start,
@@ -43,14 +43,14 @@ pub(super) struct Sender {
     buffer: SendBuffer,
     /// Ends of records that are not acknowledged, ascending.
     record_ends: VecDeque<u64>,
-    /// First position that was never sent.
+    /// The first position never sent.
     next: u64,
     acknowledged: u64,
-    /// First position that the peer does not take yet.
+    /// The first position beyond the peer's window.
     pub window_end: u64,
-    /// By position of the first byte; disjoint, and of nothing that is acknowledged or lost.
+    /// Data in flight by the position of its first byte; disjoint.
     outstanding: BTreeMap<u64, Sent>,
-    /// Ranges to be sent again, start to end; disjoint.
+    /// Ranges to retransmit, start to end; disjoint.
     lost: BTreeMap<u64, u64>,
 }
 
@@ -83,7 +83,7 @@ impl Sender {
         self.next
     }
 
-    /// Bytes on their way.
+    /// Returns the number of bytes in flight.
     pub(super) fn in_flight(&self) -> u64 {
         self.outstanding
             .iter()
@@ -105,17 +105,17 @@ impl Sender {
         !self.record_ends.is_empty()
     }
 
-    /// Returns true if all that was written has been acknowledged.
+    /// Returns true if all written data is acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.acknowledged == self.buffer.written()
     }
 
-    /// Returns true if all that was written has been sent, and nothing of it has to be again.
+    /// Returns true if all written data was sent, and nothing is to be retransmitted.
     pub(super) fn is_drained(&self) -> bool {
         self.lost.is_empty() && self.next == self.buffer.written()
     }
 
-    /// Returns true if something sent has neither arrived nor been called lost.
+    /// Returns true if data is in flight.
     pub(super) fn waits(&self) -> bool {
         !self.outstanding.is_empty() || !self.lost.is_empty()
     }
@@ -125,7 +125,8 @@ impl Sender {
         self.next < self.buffer.written() && self.sendable_end() <= self.next
     }
 
-    /// Up to here data may be sent for the first time: written, and in the window; of a record all or nothing.
+    /// Returns the end of the data that may be sent for the first time: written, and in the window; a record only as a
+    /// whole.
     fn sendable_end(&self) -> u64 {
         let end = self.buffer.written().min(self.window_end);
         let place = self.record_ends.partition_point(|&record| record <= end);
@@ -137,7 +138,7 @@ impl Sender {
         }
     }
 
-    /// Returns true if there is something that may be sent now.
+    /// Returns true if there is data that may be sent now.
     pub(super) fn is_ready(&self) -> bool {
         !self.lost.is_empty() || self.next < self.sendable_end()
     }
@@ -161,7 +162,7 @@ impl Sender {
         Some(chunk)
     }
 
-    /// Has data sent again that was not acknowledged: the oldest, at most so many bytes and at least one packet; or all.
+    /// Marks unacknowledged data for retransmission: the oldest, at most so many bytes and at least one packet; or all.
     pub(super) fn lose_oldest(&mut self, most: u64) {
         let mut bytes = 0;
         while bytes < most
@@ -172,7 +173,7 @@ impl Sender {
         }
     }
 
-    /// Has sent again what is on its way over a path.
+    /// Marks the data in flight over a path for retransmission.
     pub(super) fn lose_path(&mut self, number: usize, path: &mut Path) {
         for (at, start) in path.sent.drain(..) {
             if self.is_still(number, (at, start))
@@ -183,13 +184,13 @@ impl Sender {
         }
     }
 
-    /// Returns true if nothing is known yet of the packet that left over a path at a time.
+    /// Returns true if the packet sent over a path at a time is still in flight.
     fn is_still(&self, number: usize, (at, start): (Instant, u64)) -> bool {
         let sent = self.outstanding.get(&start);
         sent.is_some_and(|sent| sent.at == at && usize::from(sent.path) == number)
     }
 
-    /// Lets the list of what left over a path begin with something of which nothing is known yet.
+    /// Removes packets no longer in flight from the front of a path's list.
     pub(super) fn forget_known(&self, number: usize, path: &mut Path) {
         while path
             .sent
@@ -204,7 +205,7 @@ impl Sender {
         let place = self.record_ends.partition_point(|&record| record <= start);
         let record = self.record_ends.get(place).copied();
         let record = record.filter(|record| record - start <= u64::from(most.1));
-        // A repeated chunk ends where the loss does: the data behind it is on its way, or was never sent.
+        // A retransmitted chunk ends with the lost range: the data behind it is in flight, or was never sent.
         let record = record.filter(|&record| !again || record <= end);
         let end = record.unwrap_or_else(|| end.min(start + u64::from(most.0.max(1))));
         Chunk {
@@ -215,7 +216,7 @@ impl Sender {
         }
     }
 
-    /// A chunk has left. In modes that repeat nothing it is forgotten.
+    /// Notes a sent chunk. In modes without retransmission it is forgotten.
     pub(super) fn note_sent(
         &mut self,
         now: Instant,
@@ -238,7 +239,7 @@ impl Sender {
         path.sent.push_back((now, chunk.start));
     }
 
-    /// All before `position` has arrived.
+    /// Takes in that all data before `position` has arrived.
     pub(super) fn acknowledge(&mut self, position: u64) {
         self.acknowledged = self.acknowledged.max(position);
         self.buffer.release(position);
@@ -247,7 +248,8 @@ impl Sender {
         }
     }
 
-    /// A range has arrived; what of it was still out tells how new the newest packet is that has.
+    /// Takes in that a range has arrived, and notes the newest arrived packet of each path; returns the bytes newly
+    /// acknowledged.
     pub(super) fn arrived(&mut self, (start, end): (u64, u64), paths: &mut [Path]) -> u64 {
         let mut new = 0;
         while let Some((first, sent)) = overlapping(&self.outstanding, start, end, |sent| sent.end)
@@ -257,7 +259,7 @@ impl Sender {
             if let Some(path) = paths.get_mut(usize::from(sent.path)) {
                 path.newest_arrived = path.newest_arrived.max(Some(sent.at));
             }
-            // Only a part of it was taken in: the rest was not.
+            // The receiver kept only a part of it.
             self.lose_outside((first, sent.end), (start, end));
         }
         while let Some((first, last)) = overlapping(&self.lost, start, end, |&last| last) {
@@ -277,7 +279,7 @@ impl Sender {
         }
     }
 
-    /// The receiver misses a range: what of it left over a path before `until` is lost.
+    /// Takes in that the receiver misses a range: the part sent over a path before `until` is lost.
     pub(super) fn missing(&mut self, (start, end): (u64, u64), (path, until): (usize, Instant)) {
         let from = overlapping(&self.outstanding, start, end, |sent| sent.end);
         let Some((first, _)) = from else { return };
@@ -293,8 +295,7 @@ impl Sender {
         }
     }
 
-    /// Calls a packet lost that left over a path before one that has arrived, if it left earlier by more than packets
-    /// overtake each other.
+    /// Declares packets lost that left over a path before one that has arrived, by more than the allowed reordering.
     pub(super) fn find_lost(&mut self, number: usize, path: &mut Path, overtaking: Duration) {
         let Some(newest) = path.newest_arrived else {
             return;
@@ -313,7 +314,7 @@ impl Sender {
     }
 }
 
-/// The first entry that has something in common with a range.
+/// Returns the first entry that overlaps a range.
 fn overlapping<T: Copy>(
     map: &BTreeMap<u64, T>,
     start: u64,

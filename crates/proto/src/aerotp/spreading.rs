@@ -1,23 +1,23 @@
-//! Choice of the next packet's path, and of the paths that are left out for a while, since nothing that goes over them
-//! is answered though other paths are.
+//! Choice of the next packet's path, and of silent paths: those without answers although other paths have them.
 
 use super::Transmission;
 use super::connection::Connection;
 use crate::time::{Duration, Instant};
 
-/// A path over which nothing is answered.
+/// A path without answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Silence {
-    /// Since when. What left later, and is answered, ends it.
+    /// Start of the silence. An answer to a later packet ends it.
     pub since: Instant,
-    /// Time of the next question.
+    /// Time of the next probe.
     ask_at: Instant,
-    /// Questions so far.
+    /// Probes so far.
     asked: u32,
 }
 
 impl Connection {
-    /// Returns true if data goes over a path: it is up and not silent, or no path is that and it is up.
+    /// Returns true if data is sent over a path: it is up and not silent, or it is up and all others are down or
+    /// silent.
     fn is_usable(&self, index: usize) -> bool {
         let path = &self.paths[index];
         path.is_up && (path.silent.is_none() || !self.is_live_without(index))
@@ -29,12 +29,12 @@ impl Connection {
         others.any(|(other, path)| other != index && path.is_up && path.silent.is_none())
     }
 
-    /// The paths over which data goes.
+    /// Returns the paths for data.
     fn usable(&self) -> impl Iterator<Item = usize> {
         (0..self.paths.len()).filter(|&index| self.is_usable(index))
     }
 
-    /// The path that data takes next: of those that carry any the one that is free first, and when that is.
+    /// Returns the path of the next data: the first free one of those for data, and the time when it is free.
     pub(super) fn next_path(&self) -> Option<(usize, Instant)> {
         let free = self
             .usable()
@@ -42,14 +42,14 @@ impl Connection {
         free.min_by_key(|&(_, free_at)| free_at)
     }
 
-    /// Bytes behind the IP header that a packet has at most: what all paths take, since what is lost on one may go again over
-    /// any.
+    /// Returns the largest packet, in bytes behind the IP header: the least of all paths, since data lost on one may be
+    /// retransmitted on any.
     pub(super) fn packet_room(&self) -> u32 {
         let rooms = self.paths.iter().map(|path| path.room());
         rooms.min().unwrap_or(0)
     }
 
-    /// By when an answer is due to what leaves now, over whichever path.
+    /// Returns the time until an answer to a packet sent now is due, over any path.
     pub(super) fn answer_within(&self) -> Duration {
         let held = self.configuration.mack_delay;
         let within = |index: usize| self.paths[index].rate.answer_within(held);
@@ -57,8 +57,8 @@ impl Connection {
         longest.unwrap_or_else(|| within(0))
     }
 
-    /// The path over which the next MACK goes: of those that are up that with the most packets since a MACK went there, and of
-    /// equals that on which the peer was last heard. What it echoes then measures that path.
+    /// Returns the path of the next MACK: of those that are up the one with the most packets since its last MACK, and
+    /// among equals the one of the latest packet. So the timestamp echo is for that path.
     pub(super) fn mack_path(&self) -> Option<usize> {
         let up = (0..self.paths.len()).filter(|&index| self.paths[index].is_up);
         up.max_by_key(|&index| {
@@ -67,8 +67,8 @@ impl Connection {
         })
     }
 
-    /// Returns the time at which a path becomes silent if nothing is heard of what it has carried: twice the time of an
-    /// answer after it left.
+    /// Returns the time at which a path becomes silent without an answer to its packets: twice the time of an answer
+    /// after they left.
     fn silent_at(&self, index: usize) -> Option<Instant> {
         let path = &self.paths[index];
         if !path.is_up || path.silent.is_some() || !self.is_live_without(index) {
@@ -79,8 +79,7 @@ impl Connection {
         Some(at + within.saturating_mul(2))
     }
 
-    /// Returns the time at which a silent path is asked next whether it carries anything again; as long as there is
-    /// something to carry.
+    /// Returns the time of the next probe of a silent path; `None` without data to carry.
     fn ask_at(&self, index: usize) -> Option<Instant> {
         let path = &self.paths[index];
         let silence = path.silent.filter(|_| path.is_up)?;
@@ -100,7 +99,7 @@ impl Connection {
             .min()
     }
 
-    /// Leaves out the paths over which nothing is answered, and has sent again over others what is on its way there.
+    /// Leaves out paths without answers, and retransmits their data in flight over others.
     pub(super) fn note_silence(&mut self, now: Instant) {
         if self.paths.len() < 2 {
             return;
@@ -118,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// Asks over a silent path for an answer, which comes over it, too.
+    /// Probes a silent path; the answer takes the same path.
     pub(super) fn ask_silent(&mut self, now: Instant) -> Option<Transmission> {
         let due = |&index: &usize| self.ask_at(index).is_some_and(|at| at <= now);
         let index = (0..self.paths.len()).find(due)?;
@@ -133,10 +132,10 @@ impl Connection {
         Some(self.send_question(now, index))
     }
 
-    /// The pause to the next question after so many without an answer, of which the first is due within `first`.
+    /// Returns the pause to the next probe after so many unanswered ones, if the first answer is due within `first`.
     pub(super) fn next_question(first: Duration, asked: u32) -> Duration {
-        /// A peer that does not answer is asked at least this often, or once a round trip if that is longer: little of a
-        /// contact is lost, and little is sent in vain.
+        /// The longest interval of probes, or one round trip if that is longer: so little of a contact is lost, and
+        /// little is sent in vain.
         const LONGEST: Duration = Duration::from_millis(150);
         let doubled = first.saturating_mul(1 << asked.min(16));
         doubled.min(first.max(LONGEST))

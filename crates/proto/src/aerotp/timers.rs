@@ -5,7 +5,7 @@ use super::connection::Connection;
 use crate::time::Instant;
 
 impl Connection {
-    /// Sets the time of the next probe, if an answer is waited for.
+    /// Sets the time of the next probe, if an answer is awaited.
     pub(super) fn arm_probe(&mut self, now: Instant) {
         if !self.waits_for_peer() {
             self.probing.at = None;
@@ -33,7 +33,7 @@ impl Connection {
         }
     }
 
-    /// In a mode that expects no answer the last AFIN has left. What the peer sends is still read for a while.
+    /// Takes in that the last AFIN has left, in a mode without answers. Packets of the peer are still read for a while.
     pub(super) fn finish_one_way(&mut self, now: Instant) {
         self.over_at = Some(now + self.configuration.listen_timeout);
     }
@@ -42,8 +42,8 @@ impl Connection {
         self.confirmed_here
     }
 
-    /// Returns true if silence of the peer ends the connection: an answer is due, or nothing but packets of the peer's
-    /// tells that it is still there.
+    /// Returns true if silence of the peer ends the connection: an answer is due, or only packets of the peer would
+    /// show that it is still there.
     pub(super) fn expects_peer(&self) -> bool {
         self.waits_for_peer() || !self.answers() && self.peer.is_some()
     }
@@ -57,8 +57,7 @@ impl Connection {
         }
     }
 
-    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has something to do, or there is something to
-    /// send.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout), or of the next packet to send.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.is_over {
             return None;
@@ -97,7 +96,7 @@ impl Connection {
             self.probing.at = None;
             if self.waits_for_peer() {
                 self.probing.due = true;
-                // One packet: what it brings back tells what else is missing.
+                // One packet: its answer shows what else is missing.
                 self.sender.lose_oldest(1);
                 self.probing.tries += 1;
                 self.arm_probe(now);

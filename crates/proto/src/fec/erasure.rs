@@ -1,10 +1,10 @@
-//! Erasure coding across packets: of k source packets and m repair packets, any k restore all.
+//! Erasure coding across packets: of k source packets and m repair packets, any k of these restore all source packets.
 //!
 //! A shard is a source packet's length in two bytes (network order), its bytes, and zeros up to the longest of its
-//! block. Repair j is the sum over the sources i of shard i times 1 / (i + (255 - j)), in GF(2^8): a Cauchy matrix, of
-//! which every square part can be inverted. (J. Blömer et al., An XOR-Based Erasure-Resilient Coding Scheme, 1995,
+//! block. Repair j is the sum over the sources i of shard i times 1 / (i + (255 - j)), in GF(2^8): a Cauchy matrix, all
+//! of whose square submatrices are invertible. (J. Blömer et al., An XOR-Based Erasure-Resilient Coding Scheme, 1995,
 //! section 3.) The factors do not depend on k and m, so a block may be closed before it is full. Source packets are
-//! sent as they are, a repair packet is as long as a shard.
+//! sent unchanged; a repair packet is as long as a shard.
 
 mod decoder;
 
@@ -12,49 +12,50 @@ pub use decoder::{BlockDecoder, Restored};
 
 use super::field::{add_scaled, inverse};
 
-/// Bytes before the source packet in a shard: its length.
+/// Bytes before the source packet in a shard, for its length.
 const LENGTH_BYTES: usize = 2;
 
-/// Reason why a packet does not belong in a block.
+/// Reason why a packet does not fit a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
-    /// A block has at least one source, and 255 packets at most.
+    /// A block without a source, or of more than 255 packets.
     #[error(
         "a block of {sources} source and {repairs} repair packets; 1 to 255 in all are possible"
     )]
     Size {
-        /// Source packets asked for.
+        /// Requested source packets.
         sources: u8,
-        /// Repair packets asked for.
+        /// Requested repair packets.
         repairs: u8,
     },
-    /// A packet's number is beyond the block, or the block is full.
+    /// A packet's number beyond the block, or a full block.
     #[error("packet {index} of {count}")]
     Index {
-        /// Its number, from 0.
+        /// Number of the packet, from 0.
         index: u8,
         /// Number of packets of its kind.
         count: u8,
     },
-    /// A source packet is longer than 65535 bytes, or a repair packet has no room for a length or is not as long as others of its block.
+    /// A source packet longer than 65535 bytes, or a repair packet without room for a length or of another length than
+    /// others of its block.
     #[error("a packet of {actual} bytes where {least} to {most} were expected")]
     Length {
-        /// Its bytes.
+        /// Actual length, in bytes.
         actual: usize,
-        /// The fewest that it may have.
+        /// Shortest length.
         least: usize,
-        /// The most that it may have.
+        /// Longest length.
         most: usize,
     },
-    /// The restored data is no shard: a packet was damaged, or of another block.
-    #[error("source packet {index} was restored to what is no packet")]
+    /// Restored data that is no shard: a packet was damaged, or of another block.
+    #[error("restored source packet {index} is not a packet")]
     Inconsistent {
-        /// The source packet.
+        /// Number of the source packet.
         index: u8,
     },
 }
 
-/// The shape of a block: how many packets of which kind.
+/// Size of a block: its numbers of source and repair packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSize {
     sources: u8,
@@ -62,7 +63,7 @@ pub struct BlockSize {
 }
 
 impl BlockSize {
-    /// A block of up to `sources` source packets and `repairs` repair packets.
+    /// Returns a block of up to `sources` source packets and `repairs` repair packets.
     ///
     /// # Errors
     /// Fails if there is no source packet, or there are more than 255 packets in all.
@@ -73,18 +74,18 @@ impl BlockSize {
         Ok(BlockSize { sources, repairs })
     }
 
-    /// Most source packets.
+    /// Returns the largest number of source packets.
     pub fn sources(self) -> u8 {
         self.sources
     }
 
-    /// Repair packets.
+    /// Returns the number of repair packets.
     pub fn repairs(self) -> u8 {
         self.repairs
     }
 }
 
-/// The factor of a source in a repair packet.
+/// Returns the factor of a source in a repair packet.
 fn factor(source: u8, repair: u8) -> u8 {
     inverse(source ^ (255 - repair))
 }
@@ -97,7 +98,7 @@ fn add_packet(sum: &mut Vec<u8>, factor: u8, packet: &[u8]) {
     add_scaled(bytes, factor, packet);
 }
 
-/// Makes the repair packets of one block while its source packets are sent; keeps none of those.
+/// Encoder of one block's repair packets while its source packets are sent, which are not stored.
 #[derive(Clone, Debug)]
 pub struct BlockEncoder {
     size: BlockSize,
@@ -106,7 +107,7 @@ pub struct BlockEncoder {
 }
 
 impl BlockEncoder {
-    /// A block that is empty.
+    /// Creates an empty block.
     pub fn new(size: BlockSize) -> BlockEncoder {
         BlockEncoder {
             size,
@@ -115,7 +116,7 @@ impl BlockEncoder {
         }
     }
 
-    /// Takes the next source packet in, and returns its number in the block, from 0.
+    /// Takes in the next source packet, and returns its number in the block, from 0.
     ///
     /// # Errors
     /// Fails if the block is full, or the packet longer than 65535 bytes.
@@ -129,12 +130,12 @@ impl BlockEncoder {
         Ok(self.added - 1)
     }
 
-    /// Source packets so far: k for the decoder, if the block is closed now.
+    /// Returns the number of source packets so far: k for the decoder, if the block is closed now.
     pub fn sources(&self) -> u8 {
         self.added
     }
 
-    /// The repair packet with a number, from 0, for the source packets so far.
+    /// Returns the repair packet with a number, from 0, for the source packets so far.
     ///
     /// # Errors
     /// Fails if the block has no such repair packet.

@@ -2,14 +2,14 @@
 
 use super::interleaved::{Strength, codewords};
 
-/// The probability that at least one of the codewords of a packet with `data` protected bytes has more wrong bytes
-/// than it can correct, 1 - product of P(wrong bytes <= parity / 2), where each bit is wrong with `bit_error_rate`,
-/// 0 to 1, on its own. A packet with few errors in its parity alone counts, though its data may be right.
+/// Returns the probability that at least one of the codewords of a packet with `data` protected bytes has more wrong
+/// bytes than it can correct, 1 - product of P(wrong bytes <= parity / 2), where each bit is wrong independently with
+/// `bit_error_rate`, 0 to 1. A packet counts even if all its wrong bytes are parity, and its data is right.
 pub fn failure_probability(bit_error_rate: f64, data: usize, strength: Strength) -> f64 {
     let byte_is_right = 8.0 * libm::log1p(-bit_error_rate.clamp(0.0, 1.0));
     let byte_is_wrong = -libm::expm1(byte_is_right);
     let mut packet_is_right = 0.0;
-    // Codewords of the same shape stand together, of which there are four at most.
+    // Codewords of the same shape are adjacent, and there are at most four shapes.
     let mut last = (0, 0, 0.0);
     for codeword in codewords(data, strength) {
         let length = codeword.data + usize::from(codeword.parity);
@@ -23,8 +23,8 @@ pub fn failure_probability(bit_error_rate: f64, data: usize, strength: Strength)
     -libm::expm1(packet_is_right)
 }
 
-/// P(X > `most`) where X of `trials` succeed, each with `probability`; `log_failure` is ln(1 - `probability`), of which
-/// more is known than of the difference. The sum begins at its largest term, so that no term is lost that counts.
+/// Returns P(X > `most`) for X successes in `trials`, each with `probability`; `log_failure` is ln(1 - `probability`),
+/// known more accurately than the difference. The sum begins at its largest term, so that no significant term is lost.
 fn more_than(most: usize, trials: usize, probability: f64, log_failure: f64) -> f64 {
     if probability <= 0.0 || most >= trials {
         return 0.0;
@@ -57,7 +57,7 @@ fn more_than(most: usize, trials: usize, probability: f64, log_failure: f64) -> 
 mod tests {
     use super::*;
 
-    /// From exact fractions in Python: sums of binomial terms with 8-bit symbols, by the layout's codewords.
+    /// Checks exact fractions from Python: sums of binomial terms with 8-bit symbols, by the layout's codewords.
     #[test]
     fn it_is_what_exact_fractions_give() {
         let cases = [
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(failure_probability(1.0, 1500, Strength::NONE), 1.0);
     }
 
-    /// The largest value of every sum of terms is 1; near it, rounding must not leave the range.
+    /// Checks that rounding does not leave the range near 1, the largest value of every sum of terms.
     #[test]
     fn it_grows_with_the_rate_and_stays_a_probability() {
         let strength = Strength::from_words(100).expect("at most 256");

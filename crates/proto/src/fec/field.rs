@@ -1,39 +1,39 @@
 //! The field GF(2^8) with the polynomial x^8 + x^4 + x^3 + x^2 + 1 (0x11D), of which alpha = 2 generates all elements
-//! but zero. Addition is exclusive or; the rest is in tables that the compiler makes.
+//! but zero. Addition is exclusive or; other operations use tables computed at compile time.
 
 const POLYNOMIAL: u16 = 0x11D;
-/// Elements other than zero; alpha to this power is 1.
+/// Number of elements other than zero; alpha to this power is 1.
 pub(super) const ORDER: u16 = 255;
 
 /// alpha^e for every exponent of 16 bits, so that a sum of a logarithm and a product of two exponents below 255
 /// (at most 254 + 254 * 254) needs no reduction.
 static POWERS: [u8; 1 << 16] = powers();
-/// The exponent of each element; zero has none, its entry is never asked for.
+/// Exponent of each element; zero has none, and its entry is never read.
 static LOGARITHMS: [u8; 256] = logarithms();
 /// Every product. A row is multiplication by one element.
 static PRODUCTS: [[u8; 256]; 256] = products();
 
-/// alpha^`exponent`.
+/// Returns alpha^`exponent`.
 pub(super) fn power(exponent: u16) -> u8 {
     POWERS[usize::from(exponent)]
 }
 
-/// The exponent of an element other than zero, 0 to 254.
+/// Returns the exponent of an element other than zero, 0 to 254.
 pub(super) fn logarithm(element: u8) -> u16 {
     u16::from(LOGARITHMS[usize::from(element)])
 }
 
-/// The product of two elements.
+/// Returns the product of two elements.
 pub(super) fn multiply(a: u8, b: u8) -> u8 {
     PRODUCTS[usize::from(a)][usize::from(b)]
 }
 
-/// 1 / `element`, which is not zero.
+/// Returns 1 / `element`, which is not zero.
 pub(super) fn inverse(element: u8) -> u8 {
     power(ORDER - logarithm(element))
 }
 
-/// Adds `factor` times each byte of `from` to the byte of `to` at its place; the longer's end is left out.
+/// Adds `factor` times each byte of `from` to the byte of `to` at its place; the rest of the longer slice is ignored.
 pub(super) fn add_scaled(to: &mut [u8], factor: u8, from: &[u8]) {
     let row = &PRODUCTS[usize::from(factor)];
     for (to, from) in to.iter_mut().zip(from) {
@@ -41,7 +41,7 @@ pub(super) fn add_scaled(to: &mut [u8], factor: u8, from: &[u8]) {
     }
 }
 
-/// A polynomial as its terms that are not zero, to be evaluated at powers of alpha.
+/// A polynomial in its non-zero terms, for evaluation at powers of alpha.
 pub(super) struct Sparse {
     /// Degree and logarithm of the coefficient.
     terms: [(u16, u16); 256],
@@ -49,7 +49,7 @@ pub(super) struct Sparse {
 }
 
 impl Sparse {
-    /// From pairs of a degree below 255 and its coefficient, of which the first 256 count.
+    /// Creates a polynomial from pairs of a degree below 255 and its coefficient; the first 256 count.
     pub(super) fn new(coefficients: impl Iterator<Item = (usize, u8)>) -> Sparse {
         let mut sparse = Sparse {
             terms: [(0, 0); 256],
@@ -63,7 +63,7 @@ impl Sparse {
         sparse
     }
 
-    /// The value at alpha^`exponent`, 0 to 254.
+    /// Returns the value at alpha^`exponent`, 0 to 254.
     pub(super) fn at_power(&self, exponent: u16) -> u8 {
         let terms = self.terms[..self.count].iter();
         terms.fold(0, |sum, (degree, logarithm)| {
@@ -115,7 +115,7 @@ const fn products() -> [[u8; 256]; 256] {
 mod tests {
     use super::*;
 
-    /// Multiplication by its definition: polynomials over GF(2), reduced by 0x11D.
+    /// Multiplies by the definition: polynomials over GF(2), reduced by 0x11D.
     fn by_definition(a: u8, b: u8) -> u8 {
         let mut product = (0..8)
             .filter(|bit| b >> bit & 1 == 1)

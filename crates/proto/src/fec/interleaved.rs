@@ -1,41 +1,41 @@
-//! A packet's parity: its bytes shared out among the fewest codewords that can hold them.
+//! A packet's parity: its bytes are distributed over the fewest codewords that can hold them.
 //!
-//! The protected bytes come first, unchanged; `strength` words of parity follow. Of all these N bytes, byte i belongs to
-//! codeword i mod I, where I = ceil(N / 255). So the codewords' lengths, and their shares of the parity, differ by
-//! one byte at most, and a burst of errors is spread over all of them. In a codeword the bytes keep their order: its
-//! data first, then its parity ([`super::reed_solomon`]). A codeword without data, which only parity that is longer
-//! than the data by far can make, is zeros and protects nothing.
+//! The protected bytes come first, unchanged; `strength` words of parity follow. Of all these N bytes, byte i belongs
+//! to codeword i mod I, where I = ceil(N / 255). The lengths of codewords, and their shares of the parity, therefore
+//! differ by one byte at most, and a burst of errors is spread over all of them. In a codeword the bytes keep their
+//! order: its data first, then its parity ([`super::reed_solomon`]). A codeword without data, possible only if the
+//! parity is far longer than the data, is zeros and protects nothing.
 
 use super::FecError;
 use super::reed_solomon::{Code, LONGEST_CODEWORD};
 
-/// Parity of a packet: 0 to 256 words of 32 bits, as the study of AeroTP counts it.
+/// Parity of a packet: 0 to 256 words of 32 bits, as in the study of AeroTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strength(u16);
 
 impl Strength {
     /// No parity: nothing is added, and nothing corrected.
     pub const NONE: Strength = Strength(0);
-    /// 256 words.
+    /// Most parity: 256 words.
     pub const MOST: Strength = Strength(256);
 
-    /// A strength of `words`; `None` above 256.
+    /// Returns a strength of `words`; `None` above 256.
     pub fn from_words(words: u16) -> Option<Strength> {
         (words <= Self::MOST.0).then_some(Strength(words))
     }
 
-    /// Words of 32 bits.
+    /// Returns the number of words of 32 bits.
     pub fn words(self) -> u16 {
         self.0
     }
 
-    /// Parity bytes in a packet.
+    /// Returns the number of parity bytes of a packet.
     pub fn bytes(self) -> usize {
         usize::from(self.0) * 4
     }
 }
 
-/// Appends the parity of `data` to `out`: `strength.bytes()` bytes. What is protected may be of any length.
+/// Appends the parity of `data` to `out`: `strength.bytes()` bytes. The data may be of any length.
 pub fn encode(data: &[u8], strength: Strength, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + strength.bytes(), 0);
@@ -51,12 +51,12 @@ pub fn encode(data: &[u8], strength: Strength, out: &mut Vec<u8>) {
     }
 }
 
-/// Corrects data and parity in place and returns how many bytes were wrong. `erasures` are places in the block, from
-/// 0, whose bytes are not to be trusted. A packet whose checksum is right need not be decoded.
+/// Corrects data and parity in place and returns the number of wrong bytes. `erasures` are positions in the block, from
+/// 0, of untrusted bytes. A packet with a correct checksum need not be decoded.
 ///
 /// # Errors
-/// Fails if a codeword has more errors than its parity can correct; the other codewords are corrected all the same.
-/// Before anything is done, if the block is shorter than its parity, or an erasure is not in it.
+/// Fails if a codeword has more errors than its parity can correct; the other codewords are still corrected. Fails
+/// without any change if the block is shorter than its parity, or an erasure is not in it.
 pub fn decode(block: &mut [u8], strength: Strength, erasures: &[usize]) -> Result<usize, FecError> {
     let length = block.len();
     let Some(data) = length.checked_sub(strength.bytes()) else {
@@ -101,11 +101,11 @@ fn decode_one(
     Ok(corrected)
 }
 
-/// Places of the bytes of one codeword, and the numbers of its data and parity bytes.
+/// Positions of the bytes of one codeword, and its numbers of data and parity bytes.
 pub(super) struct Codeword {
-    /// The first byte's place in the block.
+    /// Position of the first byte in the block.
     first: usize,
-    /// From one byte to the next: the number of codewords.
+    /// Distance from one byte to the next: the number of codewords.
     stride: usize,
     /// Bytes of data, at least one.
     pub(super) data: usize,
@@ -113,7 +113,7 @@ pub(super) struct Codeword {
     pub(super) parity: u8,
 }
 
-/// The codewords of a block that have data.
+/// Returns the codewords of a block that have data.
 pub(super) fn codewords(data: usize, strength: Strength) -> impl Iterator<Item = Codeword> {
     let block = data + strength.bytes();
     let stride = block.div_ceil(LONGEST_CODEWORD);
@@ -128,7 +128,7 @@ pub(super) fn codewords(data: usize, strength: Strength) -> impl Iterator<Item =
     })
 }
 
-/// The bytes of `block` that are the codeword's.
+/// Returns the bytes of `block` in the codeword.
 fn strided(block: &[u8], codeword: &Codeword) -> impl Iterator<Item = u8> {
     let own = block.iter().skip(codeword.first);
     own.step_by(codeword.stride).copied()

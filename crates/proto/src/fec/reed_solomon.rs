@@ -1,7 +1,8 @@
 //! Systematic Reed–Solomon codes over GF(2^8): polynomial 0x11D, generator with the roots alpha^0 to alpha^(r-1) for r
-//! parity bytes (first consecutive root 0, as Python's `reedsolo` and QR codes have it).
+//! parity bytes (first consecutive root 0, as in Python's `reedsolo` and QR codes).
 //!
-//! A codeword is the data, at most 255 - r bytes, and then its parity; shorter ones are those of a shortened code.
+//! A codeword is the data, at most 255 - r bytes, followed by its parity; shorter ones are codewords of a shortened
+//! code.
 
 mod decoder;
 
@@ -15,21 +16,21 @@ pub const LONGEST_CODEWORD: usize = 255;
 /// Words of 64 bits that hold `LONGEST_CODEWORD` parity bytes.
 const MOST_WORDS: usize = 32;
 
-/// The code with a certain number of parity bytes. Its tables are made at its first use, in some microseconds, and
-/// kept for all: they depend on that number alone, at most 64 KiB each.
+/// The code with a given number of parity bytes. Its tables are computed at its first use, in some microseconds, and
+/// shared: they depend on that number alone, and take at most 64 KiB each.
 pub struct Code {
     parity: u8,
-    /// Words of 64 bits in a row.
+    /// Row length, in words of 64 bits.
     words: usize,
-    /// For each byte value v the remainder of v x^r, highest coefficient first, zeros behind: `words` words a row.
+    /// Remainders of v x^r for each byte value v, highest coefficient first, zeros behind: `words` words a row.
     rows: Vec<u64>,
 }
 
-/// A remainder's bytes, highest coefficient first; behind as many as there is parity they are zero.
+/// Bytes of a remainder, highest coefficient first; those beyond the parity are zero.
 type Remainder = [u8; MOST_WORDS * 8];
 
 impl Code {
-    /// The code with `parity` parity bytes a codeword; with none there is nothing to correct.
+    /// Returns the code with `parity` parity bytes a codeword; without parity nothing can be corrected.
     pub fn with_parity(parity: u8) -> &'static Code {
         static CODES: [OnceLock<Code>; 256] = [const { OnceLock::new() }; 256];
         CODES[usize::from(parity)].get_or_init(|| Code::new(parity))
@@ -61,7 +62,7 @@ impl Code {
         }
     }
 
-    /// Parity bytes of a codeword.
+    /// Returns the number of parity bytes of a codeword.
     pub fn parity(&self) -> usize {
         usize::from(self.parity)
     }
@@ -88,7 +89,7 @@ impl Code {
         })
     }
 
-    /// The remainder of the data, shifted by the parity's length, by the generator: the parity of that data.
+    /// Returns the remainder of the data, shifted by the parity's length, by the generator: its parity.
     pub(super) fn remainder(&self, data: impl Iterator<Item = u8>) -> Remainder {
         match self.words {
             1 => remainder::<1>(&self.rows, data),
@@ -104,7 +105,8 @@ impl Code {
     }
 }
 
-/// Words of a row for so many parity bytes, of the widths that [`Code::remainder`] is compiled for.
+/// Returns the number of words of a row for so many parity bytes, one of the widths for which [`Code::remainder`] is
+/// compiled.
 fn width(parity: u8) -> usize {
     let needed = usize::from(parity).div_ceil(8);
     let widths = [1, 2, 3, 4, 6, 8, 12, 16];
@@ -112,7 +114,7 @@ fn width(parity: u8) -> usize {
     fitting.unwrap_or(MOST_WORDS)
 }
 
-/// Division by the generator a byte at a time: the quotient's next coefficient picks the row to be subtracted.
+/// Divides by the generator a byte at a time: the quotient's next coefficient selects the row to subtract.
 fn remainder<const WORDS: usize>(rows: &[u64], data: impl Iterator<Item = u8>) -> Remainder {
     let (rows, _) = rows.as_chunks::<WORDS>();
     let mut state = [0_u64; WORDS];

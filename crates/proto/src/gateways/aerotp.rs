@@ -1,10 +1,10 @@
-//! An AeroTP gateway (study A, sections III-A and III-B; docs/aerotp.md, section "Gateways"): TCP and UDP on one side, AeroTP over
-//! the link between two gateways.
+//! An AeroTP gateway (study A, sections III-A and III-B; docs/aerotp.md, section "Gateways"): TCP and UDP on one side,
+//! AeroTP over the link between two gateways.
 //!
-//! Both ends keep their addresses and ports; the gateways stand between them. A TCP connection has one half at each gateway, a
-//! socket of this host bound to an address of another, and one AeroTP connection between the halves. In reliable mode neither
-//! half acknowledges a byte before the far TCP has; in the other connection modes the gateway takes custody and
-//! acknowledges at once. The progress of one connection is in `aerotp/work.rs`.
+//! Both ends keep their addresses and ports. A TCP connection has one half at each gateway (a socket of this host bound
+//! to an address of another), and one AeroTP connection between the halves. In reliable mode neither half acknowledges
+//! a byte before the far TCP has; in the other connection modes the gateway takes custody and acknowledges at once. The
+//! progress of one connection is in `aerotp/work.rs`.
 
 mod datagrams;
 mod opening;
@@ -12,7 +12,8 @@ mod work;
 
 use crate::aerotp::{self, Configuration, Identity};
 use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
-use crate::host::sockets::{Pair, Sockets};
+use crate::host::sockets::Sockets;
+use crate::host::table::Pair;
 use crate::host::{Discarded, RouteTable, SocketId};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::packet::{Body, FlowId, Packet};
@@ -28,15 +29,15 @@ use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Most half-open connections; one makes room for the next.
+/// Maximum number of half-open connections; one more replaces another.
 const MOST_HALF_OPEN: usize = 1024;
 
 /// Selection of packets for a rule. A field that is `None` matches every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// The port at which the far end listens.
+    /// Listening port of the far end.
     pub port: Option<u16>,
-    /// The six bits of the differentiated services field (RFC 2474).
+    /// Differentiated services code point: six bits (RFC 2474).
     pub code_point: Option<u8>,
     /// Network of the destination, and the length of its prefix in bits.
     pub destination: Option<(IpAddr, u8)>,
@@ -53,14 +54,14 @@ pub struct Rule {
     pub profile: Profile,
 }
 
-/// Packets and connections given up at a gateway, by cause.
+/// Discarded packets and connections of a gateway, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayDiscards {
-    /// Half-open connections that made room for others.
+    /// Half-open connections removed to make room.
     pub half_open: u64,
-    /// Datagrams without room in the buffer, or longer than a packet.
+    /// Datagrams that exceeded the buffer or the size of a packet.
     pub datagrams: u64,
-    /// AeroTP packets of no connection here.
+    /// AeroTP packets without a connection here.
     pub strangers: u64,
 }
 
@@ -73,15 +74,15 @@ pub struct AerotpGateway {
     secret: [u8; 16],
     /// The TCP halves.
     sockets: Sockets,
-    /// Connections by the ends of their AeroTP connection, the one on this gateway's side first.
+    /// Connections by the ends of their AeroTP connection, own side first.
     splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
-    /// Connections whose other end has not yet shown that it is at its packets' source address, oldest first.
+    /// Connections whose other end has not yet proved its address, oldest first.
     half_open: VecDeque<Pair>,
-    /// Connections with something to do.
+    /// Connections with pending work.
     touched: BTreeSet<Pair>,
     deadlines: BTreeSet<(Instant, Pair)>,
-    /// The next deadline of a half, as of the last work.
+    /// The next deadline of a half, as of the latest work.
     half_deadline: Option<Instant>,
     /// Events of the link not yet acted upon.
     heard: Vec<LinkEvent>,
@@ -90,10 +91,10 @@ pub struct AerotpGateway {
     discarded: Discarded,
 }
 
-/// The end on this side that a splice joins to AeroTP.
+/// The end on this side that a splice connects to AeroTP.
 #[derive(Debug)]
 enum Near {
-    /// A SYN waits until the far end has answered.
+    /// A SYN, held until the far end has answered.
     Waiting(Box<TcpHeader>),
     /// The TCP half here.
     Tcp(SocketId),
@@ -104,23 +105,23 @@ enum Near {
 /// One connection across the link.
 #[derive(Debug)]
 struct Splice {
-    /// The ends of the AeroTP connection, the one on this gateway's side first.
+    /// The ends of the AeroTP connection, own side first.
     ends: Pair,
     aerotp: aerotp::Connection,
     near: Near,
     rule: usize,
     flow: Option<FlowId>,
-    /// True until the TCP half here has been answered: nothing is sent to the other gateway before.
+    /// True until the TCP half here has an answer: no packet goes to the other gateway before.
     is_held: bool,
     /// Number of packets from the other gateway.
     heard: u64,
-    /// True while it counts as half open.
+    /// True while half open.
     half_open: bool,
-    /// The packet that opened it, needed to refuse it.
+    /// The packet that opened the connection, needed to refuse it.
     opened_by: Option<Box<AerotpPacket>>,
     /// True once the end here has sent all its data.
     near_finished: bool,
-    /// True once the half here was reset, refused, or timed out.
+    /// True once the half here was reset, refused or timed out.
     near_failed: bool,
     /// True once the far end has sent all its data.
     far_finished: bool,
@@ -158,8 +159,8 @@ impl Splice {
         }
     }
 
-    /// Returns true while nothing shows that the other gateway is at its packets' source address. Its ACKs show it, so that this never
-    /// ends in modes without them.
+    /// Returns true while the other gateway is not known to be at its packets' source address. Its ACKs prove it, so
+    /// this stays true in modes without ACKs.
     fn is_half_open(&self) -> bool {
         !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
     }
@@ -183,7 +184,7 @@ impl Selector {
 }
 
 impl Rule {
-    /// Returns the mode for TCP, which needs a connection: without one, the nearest mode that has one.
+    /// Returns the mode for TCP, which needs a connection: for a mode without one, the nearest mode that has one.
     fn connection_mode(&self) -> Mode {
         match self.configuration.mode {
             Mode::UnreliableDatagram => Mode::UnreliableConnection,
@@ -204,8 +205,8 @@ fn is_within(address: IpAddr, network: IpAddr, length: u8) -> bool {
 }
 
 impl AerotpGateway {
-    /// Creates a gateway whose `airborne` interface leads to the other one. The first rule that selects a packet counts; a packet that
-    /// no rule selects passes unchanged. `secret` keys sequence numbers and tokens.
+    /// Creates a gateway whose `airborne` interface leads to the other gateway. The first matching rule applies;
+    /// packets without one pass unchanged. `secret` keys sequence numbers and tokens.
     pub fn new(airborne: InterfaceId, rules: Vec<Rule>, secret: [u8; 16]) -> AerotpGateway {
         AerotpGateway {
             airborne,
@@ -225,7 +226,7 @@ impl AerotpGateway {
         }
     }
 
-    /// Returns the counts of packets and connections given up.
+    /// Returns the counts of discarded packets and connections.
     pub fn discards(&self) -> GatewayDiscards {
         self.discards
     }
@@ -240,7 +241,7 @@ impl AerotpGateway {
         self.sockets.peers().count()
     }
 
-    /// Returns the bytes in custody: acknowledged to their sender, and not yet by the other gateway.
+    /// Returns the bytes in custody: acknowledged to their sender, but not yet by the other gateway.
     pub fn custody(&self) -> u64 {
         self.splices
             .values()
@@ -255,7 +256,7 @@ impl AerotpGateway {
             .map(|(pair, splice)| (pair, &splice.aerotp))
     }
 
-    /// Notes that the link to the other gateway is up, with this rate if it is known; later connections begin with it.
+    /// Notes that the link to the other gateway is up, with this rate if known; later connections start with that rate.
     fn link_up(&mut self, rate: Option<DataRate>) {
         if let Some(rate) = rate {
             for rule in &mut self.rules {
@@ -275,8 +276,8 @@ impl AerotpGateway {
         }
     }
 
-    /// Takes in the rate at which the queue to the other gateway can serve a packet's source; the source's sending connections share it.
-    /// Returns true if the packet belongs to one of them.
+    /// Takes in the rate at which the queue to the other gateway can serve a packet's source, shared by the source's
+    /// sending connections. Returns true if the packet belongs to one of them.
     fn reduce_rate(&mut self, now: Instant, quoted: &QuotedPacket, rate: DataRate) -> bool {
         if quoted.protocol != protocol::AEROTP {
             return false;
@@ -355,8 +356,8 @@ impl AerotpGateway {
         self.touched.insert(ends);
     }
 
-    /// Removes a half-open connection if there are too many: the oldest of those with at most one packet received, or else the one whose
-    /// last packet is the oldest.
+    /// Removes a half-open connection if there are too many: the oldest of those with at most one packet received, or
+    /// else the one with the oldest latest packet.
     fn make_room(&mut self) -> Option<Box<Splice>> {
         if self.half_open.len() < MOST_HALF_OPEN {
             return None;

@@ -1,4 +1,4 @@
-//! Gateways: layers of routers that end connections of others, or look into packets as they pass.
+//! Gateways: layers of routers that end other hosts' connections, or inspect packets in transit.
 
 pub mod aerotp;
 pub mod nat;

@@ -4,18 +4,18 @@ use super::InterfaceId;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// Most addresses that are searched one after the other.
+/// Maximum length of a list that is searched linearly.
 const MOST_SEARCHED: usize = 8;
 
-/// An address and the number of its interface, if it belongs to one.
+/// An address with its interface's number, if it belongs to one.
 type Address = (IpAddr, Option<u32>);
 
 /// The addresses of a host except for its first, each with its interface if it belongs to one.
 #[derive(Debug)]
 pub(super) enum Addresses {
-    /// The list of nearly all hosts.
+    /// A list, at nearly all hosts.
     Few(Vec<Address>),
-    /// A list with an index, where searching takes long.
+    /// A list with an index, for hosts with many addresses.
     Many(Box<ManyAddresses>),
 }
 
@@ -56,7 +56,8 @@ impl Addresses {
         }
     }
 
-    /// Returns the interface that an address belongs to, if it belongs to one; `None` if the host does not have the address.
+    /// Returns the interface of an address, if the address belongs to one; `None` if the host does not have the
+    /// address.
     #[inline]
     pub fn get(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
         let found = match self {
@@ -66,7 +67,7 @@ impl Addresses {
         Some(found.map(|number| InterfaceId(number as usize)))
     }
 
-    /// Returns all addresses in the order in which they were added.
+    /// Returns all addresses in the order of their addition.
     pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
         let all = match self {
             Addresses::Few(all) => all,

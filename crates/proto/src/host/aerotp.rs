@@ -1,5 +1,5 @@
-//! AeroTP connections of a host: lookup by packet, lists of connections with events or packets to send, deadlines. Datagrams of the
-//! stateless mode bypass them.
+//! A host's AeroTP sockets: delivery of packets, listeners, and connections whose ends move. Datagrams of the stateless
+//! mode bypass them.
 
 mod application;
 mod on_host;
@@ -8,7 +8,7 @@ mod tests;
 mod transport;
 
 use super::Delivery;
-use super::sockets::{FIRST_EPHEMERAL_PORT, Pair};
+use super::table::{Pair, SocketTable, Timed};
 use crate::aerotp::{self, Configuration, Connection, Identity, PathId, State, timestamp};
 use crate::packet::{Body, FlowId, Payload};
 use crate::rate::DataRate;
@@ -18,35 +18,30 @@ use crate::time::Instant;
 use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition, Mode, Protection, ServiceClass};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpFlags;
-use core::cmp::Reverse;
 use core::hash::Hasher;
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-/// The first path of a connection, the one meant by links and peers that know of no other.
+/// The first path of a connection, meant by links and peers that know no other.
 const PATH: PathId = PathId(0);
-
-/// A connection by its number, which is never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct AerotpId(u32);
 
 /// A datagram of the stateless mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AerotpDatagram {
-    /// Own port.
+    /// Source port.
     pub source_port: u16,
-    /// Its destination.
+    /// Destination.
     pub to: Endpoint,
-    /// Its priority in queues.
+    /// Service class.
     pub class: ServiceClass,
-    /// Its code: without answers there is no report of the channel's state.
+    /// Code of the packet: in this mode no report of the channel's state arrives.
     pub protection: Protection,
-    /// Its payload.
+    /// Payload.
     pub payload: Payload,
 }
 
 impl AerotpDatagram {
-    /// Returns the datagram's packet, as it leaves now.
+    /// Returns the datagram's packet, sent at `now`.
     pub fn into_packet(self, now: Instant) -> AerotpPacket {
         let header = AerotpHeader {
             source_port: self.source_port,
@@ -79,18 +74,15 @@ struct Socket {
     heard: u64,
     /// The port of the listener that counts it as half open.
     half_open: Option<u16>,
-    /// True while it is in the list of connections that may have an event.
-    touched: bool,
-    /// True while it is in the list of connections that may have a packet to send.
-    ready: bool,
-    /// Its deadline in the heap, if any.
-    queued_deadline: Option<Instant>,
+    /// Time of the latest idle moment: the deadline is no earlier, although a probe's may have passed while the link
+    /// was down.
+    rested: Instant,
     /// The peer's token, by which the connection can be found.
     token: Option<u32>,
 }
 
 impl Socket {
-    /// Returns the ends of each path, own first; ports are the same on all.
+    /// Returns the ends of each path, own first; all paths have the same ports.
     fn pairs(&self) -> impl Iterator<Item = Pair> {
         let ports = self.connection.identity();
         let end = |address, port| Endpoint { address, port };
@@ -104,8 +96,8 @@ impl Socket {
         self.connection.addresses().1
     }
 
-    /// Returns true while nothing shows that the peer really is at its packets' source address. Where the peer gets ACKs, its own ACKs
-    /// show it; where it gets none, a second packet does, which is weaker evidence.
+    /// Returns true while the peer is not known to be at its packets' source address. In modes with ACKs, the peer's
+    /// own ACKs prove it; in others a second packet does, which is weaker evidence.
     fn is_half_open(&self) -> bool {
         match self.connection.configuration().mode.repeats() {
             true => !self.connection.is_known(),
@@ -118,16 +110,27 @@ impl Socket {
     }
 }
 
+/// A connection by a number that is never reused; `None` once it is forgotten.
+type Seat = Option<Box<Socket>>;
+
+impl Timed for Seat {
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let socket = self.as_ref()?;
+        let deadline = socket.connection.poll_timeout()?;
+        Some(deadline.max(socket.rested))
+    }
+}
+
 #[derive(Debug)]
 struct Listener {
     configuration: Configuration,
     backlog: usize,
     flow: Option<FlowId>,
     /// Half-open connections, oldest first.
-    half_open: VecDeque<AerotpId>,
+    half_open: VecDeque<u32>,
 }
 
-/// A connection to be opened.
+/// A connection to open.
 struct Beginning {
     pub pair: Pair,
     /// Largest packet on the path, in bytes.
@@ -138,43 +141,23 @@ struct Beginning {
 /// All AeroTP connections of a host.
 #[derive(Debug)]
 pub struct AerotpSockets {
-    /// Boxed one by one: a tree's nodes are half empty where numbers ascend.
-    sockets: BTreeMap<AerotpId, Box<Socket>>,
-    /// Connections by the ends of each path.
-    by_pair: BTreeMap<Pair, AerotpId>,
+    table: SocketTable<Seat, Listener>,
     /// Connections by ports, own first, and the peer's token.
-    by_token: BTreeMap<(u16, u16, u32), AerotpId>,
-    listeners: BTreeMap<u16, Listener>,
-    bound: BTreeSet<u16>,
-    touched: VecDeque<AerotpId>,
-    ready: VecDeque<AerotpId>,
-    changed: VecDeque<AerotpId>,
-    deadlines: BinaryHeap<Reverse<(Instant, AerotpId)>>,
+    by_token: BTreeMap<(u16, u16, u32), u32>,
     /// Half-open connections dropped to make room, not yet reported.
-    dropped: VecDeque<AerotpId>,
+    dropped: VecDeque<u32>,
     dropped_in_all: u64,
     secret: [u8; 16],
-    next_id: u32,
-    next_port: u16,
 }
 
 impl AerotpSockets {
     fn new(secret: [u8; 16]) -> AerotpSockets {
         AerotpSockets {
-            sockets: BTreeMap::new(),
-            by_pair: BTreeMap::new(),
+            table: SocketTable::default(),
             by_token: BTreeMap::new(),
-            listeners: BTreeMap::new(),
-            bound: BTreeSet::new(),
-            touched: VecDeque::new(),
-            ready: VecDeque::new(),
-            changed: VecDeque::new(),
-            deadlines: BinaryHeap::new(),
             dropped: VecDeque::new(),
             dropped_in_all: 0,
             secret,
-            next_id: 0,
-            next_port: FIRST_EPHEMERAL_PORT,
         }
     }
 
@@ -184,9 +167,9 @@ impl AerotpSockets {
         now: Instant,
         mut beginning: Beginning,
         configuration: Configuration,
-    ) -> AerotpId {
+    ) -> u32 {
         let (local, remote) = &mut beginning.pair;
-        local.port = self.free_port(local.address, *remote);
+        local.port = self.table.free_port(local.address, *remote);
         let identity = self.identity(now, beginning.pair);
         let addresses = (beginning.pair.0.address, beginning.pair.1.address);
         let connection =
@@ -207,35 +190,16 @@ impl AerotpSockets {
         }
     }
 
-    /// Returns a local port without a connection to `remote`; if all are in use, the oldest is taken over.
-    fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
-        for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
-            let port = self.next_port;
-            self.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
-            let pair = (Endpoint { address, port }, remote);
-            if !self.by_pair.contains_key(&pair) {
-                return port;
-            }
-        }
-        self.next_port
-    }
-
-    fn add(&mut self, connection: Connection, beginning: &Beginning) -> AerotpId {
-        let id = AerotpId(self.next_id);
-        self.next_id += 1;
-        let socket = Socket {
+    fn add(&mut self, connection: Connection, beginning: &Beginning) -> u32 {
+        let id = self.table.add(Some(Box::new(Socket {
             flow: beginning.flow,
             connection,
             heard: 0,
             half_open: None,
-            touched: false,
-            ready: false,
-            queued_deadline: None,
+            rested: Instant::ZERO,
             token: None,
-        };
-        self.sockets.insert(id, Box::new(socket));
-        self.by_pair.insert(beginning.pair, id);
-        self.touch(id);
+        })));
+        self.table.link(beginning.pair, id);
         id
     }
 
@@ -246,68 +210,69 @@ impl AerotpSockets {
         backlog: u32,
         flow: Option<FlowId>,
     ) {
-        self.listeners.insert(
-            port,
-            Listener {
-                configuration,
-                backlog: backlog.max(1) as usize,
-                flow,
-                half_open: VecDeque::new(),
-            },
-        );
+        let listener = Listener {
+            configuration,
+            backlog: backlog.max(1) as usize,
+            flow,
+            half_open: VecDeque::new(),
+        };
+        self.table.listen(port, listener);
     }
 
-    fn bind(&mut self, port: u16) {
-        self.bound.insert(port);
+    fn socket(&self, id: u32) -> Option<&Socket> {
+        self.table.get(id)?.as_deref()
     }
 
-    fn connection(&self, id: AerotpId) -> Option<&Connection> {
-        self.sockets.get(&id).map(|socket| &socket.connection)
+    fn socket_mut(&mut self, id: u32) -> Option<&mut Socket> {
+        self.table.get_mut(id)?.as_deref_mut()
     }
 
-    fn connection_mut(&mut self, id: AerotpId) -> Option<&mut Connection> {
-        self.touch(id);
-        self.sockets
-            .get_mut(&id)
-            .map(|socket| &mut socket.connection)
+    fn connection(&self, id: u32) -> Option<&Connection> {
+        Some(&self.socket(id)?.connection)
+    }
+
+    fn connection_mut(&mut self, id: u32) -> Option<&mut Connection> {
+        self.table.touch(id);
+        Some(&mut self.socket_mut(id)?.connection)
     }
 
     /// Moves a connection to another address of its host.
-    fn move_to(&mut self, now: Instant, id: AerotpId, address: IpAddr) {
+    fn move_to(&mut self, now: Instant, id: u32, address: IpAddr) {
         self.change_paths(id, |connection| connection.move_to(now, PATH, address));
-        self.touch(id);
+        self.table.touch(id);
     }
 
     /// Adds a path to a connection, between these addresses, own first.
     fn add_path(
         &mut self,
         now: Instant,
-        id: AerotpId,
+        id: u32,
         addresses: (IpAddr, IpAddr),
         (mtu, rate): (u32, DataRate),
     ) {
         self.change_paths(id, |connection| {
             connection.add_path(now, addresses, mtu, rate);
         });
-        self.touch(id);
+        self.table.touch(id);
     }
 
     /// Applies a change that may alter the addresses of a connection's paths, and updates the lookup by packet.
-    fn change_paths(&mut self, id: AerotpId, change: impl FnOnce(&mut Connection)) {
-        let Some(socket) = self.sockets.get_mut(&id) else {
+    fn change_paths(&mut self, id: u32, change: impl FnOnce(&mut Connection)) {
+        let Some(socket) = self.socket_mut(id) else {
             return;
         };
         let before: Vec<Pair> = socket.pairs().collect();
         change(&mut socket.connection);
+        let after: Vec<Pair> = socket.pairs().collect();
         for pair in before {
-            if self.by_pair.get(&pair) == Some(&id) {
-                self.by_pair.remove(&pair);
-            }
+            self.table.unlink(&pair, id);
         }
-        self.by_pair.extend(socket.pairs().map(|pair| (pair, id)));
+        for pair in after {
+            self.table.link(pair, id);
+        }
     }
 
-    /// Takes in a packet that came to the local end of `pair` from the other, over a path back for packets of `mtu` bytes.
+    /// Takes in a packet for the local end of `pair` from the other, with the MTU of the path back.
     fn deliver(&mut self, now: Instant, pair: Pair, packet: AerotpPacket, mtu: u32) -> Delivery {
         if packet.header.mode == Mode::UnreliableDatagram {
             return self.deliver_datagram(pair, packet);
@@ -322,12 +287,12 @@ impl AerotpSockets {
                 && packet.header.mode == listener.configuration.mode
         };
         let port = pair.0.port;
-        let Some(listener) = self.listeners.get_mut(&port).filter(opens) else {
+        let Some(listener) = self.table.listener_mut(port).filter(opens) else {
             let reset = aerotp::reset_reply(&packet.header, now);
             return Delivery::Nobody(reset.map(|reset| Body::Aerotp(Box::new(reset))));
         };
         let flow = listener.flow;
-        // The end that opens decides the class of both directions.
+        // The opening end chooses the class of both directions.
         let configuration = Configuration {
             class: packet.header.class,
             ..listener.configuration.clone()
@@ -341,21 +306,20 @@ impl AerotpSockets {
         let addresses = (pair.0.address, pair.1.address);
         let connection = Connection::accept(now, configuration, identity, addresses, mtu);
         let id = self.add(connection, &beginning);
-        if let Some(socket) = self.sockets.get_mut(&id) {
+        if let Some(socket) = self.socket_mut(id) {
             socket.half_open = Some(port);
         }
-        if let Some(listener) = self.listeners.get_mut(&port) {
+        if let Some(listener) = self.table.listener_mut(port) {
             listener.half_open.push_back(id);
         }
         self.hand_in(now, (id, pair), packet);
-        let number = id.0;
-        Delivery::Accepted { number, port }
+        Delivery::Accepted { number: id, port }
     }
 
     fn deliver_datagram(&self, (local, from): Pair, packet: AerotpPacket) -> Delivery {
         let port = local.port;
         match packet.condition {
-            _ if !self.bound.contains(&port) => Delivery::Nobody(None),
+            _ if !self.table.is_bound(port) => Delivery::Nobody(None),
             Condition::Damaged(_) => Delivery::Damaged,
             Condition::Clean | Condition::Corrected(_) => Delivery::Datagram {
                 port,
@@ -366,34 +330,32 @@ impl AerotpSockets {
     }
 
     /// Finds a packet's connection by its ends, or by its token if the peer's address has changed.
-    fn find(&self, pair: &Pair, header: &AerotpHeader) -> Option<AerotpId> {
-        let open = |id: &&AerotpId| {
-            let socket = self.sockets.get(id);
-            socket.is_some_and(|socket| !socket.is_over())
-        };
-        if let Some(&id) = self.by_pair.get(pair).filter(open) {
+    fn find(&self, pair: &Pair, header: &AerotpHeader) -> Option<u32> {
+        let open = |&id: &u32| self.socket(id).is_some_and(|socket| !socket.is_over());
+        if let Some(id) = self.table.find(pair).filter(open) {
             return Some(id);
         }
         let shown = header
             .token
             .or(header.opening.map(|opening| opening.token))?;
         let place = (header.destination_port, header.source_port, shown);
-        self.by_token.get(&place).filter(open).copied()
+        self.by_token.get(&place).copied().filter(open)
     }
 
-    fn hand_in(&mut self, now: Instant, (id, pair): (AerotpId, Pair), packet: AerotpPacket) {
-        let Some(socket) = self.sockets.get_mut(&id) else {
+    fn hand_in(&mut self, now: Instant, (id, pair): (u32, Pair), packet: AerotpPacket) {
+        let is_known = self.table.find(&pair) == Some(id);
+        let Some(socket) = self.socket_mut(id) else {
             return;
         };
         socket.heard += 1;
         let ends = (pair.1.address, pair.0.address);
-        if self.by_pair.get(&pair) == Some(&id) {
+        if is_known {
             socket.connection.handle_packet(now, ends, packet);
         } else {
-            // Found by its token: the peer has moved, or uses a further address.
+            // Found by its token: the peer has moved, or uses another of its addresses.
             self.change_paths(id, |connection| connection.handle_packet(now, ends, packet));
         }
-        let Some(socket) = self.sockets.get_mut(&id) else {
+        let Some(socket) = self.socket_mut(id) else {
             return;
         };
         if socket.token.is_none()
@@ -403,32 +365,29 @@ impl AerotpSockets {
             self.by_token.insert((pair.0.port, pair.1.port, token), id);
         }
         self.end_half_open(id);
-        self.touch(id);
+        self.table.touch(id);
     }
 
-    /// Notes that a connection is no longer half open, or has ended while it was.
-    fn end_half_open(&mut self, id: AerotpId) {
-        let Some(socket) = self.sockets.get_mut(&id) else {
+    /// Takes a connection off the half-open ones: the peer has proved its address, or the connection has ended.
+    fn end_half_open(&mut self, id: u32) {
+        let Some(socket) = self.socket_mut(id) else {
             return;
         };
         let Some(port) = socket.half_open.filter(|_| !socket.is_half_open()) else {
             return;
         };
         socket.half_open = None;
-        if let Some(listener) = self.listeners.get_mut(&port) {
+        if let Some(listener) = self.table.listener_mut(port) {
             listener.half_open.retain(|&other| other != id);
         }
     }
 
     /// Drops a half-open connection of a listener: the oldest of those that have received one packet, or else the oldest.
     fn make_room(&mut self, port: u16) {
-        let Some(listener) = self.listeners.get(&port) else {
+        let Some(listener) = self.table.listener(port) else {
             return;
         };
-        let heard_once = |id: &&AerotpId| {
-            let socket = self.sockets.get(id);
-            socket.is_some_and(|socket| socket.heard < 2)
-        };
+        let heard_once = |&&id: &&u32| self.socket(id).is_some_and(|socket| socket.heard < 2);
         let half_open = &listener.half_open;
         let Some(&id) = half_open.iter().find(heard_once).or(half_open.front()) else {
             return;
@@ -439,14 +398,12 @@ impl AerotpSockets {
     }
 
     /// Removes a connection and all its entries in the tables.
-    fn forget(&mut self, id: AerotpId) {
-        let Some(socket) = self.sockets.remove(&id) else {
+    fn forget(&mut self, id: u32) {
+        let Some(socket) = self.table.get_mut(id).and_then(Option::take) else {
             return;
         };
         for pair in socket.pairs() {
-            if self.by_pair.get(&pair) == Some(&id) {
-                self.by_pair.remove(&pair);
-            }
+            self.table.unlink(&pair, id);
         }
         if let Some(token) = socket.token {
             let ports = socket.connection.identity();
@@ -456,19 +413,9 @@ impl AerotpSockets {
             }
         }
         if let Some(port) = socket.half_open
-            && let Some(listener) = self.listeners.get_mut(&port)
+            && let Some(listener) = self.table.listener_mut(port)
         {
             listener.half_open.retain(|&other| other != id);
-        }
-    }
-
-    /// Notes that a connection may have events, and then packets to send.
-    fn touch(&mut self, id: AerotpId) {
-        if let Some(socket) = self.sockets.get_mut(&id)
-            && !socket.touched
-        {
-            socket.touched = true;
-            self.touched.push_back(id);
         }
     }
 }

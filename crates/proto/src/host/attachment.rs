@@ -1,10 +1,11 @@
-//! Attachment at a host: the way of link events and handovers to its sockets and its mobility protocol.
+//! Attachment of a host: delivery of link events and handovers to its sockets and its mobility protocol.
 //!
-//! Sockets hear an event of the link in use first, then the mobility protocol. A connection hears that it is
-//! connected when the handover is complete; one to a correspondent that still sends to the old place hears it when its
-//! binding update leaves.
+//! For an event of the link in use, sockets come first, then the mobility protocol. A connection gets "connected" when
+//! the handover is complete; a connection to a correspondent that still sends to the old place gets it when the binding
+//! update to that correspondent leaves.
 //!
-//! The attachment is a field of the host and not a layer: packets pass it by, and it decides which link events layers hear.
+//! The attachment is a field of the host, not a layer: packets do not pass through it, and it selects the link events
+//! for layers.
 
 use super::{Host, HostEvent};
 use crate::crosslayer::{CrossLayerSignal, PathParameters, Signal};
@@ -23,7 +24,7 @@ pub(super) struct HostAttachment {
 }
 
 impl Host {
-    /// Makes this host a mobile. With `reports_paths` its binding updates report the parameters of the new link.
+    /// Makes this host a mobile. With `reports_paths`, its binding updates report the parameters of the new link.
     pub fn set_attachment(&mut self, machine: Attachment, reports_paths: bool) {
         self.attachment = Some(Box::new(HostAttachment {
             machine,
@@ -36,13 +37,13 @@ impl Host {
         self.attachment.as_ref().map(|own| &own.machine)
     }
 
-    /// Returns this host's attachment, to begin it.
+    /// Returns this host's attachment, mutably.
     pub fn attachment_mut(&mut self) -> Option<&mut Attachment> {
         self.attachment.as_mut().map(|own| &mut own.machine)
     }
 
-    /// Returns the attachment's next output. The driver carries out a command before it asks for the next output; a signal has
-    /// reached this host's own parts, which may have packets to send.
+    /// Returns the attachment's next output. The driver carries out a command before the next poll; a signal has
+    /// already reached this host's own parts, which may have packets to send.
     pub fn poll_attachment(&mut self, now: Instant) -> Option<Output> {
         let output = self.attachment.as_mut()?.machine.poll()?;
         if let Output::Signal(signal) = output {
@@ -52,7 +53,7 @@ impl Host {
         Some(output)
     }
 
-    /// Begins a handover on demand, now, as an entry of a timetable does: to an interface, or to none.
+    /// Begins a handover on demand, like an entry of a timetable: to an interface, or to none.
     ///
     /// # Errors
     /// The reason for the refusal; never at a host that is not a mobile.
@@ -68,7 +69,7 @@ impl Host {
         }
     }
 
-    /// Takes in what a mobile has measured, or what its decision from outside has answered.
+    /// Takes in a measurement of the mobile, or an answer of its external decision.
     pub fn handle_input(&mut self, now: Instant, input: Input) {
         if let Some(own) = self.attachment_mut() {
             own.handle_input(now, input);
@@ -80,7 +81,7 @@ impl Host {
         self.path_at(self.attachment()?.attached()?)
     }
 
-    /// Passes the signals of layers to this host's other parts, before anything is sent because of them.
+    /// Passes the layers' signals to this host's other parts, before any packets that result from the signals are sent.
     pub(super) fn tell_signals(&mut self, now: Instant) {
         while let Some(layers) = &mut self.layers
             && let Some(signal) = layers.poll_signal()
@@ -138,8 +139,8 @@ impl Host {
         }
     }
 
-    /// Signals that a binding update leaves: later packets to that correspondent arrive after it. The update that a handover waits
-    /// for concerns all connections.
+    /// Signals the departure of a binding update: later packets to that correspondent arrive after it. An update that a
+    /// handover waits for concerns all connections.
     fn tell_of_update(&mut self, now: Instant, to: IpAddr) {
         if let Some(path) = self.path_in_use()
             && self.peers_of_old_places(now).contains(&to)
@@ -167,7 +168,7 @@ impl Host {
             .collect()
     }
 
-    /// Lets the binding updates of a handover report the parameters of its new link.
+    /// Makes the binding updates of a handover report the parameters of its new link.
     fn report_path(&mut self, now: Instant, interface: InterfaceId) {
         let reports = self
             .attachment

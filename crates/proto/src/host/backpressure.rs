@@ -1,5 +1,5 @@
-//! A node's part in AeroTP's rate control: where a queue fills, the node tells the sources of its packets at which rate they can
-//! be served. Study A leaves this to AeroNP, which it does not define; all values are chosen here.
+//! A node's part in AeroTP's rate control: at a filling queue, the node tells the sources of its packets the rate at
+//! which it can serve them. Study A leaves this to AeroNP, which it does not define; all values are chosen here.
 
 use super::layer::{Layer, Rank, Step};
 use crate::interface::{InterfaceId, StatusInterests, TransmitStatus};
@@ -12,16 +12,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Time without packets after which a source loses its share of a queue.
 const SHARES: Duration = Duration::from_secs(1);
-/// Shortest time between two messages about one queue to one source.
+/// Minimum interval of messages about one queue to one source.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Percentage of a queue's rate that is given to sources: the rest empties the queue.
+/// Percentage of a queue's rate shared by the sources: the rest drains the queue.
 const GIVEN_AWAY: u64 = 95;
 
-/// The layer that tells sources of AeroTP packets about queues that are more than half full. Sources of packets in tunnels are not
-/// told.
+/// The layer that sends backpressure to the sources of AeroTP packets in queues more than half full. Sources of
+/// tunnelled packets get none.
 #[derive(Debug, Default)]
 pub struct Backpressure {
-    /// Sources with a share of the queue at each interface.
+    /// Sources with a share of the queue, by interface.
     queues: BTreeMap<InterfaceId, BTreeMap<IpAddr, Source>>,
     messages: VecDeque<(IcmpError, QuotedPacket)>,
 }
@@ -34,7 +34,8 @@ struct Source {
 }
 
 impl Backpressure {
-    /// Notes the source of a packet; if the queue is under pressure, returns the rate in kbit/s to report to the source.
+    /// Notes the source of a packet; returns the rate in kbit/s to report to the source, if the queue is under
+    /// pressure.
     fn rate_to_tell(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! A base station's part in explicit bad state notification: when its link has failed to get a segment across, it tells the
+//! A base station's part in explicit bad state notification: a failed transmission over its link is reported to the
 //! segment's sender.
 
 use super::layer::{Layer, Rank, Step};
@@ -20,8 +20,8 @@ pub struct Conversation {
     pub opener: IpAddr,
 }
 
-/// The layer that notifies senders of TCP segments of each failed attempt at one of this node's links. A segment in a tunnel or behind
-/// extension headers is not inspected.
+/// The layer that notifies senders of TCP segments of each failed attempt at one of this node's links. It does not
+/// inspect segments in tunnels or behind extension headers.
 #[derive(Debug, Default)]
 pub struct BadStateNotifier {
     conversations: BTreeSet<Conversation>,
@@ -29,7 +29,7 @@ pub struct BadStateNotifier {
 }
 
 impl BadStateNotifier {
-    /// Notifies the senders of these connections.
+    /// Adds connections whose senders are notified.
     pub fn serve(&mut self, conversation: Conversation) {
         self.conversations.insert(conversation);
     }

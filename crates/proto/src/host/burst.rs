@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// A queue that takes a pointer while it is empty: a simulation has many agents, most of them silent.
+/// A queue that takes the space of a pointer while empty: a simulation has many agents, most of them silent.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::box_collection,
@@ -18,7 +18,7 @@ impl<T> Default for Burst<T> {
 
 impl<T> Burst<T> {
     pub fn push_back(&mut self, item: T) {
-        // Mostly the only one.
+        // Usually the only element.
         let one = || Box::new(VecDeque::with_capacity(1));
         self.0.get_or_insert_with(one).push_back(item);
     }

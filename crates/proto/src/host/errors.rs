@@ -8,10 +8,10 @@ use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use core::net::{IpAddr, Ipv4Addr};
 
 impl Host {
-    /// Reports an error at this host's own first hop to its transports, as a router would.
+    /// Reports an error at this host's own first hop to its transports, like a router.
     pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
         self.given_up().unsent.extend(Unsent::of(&packet));
-        // A gateway's layer knows its own packets without the headers that lead them to a mobile.
+        // A gateway's layer knows its packets without the headers added for a mobile's location.
         let (whole, packet) = match self.inspects() {
             true => (packet.wire_length(), packet.into_transport()),
             false => (packet.wire_length(), packet),
@@ -28,7 +28,7 @@ impl Host {
         }
     }
 
-    /// Reports an error to the source of a layer's packet: another host, or the layer itself where its tunnel begins here.
+    /// Reports an error to the source of a layer's packet: another host, or the layer itself if its tunnel begins here.
     pub(super) fn give_back(&mut self, now: Instant, packet: &Packet, error: IcmpError) {
         match self.error_about(packet, error) {
             Some(error) if self.takes(&error.ip) => {
@@ -38,7 +38,7 @@ impl Host {
         }
     }
 
-    /// Reports a layer's error to the source of a packet. A layer that speaks in the source's name hears it in its place.
+    /// Reports a layer's error to the source of a packet, or to the layer that sends in the source's name.
     pub(super) fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
         if let Some(layers) = &mut self.layers
             && layers.handle_icmp(now, error, &quoted)
@@ -63,8 +63,9 @@ impl Host {
         }
     }
 
-    /// Returns the ICMP error about a packet, for its source; `None` about an ICMP error or a packet to or from no single host
-    /// (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or if this host has no address of that IP version.
+    /// Returns the ICMP error about a packet, for its source; `None` for an ICMP error, for a packet whose source or
+    /// destination is not a single host (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or if this host has no address
+    /// of that IP version.
     pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
         let for_all = packet.ip.destination.is_multicast()
             || packet.ip.destination == IpAddr::V4(Ipv4Addr::BROADCAST);

@@ -1,9 +1,9 @@
 //! Layers: the parts of a node between its interfaces and its transports, such as mobility agents.
 //!
-//! A layer is a state machine like any other. It takes in packets and link events when the node calls it, and returns the steps to
-//! take when the node polls it. [`Rank`] is the order of all layers.
+//! A layer is a state machine like any other: the node passes in packets and link events, and polls it for the steps to
+//! take. [`Rank`] is the order of all layers.
 
-use super::few::Few;
+use super::inline_vec::InlineVec;
 use super::links::Links;
 use super::origin::Origin;
 use super::{Discarded, RouteTable, mtu_towards};
@@ -19,16 +19,16 @@ use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
 
-/// The order of layers. A packet that has arrived is offered to them from the first to the last, a packet of the node's own, and
-/// any that leaves, from the last to the first; they hear of links and are polled from the first to the last.
+/// Order of layers. An arrived packet is offered to them from the first to the last; a packet of the node's own, and
+/// any departing packet, from the last to the first. Link events and polls go from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
-    /// Translator of addresses: all others see a packet with the addresses that the network sees.
+    /// Address translator: all other layers see a packet with the addresses that it has in the network outside.
     Translator,
-    /// Gateway that carries connections of others across a link by AeroTP.
+    /// Gateway that carries connections of other hosts across a link by AeroTP.
     AerotpGateway,
-    /// Gateway that serves connections of mobiles: snoop and split connections.
+    /// Gateway for connections of mobiles: snoop and split connections.
     Path,
     /// DHCP servers for care-of addresses.
     AddressServer,
@@ -44,7 +44,7 @@ pub enum Rank {
     PointOfService,
     /// Home agent of Mobile IPv6 and NEMO.
     HomeAgent,
-    /// Access routers of Mobile IPv6; after the home agent, which knows better where a departed mobile is.
+    /// Access routers of Mobile IPv6; after the home agent, which has newer information about a departed mobile.
     AccessRouters,
     /// Mobile node or router of Mobile IPv6 and NEMO.
     MobileNode,
@@ -79,17 +79,16 @@ impl Rank {
         }
     }
 
-    /// Returns the virtual interface of the layer at this rank: a route that leads there hands its packets to
-    /// [`Layer::transmit`].
+    /// Returns the virtual interface of the layer at this rank: packets routed there go to [`Layer::transmit`].
     pub const fn interface(self) -> InterfaceId {
         InterfaceId::virtual_number(self as u8)
     }
 }
 
-/// The path by which a packet has come to a layer.
+/// Path of a packet to a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The interface; a virtual one if the packet has come out of a layer.
+    /// The interface; a virtual one for a packet out of a layer.
     pub interface: InterfaceId,
     /// True if the packet is for one of the node's own addresses.
     pub is_own: bool,
@@ -98,81 +97,81 @@ pub struct Arrival {
 /// A layer's decision about a packet in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// It goes on as if the layer had not looked at it.
+    /// The packet passes, unaffected by the layer.
     Pass,
-    /// It goes on, and the layer is to be polled because of it.
+    /// The packet passes, and the layer is to be polled because of it.
     Learn,
-    /// The layer takes it in.
+    /// The layer takes the packet.
     Take,
-    /// It ends here: the layer has taken in its content, and may send that on in another form.
+    /// The packet ends here: the layer has taken its content, and may send that on in another form.
     Absorb,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop,
 }
 
-/// A packet's fate at a layer that ends connections.
+/// Fate of a packet at a layer that ends connections.
 #[derive(Debug)]
 pub enum Ended {
-    /// It is not for the layer, and goes on.
+    /// Not for the layer; the packet goes on.
     No(Packet),
-    /// The layer has taken it in.
+    /// Taken by the layer.
     Taken,
-    /// It was for the layer, which has no use for it.
+    /// For the layer, but of no use there.
     Refused,
 }
 
-/// The node around a layer, as far as the layer may use it.
+/// A layer's view of its node.
 #[derive(Debug)]
 pub struct Around<'a> {
     /// The node's routes.
     pub routes: &'a RouteTable,
-    /// The maker of the node's own packets.
+    /// Builder of the node's own packets.
     pub origin: Origin<'a>,
-    pub(super) interface_mtus: &'a Few<u32>,
+    pub(super) interface_mtus: &'a InlineVec<u32>,
     pub(super) links: &'a Links,
 }
 
 impl Around<'_> {
-    /// Returns the largest packet on the first link towards a destination, in bytes, as far as the node knows.
+    /// Returns the MTU of the first link towards a destination, in bytes, as far as the node knows.
     pub fn mtu_towards(&self, destination: IpAddr) -> u32 {
         mtu_towards(self.routes, self.interface_mtus, destination)
     }
 
-    /// Returns the last report of an interface's medium, if there was one.
+    /// Returns the latest report of an interface's medium, if there was one.
     pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.links.parameters(interface)
     }
 }
 
-/// A step that a layer asks the node to take with a packet.
+/// A step that the node is to take with a layer's packet.
 #[derive(Debug)]
 pub enum Step {
-    /// Deliver it to this node's transports.
+    /// Deliver the packet to this node's transports.
     Deliver(Packet),
-    /// Send it by this interface.
+    /// Send the packet by this interface.
     Send(InterfaceId, Packet),
-    /// Send it by the node's routes.
+    /// Send the packet by the node's routes.
     Forward(Packet),
-    /// Send it as one of this node's own packets.
+    /// Send the packet as one of this node's own.
     Originate(Packet),
-    /// Send its source an ICMP error.
+    /// Send an ICMP error to the source of the quoted packet.
     Tell(IcmpError, QuotedPacket),
-    /// Send its source an error: its receiver is nowhere.
+    /// Send an error to the packet's source: the destination is unreachable.
     GiveBack(Packet),
 }
 
-/// A packet's fate at a layer's virtual interface.
+/// Fate of a packet at a layer's virtual interface.
 #[derive(Debug)]
 pub enum Transmitted {
-    /// It leaves at once, by this step.
+    /// Leaves at once, by this step.
     Leaves(Step),
-    /// It waits in the layer.
+    /// Waits in the layer.
     Kept,
-    /// It has no path.
+    /// Has no path.
     GivenUp,
 }
 
-/// Events of a layer, split into signals to the other parts of the node and words for a record.
+/// Events of a layer, split into signals to the node's other parts and words for a record.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     signals: Burst<Signal>,
@@ -180,7 +179,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Adds an event: its signal to the other parts, and its words, if it has any.
+    /// Adds an event: its signal to the node's other parts, and its words, if any.
     pub fn add(&mut self, signal: Option<Signal>, words: Option<Wording>) {
         self.signals.extend(signal);
         self.words.extend(words);
@@ -200,7 +199,7 @@ impl Told {
 /// Counters of a layer; each layer uses the ones that concern it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets given up.
+    /// Packets discarded.
     pub discarded: Discarded,
     /// Packets held in buffers for mobiles that move.
     pub buffered: BufferCounts,
@@ -211,18 +210,18 @@ pub struct Counters {
 /// A host at the other end of an access link (the MN_MAC of 802.21's link identifier), as the router knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbor {
-    /// Its address on the link in the router's neighbour cache.
+    /// Address on the link in the router's neighbour cache.
     pub address: IpAddr,
     /// The network of a mobile router that is at home, if the router has routes to it.
     pub network: Option<Ipv6Prefix>,
-    /// True if the router sends it an advertisement as soon as it has arrived (study D, baseline).
+    /// True if the router sends an advertisement to the host on its arrival (study D, baseline).
     pub is_told: bool,
-    /// Policy for holding its packets after it has left, if they are held.
+    /// Policy for buffering the host's packets after its departure, if they are buffered.
     pub buffering: Option<BufferPolicy>,
 }
 
 impl Neighbor {
-    /// Returns a host of which only the address is known.
+    /// Returns a host with only a known address.
     pub const fn new(address: IpAddr) -> Neighbor {
         Neighbor {
             address,
@@ -238,13 +237,14 @@ pub trait Layer: Any + Debug + Send {
     /// Returns the layer's place among the layers.
     fn rank(&self) -> Rank;
 
-    /// Returns true for a layer that looks at packets in transit, and may change them or end their connections. Only such a layer needs
-    /// [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends), [`end`](Self::end) and [`work`](Self::work).
+    /// Returns true for a layer that inspects packets in transit, and may change them or end their connections. Only
+    /// such a layer needs [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends),
+    /// [`end`](Self::end) and [`work`](Self::work).
     fn inspects(&self) -> bool {
         false
     }
 
-    /// Looks at a packet that has arrived by an interface, before the node routes it, and may change it, but not its length.
+    /// Inspects an arrived packet before the node routes it; may change it, but not its length.
     fn inspect(
         &mut self,
         _now: Instant,
@@ -255,8 +255,8 @@ pub trait Layer: Any + Debug + Send {
         Look::Pass
     }
 
-    /// Looks at a packet that is about to leave by an interface, whoever has sent it, and may change it, but not its length. Returns
-    /// false if the packet is dropped; the layer counts it.
+    /// Inspects a packet that is about to leave by an interface, whatever its sender; may change it, but not its
+    /// length. Returns false if the packet is dropped; the layer counts it.
     fn depart(&mut self, _now: Instant, _interface: InterfaceId, _packet: &mut Packet) -> bool {
         true
     }
@@ -274,15 +274,15 @@ pub trait Layer: Any + Debug + Send {
     /// Does the work left by packets, link events and time; called before [`poll_step`](Self::poll_step).
     fn work(&mut self, _now: Instant, _around: &mut Around<'_>) {}
 
-    /// Sees a packet of another layer of the node as it leaves.
+    /// Observes a packet of another layer of the node as it leaves.
     fn overhear(&mut self, _packet: &Packet) {}
 
-    /// Takes in an ICMP error about a packet of the layer's own; returns false if it is about none of them.
+    /// Takes in an ICMP error about a packet of the layer's own; returns false if the quoted packet is not the layer's.
     fn handle_icmp(&mut self, _now: Instant, _error: IcmpError, _quoted: &QuotedPacket) -> bool {
         false
     }
 
-    /// Returns true for a packet that the layer wants although its address is not the node's.
+    /// Returns true for a packet that the layer takes although its destination is not an address of the node.
     fn takes(&self, _ip: &IpHeader) -> bool {
         false
     }
@@ -297,12 +297,12 @@ pub trait Layer: Any + Debug + Send {
         Some(packet)
     }
 
-    /// Takes over a packet of the node's own before a route is looked up for it, or gives it back, perhaps changed.
+    /// Takes over one of the node's own packets before its route is looked up, or returns it, possibly changed.
     fn output(&mut self, _now: Instant, packet: Packet) -> Option<Packet> {
         Some(packet)
     }
 
-    /// Takes a packet whose route leads to the layer's virtual interface.
+    /// Takes in a packet routed to the layer's virtual interface.
     fn transmit(&mut self, _now: Instant, _packet: Packet) -> Transmitted {
         Transmitted::GivenUp
     }
@@ -312,13 +312,13 @@ pub trait Layer: Any + Debug + Send {
         false
     }
 
-    /// Takes in an event of a medium as the medium reports it, before the node's attachment.
+    /// Takes in a medium's event, before the node's attachment.
     fn handle_medium(&mut self, _interface: InterfaceId, _event: LinkEvent) {}
 
     /// Takes in a signal of another part of the node, such as a link event.
     fn handle_signal(&mut self, _now: Instant, _signal: &Signal) {}
 
-    /// Takes in an event of the medium at an interface that concerns one of the hosts at its other end.
+    /// Takes in a medium's event about one of the hosts at the other end of an interface's link.
     fn handle_neighbor(
         &mut self,
         _now: Instant,
@@ -333,8 +333,8 @@ pub trait Layer: Any + Debug + Send {
         StatusInterests::default()
     }
 
-    /// Takes in the status of a packet that the node has given to the medium at an interface. Returns true if the layer has to be polled
-    /// because of it.
+    /// Takes in the status of a packet that the node has handed to the medium at an interface. Returns true if the
+    /// layer is to be polled because of it.
     fn handle_transmit_status(
         &mut self,
         _now: Instant,
@@ -345,7 +345,7 @@ pub trait Layer: Any + Debug + Send {
         false
     }
 
-    /// Returns true for a correspondent that still sends to an address that this mobile has left.
+    /// Returns true for a correspondent that still sends to an address the mobile has left.
     fn is_sought_elsewhere(&self, _now: Instant, _peer: IpAddr) -> bool {
         false
     }
@@ -355,22 +355,22 @@ pub trait Layer: Any + Debug + Send {
         None
     }
 
-    /// Returns the next step to take with a packet.
+    /// Returns the next step.
     fn poll_step(&mut self) -> Option<Step> {
         None
     }
 
-    /// Returns the next signal to the node's other parts, which hear it before anything is sent.
+    /// Returns the next signal to the node's other parts, which receive it before any packet leaves.
     fn poll_signal(&mut self) -> Option<Signal> {
         None
     }
 
-    /// Returns the next event in words, for a record; no event for a message that is recorded itself.
+    /// Returns the next event in words, for a record; none for a message, which is recorded itself.
     fn poll_event(&mut self) -> Option<Wording> {
         None
     }
 
-    /// Returns the next packet that a buffer has taken in or dropped.
+    /// Returns the next report of a packet that a buffer has taken in or dropped.
     fn poll_held(&mut self) -> Option<Held> {
         None
     }
@@ -380,7 +380,7 @@ pub trait Layer: Any + Debug + Send {
         None
     }
 
-    /// Does everything that is due at `now`.
+    /// Performs the actions due at `now`.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     /// Returns the layer's counters.

@@ -19,14 +19,14 @@ use std::collections::VecDeque;
 pub struct Layers {
     /// By rank.
     all: Vec<Box<dyn Layer>>,
-    /// Packets for others that no layer took, and packets that leave by a layer's virtual interface.
+    /// Transit packets that no layer took, and packets that leave by a layer's virtual interface.
     passed_on: VecDeque<Step>,
-    /// True if a layer looks at packets in transit.
+    /// True if a layer inspects packets in transit.
     inspect: bool,
 }
 
 impl Layers {
-    /// Adds a layer at its place; of several with one rank the first added comes first.
+    /// Adds a layer by its rank, after others of the same rank.
     pub fn add(&mut self, layer: impl Layer) {
         let rank = layer.rank();
         self.inspect |= layer.inspects();
@@ -46,13 +46,13 @@ impl Layers {
         self.all().next()
     }
 
-    /// Returns the first layer of a type, to configure it.
+    /// Returns the first layer of a type, mutably.
     pub fn get_mut<L: Layer>(&mut self) -> Option<&mut L> {
         let mut all = self.all.iter_mut();
         all.find_map(|layer| (&mut **layer as &mut dyn Any).downcast_mut())
     }
 
-    /// Returns the first layer of a type, and makes one if there is none.
+    /// Returns the first layer of a type, created if there is none.
     pub fn get_or_add<L: Layer>(&mut self, make: impl FnOnce() -> L) -> &mut L {
         if self.get::<L>().is_none() {
             self.add(make());
@@ -60,13 +60,13 @@ impl Layers {
         self.get_mut().expect("a layer that was found or added")
     }
 
-    /// Returns true if a layer looks at packets in transit.
+    /// Returns true if a layer inspects packets in transit.
     #[inline]
     pub(super) fn inspect_passing(&self) -> bool {
         self.inspect
     }
 
-    /// Lets layers look at an arrived packet, until one of them does not let it pass.
+    /// Passes an arrived packet to the inspecting layers, up to the first that does not let it pass.
     pub(super) fn inspect(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl Layers {
         found
     }
 
-    /// Lets layers look at a packet that is about to leave; returns false if one of them drops it.
+    /// Passes a departing packet to the inspecting layers; returns false if one of them drops it.
     pub(super) fn depart(
         &mut self,
         now: Instant,
@@ -96,7 +96,7 @@ impl Layers {
         all.all(|layer| layer.depart(now, interface, packet))
     }
 
-    /// Returns true for a packet that a layer ends.
+    /// Returns true for a packet whose connection a layer ends.
     pub(super) fn end_here(&self, routes: &RouteTable, packet: &Packet) -> bool {
         self.all.iter().any(|layer| layer.ends(routes, packet))
     }
@@ -124,14 +124,14 @@ impl Layers {
         }
     }
 
-    /// Lets layers see a packet that leaves from one of them.
+    /// Shows the layers a packet that leaves from one of them.
     pub(super) fn overhear(&mut self, packet: &Packet) {
         for layer in &mut self.all {
             layer.overhear(packet);
         }
     }
 
-    /// Hands an ICMP error to the layer whose packet it is about; returns false if there is none.
+    /// Passes an ICMP error to the layer whose packet it quotes; returns false if there is none.
     pub(super) fn handle_icmp(
         &mut self,
         now: Instant,
@@ -148,8 +148,9 @@ impl Layers {
         }
     }
 
-    /// Returns true for a packet that a layer wants although its address is not the host's. Multicast packets are such: the ones that
-    /// agents send stay on their link (RFC 4291 section 2.7, RFC 1112), and there are no others.
+    /// Returns true for a packet that a layer takes although its destination is not an address of the host. Multicast
+    /// packets are among these: those of agents stay on their link (RFC 4291 section 2.7, RFC 1112), and there are no
+    /// others.
     pub fn takes(&self, ip: &IpHeader) -> bool {
         ip.destination.is_multicast() || self.all.iter().any(|layer| layer.takes(ip))
     }
@@ -159,7 +160,7 @@ impl Layers {
         self.all.iter().any(|layer| layer.has_address(address))
     }
 
-    /// Returns the interface by which the host's own packets leave, if that is a layer's.
+    /// Returns the interface by which the host's own packets leave, if it is a layer's.
     pub(super) fn default_route(&self) -> Option<InterfaceId> {
         let mut all = self.all.iter();
         let default = all.find(|layer| layer.is_default_route())?;
@@ -172,7 +173,7 @@ impl Layers {
         all.fold(StatusInterests::default(), StatusInterests::or)
     }
 
-    /// Passes a packet's status to all layers; returns true if one of them has to be polled.
+    /// Passes a packet's status to all layers; returns true if one of them is to be polled.
     pub(super) fn handle_transmit_status(
         &mut self,
         now: Instant,
@@ -218,7 +219,7 @@ impl Layers {
         Some(packet)
     }
 
-    /// Offers a packet of the host's own to all layers; returns it as it has to be sent.
+    /// Offers one of the host's own packets to all layers; returns it, possibly changed, if none takes it.
     pub(super) fn output(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
         for layer in self.all.iter_mut().rev() {
             packet = layer.output(now, packet)?;
@@ -226,7 +227,7 @@ impl Layers {
         Some(packet)
     }
 
-    /// Hands a packet to the layer behind a virtual interface.
+    /// Passes a packet to the layer behind a virtual interface.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -245,7 +246,7 @@ impl Layers {
         self.passed_on.push_back(step);
     }
 
-    /// Returns true for a correspondent that still sends to an address that this mobile has left.
+    /// Returns true for a correspondent that still sends to an address the mobile has left.
     pub(super) fn are_sought_elsewhere(&self, now: Instant, peer: IpAddr) -> bool {
         self.all
             .iter()

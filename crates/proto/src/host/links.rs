@@ -1,4 +1,4 @@
-//! The links of a host: their last reported state, and the way of link events to the host's parts.
+//! The links of a host: their last reported state, and the delivery of link events to the host's parts.
 
 use super::{Host, InterfaceId, LinkEvent};
 use crate::crosslayer::Signal;
@@ -11,14 +11,14 @@ use crate::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(super) struct Links(Box<[LinkState]>);
 
-/// State of one link. It has the fields of the medium's last report itself: an option around that, and around its queues, would
-/// cost a third more.
+/// State of one link. The fields of the medium's last report are inline: options around the report and its queues would
+/// cost a third more memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkState {
     outgoing: DataRate,
     incoming: DataRate,
     round_trip: Duration,
-    /// [`UNKNOWN`] if the medium does not say.
+    /// [`UNKNOWN`] if not reported.
     outgoing_queue: u32,
     incoming_queue: u32,
     mtu: u32,
@@ -28,11 +28,11 @@ struct LinkState {
     is_down: bool,
 }
 
-/// Packets that a queue of which nothing is known holds; more than any does.
+/// Queue capacity that means "unknown": larger than any real one.
 const UNKNOWN: u32 = u32::MAX;
 
 impl LinkState {
-    /// The medium's last report, if there was one.
+    /// Returns the medium's latest report, if there was one.
     fn parameters(self) -> Option<LinkParameters> {
         let queue = |packets: u32| (packets != UNKNOWN).then_some(packets);
         self.is_known.then_some(LinkParameters {
@@ -45,7 +45,7 @@ impl LinkState {
         })
     }
 
-    /// The same link after a report.
+    /// Returns the state after a report.
     fn reported(self, report: LinkParameters) -> LinkState {
         let queue = |packets: Option<u32>| packets.map_or(UNKNOWN, |most| most.min(UNKNOWN - 1));
         LinkState {
@@ -62,12 +62,12 @@ impl LinkState {
 }
 
 impl Links {
-    /// Returns the last report of an interface's medium, if there was one.
+    /// Returns the latest report of an interface's medium, if there was one.
     pub fn parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.0.get(interface.0)?.parameters()
     }
 
-    /// Returns true if the medium has last reported that the link is down.
+    /// Returns true if the medium's latest report is that the link is down.
     pub fn is_down(&self, interface: InterfaceId) -> bool {
         self.0.get(interface.0).is_some_and(|link| link.is_down)
     }
@@ -97,8 +97,8 @@ impl Host {
         }
     }
 
-    /// Takes in a medium's event of the link at one of this host's interfaces; then drain the polls. At a mobile's access links the
-    /// attachment decides which events the other parts hear.
+    /// Takes in a medium's event of the link at one of this host's interfaces; then drain the polls. At a mobile's
+    /// access links, the attachment selects the events for the other parts.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         let count = self.interface_mtus.len();
         if let Some(mtu) = self.interface_mtus.get_mut(interface.0) {
@@ -130,8 +130,8 @@ impl Host {
         layers.map_or_else(StatusInterests::default, |layers| layers.status_interests())
     }
 
-    /// Takes in the status of a packet that this host has given to the medium at an interface. Returns true if the polls have to be
-    /// drained because of it.
+    /// Takes in the status of a packet that this host has handed to the medium at an interface. Returns true if the
+    /// polls are to be drained because of it.
     pub fn handle_transmit_status(
         &mut self,
         now: Instant,
@@ -143,7 +143,7 @@ impl Host {
         layers.is_some_and(|layers| layers.handle_transmit_status(now, interface, packet, status))
     }
 
-    /// Returns the last report of an interface's medium, if there was one.
+    /// Returns the latest report of an interface's medium, if there was one.
     pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.links.parameters(interface)
     }

@@ -20,7 +20,7 @@ mod backpressure;
 mod bad_state;
 pub(crate) mod burst;
 mod errors;
-mod few;
+mod inline_vec;
 pub mod layer;
 mod layers;
 mod links;
@@ -29,6 +29,7 @@ mod receiving;
 mod routes;
 mod routing;
 pub(crate) mod sockets;
+pub(crate) mod table;
 mod transmitting;
 mod transport;
 mod transports;
@@ -36,12 +37,12 @@ mod transports;
 pub use aerotp::AerotpDatagram;
 pub use backpressure::Backpressure;
 pub use bad_state::{BadStateNotifier, Conversation};
-pub use few::Few;
+pub use inline_vec::InlineVec;
 pub use layers::Layers;
 use origin::CodePoints;
 pub use origin::Origin;
 pub use routes::{Places, RouteTable};
-pub use sockets::FIRST_EPHEMERAL_PORT;
+pub use table::{FIRST_EPHEMERAL_PORT, SocketTable, Timed};
 pub use transport::{
     Delivery, Incoming, Outgoing, Pattern, Socket, SocketCounters, SocketEvent, SocketId,
     SocketState, Transport, TransportPlace,
@@ -69,11 +70,11 @@ const HOP_LIMIT: u8 = 64;
 /// A host's decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is for this host: [`Host::handle_packet`].
+    /// For this host: pass the packet to [`Host::handle_packet`].
     Local,
-    /// It goes out of this interface.
+    /// To be sent out of this interface.
     Forward(InterfaceId),
-    /// It ends here; where the standard requires one, an ICMP error is on its way to the source.
+    /// Dropped here; an ICMP error is on its way to the source if the standard requires one.
     Discard,
 }
 
@@ -96,9 +97,9 @@ pub enum HostEvent {
     },
     /// A datagram arrived.
     Datagram {
-        /// Port that it was sent to.
+        /// Destination port.
         port: u16,
-        /// The sender.
+        /// Sender.
         from: Endpoint,
         /// The payload.
         payload: Payload,
@@ -108,14 +109,14 @@ pub enum HostEvent {
         /// The reply.
         echo: Echo,
     },
-    /// A datagram or an echo request did not get through: an ICMP error came back.
+    /// An ICMP error about a datagram or an echo request arrived.
     Undelivered {
         /// The error.
         error: IcmpError,
-        /// The packet that it is about.
+        /// The packet it quotes.
         quoted: QuotedPacket,
     },
-    /// A layer has acquired an address, such as a care-of address by DHCP, and the medium has to learn it.
+    /// A layer has acquired an address, such as a care-of address by DHCP, and the medium is to learn it.
     AddressAcquired {
         /// The interface.
         interface: InterfaceId,
@@ -124,11 +125,11 @@ pub enum HostEvent {
     },
     /// An event of a layer, in words for a record.
     Layer(Wording),
-    /// A packet for the kernel in the place of this host's transports ([`Host::leave_transports_to_kernel`]).
+    /// A packet for the kernel that replaces this host's transports ([`Host::leave_transports_to_kernel`]).
     ForKernel(Box<Packet>),
 }
 
-/// Packets that a host gave up, by cause.
+/// Packets discarded by a host, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Discarded {
     /// No route to the destination.
@@ -139,13 +140,13 @@ pub struct Discarded {
     pub hop_limit: u64,
     /// Damaged beyond its checksums.
     pub damaged: u64,
-    /// No receiver at the port, or a protocol that this host does not speak.
+    /// No receiver at the port, or a protocol unknown to this host.
     pub no_receiver: u64,
     /// Refused because of a full listen queue, or half open and dropped to make room.
     pub backlog: u64,
     /// Messages to mobility agents that were unreadable, unexpected, or failed authentication.
     pub messages: u64,
-    /// Out of a tunnel with no receiver here, or about to loop in one.
+    /// Out of a tunnel without a receiver here, or about to loop in one.
     pub tunnelled: u64,
 }
 
@@ -166,13 +167,13 @@ impl Discarded {
 /// A packet that stays at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staying {
-    /// A layer has begun to hold it, or has dropped it instead.
+    /// Held by a layer, or dropped by it instead.
     Held(Held),
-    /// It was the host's own, and given up before it was sent.
+    /// One of the host's own packets, discarded before it was sent.
     Unsent(Unsent),
 }
 
-/// A packet of a flow that its own host gave up before it was sent, as it had no path.
+/// A packet of a flow, discarded by its own host before it was sent, for lack of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent {
     /// Its flow.
@@ -184,7 +185,7 @@ pub struct Unsent {
 }
 
 impl Unsent {
-    /// Returns the record of a packet, if it belongs to a flow and was never sent before.
+    /// Returns the record of a packet if it belongs to a flow and is not yet sent.
     pub fn of(packet: &Packet) -> Option<Unsent> {
         let flow = packet
             .flow
@@ -197,7 +198,7 @@ impl Unsent {
     }
 }
 
-/// Packets that a host gave up.
+/// Packets discarded by a host.
 #[derive(Debug, Default)]
 struct GivenUp {
     discarded: Discarded,
@@ -210,20 +211,20 @@ struct GivenUp {
 #[repr(C)]
 pub struct Host {
     address: IpAddr,
-    /// True once a packet has come to a transport or an agent; cleared when asked.
+    /// True once a packet has come to a transport or an agent; cleared when read.
     accepted: bool,
-    /// True once a layer has learnt something from a forwarded packet; cleared when asked.
+    /// True once a layer has learned something from a forwarded packet; cleared when read.
     stirred: bool,
-    /// True if a kernel has the place of the transports.
+    /// True if a kernel replaces the transports.
     has_kernel: bool,
     identification: u16,
     other_addresses: Addresses,
-    interface_mtus: Few<u32>,
+    interface_mtus: InlineVec<u32>,
     routes: RouteTable,
     events: VecDeque<HostEvent>,
     outbox: VecDeque<Packet>,
     sockets: Sockets,
-    /// `None` until the first packet is given up.
+    /// `None` until the first packet is discarded.
     given_up: Option<Box<GivenUp>>,
     layers: Option<Box<Layers>>,
     /// `None` until a flow has a code point.
@@ -241,7 +242,7 @@ impl Host {
         Host {
             address,
             other_addresses: Addresses::default(),
-            interface_mtus: Few::default(),
+            interface_mtus: InlineVec::default(),
             routes: RouteTable::default(),
             sockets: Sockets::new(secret),
             outbox: VecDeque::new(),
@@ -264,30 +265,31 @@ impl Host {
         self.address
     }
 
-    /// Gives this host a further address. To a destination of either IP version it sends from its first address of that version.
+    /// Adds an address. To a destination of either IP version the host sends from its first address of that version.
     pub fn add_address(&mut self, address: IpAddr) {
         self.other_addresses.push(address, None);
     }
 
-    /// Gives this host a further address, of an interface: packets from this address leave by that interface, whatever their destination
-    /// (RFC 1122, section 3.3.4.2, the strong model).
+    /// Adds an address of an interface: packets from it leave by that interface, whatever their destination (RFC 1122
+    /// section 3.3.4.2, the strong model).
     pub fn add_interface_address(&mut self, address: IpAddr, interface: InterfaceId) {
         self.other_addresses.push(address, Some(interface));
     }
 
-    /// Lets a kernel take the place of this host's transports, above its layers: what is for them becomes a
-    /// [`HostEvent::ForKernel`], an error of the first hop a [`HostEvent::Undelivered`], and what the kernel writes comes in by
-    /// [`Host::handle_written`].
+    /// Replaces this host's transports by a kernel, above its layers: a packet for them becomes a
+    /// [`HostEvent::ForKernel`], an error of the first hop a [`HostEvent::Undelivered`], and packets of the kernel come
+    /// in by [`Host::handle_written`].
     pub fn leave_transports_to_kernel(&mut self) {
         self.has_kernel = true;
     }
 
-    /// Returns true if a kernel has the place of this host's transports.
+    /// Returns true if a kernel replaces this host's transports.
     pub fn has_kernel(&self) -> bool {
         self.has_kernel
     }
 
-    /// Takes in a packet that the kernel in the place of the transports has written, for the layers to send; then drain the polls.
+    /// Takes in a packet written by the kernel that replaces the transports, for the layers to send; then drain the
+    /// polls.
     pub fn handle_written(&mut self, packet: Packet) {
         self.outbox.push_back(packet);
     }
@@ -297,12 +299,12 @@ impl Host {
         self.is_own(address)
     }
 
-    /// Returns the interface to which an own address belongs, if it belongs to one.
+    /// Returns the interface of an own address, if the address belongs to one.
     pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
         self.other_addresses.get(address)?
     }
 
-    /// Returns all addresses of this host, the first one first.
+    /// Returns all addresses of this host, in the order of their addition.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         core::iter::once(self.address).chain(self.other_addresses.iter())
     }
@@ -312,7 +314,7 @@ impl Host {
         address == self.address || self.other_addresses.get(address).is_some()
     }
 
-    /// Returns true for a packet to this host, or one that its layers want.
+    /// Returns true for a packet to this host, or one that its layers take.
     #[inline]
     fn takes(&self, ip: &IpHeader) -> bool {
         self.is_own(ip.destination) || self.layers.as_ref().is_some_and(|layers| layers.takes(ip))
@@ -328,7 +330,7 @@ impl Host {
         self.layers.as_ref()?.get()
     }
 
-    /// Returns the first layer of a type, to configure it.
+    /// Returns the first layer of a type, mutably.
     pub fn layer_mut<L: Layer>(&mut self) -> Option<&mut L> {
         self.layers.as_mut()?.get_mut()
     }
@@ -338,12 +340,12 @@ impl Host {
         self.layers.as_ref()?.default_route()
     }
 
-    /// Returns the layers of this host, to add to them.
+    /// Returns the layers of this host, mutably.
     pub fn layers_mut(&mut self) -> &mut Layers {
         self.layers.get_or_insert_default()
     }
 
-    /// Returns the maker of this host's own packets.
+    /// Returns the builder of this host's own packets.
     fn origin(&mut self) -> Origin<'_> {
         Origin {
             identification: &mut self.identification,
@@ -370,7 +372,7 @@ impl Host {
         self.layers.as_deref()
     }
 
-    /// Passes a signal to the remedies of the connections to those peers for which `concerned` returns true.
+    /// Passes a signal to the remedies of connections to the peers for which `concerned` returns true.
     fn tell_transports(
         &mut self,
         now: Instant,
@@ -390,7 +392,7 @@ impl Host {
         self.sockets.peers().chain(others)
     }
 
-    /// Takes in an event of the medium at an interface that concerns one of the hosts at its other end; then drain the polls.
+    /// Takes in a medium's event about one of the hosts at the other end of an interface's link; then drain the polls.
     pub fn handle_neighbor(
         &mut self,
         now: Instant,
@@ -415,7 +417,7 @@ impl Host {
         InterfaceId(self.interface_mtus.len() - 1)
     }
 
-    /// Returns the routes, to change them.
+    /// Returns the routes, mutably.
     pub fn routes_mut(&mut self) -> &mut RouteTable {
         &mut self.routes
     }
@@ -425,7 +427,7 @@ impl Host {
         &self.routes
     }
 
-    /// Returns the counts of packets given up so far.
+    /// Returns the counts of discarded packets.
     pub fn discarded(&self) -> Discarded {
         let given_up = self.given_up.as_ref();
         let mut sum = given_up.map_or_else(Discarded::default, |all| all.discarded);
@@ -450,7 +452,7 @@ impl Host {
         core::mem::take(&mut self.accepted)
     }
 
-    /// Returns the next packet that stays at this host, for an account of packets: those in its layers' buffers first.
+    /// Returns the next packet that stays at this host, for an account of packets; those in layers' buffers come first.
     #[inline]
     pub fn poll_staying(&mut self) -> Option<Staying> {
         if let Some(held) = self.layers.as_mut().and_then(|layers| layers.poll_held()) {
@@ -463,9 +465,9 @@ impl Host {
         self.given_up.get_or_insert_default()
     }
 
-    /// Returns true, once, if a layer has learnt something from a forwarded packet: then drain the polls.
+    /// Returns true, once, if a layer has learned something from a forwarded packet: then drain the polls.
     #[inline]
-    pub fn take_stirred(&mut self) -> bool {
+    pub fn take_needs_poll(&mut self) -> bool {
         core::mem::take(&mut self.stirred)
     }
 
@@ -487,7 +489,7 @@ impl Host {
         }
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
         for transport in self.transports.iter_mut().flat_map(|all| all.iter_mut()) {
@@ -516,8 +518,8 @@ impl Host {
     }
 }
 
-/// Returns the largest packet on the path towards a destination, in bytes, as far as this host knows.
-fn mtu_towards(routes: &RouteTable, mtus: &Few<u32>, destination: IpAddr) -> u32 {
+/// Returns the MTU of the first link towards a destination, in bytes, as far as this host knows.
+fn mtu_towards(routes: &RouteTable, mtus: &InlineVec<u32>, destination: IpAddr) -> u32 {
     // A tunnel's MTU is unknown here: its layer reports it when a packet is too long.
     let interface = routes.lookup(destination);
     let mtu = interface.and_then(|interface| mtus.get(interface.0).copied());

@@ -1,4 +1,4 @@
-//! Packets made by the host itself.
+//! Packets originated by the host itself.
 
 use super::HOP_LIMIT;
 use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Packet};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Code points of flows, except those of zero.
 pub(super) type CodePoints = BTreeMap<FlowId, CodePoint>;
 
-/// Maker of a host's own packets, and of those of its layers.
+/// Builder of a host's own packets, and of those of its layers.
 #[derive(Debug)]
 pub struct Origin<'a> {
     pub(super) identification: &'a mut u16,
@@ -16,7 +16,7 @@ pub struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    /// Makes a packet from a source to a destination.
+    /// Builds a packet.
     pub fn packet(
         &mut self,
         (source, destination): (IpAddr, IpAddr),
@@ -42,7 +42,7 @@ impl Origin<'_> {
         }
     }
 
-    /// Returns the code point of a packet: its class's for AeroTP, otherwise its flow's.
+    /// Returns the code point of a packet: for AeroTP that of its class, otherwise that of its flow.
     #[inline]
     fn code_point(&self, body: &Body, flow: Option<FlowId>) -> CodePoint {
         if let Body::Aerotp(packet) = body {

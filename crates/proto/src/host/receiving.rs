@@ -9,9 +9,10 @@ use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use core::net::{IpAddr, Ipv4Addr};
 
 impl Host {
-    /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
+    /// Takes in a packet from an interface for which [`route`](Self::route) returned
+    /// [`Verdict::Local`](super::Verdict::Local).
     pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        // A kernel decodes what a kernel wrote.
+        // A kernel decodes a kernel's packets.
         let is_final = packet.is_typed() || self.has_kernel || packet.segmentation().is_some();
         if is_final && packet.bit_errors.is_empty() {
             return self.take_in(now, interface, packet);
@@ -21,7 +22,7 @@ impl Host {
             read.ip.destination == destination || host.takes(&read.ip) || host.ends_in_layer(read)
         };
         match packet.apply_bit_errors() {
-            // The error may have hit the address: then this host would not have taken the packet.
+            // The bit error may be in the address: then this host would not have accepted the packet.
             Ok(decoded) if is_here(self, &decoded) => self.take_in(now, interface, decoded),
             _ => self.count_damaged(),
         }
@@ -35,7 +36,7 @@ impl Host {
         }
     }
 
-    /// Offers a packet to the layers that end connections of others, and then to all.
+    /// Offers a packet to the layers that end connections of other hosts, and then to all layers.
     pub(super) fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         if !self.inspects() {
             return self.offer_to_others(now, interface, packet);
@@ -76,7 +77,7 @@ impl Host {
         layers.is_some_and(|layers| layers.end_here(&self.routes, packet))
     }
 
-    /// Hands a packet to this host's transports.
+    /// Passes a packet to this host's transports.
     pub(super) fn deliver(&mut self, now: Instant, packet: Packet) {
         if self.has_kernel {
             return self.deliver_to_kernel(now, packet);
@@ -148,7 +149,7 @@ impl Host {
         }
     }
 
-    /// Hands a packet to the kernel in the place of the transports, unless it is an error about a layer's packet.
+    /// Passes a packet to the kernel that replaces the transports, unless it is an error about a layer's packet.
     #[cold]
     fn deliver_to_kernel(&mut self, now: Instant, packet: Packet) {
         if let Body::Icmp(IcmpMessage::Error { kind, quoted }) = &packet.body
@@ -162,7 +163,7 @@ impl Host {
             .push_back(HostEvent::ForKernel(Box::new(packet)));
     }
 
-    /// Counts a packet handed in that has no receiver here.
+    /// Counts a packet without a receiver here.
     pub(super) fn count_unreceived(&mut self) {
         self.accepted = false;
         self.given_up().discarded.no_receiver += 1;

@@ -6,11 +6,11 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most entries for which a row reserves exactly the memory it needs.
+/// Maximum number of entries for which a row reserves exactly the memory it needs.
 const FEW: usize = 4;
 
-/// Values by ascending number. A router with a route to each of thousands of hosts looks one up for every packet, and numbers are
-/// mostly consecutive: then the index of one follows from its distance to the first, without a search.
+/// Values by ascending number. A router with routes to thousands of hosts looks one up for every packet. The numbers
+/// are mostly consecutive, so that the distance to the first gives the index without a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Row(Vec<(u32, u32)>);
 
@@ -33,13 +33,13 @@ impl Row {
         Some(self.0[place].1)
     }
 
-    /// Returns the index of a number, or else the index at which to insert it.
+    /// Returns the index of a number, or the index at which to insert it.
     #[inline]
     fn place(&self, number: u32) -> Result<usize, usize> {
         let Some(&(first, _)) = self.0.first() else {
             return Err(0);
         };
-        // The row mostly misses one number, the router's own.
+        // The row usually lacks one number, the router's own.
         let guess = number.wrapping_sub(first) as usize;
         for place in [guess, guess.wrapping_sub(1)] {
             if let Some(&(found, _)) = self.0.get(place)
@@ -62,12 +62,12 @@ impl Row {
     }
 }
 
-/// Numbers of addresses, and of networks that have no address in common.
+/// Values of addresses, and of disjoint networks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Addresses {
     v4: Row,
     v6: BTreeMap<u128, u32>,
-    /// Last address and value of each network by its first address; IPv4 addresses are mapped to IPv6.
+    /// Last address and value of each network, by its first address; IPv4 addresses are mapped to IPv6.
     networks: BTreeMap<u128, (u128, u32)>,
 }
 
@@ -117,17 +117,18 @@ fn mapped(address: IpAddr) -> u128 {
     }
 }
 
-/// Addresses by the place that they lead to, shared by many tables: each table needs a route to the place only.
+/// Places of addresses, shared by many tables: a table needs only a route to each place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(Addresses);
 
 impl Places {
-    /// Puts an address at a place.
+    /// Assigns an address to a place.
     pub fn set(&mut self, address: IpAddr, place: u32) {
         self.0.set(address, place);
     }
 
-    /// Puts a network, from its first address to its last, at a place, except for addresses that are put elsewhere.
+    /// Assigns a network, from its first address to its last, to a place, except for addresses that are assigned
+    /// elsewhere.
     pub fn set_network(&mut self, ends: [IpAddr; 2], place: u32) {
         self.0.set_network(ends, place);
     }
@@ -136,7 +137,7 @@ impl Places {
 /// A routing table.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// `None` while there are none: most hosts of a fleet have a default route alone.
+    /// `None` while empty: most hosts of a fleet have only a default route.
     own: Option<Box<OwnRoutes>>,
     places: Option<Arc<Places>>,
     /// Routes to places.
@@ -144,7 +145,7 @@ pub struct RouteTable {
     default: Option<u32>,
 }
 
-/// Routes that no other table shares.
+/// Routes that are not shared.
 #[derive(Clone, Debug, Default)]
 struct OwnRoutes {
     /// Routes to single addresses, which precede routes to places, and to networks.
@@ -180,13 +181,13 @@ impl RouteTable {
         self.own.get_or_insert_default()
     }
 
-    /// Sends packets for `destination` out of `interface`.
+    /// Routes packets for `destination` to `interface`.
     pub fn set(&mut self, destination: IpAddr, interface: InterfaceId) {
         self.own().addresses.set(destination, number_of(interface));
     }
 
-    /// Sends packets for a network, from its first address to its last, out of `interface`, except for addresses with a route of
-    /// their own or a known place.
+    /// Routes packets for a network, from its first address to its last, to `interface`, except for addresses with a
+    /// route of their own or a known place.
     pub fn set_network(&mut self, ends: [IpAddr; 2], interface: InterfaceId) {
         let addresses = &mut self.own().addresses;
         addresses.set_network(ends, number_of(interface));
@@ -197,13 +198,13 @@ impl RouteTable {
         self.places = Some(Arc::clone(places));
     }
 
-    /// Sends packets for all addresses at a place out of `interface`, except for those with a route of their own.
+    /// Routes packets for all addresses at a place to `interface`, except for those with a route of their own.
     pub fn set_way(&mut self, place: u32, interface: InterfaceId) {
         self.ways.set(place, number_of(interface));
     }
 
-    /// Sends packets for a prefix out of `interface`, except for those of a longer prefix and those with a route of their own
-    /// (RFC 1812 section 5.2.4.3, RFC 7608).
+    /// Routes packets for a prefix to `interface`, except for those of a longer prefix and those with a route of their
+    /// own (RFC 1812 section 5.2.4.3, RFC 7608).
     pub fn set_prefix(&mut self, prefix: Prefix, interface: InterfaceId) {
         let prefixes = &mut self.own().prefixes;
         prefixes.retain(|(known, _)| *known != prefix);
@@ -212,7 +213,7 @@ impl RouteTable {
         prefixes.insert(place, (prefix, interface));
     }
 
-    /// Sends packets without another route out of `interface`, or nowhere.
+    /// Routes packets without another route to `interface`, or nowhere.
     pub fn set_default(&mut self, interface: Option<InterfaceId>) {
         self.default = interface.map(number_of);
     }
@@ -226,7 +227,7 @@ impl RouteTable {
         redirect(self.default.iter_mut(), from, to);
     }
 
-    /// Forgets everything.
+    /// Removes all routes.
     pub fn clear(&mut self) {
         *self = RouteTable::default();
     }

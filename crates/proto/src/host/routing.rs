@@ -1,4 +1,4 @@
-//! Routing at a host: the fate of an arrived packet, and the interface over which one leaves.
+//! Routing at a host: the fate of an arrived packet, and the outgoing interface of a departing one.
 
 use super::layer::Look;
 use super::{Host, InterfaceId, Verdict};
@@ -7,7 +7,7 @@ use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 
 impl Host {
-    /// Decides about a packet of `length` bytes that has arrived by an interface; a forwarded one loses a hop.
+    /// Decides about a packet of `length` bytes that has arrived by an interface; forwarding decrements its hop limit.
     #[inline]
     pub fn route(
         &mut self,
@@ -22,7 +22,7 @@ impl Host {
         }
     }
 
-    /// Decides about an arrived packet, at a host with layers that look at packets in transit.
+    /// Decides about an arrived packet, at a host with layers that inspect packets in transit.
     #[cold]
     fn route_inspected(
         &mut self,
@@ -51,7 +51,7 @@ impl Host {
         }
         packet.ip.hop_limit -= 1;
         match self.route_out(packet, length) {
-            // The layer takes the hop itself.
+            // The layer decrements the hop limit itself.
             Ok(interface) if interface.is_virtual() => {
                 packet.ip.hop_limit += 1;
                 Verdict::Local
@@ -61,14 +61,14 @@ impl Host {
         }
     }
 
-    /// Returns true if a layer here looks at packets in transit.
+    /// Returns true if a layer inspects packets in transit.
     #[inline]
     pub(super) fn inspects(&self) -> bool {
         let layers = self.layers.as_ref();
         layers.is_some_and(|layers| layers.inspect_passing())
     }
 
-    /// Lets layers look at a packet; returns their verdict, if there is one.
+    /// Passes a packet to the inspecting layers; returns their verdict, if there is one.
     fn inspect(
         &mut self,
         now: Instant,
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// Lets layers look at a packet that is about to leave by an interface; returns false if one of them drops it.
+    /// Passes a departing packet to the inspecting layers; returns false if one of them drops it.
     pub(super) fn depart(
         &mut self,
         now: Instant,
@@ -110,12 +110,12 @@ impl Host {
         Verdict::Discard
     }
 
-    /// Returns the interface towards a packet's destination, if there is one and the packet, of `length` bytes, fits its MTU.
-    /// Counts the packet as given up otherwise.
+    /// Returns the interface towards the destination of a packet of `length` bytes, if there is one and the packet fits
+    /// its MTU. Otherwise counts the packet as discarded.
     ///
     /// # Errors
     /// The ICMP error that a router would send to the packet's source.
-    // Once a hop: left to the compiler, a call of it costs a hundredth of all instructions.
+    // Called once a hop: the compiler does not inline it by itself, and a call costs a hundredth of all instructions.
     #[inline(always)]
     pub(super) fn route_out(
         &mut self,
@@ -129,10 +129,11 @@ impl Host {
         self.fit(interface, length)
     }
 
-    /// Returns the interface over which a packet of this host's own leaves: its source address's, or the route's.
+    /// Returns the interface over which one of this host's own packets leaves: that of its source address, or of the
+    /// route.
     ///
     /// # Errors
-    /// As [`route_out`](Self::route_out).
+    /// As for [`route_out`](Self::route_out).
     pub(super) fn route_own(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
         let length = packet.wire_length();
         match self.interface_of(packet.ip.source) {
@@ -141,11 +142,11 @@ impl Host {
         }
     }
 
-    /// Returns the interface for a packet that a kernel has written in this host's place: the one chosen by the kernel, or the
-    /// route's.
+    /// Returns the interface for a packet written by the kernel that replaces this host's transports: the one chosen by
+    /// the kernel, or that of the route.
     ///
     /// # Errors
-    /// As [`route_out`](Self::route_out); `None` for a packet that a layer drops.
+    /// As for [`route_out`](Self::route_out); `None` for a packet that a layer drops.
     pub fn route_written(
         &mut self,
         now: Instant,
@@ -163,7 +164,7 @@ impl Host {
         }
     }
 
-    /// Returns the interface over which a waiting packet leaves by the present routes. A packet without a path is lost where it waits,
+    /// Returns the interface over which a waiting packet leaves by the present routes. A packet without a path is lost,
     /// and its source gets an ICMP error.
     pub fn route_again(
         &mut self,
@@ -171,8 +172,8 @@ impl Host {
         packet: &mut Packet,
         length: u32,
     ) -> Option<InterfaceId> {
-        // Layers have had the packet before it waited, and do not get it again. A translator at another interface sees it for the first
-        // time, and has no mapping for it.
+        // Layers have had the packet before it waited, and do not get it again. A translator at another interface would
+        // have no mapping for it.
         let found = self.routes.lookup(packet.ip.destination);
         let found = found.filter(|interface| !interface.is_virtual());
         let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
@@ -189,7 +190,7 @@ impl Host {
         None
     }
 
-    /// Returns the interface, if a packet of `length` bytes fits its MTU; as [`route_out`](Self::route_out).
+    /// Returns the interface, if a packet of `length` bytes fits its MTU. Otherwise counts the packet as discarded.
     ///
     /// # Errors
     /// The ICMP error that a router would send to the packet's source.
@@ -199,7 +200,7 @@ impl Host {
         interface: InterfaceId,
         length: u32,
     ) -> Result<InterfaceId, IcmpError> {
-        // The MTU of a layer's tunnel is for the layer to check.
+        // A layer checks the MTU of its own tunnel.
         match self.interface_mtus.get(interface.0) {
             Some(&mtu) if length > mtu => {
                 self.given_up().discarded.too_big += 1;

@@ -1,8 +1,8 @@
-//! Sockets of a host: lookup by segment, lists of connections with events or segments to send, deadlines.
+//! A host's TCP sockets: delivery of segments, listeners, remedies.
 
 use super::SocketId;
-use super::few::FewQueued;
 use super::origin::Origin;
+use super::table::{Pair, SocketTable, Timed};
 use crate::crosslayer::{Acknowledgment, CrossLayerSignal, Remedy};
 use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::tcp::isn::initial_sequence_number;
@@ -14,15 +14,7 @@ use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpHeader;
-use core::cmp::Reverse;
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-
-/// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
-pub const FIRST_EPHEMERAL_PORT: u16 = 49152;
-
-/// A connection's two ends, the local one first.
-pub type Pair = (Endpoint, Endpoint);
 
 /// A connection in its host. Fields used for every packet come first.
 #[derive(Debug)]
@@ -30,19 +22,20 @@ pub type Pair = (Endpoint, Endpoint);
 struct Socket {
     pair: Pair,
     flow: Option<FlowId>,
-    /// True while it is in the list of connections that may have an event.
-    touched: bool,
-    /// True while it is in the list of connections that may have a segment to send.
-    ready: bool,
     /// True while a listener counts it as half open.
     half_open: bool,
-    /// True once its application will not ask for it again.
+    /// True once its application has abandoned it.
     abandoned: bool,
     connection: Connection,
-    /// Remedies in the order in which they hear signals. Most connections have none.
+    /// Remedies in the order in which they receive signals. Most connections have none.
     remedies: Vec<Box<dyn Remedy>>,
-    /// Its deadline in the heap, if any.
-    queued_deadline: Option<Instant>,
+}
+
+impl Timed for Socket {
+    #[inline]
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
 }
 
 #[derive(Debug)]
@@ -52,21 +45,21 @@ struct Listening {
     flow: Option<FlowId>,
 }
 
-/// A segment's fate.
+/// Fate of a segment.
 pub enum Delivery {
-    /// A connection took it.
+    /// Taken by a connection.
     Taken,
-    /// It opened a connection.
+    /// Opened a connection.
     Accepted(SocketId),
-    /// It has no receiver; the reset to answer with, if one is required.
+    /// No receiver; the reset to answer with, if one is required.
     Nobody(Option<TcpHeader>),
 }
 
-/// A connection to be opened.
+/// A connection to open.
 pub struct Opening {
-    /// Its ends; the local address may be another host's.
+    /// Ends of the connection; the local address may be another host's.
     pub pair: Pair,
-    /// Largest packet on the path, in bytes.
+    /// Path MTU in bytes.
     pub mtu: u32,
     pub flow: Option<FlowId>,
 }
@@ -91,7 +84,7 @@ impl Outgoing {
 }
 
 impl Socket {
-    /// Takes in a segment for a connection with remedies, which hear of its ACK and its notice.
+    /// Takes in a segment for a connection with remedies, which receive its ACK and its notice.
     #[cold]
     fn handle_steered_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let was_out = self.connection.bytes_in_flight() > 0;
@@ -125,7 +118,7 @@ impl Socket {
         }
     }
 
-    /// Passes a signal to remedies, and carries out the controls of each before the next one hears the signal.
+    /// Passes a signal to remedies, and applies the controls of each before the next one receives the signal.
     fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
         for remedy in &mut self.remedies {
             for control in remedy.on_signal(signal, &self.connection.view()) {
@@ -135,78 +128,27 @@ impl Socket {
     }
 }
 
-/// All sockets of a host. Fields used for every segment come first.
+/// TCP sockets of a host. Fields used for every segment come first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sockets {
-    sockets: Vec<Socket>,
-    /// The socket last looked up by its pair or added: mostly the next one to be used.
+    /// The cache is `None` until a connection is opened or accepted with T/TCP.
+    table: SocketTable<Socket, Listening, Option<Box<OpeningCache>>>,
+    /// The socket last added or looked up by its pair: usually the next one to be used.
     last: SocketId,
-    touched: FewQueued<SocketId>,
-    ready: FewQueued<SocketId>,
-    /// Connections whose state may have changed; the last added is returned first.
-    changed: FewQueued<SocketId>,
-    /// `None` until there is a connection, a listener or a bound port: most hosts of a fleet have none.
-    tables: Option<Box<Tables>>,
     secret: [u8; 16],
-}
-
-/// Tables of sockets and ports.
-#[derive(Debug)]
-struct Tables {
-    /// The deadlines of all connections, where there are several.
-    deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
-    by_pair: BTreeMap<Pair, SocketId>,
-    listeners: BTreeMap<u16, Listening>,
-    bound: BTreeSet<u16>,
-    next_port: u16,
-    /// `None` until a connection is opened or accepted with T/TCP.
-    openings: Option<Box<OpeningCache>>,
-    /// Places of abandoned connections that are closed.
-    free: Vec<SocketId>,
-}
-
-impl Default for Tables {
-    fn default() -> Tables {
-        Tables {
-            deadlines: BinaryHeap::new(),
-            by_pair: BTreeMap::new(),
-            listeners: BTreeMap::new(),
-            bound: BTreeSet::new(),
-            next_port: FIRST_EPHEMERAL_PORT,
-            openings: None,
-            free: Vec::new(),
-        }
-    }
 }
 
 impl Sockets {
     pub fn new(secret: [u8; 16]) -> Sockets {
         Sockets {
-            sockets: Vec::new(),
+            table: SocketTable::default(),
             last: SocketId(0),
-            touched: FewQueued::default(),
-            ready: FewQueued::default(),
-            changed: FewQueued::default(),
-            tables: None,
             secret,
         }
     }
 
-    fn tables(&mut self) -> &mut Tables {
-        self.tables.get_or_insert_default()
-    }
-
-    fn pop_deadline(&mut self) -> Option<SocketId> {
-        let Reverse((_, id)) = self.tables.as_mut()?.deadlines.pop()?;
-        Some(id)
-    }
-
-    fn by_pair(&self, pair: &Pair) -> Option<SocketId> {
-        self.tables.as_ref()?.by_pair.get(pair).copied()
-    }
-
-    /// Returns the key of numbers that must not be guessable.
+    /// Returns the key of numbers that must be unpredictable.
     pub(super) fn secret(&self) -> [u8; 16] {
         self.secret
     }
@@ -222,15 +164,16 @@ impl Sockets {
     ) -> SocketId {
         let local = Endpoint {
             address,
-            port: self.free_port(address, remote),
+            port: self.table.free_port(address, remote),
         };
         let pair = (local, remote);
         let id = self.open(now, Opening { pair, mtu, flow }, profile);
         if profile.transaction_opening {
-            let cache = self.tables().openings.get_or_insert_default();
+            let cache = self.table.rare().get_or_insert_default();
             let opening = cache.open(remote.address);
-            let connection = &mut self.sockets[id.0 as usize].connection;
-            connection.open_transaction(now, opening);
+            if let Some(socket) = self.table.get_mut(id.0) {
+                socket.connection.open_transaction(now, opening);
+            }
         }
         id
     }
@@ -243,7 +186,7 @@ impl Sockets {
         self.add(connection, pair, flow)
     }
 
-    /// Answers a SYN, whatever address it was sent to.
+    /// Answers a SYN, whatever its destination address.
     pub fn accept(
         &mut self,
         now: Instant,
@@ -257,9 +200,9 @@ impl Sockets {
         self.add(connection, pair, flow)
     }
 
-    /// Drops a connection without a segment to its peer; a closed one takes its place.
+    /// Drops a connection without a segment to its peer, and leaves a closed one in its place.
     pub fn detach(&mut self, id: SocketId) {
-        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
+        if let Some(socket) = self.table.get_mut(id.0) {
             let ((local, remote), zero) = (socket.pair, SequenceNumber(0));
             let now = Instant::ZERO;
             let mut gone = Connection::connect(now, local, remote, &Profile::rfc(), zero, 1500);
@@ -269,7 +212,7 @@ impl Sockets {
         }
     }
 
-    /// Adds a connection that was begun elsewhere.
+    /// Adds a connection begun elsewhere.
     pub fn attach(&mut self, connection: Connection, flow: Option<FlowId>) -> SocketId {
         let pair = (connection.local(), connection.remote());
         self.add(connection, pair, flow)
@@ -277,121 +220,81 @@ impl Sockets {
 
     /// Returns the flow to which a connection's packets belong.
     pub fn flow(&self, id: SocketId) -> Option<FlowId> {
-        self.sockets.get(id.0 as usize)?.flow
+        self.table.get(id.0)?.flow
     }
 
     /// Returns true if there is a connection between these ends that is not closed.
     pub fn is_open(&self, pair: &Pair) -> bool {
-        let id = self.by_pair(pair);
-        id.and_then(|id| self.connection(id))
-            .is_some_and(|connection| connection.state() != State::Closed)
+        let number = self.table.find(pair);
+        let socket = number.and_then(|number| self.table.get(number));
+        socket.is_some_and(|socket| socket.connection.state() != State::Closed)
     }
 
-    /// Returns two different connections, to call on.
+    /// Returns two different connections, mutably.
     pub fn two_mut(
         &mut self,
         one: SocketId,
         other: SocketId,
     ) -> Option<(&mut Connection, &mut Connection)> {
-        self.touch(one);
-        self.touch(other);
-        let places = [one.0 as usize, other.0 as usize];
-        let [one, other] = self.sockets.get_disjoint_mut(places).ok()?;
+        self.table.touch(one.0);
+        self.table.touch(other.0);
+        let [one, other] = self.table.two_mut(one.0, other.0)?;
         Some((&mut one.connection, &mut other.connection))
     }
 
-    /// Returns a local port without a connection to `remote`; if all are in use, the oldest is taken over,
-    /// which RFC 9293 section 3.4.2 allows once its sequence space has moved on.
-    fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
-        for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
-            let tables = self.tables();
-            let port = tables.next_port;
-            tables.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
-            let pair = (Endpoint { address, port }, remote);
-            if !tables.by_pair.contains_key(&pair) {
-                return port;
-            }
-        }
-        self.tables().next_port
-    }
-
     fn add(&mut self, connection: Connection, pair: Pair, flow: Option<FlowId>) -> SocketId {
-        let socket = Socket {
+        let number = self.table.add(Socket {
             connection,
             remedies: Vec::new(),
             pair,
             flow,
-            queued_deadline: None,
-            touched: false,
-            ready: false,
             half_open: false,
             abandoned: false,
-        };
-        let id = match self.tables().free.pop() {
-            Some(id) => {
-                self.sockets[id.0 as usize] = socket;
-                id
-            }
-            None => {
-                self.sockets.push(socket);
-                SocketId(self.sockets.len() as u32 - 1)
-            }
-        };
-        self.tables().by_pair.insert(pair, id);
-        self.last = id;
-        // The first needed no heap as long as it was the only one.
-        if id.0 == 1 && self.sockets.len() == 2 {
-            self.queue_deadline(SocketId(0));
-        }
-        self.touch(id);
-        id
+        });
+        self.table.link(pair, number);
+        self.last = SocketId(number);
+        self.last
     }
 
     /// Returns the socket of a pair; the newest if there were several.
     #[inline(always)]
     fn find(&mut self, pair: &Pair) -> Option<SocketId> {
-        let last = self.sockets.get(self.last.0 as usize);
+        let last = self.table.get(self.last.0);
         if last.is_none_or(|last| last.pair != *pair) {
-            self.last = self.by_pair(pair)?;
+            self.last = SocketId(self.table.find(pair)?);
         }
         Some(self.last)
     }
 
     pub fn listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
-        self.tables().listeners.insert(
-            port,
-            Listening {
-                listener: Listener::new(backlog),
-                profile,
-                flow,
-            },
-        );
+        let listening = Listening {
+            listener: Listener::new(backlog),
+            profile,
+            flow,
+        };
+        self.table.listen(port, listening);
     }
 
     pub fn bind(&mut self, port: u16) {
-        self.tables().bound.insert(port);
+        self.table.bind(port);
     }
 
     pub fn is_bound(&self, port: u16) -> bool {
-        let tables = self.tables.as_ref();
-        tables.is_some_and(|tables| tables.bound.contains(&port))
+        self.table.is_bound(port)
     }
 
     pub fn connection(&self, id: SocketId) -> Option<&Connection> {
-        self.sockets
-            .get(id.0 as usize)
-            .map(|socket| &socket.connection)
+        self.table.get(id.0).map(|socket| &socket.connection)
     }
 
     pub fn connection_mut(&mut self, id: SocketId) -> Option<&mut Connection> {
-        self.touch(id);
-        self.sockets
-            .get_mut(id.0 as usize)
-            .map(|socket| &mut socket.connection)
+        self.table.touch(id.0);
+        let socket = self.table.get_mut(id.0);
+        socket.map(|socket| &mut socket.connection)
     }
 
     pub fn add_remedy(&mut self, id: SocketId, remedy: Box<dyn Remedy>) {
-        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
+        if let Some(socket) = self.table.get_mut(id.0) {
             socket.remedies.push(remedy);
         }
     }
@@ -403,25 +306,27 @@ impl Sockets {
         signal: &CrossLayerSignal,
         concerned: impl Fn(IpAddr) -> bool,
     ) {
-        for index in 0..self.sockets.len() {
-            if concerned(self.sockets[index].pair.1.address) {
-                self.signal_to(now, SocketId(index as u32), signal);
+        self.table.touch_if(|socket| {
+            let hears = concerned(socket.pair.1.address) && !socket.remedies.is_empty();
+            if hears {
+                socket.signal(now, signal);
             }
-        }
+            hears
+        });
     }
 
     /// Returns the peers of connections, once for each connection that is not closed.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
         let open = |socket: &&Socket| socket.connection.state() != State::Closed;
-        let open = self.sockets.iter().filter(open);
+        let open = self.table.iter().filter(open);
         open.map(|socket| socket.pair.1.address)
     }
 
     pub fn signal_to(&mut self, now: Instant, id: SocketId, signal: &CrossLayerSignal) {
-        let socket = self.sockets.get_mut(id.0 as usize);
+        let socket = self.table.get_mut(id.0);
         if let Some(socket) = socket.filter(|socket| !socket.remedies.is_empty()) {
             socket.signal(now, signal);
-            self.touch(id);
+            self.table.touch(id.0);
         }
     }
 
@@ -433,25 +338,23 @@ impl Sockets {
         payload: Payload,
         mtu: impl FnOnce() -> u32,
     ) -> Delivery {
-        if let Some(id) = self.find(&pair) {
-            let socket = &mut self.sockets[id.0 as usize];
-            if socket.connection.state() != State::Closed {
-                if socket.remedies.is_empty() {
-                    socket.connection.handle_segment(now, header, payload);
-                } else {
-                    socket.handle_steered_segment(now, header, payload);
-                }
-                if let Some(learnt) = socket.connection.take_learnt() {
-                    let cache = self.tables().openings.get_or_insert_default();
-                    cache.learn(pair.1.address, learnt);
-                }
-                self.touch(id);
-                return Delivery::Taken;
+        if let Some(id) = self.find(&pair)
+            && let Some(socket) = self.table.get_mut(id.0)
+            && socket.connection.state() != State::Closed
+        {
+            if socket.remedies.is_empty() {
+                socket.connection.handle_segment(now, header, payload);
+            } else {
+                socket.handle_steered_segment(now, header, payload);
             }
+            if let Some(learnt) = socket.connection.take_learnt() {
+                let cache = self.table.rare().get_or_insert_default();
+                cache.learn(pair.1.address, learnt);
+            }
+            self.table.touch(id.0);
+            return Delivery::Taken;
         }
-        let tables = self.tables.as_mut();
-        let listening = tables.and_then(|tables| tables.listeners.get_mut(&pair.0.port));
-        let Some(listening) = listening else {
+        let Some(listening) = self.table.listener_mut(pair.0.port) else {
             return Delivery::Nobody(tcp::reset_reply(header, payload.length()));
         };
         match listening.listener.admit(header, payload.length()) {
@@ -466,26 +369,27 @@ impl Sockets {
         };
         let profile = listening.profile.clone();
         let id = self.accept(now, opening, &profile, header);
-        if profile.transaction_opening {
-            let cache = self.tables().openings.get_or_insert_default();
-            if let Some(acceptance) = cache.accept(pair.1.address, header) {
-                let connection = &mut self.sockets[id.0 as usize].connection;
+        let acceptance = profile.transaction_opening.then(|| {
+            let cache = self.table.rare().get_or_insert_default();
+            cache.accept(pair.1.address, header)
+        });
+        if let Some(socket) = self.table.get_mut(id.0) {
+            socket.half_open = true;
+            if let Some(acceptance) = acceptance.flatten() {
+                let connection = &mut socket.connection;
                 connection.accept_transaction(now, acceptance, header, payload);
             }
         }
-        self.sockets[id.0 as usize].half_open = true;
         Delivery::Accepted(id)
     }
 
     /// Returns the number of SYNs that full listeners have dropped.
     pub fn refused(&self) -> u64 {
-        let listeners = self.tables.iter().flat_map(|one| one.listeners.values());
-        listeners
-            .map(|listening| listening.listener.refused())
-            .sum()
+        let refused = |listening: &Listening| listening.listener.refused();
+        self.table.listeners().map(refused).sum()
     }
 
-    /// Returns true if a quoted packet belongs to a connection here that is not closed.
+    /// Returns true if the quoted packet belongs to a connection here that is not closed.
     pub fn is_about(&self, quoted: &QuotedPacket) -> bool {
         let (source, destination) = quoted.transport_addresses();
         let end = |address, port| Endpoint { address, port };
@@ -493,7 +397,7 @@ impl Sockets {
         quoted.protocol == 6 && self.is_open(&(local, end(destination, quoted.destination_port)))
     }
 
-    /// Hands an ICMP error to the connection that it is about; returns false if it is not about TCP.
+    /// Passes an ICMP error to the connection of the quoted packet; returns false if that is not a TCP segment.
     pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
         let (source, destination) = quoted.transport_addresses();
         let local = Endpoint {
@@ -504,87 +408,56 @@ impl Sockets {
             address: destination,
             port: quoted.destination_port,
         };
-        let id = self.by_pair(&(local, remote));
-        let Some(id) = id.filter(|_| quoted.protocol == 6) else {
-            return quoted.protocol == 6;
+        if quoted.protocol != 6 {
+            return false;
+        }
+        let Some(number) = self.table.find(&(local, remote)) else {
+            return true;
         };
-        let socket = &mut self.sockets[id.0 as usize];
+        let Some(socket) = self.table.get_mut(number) else {
+            return true;
+        };
         if error != IcmpError::BadState {
             socket.connection.handle_icmp(now, error, quoted);
         } else if socket.connection.is_out(SequenceNumber(quoted.sequence)) {
             socket.signal(now, &CrossLayerSignal::BadState);
         }
-        self.touch(id);
+        self.table.touch(number);
         true
     }
 
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        if let [only] = &self.sockets[..] {
-            return only.connection.poll_timeout();
-        }
-        while let Some(&Reverse((at, id))) = self.tables.as_ref()?.deadlines.peek() {
-            let socket = &mut self.sockets[id.0 as usize];
-            if socket.queued_deadline != Some(at) {
-                self.pop_deadline();
-                continue;
-            }
-            match socket.connection.poll_timeout() {
-                Some(deadline) if deadline <= at => return Some(at),
-                // The deadline has moved later since: queue it anew.
-                later => {
-                    socket.queued_deadline = None;
-                    self.pop_deadline();
-                    if later.is_some() {
-                        self.queue_deadline(id);
-                    }
-                }
-            }
-        }
-        None
+        self.table.poll_timeout()
     }
 
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(at) = self.poll_timeout().filter(|&at| at <= now) {
-            debug_assert!(at <= now);
-            // The heap is empty for an only socket.
-            let id = self.pop_deadline().unwrap_or(SocketId(0));
-            let socket = &mut self.sockets[id.0 as usize];
-            socket.queued_deadline = None;
-            socket.connection.handle_timeout(now);
-            self.touch(id);
-        }
+        let act = |socket: &mut Socket| socket.connection.handle_timeout(now);
+        self.table.handle_timeout(now, act);
     }
 
     pub fn poll_event(&mut self) -> Option<(SocketId, tcp::Event)> {
-        while let Some(id) = self.touched.front() {
-            let socket = &mut self.sockets[id.0 as usize];
-            if let Some(event) = socket.connection.poll_event() {
-                if socket.abandoned {
-                    continue;
+        let (number, event) = self.table.poll_event(|socket| {
+            loop {
+                let event = socket.connection.poll_event()?;
+                if !socket.abandoned {
+                    return Some(event);
                 }
-                return Some((id, event));
             }
-            self.touched.pop_front();
-            socket.touched = false;
-            if !socket.ready {
-                socket.ready = true;
-                self.ready.push_back(id);
-            }
-        }
-        None
+        })?;
+        Some((SocketId(number), event))
     }
 
     /// Returns true if a connection may have a segment to send.
     #[inline]
     pub fn may_transmit(&self) -> bool {
-        self.ready.front().is_some()
+        self.table.may_transmit()
     }
 
-    // Once a packet: left to the compiler, which sees gateways call it too, a call of it costs a hundredth of all instructions.
+    // Called once a packet: the compiler does not inline it by itself, since gateways call it too, and a call costs a
+    // hundredth of all instructions.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        while let Some(id) = self.ready.front() {
-            let socket = &mut self.sockets[id.0 as usize];
+        while let Some((number, socket)) = self.table.ready() {
             if let Some(segment) = socket.connection.poll_transmit(now) {
                 return Some(Outgoing {
                     local: socket.pair.0,
@@ -593,82 +466,59 @@ impl Sockets {
                     segment,
                 });
             }
-            self.ready.pop_front();
-            socket.ready = false;
-            if socket.half_open && socket.connection.state() != State::SynReceived {
-                socket.half_open = false;
-                let tables = self.tables.as_mut();
-                let port = socket.pair.0.port;
-                if let Some(listening) = tables.and_then(|tables| tables.listeners.get_mut(&port)) {
-                    listening.listener.half_open_ended();
-                }
-            }
-            let abandoned = socket.abandoned;
-            self.changed.push_front(id);
-            self.queue_deadline(id);
-            if abandoned {
-                self.free(id);
-            }
+            self.table.end_turn();
+            self.rest(number);
         }
         None
     }
 
-    /// Marks a connection that its application will not ask for again. Once it is closed and has no more events, its place is reused.
+    /// Notes that a connection has no more segments to send for now.
+    fn rest(&mut self, number: u32) {
+        let Some(socket) = self.table.get_mut(number) else {
+            return;
+        };
+        let abandoned = socket.abandoned;
+        if socket.half_open && socket.connection.state() != State::SynReceived {
+            socket.half_open = false;
+            let port = socket.pair.0.port;
+            if let Some(listening) = self.table.listener_mut(port) {
+                listening.listener.half_open_ended();
+            }
+        }
+        self.table.rest_first(number);
+        if abandoned {
+            self.free(SocketId(number));
+        }
+    }
+
+    /// Marks a connection as abandoned by its application. Once it is closed and has no more events, its place is
+    /// reused.
     pub fn abandon(&mut self, id: SocketId) {
-        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
+        if let Some(socket) = self.table.get_mut(id.0) {
             socket.abandoned = true;
-            self.touch(id);
+            self.table.touch(id.0);
         }
     }
 
     /// Frees an abandoned connection's place, if the connection is closed.
     #[cold]
     fn free(&mut self, id: SocketId) {
-        let socket = &mut self.sockets[id.0 as usize];
-        if socket.touched || socket.connection.state() != State::Closed {
+        let is_touched = self.table.is_touched(id.0);
+        let Some(socket) = self.table.get_mut(id.0).filter(|_| !is_touched) else {
+            return;
+        };
+        if socket.connection.state() != State::Closed {
             return;
         }
         socket.abandoned = false;
         let pair = socket.pair;
-        if self.by_pair(&pair) == Some(id) {
-            self.tables().by_pair.remove(&pair);
-        }
+        self.table.unlink(&pair, id.0);
         self.detach(id);
-        self.tables().free.push(id);
+        self.table.free(id.0);
     }
 
     #[inline]
     pub fn poll_changed(&mut self) -> Option<SocketId> {
-        self.changed.pop_front()
-    }
-
-    /// Notes that a connection may have events, and then segments to send.
-    #[inline]
-    fn touch(&mut self, id: SocketId) {
-        if let Some(socket) = self.sockets.get_mut(id.0 as usize)
-            && !socket.touched
-        {
-            socket.touched = true;
-            self.touched.push_back(id);
-        }
-    }
-
-    /// Ensures that the heap holds an entry at the socket's deadline or before; an only socket needs none.
-    fn queue_deadline(&mut self, id: SocketId) {
-        if self.sockets.len() == 1 {
-            return;
-        }
-        let socket = &mut self.sockets[id.0 as usize];
-        let Some(deadline) = socket.connection.poll_timeout() else {
-            return;
-        };
-        if socket
-            .queued_deadline
-            .is_none_or(|queued| deadline < queued)
-        {
-            socket.queued_deadline = Some(deadline);
-            let due = Reverse((deadline, id));
-            self.tables().deadlines.push(due);
-        }
+        self.table.poll_changed().map(SocketId)
     }
 }

@@ -26,7 +26,7 @@ fn sent(host: &mut Host, now: Instant) -> Vec<Packet> {
     .collect()
 }
 
-/// Hands packets to and fro without delay until neither host has more to send.
+/// Exchanges packets without delay until neither host has more to send.
 fn exchange(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
     let mut events = Vec::new();
     loop {
@@ -165,7 +165,7 @@ fn a_router_forwards_answers_for_what_it_cannot_and_counts_it() {
 #[test]
 fn pings_are_answered_and_dead_ports_are_named() {
     let mut hosts = [host(1, 1500), host(2, 1500)];
-    // Whatever data it carries.
+    // Regardless of its data.
     let echo = Echo {
         data: Payload::Bytes((*b"anything").into()),
         ..Echo::counting(7, 3, 0)
@@ -293,7 +293,7 @@ fn an_error_about_an_optimised_route_reaches_the_connection_at_home() {
     let mut error = router
         .error_about(&segment, IcmpError::PortUnreachable)
         .expect("about a segment");
-    // The error goes to the care-of address, which the mobile's own part takes off.
+    // The error goes to the care-of address, which the mobile's layer removes.
     assert_eq!(error.ip.destination, IpAddr::V6(care_of));
     error.ip.destination = home.into();
     mobile.handle_packet(Instant::ZERO, InterfaceId(0), error);

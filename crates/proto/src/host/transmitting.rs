@@ -7,7 +7,7 @@ use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 use core::net::IpAddr;
 
-/// The interface of packets that come out of the host's own tunnels.
+/// The virtual interface of packets out of the host's own tunnels.
 pub(super) const INSIDE: InterfaceId = InterfaceId::virtual_number(u8::MAX);
 
 impl Host {
@@ -19,7 +19,7 @@ impl Host {
         }
     }
 
-    /// Returns the next packet to send, at a host with layers that look at departing packets.
+    /// Returns the next packet to send, at a host with layers that inspect departing packets.
     #[cold]
     fn poll_inspected(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
@@ -31,7 +31,7 @@ impl Host {
         }
     }
 
-    /// Returns the next packet to send, before layers look at it.
+    /// Returns the next packet to send, before layers inspect it.
     #[inline(always)]
     fn poll_outgoing(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
@@ -66,8 +66,8 @@ impl Host {
         }
     }
 
-    /// Returns true if [`poll_transmit`](Self::poll_transmit) may return a packet again after it has returned `None`: a socket to which
-    /// a layer has handed a packet meanwhile answers without an event.
+    /// Returns true if [`poll_transmit`](Self::poll_transmit) may return a packet again after `None`: a socket to which
+    /// a layer has passed a packet meanwhile answers without an event.
     #[inline]
     pub fn may_transmit(&self) -> bool {
         !self.outbox.is_empty()
@@ -78,7 +78,7 @@ impl Host {
                 .is_some_and(|all| all.iter().any(|transport| transport.may_transmit()))
     }
 
-    /// Lets layers that end connections of others do their remaining work.
+    /// Runs the remaining work of layers that end connections of other hosts.
     fn work_layers(&mut self, now: Instant) {
         if self.inspects()
             && let Some((layers, mut around)) = self.layers_around()
@@ -98,7 +98,7 @@ impl Host {
         }
     }
 
-    /// Takes a layer's step; returns the packet that leaves by it.
+    /// Takes a layer's step; returns the packet that leaves, if one does.
     fn take_step(&mut self, now: Instant, step: Step) -> Option<(InterfaceId, Packet)> {
         match step {
             Step::Deliver(packet) => self.deliver(now, packet),
@@ -108,7 +108,7 @@ impl Host {
                 self.given_up().unsent.extend(Unsent::of(&packet));
                 self.give_back(now, &packet, IcmpError::Unreachable);
             }
-            // Out of a tunnel, to another address than the home agent's.
+            // Out of a tunnel, to an address other than the home agent's.
             Step::Forward(packet) if self.is_own(packet.ip.destination) => {
                 self.offer_to_agents(now, INSIDE, packet);
             }
@@ -133,7 +133,7 @@ impl Host {
         route: Result<InterfaceId, IcmpError>,
         packet: Packet,
     ) -> Option<(InterfaceId, Packet)> {
-        // This host's own home agent may be the one that knows where a mobile is.
+        // This host may itself be the home agent that knows the mobile's location.
         if let Some(layers) = &mut self.layers {
             layers.overhear(&packet);
         }
@@ -150,7 +150,7 @@ impl Host {
         }
     }
 
-    /// Gives a packet to the layer behind a virtual interface, and returns it if it leaves at once.
+    /// Passes a packet to the layer behind a virtual interface, and returns it if it leaves at once.
     fn transmit_by_layer(
         &mut self,
         now: Instant,
@@ -168,7 +168,7 @@ impl Host {
         }
     }
 
-    /// Gives an arrived packet to the layer to which its route leads: it leaves when the host is polled.
+    /// Passes an arrived packet to the layer to which it is routed: it leaves when the host is polled.
     pub(super) fn leave_by_layer(&mut self, now: Instant, packet: Packet) {
         let interface = self.routes.lookup(packet.ip.destination);
         let Some(interface) = interface.filter(|interface| interface.is_virtual()) else {

@@ -1,7 +1,7 @@
-//! The seam between a host and its transports, and between a connection and its application.
+//! The interfaces between a host and its transports, and between a connection and its application.
 //!
-//! TCP is a field of the host, since every packet asks for it. Every other transport is a [`Transport`] that the host drives as it
-//! drives TCP. An application calls a connection of either as a [`Socket`].
+//! TCP is a field of the host, since every packet needs it. Every other transport is a [`Transport`], driven like TCP.
+//! An application calls the connections of all transports as [`Socket`]s.
 
 use super::{Host, HostEvent};
 use crate::crosslayer::CrossLayerSignal;
@@ -15,16 +15,17 @@ use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
 
-/// A connection by its transport and its number there. A number of TCP's is reused only after its connection was abandoned, another
-/// transport's never.
+/// Identity of a connection: its transport, and its number there. TCP reuses the number of an abandoned connection;
+/// other transports never do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SocketId(pub u32);
 
-/// Bits of a [`SocketId`] for the number; those above hold the transport: zero for TCP, else its place at the host plus one.
+/// Bits of a [`SocketId`] for the number; those above hold the transport: zero for TCP, otherwise its place at the host
+/// plus one.
 const NUMBER_BITS: u32 = 28;
 
 impl SocketId {
-    /// Returns true for a TCP connection, whose number counts from zero.
+    /// Returns true for a TCP connection.
     #[inline]
     pub const fn is_tcp(self) -> bool {
         self.0 >> NUMBER_BITS == 0
@@ -41,12 +42,12 @@ impl SocketId {
     }
 }
 
-/// Place of a transport beside TCP at its host.
+/// Place of a transport other than TCP at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportPlace(pub(super) usize);
 
 impl TransportPlace {
-    /// Returns the identity of the transport's connection of a number.
+    /// Returns the identity of the transport's connection with this number.
     pub fn socket(self, number: u32) -> SocketId {
         SocketId::new(self.0, number)
     }
@@ -59,11 +60,11 @@ pub enum SocketEvent {
     Connected,
     /// New data can be read.
     Readable,
-    /// A write that was cut short can go on.
+    /// Data can be written again after a short write.
     Writable,
-    /// Bytes will not come any more: the transport leaves them out.
+    /// Bytes were skipped by the transport, and will not arrive.
     Skipped,
-    /// The peer will send no more, and all that it has sent can be read.
+    /// The peer has closed its direction, and all its data can be read.
     PeerClosed,
     /// The connection is over.
     Closed,
@@ -96,11 +97,11 @@ impl From<tcp::Event> for SocketEvent {
 pub struct Pattern {
     /// Number of the pattern; by convention the flow's.
     pub stream: u32,
-    /// Place of the first byte in the pattern: the number of bytes written before.
+    /// Offset of the first byte in the pattern: the number of bytes written before.
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
-    /// True if they are a record, which arrives as a whole where the transport keeps records.
+    /// True for a record, which arrives as a whole if the transport keeps records.
     pub is_record: bool,
 }
 
@@ -115,40 +116,40 @@ impl Pattern {
     }
 }
 
-/// A connection as its application sees it.
+/// An application's view of a connection.
 pub trait Socket: Any + Debug {
-    /// Writes as many of the bytes as there is room for; returns their number.
+    /// Writes as many of the bytes as fit; returns their number.
     fn write(&mut self, pattern: Pattern) -> u64;
 
-    /// Returns true if more may be written after a write that was taken whole. Without it, [`SocketEvent::Writable`] follows.
+    /// Returns true if more may be written after a complete write. If false, [`SocketEvent::Writable`] follows.
     fn may_go_on_writing(&mut self) -> bool {
         true
     }
 
-    /// Returns true if the transport keeps a record together in one packet.
+    /// Returns true if the transport keeps a record within one packet.
     fn keeps_records(&self) -> bool {
         false
     }
 
-    /// Reads all that has come; returns the number of bytes.
+    /// Reads all available data; returns the number of bytes.
     fn read(&mut self, now: Instant) -> u64;
 
-    /// Ends this direction once all that was written is sent.
+    /// Closes this direction once all written data is sent.
     fn close(&mut self);
 
-    /// Returns the number of bytes that the transport has left out before what can be read; `None` for one that leaves out nothing.
+    /// Returns the number of bytes skipped before the readable data; `None` for a transport that never skips.
     fn skipped(&self) -> Option<u64> {
         None
     }
 
-    /// Returns the present state, for a record of series.
+    /// Returns the present state, for a record of time series.
     fn state(&self) -> SocketState;
 
     /// Returns the counters.
     fn counters(&self) -> SocketCounters;
 }
 
-/// Measures of a connection at one moment; `None` for one that its transport does not have.
+/// Measures of a connection at one moment; `None` for a measure that its transport does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SocketState {
     /// Congestion window in bytes.
@@ -157,30 +158,30 @@ pub struct SocketState {
     pub slow_start_threshold: Option<u64>,
     /// Bytes sent and not yet acknowledged.
     pub bytes_in_flight: Option<u64>,
-    /// Time after which data without an acknowledgment is sent again.
+    /// Retransmission timeout.
     pub retransmission_timeout: Option<Duration>,
-    /// Rate at which a transport that paces sends.
+    /// Sending rate of a transport that paces.
     pub sending_rate: Option<DataRate>,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Option<Duration>,
-    /// Latest sample of the round-trip time, after the number of samples so far.
+    /// Latest RTT sample, after the number of samples so far.
     pub rtt_sample: Option<(u64, Duration)>,
 }
 
-/// Counters of a connection since its beginning.
+/// Counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounters {
     /// Packets sent, retransmissions and bare acknowledgments included.
     pub packets_sent: u64,
-    /// Packets among these with data that was sent before.
+    /// Packets with retransmitted data.
     pub retransmitted: u64,
     /// Expiries of the retransmission timer; `None` for a transport that does not count them.
     pub timeouts: Option<u64>,
-    /// Losses found by acknowledgments; `None` for a transport that does not count them.
+    /// Losses detected by acknowledgments; `None` for a transport that does not count them.
     pub fast_retransmits: Option<u64>,
     /// Duplicate acknowledgments received.
     pub duplicate_acks: u64,
-    /// Packets received that brought no new data.
+    /// Packets received without new data.
     pub duplicates_received: u64,
 }
 
@@ -232,32 +233,32 @@ impl Socket for tcp::Connection {
     }
 }
 
-/// A packet for this host, offered to a transport.
+/// An incoming packet for this host, offered to a transport.
 #[derive(Debug)]
 pub struct Incoming<'a> {
-    /// Time of its arrival.
+    /// Time of arrival.
     pub now: Instant,
-    /// Its IP header.
+    /// IP header.
     pub ip: &'a IpHeader,
-    /// Largest packet on the path back, in bytes.
+    /// MTU of the path back, in bytes.
     pub mtu: u32,
 }
 
-/// A packet's fate at a transport.
+/// Fate of a packet at a transport.
 #[derive(Debug)]
 pub enum Delivery {
-    /// It belongs to another transport.
+    /// For another transport.
     Other(Body),
-    /// A connection took it.
+    /// Taken by a connection.
     Taken,
-    /// It opened a connection.
+    /// Opened a connection.
     Accepted {
         /// The connection's number.
         number: u32,
         /// The listener's port.
         port: u16,
     },
-    /// A datagram for a port that is bound.
+    /// A datagram for a bound port.
     Datagram {
         /// The port.
         port: u16,
@@ -266,9 +267,9 @@ pub enum Delivery {
         /// The payload.
         payload: Payload,
     },
-    /// It is damaged beyond repair.
+    /// Damaged beyond repair.
     Damaged,
-    /// It has no receiver; the answer, if the transport requires one.
+    /// No receiver; the answer, if the transport requires one.
     Nobody(Option<Body>),
 }
 
@@ -281,21 +282,22 @@ pub struct Outgoing {
     pub body: Body,
     /// Flow to which it belongs.
     pub flow: Option<FlowId>,
-    /// True if its data was sent before.
+    /// True for retransmitted data.
     pub retransmission: bool,
 }
 
-/// Connections of a transport beside TCP at one host, by numbers that are never reused. To be driven as the host itself: after any
-/// call that takes `&mut self`, the polls are drained.
+/// Connections of a transport other than TCP at one host, by numbers that are never reused. Driven like the host
+/// itself: after any call that takes `&mut self`, drain the polls.
 pub trait Transport: Any + Debug + Send {
-    /// Takes in a packet, or gives it back.
+    /// Takes in a packet, or returns it.
     fn handle_packet(&mut self, incoming: &Incoming<'_>, body: Body) -> Delivery;
 
     /// Takes in an ICMP error; returns false if it is about another transport.
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool;
 
-    /// Takes in an event of a link with this rate, if the medium has reported one. `leaves` returns true for the addresses of a path
-    /// that leaves by the link, own first; its last argument tells whether the connection has other paths.
+    /// Takes in an event of a link with this rate, if the medium has reported one. `leaves` returns true for the
+    /// addresses of a path that leaves by the link, own first; its last argument is true if the connection has other
+    /// paths.
     fn handle_link(
         &mut self,
         _event: LinkEvent,
@@ -304,8 +306,8 @@ pub trait Transport: Any + Debug + Send {
     ) {
     }
 
-    /// Takes in that the host is attached elsewhere. `source` returns the address of the interface in use towards a peer, if that
-    /// interface has one of its own.
+    /// Takes in a new attachment of the host. `source` returns the address of the interface in use towards a peer, if
+    /// that interface has an address of its own.
     fn handle_attached(&mut self, _now: Instant, _source: &dyn Fn(IpAddr) -> Option<IpAddr>) {}
 
     /// Takes in a signal for connections to the peers for which `concerned` returns true.
@@ -317,13 +319,13 @@ pub trait Transport: Any + Debug + Send {
     /// Returns a connection.
     fn socket(&self, number: u32) -> Option<&dyn Socket>;
 
-    /// Returns a connection, to call on.
+    /// Returns a connection, mutably.
     fn socket_mut(&mut self, number: u32) -> Option<&mut dyn Socket>;
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     fn poll_timeout(&mut self) -> Option<Instant>;
 
-    /// Does the work due at `now`.
+    /// Performs the actions due at `now`.
     fn handle_timeout(&mut self, now: Instant);
 
     /// Returns the next event of a connection.
@@ -335,18 +337,18 @@ pub trait Transport: Any + Debug + Send {
     /// Returns the next packet to send.
     fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing>;
 
-    /// Returns a connection whose state may have changed since it was last returned here.
+    /// Returns a connection whose state may have changed since its last return here.
     fn poll_changed(&mut self) -> Option<u32>;
 
     /// Returns the number of connections refused or dropped because a listen queue was full.
     fn refused(&self) -> u64;
 }
 
-/// Transports of a host beside TCP, in the order in which they were first used.
+/// Transports of a host other than TCP, in the order of their first use.
 pub(super) type Transports = Vec<Box<dyn Transport>>;
 
 impl Host {
-    /// Offers a packet to the transports beside TCP; gives back one that none of them takes.
+    /// Offers a packet to the transports other than TCP; returns it if none takes it.
     pub(super) fn deliver_to_transports(
         &mut self,
         now: Instant,
@@ -404,7 +406,7 @@ impl Host {
         }
     }
 
-    /// Returns the next packet of the transports beside TCP.
+    /// Returns the next packet of the transports other than TCP.
     pub(super) fn poll_transports(&mut self, now: Instant) -> Option<Packet> {
         let transports = self.transports.as_mut()?;
         let sent = transports
@@ -430,7 +432,7 @@ impl Host {
         Some(HostEvent::Socket { socket, event })
     }
 
-    /// Returns a connection whose state may have changed since it was last returned here.
+    /// Returns a connection whose state may have changed since its last return here.
     #[inline]
     pub fn poll_changed(&mut self) -> Option<SocketId> {
         if let Some(changed) = self.sockets.poll_changed() {
@@ -442,7 +444,8 @@ impl Host {
         changed.next()
     }
 
-    /// Takes in that this host sends by another interface from now on; then drain the polls. An attachment does that itself.
+    /// Takes in that this host sends by another interface from now on; then drain the polls. An attachment does that by
+    /// itself.
     pub fn handle_attached(&mut self, now: Instant, interface: InterfaceId) {
         let Some(mut transports) = self.transports.take() else {
             return;
@@ -454,7 +457,7 @@ impl Host {
         self.transports = Some(transports);
     }
 
-    /// Returns the latest own address of an interface from which it sends to a peer, if it has addresses of its own.
+    /// Returns the latest of an interface's own addresses from which it sends to a peer, if it has any.
     pub fn address_at(&self, interface: InterfaceId, peer: IpAddr) -> Option<IpAddr> {
         let own = self.addresses().filter(|&own| {
             own.is_ipv4() == peer.is_ipv4() && self.interface_of(own) == Some(interface)
@@ -462,8 +465,8 @@ impl Host {
         own.last()
     }
 
-    /// Passes a link event to the transports beside TCP. It concerns paths from an address of the interface and, of connections with
-    /// several, paths from an address of no interface whose route to the peer leads there.
+    /// Passes a link event to the transports other than TCP. It concerns paths from an address of the interface and,
+    /// for connections with several paths, those from an address of no interface whose route to the peer leads there.
     pub(super) fn tell_transports_of_link(
         &mut self,
         interface: InterfaceId,

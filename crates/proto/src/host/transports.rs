@@ -1,4 +1,4 @@
-//! Calls of applications on a host's transports.
+//! Applications' calls on a host's transports.
 
 use super::{Host, Socket, SocketId, Transport, TransportPlace, mtu_towards};
 use crate::crosslayer::{CrossLayerSignal, Remedy};
@@ -12,7 +12,7 @@ use core::any::Any;
 use core::net::IpAddr;
 
 impl Host {
-    /// Returns a transport and its place, to call on; it begins to exist with the first call. `make` gets the host's secret.
+    /// Returns a transport, mutably, and its place; creates it at the first call. `make` gets the host's secret.
     pub fn transport_mut<T: Transport>(
         &mut self,
         make: impl FnOnce([u8; 16]) -> T,
@@ -32,7 +32,7 @@ impl Host {
         (TransportPlace(place), transport.expect("found by its type"))
     }
 
-    /// Returns a connection of a transport beside TCP.
+    /// Returns a connection of a transport other than TCP.
     pub fn socket(&self, socket: SocketId) -> Option<&dyn Socket> {
         let Some((place, number)) = socket.split() else {
             let connection: &dyn Socket = self.sockets.connection(socket)?;
@@ -41,7 +41,7 @@ impl Host {
         self.transports.as_ref()?.get(place)?.socket(number)
     }
 
-    /// Returns a connection of any transport, to call on.
+    /// Returns a connection of any transport, mutably.
     pub fn socket_mut(&mut self, socket: SocketId) -> Option<&mut dyn Socket> {
         let Some((place, number)) = socket.split() else {
             let connection: &mut dyn Socket = self.sockets.connection_mut(socket)?;
@@ -50,7 +50,7 @@ impl Host {
         self.transports.as_mut()?.get_mut(place)?.socket_mut(number)
     }
 
-    /// Opens a connection to `remote` from a fresh port.
+    /// Opens a connection to `remote` from an unused port.
     pub fn tcp_connect(
         &mut self,
         now: Instant,
@@ -77,17 +77,18 @@ impl Host {
         self.sockets.listen(port, profile, backlog, flow);
     }
 
-    /// Returns a connection, to call on; its packets and events then come out of the polls.
+    /// Returns a TCP connection, mutably; then drain the polls.
     pub fn connection_mut(&mut self, socket: SocketId) -> Option<&mut Connection> {
         self.sockets.connection_mut(socket)
     }
 
-    /// Returns a connection.
+    /// Returns a TCP connection.
     pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
         self.sockets.connection(socket)
     }
 
-    /// Gives a connection remedies, which hear each signal in this order; at a mobile, the first signal is about the link in use.
+    /// Adds remedies to a connection, which receive each signal in this order; at a mobile, the first signal is about
+    /// the link in use.
     pub fn add_remedies(
         &mut self,
         now: Instant,
@@ -123,8 +124,8 @@ impl Host {
         self.send(to.address, Body::Udp(header, payload), flow);
     }
 
-    /// Sets the code point (RFC 2474) of packets that this host sends of a flow; zero by default. AeroTP's packets have the code point of
-    /// their class.
+    /// Sets the code point (RFC 2474) of this host's packets of a flow; zero by default. AeroTP's packets have the code
+    /// point of their class.
     pub fn set_code_point(&mut self, flow: FlowId, code_point: CodePoint) {
         let code_points = self.code_points.get_or_insert_default();
         code_points.insert(flow, code_point);

@@ -187,7 +187,7 @@ impl AddressConfiguration {
         self.assigned.contains(&address)
     }
 
-    /// True for this interface's link-local address, ready for use or not.
+    /// Returns true for this interface's link-local address, ready for use or not.
     pub fn is_link_local(&self, address: Ipv6Addr) -> bool {
         self.up && address == self.address_in(LINK_LOCAL)
     }
@@ -353,8 +353,8 @@ impl AddressConfiguration {
         }
     }
 
-    /// Treats an address that is tentative here as a duplicate: another node has or probes it (RFC 4862 section 5.4.3
-    /// f.).
+    /// Treats an address that is tentative here as a duplicate: another node has or probes it (RFC 4862 sections 5.4.3
+    /// and 5.4.4).
     fn handle_claim(&mut self, target: Ipv6Addr) {
         let tentative = self.detections.iter().position(|one| one.address == target);
         if let Some(place) = tentative {

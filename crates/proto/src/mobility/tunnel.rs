@@ -202,7 +202,8 @@ fn check(
     }
     let length = packet.wire_length();
     let smallest = smallest_mtu(packet.ip.source);
-    // An IPv6 source cannot be told less than 1280, so a packet that exceeds a smaller tunnel MTU is refused with 1280.
+    // No router may report an MTU below 1280 to an IPv6 source, so a packet that exceeds a smaller tunnel MTU is
+    // refused with 1280.
     if length > mtu {
         return Err(Refusal::TooBig {
             mtu: mtu.max(smallest),
@@ -220,8 +221,8 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
     }
 }
 
-/// Builds the ICMP error from a tunnel's entry, `from`, to the source of the quoted packet. To an IPv4 source it comes from
-/// [`DUMMY_ADDRESS`], if the entry has no IPv4 address.
+/// Builds the ICMP error from a tunnel's entry, `from`, to the source of the quoted packet. If the entry has no IPv4
+/// address, [`DUMMY_ADDRESS`] is the source of an error over IPv4.
 pub fn error_about(from: impl Into<IpAddr>, kind: IcmpError, quoted: QuotedPacket) -> Packet {
     let (from, to) = (from.into(), quoted.source);
     let from = match to {
@@ -232,7 +233,7 @@ pub fn error_about(from: impl Into<IpAddr>, kind: IcmpError, quoted: QuotedPacke
     super::packet(from, to, body)
 }
 
-/// Lowers the maximum segment size of a SYN to what `mtu` takes.
+/// Lowers the maximum segment size of a SYN to fit `mtu`.
 fn clamp_segment_size(packet: &mut Packet, mtu: u32) {
     let headers = packet.ip.wire_length() + 20;
     let largest = u16::try_from(mtu.saturating_sub(headers)).unwrap_or(u16::MAX);

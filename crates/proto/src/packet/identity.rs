@@ -5,7 +5,7 @@ use crate::time::Instant;
 
 /// A packet's number in its run, first time of sending, direction in its flow, and copy number.
 ///
-/// It stays the same through tunnels and added headers: a tunnel packet has its inner packet's identity.
+/// The identity stays the same through tunnels and added headers: a tunnel packet has its inner packet's identity.
 // Bytes, which need no alignment and fit beside `Packet::retransmission`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Identity([u8; 15]);

@@ -119,7 +119,7 @@ impl SendBuffer {
         runs
     }
 
-    /// A buffer in which `written` bytes were written, of which these are the last and the others were acknowledged.
+    /// Creates a buffer with `written` bytes written, of which the last ones are in `runs` and the others acknowledged.
     pub(crate) fn resume(capacity: u32, written: u64, runs: &[Payload]) -> SendBuffer {
         let held: u64 = runs.iter().map(|run| u64::from(run.length())).sum();
         let released = written.saturating_sub(held);

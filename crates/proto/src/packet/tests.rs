@@ -1,5 +1,5 @@
-//! Packets that Linux 6 wrote between two TUN devices (one segment was dropped on the way, hence the SACK
-//! block), round trips, and damage.
+//! Packets written by Linux 6 between two TUN devices (one segment was dropped on the way, hence the SACK block), round
+//! trips, and damage.
 
 use super::*;
 use crate::wire::checksum::Checksum;
@@ -228,7 +228,7 @@ fn unknown_protocols_are_opaque() {
     assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
 }
 
-/// The datagram with a router alert (RFC 2113: 94 04 00 00), so IHL 6 and four bytes more.
+/// Returns the datagram with a router alert (RFC 2113: 94 04 00 00), so IHL 6 and four bytes more.
 fn with_router_alert() -> Vec<u8> {
     let mut with_option = bytes(UDP);
     with_option.splice(20..20, [0x94, 0x04, 0, 0]);
@@ -247,7 +247,7 @@ fn options_of_ipv4_are_skipped() {
     assert_eq!(Packet::decode(&with_router_alert()), Ok(decode(UDP)));
 }
 
-/// The options of IPv4's router alert, a reserved bit of TCP, and a flow label.
+/// Returns packets with IPv4's router alert, with a reserved bit of TCP, and with a flow label.
 fn unusual() -> [Vec<u8>; 3] {
     let mut reserved = bytes(DATA);
     // Bit 0x0100 of the word of data offset and flags; the checksum shrinks by as much.
@@ -279,7 +279,7 @@ fn a_verbatim_packet_leaves_as_it_came() {
     );
 }
 
-/// Linux's packets, as captured, lose nothing but the flow label, and keep what the world knows of them.
+/// Linux's packets, as captured, lose only the flow label, and keep their simulation metadata.
 #[test]
 fn a_kernels_packet_is_typed_if_nothing_is_lost_by_it() {
     let kernels = [
@@ -307,7 +307,7 @@ fn a_kernels_packet_is_typed_if_nothing_is_lost_by_it() {
 
 #[test]
 fn a_packet_that_stands_for_several_is_forwarded_as_they_would_be() {
-    // A datagram over IPv4 (RFC 791, RFC 768) of 3,000 B of data, to be cut into datagrams of 1,200 B.
+    // A datagram over IPv4 (RFC 791, RFC 768) with 3,000 B of data, to be divided into datagrams of 1,200 B.
     let mut original = vec![0x45, 0, 0x0B, 0xD4, 0, 0, 0, 0, 64, 17, 0, 0];
     original.extend([198, 51, 100, 5, 10, 1, 0, 7]);
     let words = original.chunks(2);
@@ -327,7 +327,7 @@ fn a_packet_that_stands_for_several_is_forwarded_as_they_would_be() {
     assert_eq!(packet.wire_length(), 1_228);
     assert_eq!(packet.segmentation(), Some(segmentation));
     assert_eq!(encode(&packet), original);
-    // The kernel lets it be fragmented; but a fragment would stand for several.
+    // The kernel permits fragmentation; but a fragment would stand for several.
     assert!(crate::mobility::tunnel::fragments(&packet, 1_000).is_none());
     let whole = Packet::verbatim(&original).expect("a right header");
     assert!(crate::mobility::tunnel::fragments(&whole, 1_000).is_some());
@@ -412,7 +412,7 @@ fn impossible_ip_headers_are_refused() {
         ));
     }
     let mut shrunk = bytes(UDP);
-    // Total length 19, less than the header; the checksum grows by what the field loses.
+    // Total length 19, less than the header; the checksum grows by the amount that the field loses.
     shrunk[3] = 19;
     shrunk[11] += 0x23 - 19;
     assert_eq!(

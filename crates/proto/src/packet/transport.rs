@@ -1,4 +1,4 @@
-//! The transport's packet inside tunnels and extension headers, as seen by a router that looks through them.
+//! The transport's packet inside tunnels and extension headers, as seen by an inspecting router.
 
 use super::{Body, IpHeader, Packet, Payload};
 use crate::wire::tcp::TcpHeader;
@@ -45,7 +45,7 @@ impl Packet {
         }
     }
 
-    /// Returns header and data of the TCP segment for changes.
+    /// Returns header and data of the TCP segment, mutably.
     pub fn segment_mut(&mut self) -> Option<(&mut TcpHeader, &mut Payload)> {
         let mut body = &mut self.body;
         loop {

@@ -14,11 +14,12 @@ pub struct Verbatim {
     segmentation: Option<Segmentation>,
 }
 
-/// The packets of one TCP connection or UDP flow for which a longer one stands until it leaves: its headers are theirs but for
-/// lengths, numbers and checksums. The transport protocol's checksum is that of its pseudo-header only.
+/// Segmentation of a long packet that stands for several packets of one TCP connection or UDP flow until it leaves.
+/// Their headers equal its headers except for lengths, numbers and checksums. Its transport checksum covers the
+/// pseudo-header only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segmentation {
-    /// Place of the transport protocol's header, in bytes.
+    /// Offset of the transport header, in bytes.
     pub transport: u16,
     /// Length of all headers, in bytes.
     pub headers: u16,
@@ -27,7 +28,7 @@ pub struct Segmentation {
 }
 
 impl Packet {
-    /// Creates a packet that leaves as it came, with flow label, options and reserved bits; only the hop limit is
+    /// Creates a packet that leaves unchanged, with flow label, options and reserved bits; only the hop limit is
     /// rewritten ([`Packet::encode`]). Bytes after the packet's end are cut off.
     ///
     /// # Errors
@@ -36,11 +37,11 @@ impl Packet {
         Packet::verbatim_as(bytes, None)
     }
 
-    /// Creates a packet that stands for several. It is forwarded as they would be: routers compare the longest of them with an MTU.
-    /// No fragments are made of it, and its payload is never decoded.
+    /// Creates a packet that stands for several, and is forwarded like them: routers compare the longest of them with
+    /// an MTU. The packet is never fragmented, and its payload never decoded.
     ///
     /// # Errors
-    /// As of [`verbatim`](Self::verbatim).
+    /// As for [`verbatim`](Self::verbatim).
     pub fn segmented(bytes: &[u8], segmentation: Segmentation) -> Result<Packet, DecodeError> {
         let mut packet = Packet::verbatim_as(bytes, Some(segmentation))?;
         packet.ip.dont_fragment = true;
@@ -66,7 +67,7 @@ impl Packet {
         })
     }
 
-    /// Returns the packets for which this one stands; `None` for one that stands for itself.
+    /// Returns the segmentation of a packet that stands for several.
     pub const fn segmentation(&self) -> Option<Segmentation> {
         match &self.body {
             Body::Verbatim(verbatim) => verbatim.segmentation,
@@ -76,8 +77,8 @@ impl Packet {
 }
 
 impl Packet {
-    /// Decodes a verbatim packet of TCP, UDP or ICMP, for layers that read headers, if nothing but an IPv6 flow label is lost by
-    /// it: what it encodes to is what was written. Returns any other packet as it is.
+    /// Decodes a verbatim packet of TCP, UDP or ICMP, for layers that read headers, if that loses nothing but an IPv6
+    /// flow label, so that encoding restores the written bytes. Returns any other packet unchanged.
     pub fn typed_if_same(self) -> Packet {
         let Body::Verbatim(verbatim) = &self.body else {
             return self;
@@ -117,7 +118,7 @@ impl Verbatim {
         &self.bytes
     }
 
-    /// Returns the length of the packet in bytes, or of the longest for which it stands.
+    /// Returns the length of the packet in bytes; of a segmented one, that of its longest packet.
     pub(super) fn wire_length(&self) -> u32 {
         let whole = self.bytes.len() as u32;
         match self.segmentation {
@@ -163,7 +164,8 @@ impl Verbatim {
     }
 }
 
-/// Returns the length of the IP header at the front of `packet` in bytes, options included. It was decoded before.
+/// Returns the length of the IP header at the front of `packet` in bytes, options included. The header was decoded
+/// before.
 fn header_length(packet: &[u8]) -> usize {
     match packet[0] >> 4 {
         4 => usize::from(packet[0] & 0x0F) * 4,

@@ -8,9 +8,9 @@ use crate::wire::tcp::TcpHeader;
 use crate::wire::{multicast_listener, protocol, u16_at};
 use std::borrow::Cow;
 
-/// The headers after the IP header, for a record or an observer; for a tunnel, those of the inner packet. No checksum
-/// is verified. An undecodable packet (fragments, extension headers other than Mobile IPv6's, truncated headers) has
-/// only a protocol and a length.
+/// Headers after the IP header, for a record or an observer; for a tunnel, those of the inner packet. No checksum is
+/// verified. An undecodable packet (fragments, extension headers other than Mobile IPv6's, truncated headers) has only
+/// a protocol and a length.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     /// IANA protocol number after the innermost IP header and the decoded extension headers.

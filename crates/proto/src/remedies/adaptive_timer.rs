@@ -1,10 +1,10 @@
-//! The adaptive retransmission timer (Kim and Lee, 2009; study S, Table 2): the binding update comes by the new path, and its
-//! timestamp tells how long it took. The sender's timeout begins anew with twice that, so that it does not go off before the
-//! first acknowledgment can have come by a longer path.
+//! The adaptive retransmission timer (Kim and Lee, 2009; study S, Table 2): the binding update comes over the new path,
+//! and its timestamp gives the one-way delay. The sender's timeout is reset to twice that, so that it does not expire
+//! before the first ACK over a longer path.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// The sender's part, which is all of it.
+/// The part at the sender, the only one.
 #[derive(Debug)]
 pub(super) struct AdaptiveTimer;
 

@@ -1,13 +1,14 @@
-//! ASTART (Wang, Pau, Yamada, Sanadidi and Gerla, INFOCOM 2004), which study S names as the other way to a threshold after a
-//! handover (section 6): told by the binding update, the sender estimates what the new path delivers, and as long as that rate
-//! times the shortest round-trip time is more than the slow-start threshold, the threshold follows it. The window grows
-//! exponentially while the estimate lets it, and in between linearly, until three duplicate acknowledgments tell of a loss.
+//! ASTART (Wang, Pau, Yamada, Sanadidi and Gerla, INFOCOM 2004), named by study S as the other way to set a threshold
+//! after a handover (section 6). Told by the binding update, the sender estimates the delivery rate of the new path.
+//! While that rate times the shortest round-trip time is above the slow-start threshold, the threshold follows it. The
+//! window grows exponentially while the estimate allows it, and otherwise linearly, until three duplicate ACKs signal a
+//! loss.
 //!
-//! The estimate is what Westwood's authors call the eligible rate: the rate of a train of acknowledgments where the path is empty,
-//! and that of a whole round trip where it is full. In between the time that is looked at grows with the share of the round-trip
-//! time that is spent in queues. Chosen, since of the paper only the rule for the threshold was at hand: a train is ten
-//! acknowledgments, and each sample makes up a tenth of the estimate, as in Westwood+. The shortest round-trip time is twice
-//! the update's delay.
+//! The estimate is the eligible rate of Westwood's authors: the rate of a train of ACKs while the path is empty, and of
+//! a whole round trip while it is full. In between, the interval grows with the share of the round-trip time that is
+//! spent in queues. Only the paper's rule for the threshold was at hand. Chosen: a train is ten ACKs, and each sample
+//! has the weight of a tenth in the estimate, as in Westwood+. The shortest round-trip time is twice the update's
+//! delay.
 
 use crate::crosslayer::{Acknowledgment, Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::{Duration, Instant};
@@ -15,22 +16,22 @@ use std::collections::VecDeque;
 
 /// Share of the old estimate in the new one.
 const MEMORY: f64 = 0.9;
-/// Acknowledgments whose rate is looked at, at least.
+/// Least number of ACKs in a rate sample.
 const TRAIN: usize = 10;
-/// Acknowledgments of a round trip that are kept; more are as good as these.
+/// Most ACKs kept of a round trip; more would not improve the estimate.
 const MOST_KEPT: usize = 4096;
 
-/// The sender's part, which is all of it.
+/// The part at the sender, the only one.
 #[derive(Debug, Default)]
 pub(super) struct Astart {
     path: Option<NewPath>,
 }
 
-/// Facts about a path that the last update was about.
+/// The path of the last update.
 #[derive(Debug)]
 struct NewPath {
     shortest: Duration,
-    /// The threshold as it was last seen: a loss lowers it.
+    /// The threshold as last seen: a loss lowers it.
     threshold: u32,
     /// Times of acknowledgments within a round trip, and the bytes of each.
     acknowledged: VecDeque<(Instant, u64)>,
@@ -48,7 +49,7 @@ impl NewPath {
         }
     }
 
-    /// An acknowledgment of so many bytes; returns the bytes that the path holds by the estimate.
+    /// Takes in an ACK of so many bytes; returns the estimated capacity of the path, in bytes.
     fn take(&mut self, now: Instant, bytes: u64, smoothed_rtt: Option<Duration>) -> u32 {
         let shortest = self.shortest.as_secs_f64();
         let smoothed = smoothed_rtt.map_or(0.0, Duration::as_secs_f64);

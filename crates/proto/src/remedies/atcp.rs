@@ -1,13 +1,13 @@
-//! ATCP (Singh and Iyer, MWCN 2002): the mobile's TCP hears of disconnection and connection.
+//! ATCP (Singh and Iyer, MWCN 2002): the mobile's TCP is told of disconnection and connection.
 //!
-//! *Sending*, it stops while disconnected and does not take a timeout for congestion: if the timer has gone off meanwhile, it
-//! begins again at once from one segment with the window of before as threshold, and if not, it waits for the timer and does
-//! the same then. *Receiving*, it acknowledges twice when it is connected again: first with a shut window, which
-//! takes the sender out of its backoff, then with an open one.
+//! *Sending*, it stops while disconnected, and a timeout then is no sign of congestion. If the timer has expired
+//! meanwhile, the sender resumes at once from one segment, with its earlier window as threshold; if not, it waits for
+//! the timer and does the same then. *Receiving*, it sends two ACKs when it is connected again: the first closes the
+//! window, which takes the sender out of its backoff, and the second opens it.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// The mobile's part, which is all of it.
+/// The part at the mobile, the only one.
 #[derive(Debug)]
 pub(super) struct Atcp {
     sends: bool,

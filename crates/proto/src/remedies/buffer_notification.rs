@@ -1,9 +1,9 @@
-//! MAC buffer size notification (Liu, Martins, Ellatif Samhat and Bertin, VTC 2008; study S, Table 2): the binding update carries how
-//! many packets the new link's queue holds, and that bounds the window at the handover.
+//! MAC buffer size notification (Liu, Martins, Ellatif Samhat and Bertin, VTC 2008; study S, Table 2): the binding
+//! update carries the capacity of the new link's queue, in packets, which limits the window at the handover.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// The sender's part, which is all of it.
+/// The part at the sender, the only one.
 #[derive(Debug)]
 pub(super) struct BufferNotification;
 
@@ -16,7 +16,7 @@ impl Remedy for BufferNotification {
     }
 }
 
-/// Lowers a window that is larger than so many segments to them, and leaves slow start with it.
+/// Lowers a larger window to so many segments, which ends slow start.
 pub(super) fn limit(packets: Option<u32>, transport: &TransportView) -> Vec<Control> {
     let most = packets.unwrap_or(u32::MAX);
     let most = most.saturating_mul(transport.segment_size);

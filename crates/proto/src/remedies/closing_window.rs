@@ -1,13 +1,13 @@
-//! Study C's scheme at the correspondent (study S, Table 2, "cwnd control at VHO"): told by the binding update, the sender
-//! closes its window with each acknowledgment. When all is acknowledged it begins with one segment, and the pipe of the new
-//! path, by the update's rate and delay, is the slow-start threshold.
+//! Study C's scheme at the correspondent (study S, Table 2, "cwnd control at VHO"): told by the binding update, the
+//! sender closes its window with each ACK. When all data is acknowledged, it restarts with one segment; the slow-start
+//! threshold is the bandwidth-delay product of the new path, by the rate and delay in the update.
 
 use crate::crosslayer::{Control, CrossLayerSignal, PeerMoved, Remedy, TransportView, pipe};
 
-/// The sender's part, which is all of it.
+/// The part at the sender, the only one.
 #[derive(Debug, Default)]
 pub(super) struct ClosingWindow {
-    /// The path that waits for the last acknowledgment of the old one.
+    /// The new path, until the last ACK of the old one.
     new: Option<PeerMoved>,
 }
 
@@ -31,7 +31,7 @@ impl Remedy for ClosingWindow {
             CrossLayerSignal::PeerMoved(moved) => {
                 self.new = Some(*moved);
                 match transport.bytes_in_flight {
-                    // No acknowledgment would come to wait for.
+                    // No ACK would come.
                     0 => self.begin(transport),
                     _ => vec![Control::HoldNewData],
                 }

@@ -22,8 +22,8 @@ impl Remedy for Method1 {
     }
 }
 
-/// Method #2: the window bounded by the new link's queue towards a shorter path; towards a longer one the slow-start
-/// threshold of before the last update, and a window as large.
+/// Method #2: towards a shorter path, the window is limited to the new link's queue; towards a longer one, the
+/// slow-start threshold and the window take the value of the threshold before the last update.
 #[derive(Debug, Default)]
 pub(super) struct Method2 {
     /// The threshold, in bytes, when the update to the shorter path arrived.

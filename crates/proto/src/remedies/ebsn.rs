@@ -1,10 +1,11 @@
-//! Explicit bad state notification (Bakshi, Krishna, Vaidya and Pradhan, ICDCS 1997; study T, section 4.1.3): while a base
-//! station repeats a segment on a radio link in a bad state, it tells the sender of each attempt that fails, and the sender
-//! sets its retransmission timer anew. Nothing else changes: neither the estimate of the round-trip time nor the window.
+//! Explicit bad state notification (Bakshi, Krishna, Vaidya and Pradhan, ICDCS 1997; study T, section 4.1.3): while a
+//! base station retransmits a segment on a radio link in a bad state, it notifies the sender of each failed attempt,
+//! and the sender restarts its retransmission timer. Nothing else changes: neither the estimate of the round-trip time
+//! nor the window.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// The sender's part. The base station's is to send the message, [`crate::wire::icmp::IcmpError::BadState`].
+/// The part at the sender. The base station sends the message, [`crate::wire::icmp::IcmpError::BadState`].
 #[derive(Debug)]
 pub(super) struct Ebsn;
 

@@ -1,13 +1,13 @@
 //! Study C's scheme on the ECLAIR architecture, at a mobile (section IV).
 //!
-//! *Sending*: told a round trip ahead (s1), it closes its window from the left with each acknowledgment; disconnected (s3), it
-//! suppresses the timeout and hides what is lost; connected, it begins with one segment, and the new link's pipe is the
-//! slow-start threshold. *Receiving*: told ahead, it shuts its window and keeps its last acknowledgment; connected, it sends
-//! that with a window fit for the new link.
+//! *Sending*: warned a round trip ahead (s1), it closes its window from the left with each ACK; disconnected (s3), it
+//! suppresses the timeout and hides losses from the congestion control; connected, it restarts with one segment, and
+//! the bandwidth-delay product of the new link is the slow-start threshold. *Receiving*: warned ahead, it closes its
+//! window and keeps its last ACK; connected, it sends that ACK with a window that fits the new link.
 
 use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
 
-/// The mobile's part, which is all of it.
+/// The part at the mobile, the only one.
 #[derive(Debug)]
 pub(super) struct Eclair {
     sends: bool,
@@ -34,7 +34,7 @@ impl Eclair {
     }
 
     fn connect_sender(&mut self, path: &PathParameters, segment_size: u32) -> Vec<Control> {
-        // A soft handover loses nothing that would have to be hidden.
+        // A soft handover causes no losses to hide.
         if !core::mem::take(&mut self.disconnected) {
             return vec![Control::Thaw];
         }
@@ -45,7 +45,7 @@ impl Eclair {
         vec![path, Control::ResendOutstanding, Control::Thaw]
     }
 
-    /// Sends the acknowledgment that was kept, with a window.
+    /// Sends the kept ACK, with a window.
     fn open(window: Option<u32>) -> Vec<Control> {
         vec![
             Control::KeepLastAcknowledgment(false),

@@ -1,10 +1,10 @@
-//! A remedy that whoever runs the stack brings along.
+//! A remedy supplied by the program that runs the stack.
 
 use crate::crosslayer::Remedy;
 use core::fmt;
 use std::sync::Arc;
 
-/// The end of a connection that a remedy from outside is installed at.
+/// The end of a connection at which an external remedy is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The mobile.
@@ -13,7 +13,7 @@ pub enum Side {
     Correspondent,
 }
 
-/// Builds a remedy for a connection's end that sends the data, or does not.
+/// Builds a remedy for one end of a connection; the flag is true if that end sends the data.
 type Factory = dyn Fn(bool) -> Box<dyn Remedy> + Send + Sync;
 
 /// A remedy from outside this crate. Two are equal if they share a factory.
@@ -25,7 +25,7 @@ pub struct External {
 }
 
 impl External {
-    /// The remedy called `name`, installed at one side alone; `factory` gives one for each connection.
+    /// Creates the remedy called `name`, installed at one side alone; `factory` gives one for each connection.
     pub fn new(
         name: &str,
         side: Side,
@@ -38,7 +38,7 @@ impl External {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,21 +1,22 @@
-//! Proposal of study T for a timeout that comes down too slowly (section 7.2.2): "if the RTT suddenly decreases
+//! Proposal of study T for a timeout that decreases too slowly (section 7.2.2): "if the RTT suddenly decreases
 //! significantly and several RTT measurements show the same value, the RTO should be decreased to a value close to the
-//! new RTT, instead of adding the variance". Round-trip time and timeout then begin anew with the last measurement,
-//! three times which the timeout is (RFC 6298 section 2.2). Nobody has to tell the sender of a handover.
+//! new RTT, instead of adding the variance". The round-trip time is then initialised with the last measurement, and the
+//! timeout is three times that (RFC 6298 section 2.2). The sender needs no notification of a handover.
 //!
-//! The study gives no numbers. Chosen: *significantly* is below half of the smoothed round-trip time, *several* is three in a
-//! row, as TCP takes three duplicates for evidence, and *the same* is within a factor of two, which queues make of short times.
+//! The study gives no numbers. Chosen: *significantly* is below half of the smoothed round-trip time, *several* is
+//! three in a row, as TCP needs three duplicates, and *the same* is within a factor of two, the effect of queues on
+//! short times.
 
 use crate::crosslayer::{Acknowledgment, Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::Duration;
 
-/// Measurements in a row that show it.
+/// Measurements in a row that count as evidence.
 const SEVERAL: u32 = 3;
 
-/// The sender's part, which is all of it.
+/// The part at the sender, the only one.
 #[derive(Debug, Default)]
 pub(super) struct FasterTimeoutDecrease {
-    /// Short measurements in a row, the shortest and the longest of them.
+    /// Number of short measurements in a row, and the shortest and the longest of them.
     row: u32,
     shortest: Duration,
     longest: Duration,

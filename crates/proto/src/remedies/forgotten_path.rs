@@ -1,10 +1,10 @@
 //! Proposal of study S for Westwood+ (section 8): "the VHO should trigger a minimum RTT update according to a
-//! cross-layer scheme". Told by the binding update, the sender's congestion control forgets the round-trip times of the
-//! path that it has left.
+//! cross-layer scheme". Told by the binding update, the sender's congestion control discards the round-trip times of
+//! the old path.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// The sender's part, which is all of it.
+/// The part at the sender, the only one.
 #[derive(Debug)]
 pub(super) struct ForgottenPath;
 

@@ -1,15 +1,16 @@
-//! Freeze-TCP (Goff, Moronski, Phatak and Gupta, INFOCOM 2000): a receiver that is about to be disconnected shuts its window,
-//! so that the sender stops with its window and timeout as they are. Reconnected, it sends three acknowledgments of the last
-//! segment, which open the window again without waiting for the sender's next probe.
+//! Freeze-TCP (Goff, Moronski, Phatak and Gupta, INFOCOM 2000): a receiver that is about to be disconnected closes its
+//! window, so that the sender stops with its window and timeout unchanged. Reconnected, the receiver sends three ACKs
+//! of the last segment, which open the window again before the sender's next probe.
 //!
-//! It works if the link tells a round trip ahead; without that nothing is shut in time, and the three acknowledgments stay.
+//! The scheme needs a warning from the link a round trip ahead. Without a warning the window is not closed in time, and
+//! only the three ACKs remain.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
 /// Acknowledgments after reconnection ("TR-ACKs").
 const REPEATS: u8 = 3;
 
-/// The receiver's part, which is all of it.
+/// The part at the receiver, the only one.
 #[derive(Debug)]
 pub(super) struct FreezeTcp;
 

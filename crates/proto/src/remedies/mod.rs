@@ -37,7 +37,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         match self {
             Scheme::Published(kind) => kind.name(),
@@ -45,7 +45,7 @@ impl Scheme {
         }
     }
 
-    /// Returns the way in which its part at the correspondent, if there is one, hears of a handover.
+    /// Returns the means by which its part at the correspondent, if there is one, is told of a handover.
     pub fn tells(&self) -> Tells {
         match self {
             Scheme::Published(kind) => kind.tells(),
@@ -72,7 +72,7 @@ impl Scheme {
         }
     }
 
-    /// Its part at one side of a connection, which sends or receives the data, if it has one there.
+    /// Returns its part at one side of a connection, which sends or receives the data, if it has one there.
     pub fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
         match (self, side) {
             (Scheme::Published(kind), Side::Mobile) => kind.at_mobile(sends),
@@ -82,14 +82,14 @@ impl Scheme {
     }
 }
 
-/// Place that has to be changed for a remedy to work.
+/// The nodes that a remedy changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The mobile alone, whichever way its data goes.
+    /// The mobile alone, in both directions of data.
     Mobile,
-    /// The mobile alone, where it receives.
+    /// The mobile alone, as receiver.
     MobileReceiver,
-    /// The correspondent alone, where it sends.
+    /// The correspondent alone, as sender.
     CorrespondentSender,
     /// Both ends; the sender is the correspondent.
     BothEnds,
@@ -97,9 +97,9 @@ pub enum Place {
     Sender,
     /// The sender alone, mobile or correspondent.
     SenderAlone,
-    /// The sender, whoever that is, and the base station of a link that repeats.
+    /// The sender, mobile or correspondent, and the base station of a link with link-layer retransmission.
     SenderAndBaseStation,
-    /// The gateway alone: the router at the network's end of the mobile's access links; of several, each.
+    /// The gateway alone: each router at the network's end of the mobile's access links.
     Gateway,
 }
 
@@ -119,7 +119,7 @@ impl Place {
 /// Encryptions of the transport with which a remedy works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
-    /// In QUIC (RFC 9000), whose packets show nothing on the way, and whose receiver cannot take credit back.
+    /// In QUIC (RFC 9000), whose packets are opaque to the network, and whose receiver cannot withdraw credit.
     pub quic: bool,
     /// IPsec (RFC 4303), which hides the transport from the network and leaves the ends as before.
     pub ipsec: bool,
@@ -128,16 +128,16 @@ pub struct Encrypted {
 /// The part of a remedy at a gateway, which [`crate::gateways::path`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GatewayPart {
-    /// It watches connections, and sends again from copies.
+    /// Watches connections, and retransmits from copies.
     Watch,
-    /// It ends connections and opens its own.
+    /// Ends connections and opens connections of its own.
     Split,
 }
 
-/// Way in which a remedy at a correspondent hears of a handover.
+/// Means by which a remedy at a correspondent is told of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// It does not: the mobile's own layers tell the mobile.
+    /// None: the mobile's own layers tell the mobile.
     Own,
     /// By a binding update of Mobile IPv6.
     BindingUpdate,
@@ -155,7 +155,7 @@ macro_rules! kinds {
             /// All.
             pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
 
-            /// Its name in scenarios.
+            /// Returns its name in scenarios.
             pub const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
             }
@@ -170,7 +170,7 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => Place::$place,)* }
             }
 
-            /// Returns the way in which its part at the correspondent, if there is one, hears of a handover.
+            /// Returns the means by which its part at the correspondent, if there is one, is told of a handover.
             pub const fn tells(self) -> Tells {
                 match self { $(Kind::$variant => Tells::$tells,)* }
             }
@@ -228,22 +228,23 @@ kinds! {
 }
 
 impl Kind {
-    /// The one of this name.
+    /// Returns the remedy of this name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Returns true if it is Baton's own, and no published one.
+    /// Returns true if the remedy is Baton's own and not a published one.
     pub const fn is_own(self) -> bool {
         matches!(self, Kind::ReadyMobile | Kind::ReadyGateway)
     }
 
-    /// Returns the encryptions with which it works: at the ends all, on the way none, unless a remedy says otherwise.
+    /// Returns the encryptions with which the remedy works: at the ends all, on the path none, unless a remedy says
+    /// otherwise.
     pub fn encrypted(self) -> Encrypted {
         let at_ends = !self.place().for_downloads().contains(&"gateway");
         match self {
-            // They shut the sender out by a window of zero, or speak in duplicate acknowledgments. QUIC's credit is never
-            // taken back (RFC 9000 section 4.1), and its packet numbers never come twice (section 12.3).
+            // These stop the sender by a zero window, or send duplicate ACKs. QUIC's credit is never withdrawn (RFC
+            // 9000 section 4.1), and its packet numbers are never repeated (section 12.3).
             Kind::FreezeTcp
             | Kind::DuplicateAcks
             | Kind::Atcp
@@ -259,7 +260,7 @@ impl Kind {
         }
     }
 
-    /// Its part at the mobile, which sends or receives the data, if it has one there.
+    /// Returns its part at the mobile, which sends or receives the data, if it has one there.
     pub fn at_mobile(self, sends: bool) -> Option<Box<dyn Remedy>> {
         let remedy: Box<dyn Remedy> = match self {
             Kind::FreezeTcp => Box::new(freeze_tcp::FreezeTcp),
@@ -326,7 +327,7 @@ impl Kind {
         }
     }
 
-    /// Its part at the correspondent, which sends or receives the data, if it has one there.
+    /// Returns its part at the correspondent, which sends or receives the data, if it has one there.
     pub fn at_correspondent(self, sends: bool) -> Option<Box<dyn Remedy>> {
         if !sends {
             return None;
@@ -361,7 +362,7 @@ impl Kind {
         Some(remedy)
     }
 
-    /// Lists the parts of a connection that it controls.
+    /// Lists the parts of a connection that the remedy controls.
     const fn holds(self) -> &'static [Held] {
         match self {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
@@ -378,7 +379,7 @@ impl Kind {
             }
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
-            // What it is set to is left to others.
+            // The value is left to other remedies.
             Kind::Ebsn => &[Held::Start],
             Kind::Snoop | Kind::SplitConnection | Kind::SatellitePep | Kind::ReadyGateway => {
                 &[Held::Answers]
@@ -386,7 +387,7 @@ impl Kind {
         }
     }
 
-    /// Returns the part that it and another remedy on the same flow would both set, each in its own way.
+    /// Returns the part that this remedy and another one on the same flow would both set, each in its own way.
     pub fn contradicts(self, other: Kind) -> Option<Held> {
         let mut own = self.holds().iter().copied();
         own.find(|held| other.holds().contains(held))
@@ -415,7 +416,7 @@ pub enum Held {
 }
 
 impl Held {
-    /// In words, for a message.
+    /// Describes the part in words, for a message.
     pub const fn text(self) -> &'static str {
         match self {
             Held::Offer => "the window that the receiver offers",

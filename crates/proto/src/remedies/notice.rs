@@ -1,15 +1,14 @@
-//! Proposals of study T for a sender that hears of a handover (section 7): a timeout that begins anew, one segment and
-//! slow start, or both. A sender that is the mobile hears by itself; a correspondent by an option in the mobile's
-//! acknowledgments.
+//! Proposals of study T for a sender that is told of a handover (section 7): reset the timeout, restart slow start from
+//! one segment, or both. A mobile sender is told by its own stack; a correspondent by an option in the mobile's ACKs.
 
 use super::Kind;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 use core::num::NonZeroU8;
 
-/// Acknowledgments that carry the option: the first may be lost.
+/// ACKs that carry the option: the first may be lost.
 const NOTICES: u8 = 3;
 
-/// The number of the next handover, in a circle without zero.
+/// Returns the number of the next handover, which wraps around without zero.
 pub(super) fn next_number(last: &mut Option<NonZeroU8>) -> NonZeroU8 {
     let next = last
         .and_then(|last| last.checked_add(1))
@@ -18,7 +17,7 @@ pub(super) fn next_number(last: &mut Option<NonZeroU8>) -> NonZeroU8 {
     next
 }
 
-/// The mobile's part, where it receives: the option.
+/// The part at a receiving mobile: the option.
 #[derive(Debug, Default)]
 pub(super) struct Announcer {
     last: Option<NonZeroU8>,
@@ -42,7 +41,7 @@ impl Remedy for Announcer {
 pub(super) struct Reset {
     timing: bool,
     window: bool,
-    /// The handover that it knows of.
+    /// The last handover that this end was told of.
     last: Option<NonZeroU8>,
 }
 
@@ -68,7 +67,7 @@ impl Remedy for Reset {
         if !is_news {
             return vec![];
         }
-        // Half of the window, as for a loss: nobody has said what the new path holds.
+        // Half of the window, as after a loss: the capacity of the new path is unknown.
         let window = Control::NewPath {
             window: transport.segment_size,
             threshold: transport.congestion_window / 2,

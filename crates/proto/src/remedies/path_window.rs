@@ -1,9 +1,10 @@
-//! A receive window by the link's rate and round-trip time (study D, section 5.4; study T, section 7): a mobile receiver offers what
-//! the link in use holds, and one full segment more, so that no queue builds up which a handover would have to wait for.
+//! A receive window by the link's rate and round-trip time (study D, section 5.4; study T, section 7): a mobile
+//! receiver offers the bandwidth-delay product of the link in use plus one full segment. So no queue builds up that
+//! would delay a handover.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// The receiver's part, which is all of it.
+/// The part at the receiver, the only one.
 #[derive(Debug)]
 pub(super) struct PathWindow;
 

@@ -1,16 +1,16 @@
-//! Baton's own remedy at a gateway, which needs nothing from anybody else: a connection that is split, whose half towards the mobile
-//! knows the link that it uses.
+//! Baton's own remedy at a gateway, without support from any other node: a split connection whose half towards the
+//! mobile knows the link in use.
 //!
-//! It begins with the link's pipe in mind, so that slow start ends before a queue overflows, and lets no more into the network
-//! than the link takes. Of a break that is announced it makes
-//! nothing: whatever still gets through is gained, and what does not is sent again. While the link is down it stops;
-//! on the next one it goes on with that one's round-trip time and pipe, and what the break has lost leaves at once. The
-//! sender sees none of it but a window that closes for a while.
+//! That half starts with the bandwidth-delay product of the link as its slow-start threshold, so that slow start ends
+//! before a queue overflows, and keeps no more in flight than the link takes. An announced break changes nothing: data
+//! that still gets through is a gain, and the rest is retransmitted. While the link is down, the half stops; on the
+//! next link it continues with the new round-trip time and bandwidth-delay product, and retransmits at once what the
+//! break has lost. All that the sender sees is a window that closes for a while.
 
 use super::ready_mobile::{resume, window};
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 
-/// With what a connection begins on a way that it does not know (RFC 6928).
+/// Initial window on an unknown path (RFC 6928).
 const INITIAL_SEGMENTS: u32 = 10;
 
 /// Remedy that steers the half towards the mobile.

@@ -1,21 +1,23 @@
-//! Baton's own remedy at a mobile, which needs nothing from anybody else.
+//! Baton's own remedy at a mobile, without support from any other node.
 //!
-//! *Receiving*, (1) after a break it acknowledges with a shut window and then, three times, with an open one, as ATCP does once: a
-//! sender that has been timing out goes on at once. (2) Beyond what has been offered, the window is what the link in use holds and
-//! half of its queue: no queue builds up that overflows, or that a handover would have to wait for. The right edge never
-//! goes back, so that a sender whose whole window was lost can still send something new. After a soft handover what comes ahead of
-//! what the old link still brings makes room for more: that much is no longer under way on the new one.
+//! *Receiving*: (1) after a break it sends an ACK with a closed window and then three with an open one (ATCP sends
+//! one): a sender in timeout resumes at once. (2) Beyond the window already offered, it offers the bandwidth-delay
+//! product of the link in use and half of the link's queue: no queue builds up that overflows, or that would delay a
+//! handover. The right edge never moves back, so that a sender whose whole window was lost can still send new data.
+//! After a soft handover, data that arrives ahead of the old link's last data allows a larger window: it is no longer
+//! in flight on the new link.
 //!
-//! *Sending*, it stops while disconnected, and begins on the new path with that path's round-trip time and pipe.
+//! *Sending*, it stops while disconnected, and starts on the new path with that path's round-trip time and
+//! bandwidth-delay product.
 
 use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
 
 /// Acknowledgments after reconnection, as in Freeze-TCP: the first may be lost.
 const REPEATS: u8 = 3;
-/// With so many segments under way a loss is found without a timeout (RFC 5681 section 3.2).
+/// With so many segments in flight, a loss is detected without a timeout (RFC 5681 section 3.2).
 const LEAST_SEGMENTS: u32 = 4;
 
-/// Returns the window that a path takes: its pipe, and half of its queue.
+/// Returns the window that a path takes: its bandwidth-delay product, and half of its queue.
 pub(super) fn window(path: &PathParameters, sends: bool, segment_size: u32) -> u32 {
     let half_of_queue = path.queue_packets.unwrap_or(0) / 2;
     let least = LEAST_SEGMENTS.saturating_mul(segment_size);
@@ -24,7 +26,7 @@ pub(super) fn window(path: &PathParameters, sends: bool, segment_size: u32) -> u
         .max(least)
 }
 
-/// The mobile's part, where it receives.
+/// The part at a receiving mobile.
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
     disconnected: bool,
@@ -58,7 +60,7 @@ impl Remedy for Receiver {
     }
 }
 
-/// The mobile's part, where it sends.
+/// The part at a sending mobile.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
     disconnected: bool,
@@ -82,7 +84,7 @@ impl Remedy for Sender {
     }
 }
 
-/// Moves a sender to a new path, with its outstanding data lost or still on its way.
+/// Moves a sender to a new path, with its outstanding data lost or still in flight.
 fn onto(path: &PathParameters, sends: bool, lost: bool, transport: &TransportView) -> Vec<Control> {
     let takes = window(path, sends, transport.segment_size);
     let mut controls = vec![Control::NewPath {
@@ -106,9 +108,10 @@ pub(super) fn resume(
     if lost {
         controls.push(Control::ResendCutOff);
     }
-    // Data that is still on a longer path takes its time.
+    // Data still on a longer path takes longer.
     if lost || is_longer {
-        // On a slow link a segment takes longer than the way, and a timer that counts the way alone goes off before it is there.
+        // On a slow link, serialisation takes longer than propagation, and a timer by propagation alone would expire
+        // too early.
         let first = path.round_trip_of(transport.segment_size, sends);
         controls.push(Control::RestartTiming(Some(first)));
     }

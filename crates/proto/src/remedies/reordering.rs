@@ -1,15 +1,16 @@
-//! The reordering approach (Kim and Lee, Int. J. Communication Systems 22, 2009; study S, Table 2): on a way to a shorter path new
-//! segments overtake old ones. From the update on, the mobile says in its acknowledgments how many are still missing, and
-//! until that is none ("HO_mode") the sender takes gaps for what they are and goes on in congestion avoidance.
+//! The reordering approach (Kim and Lee, Int. J. Communication Systems 22, 2009; study S, Table 2): after a handover to
+//! a shorter path, new segments overtake old ones. From the binding update on, the mobile reports in its ACKs the
+//! number of segments that are still missing. Until that number is zero ("HO_mode"), the sender takes gaps for
+//! reordering and stays in congestion avoidance.
 
 use super::notice::next_number;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 use core::num::NonZeroU8;
 
-/// Acknowledgments that say so even if nothing is missing.
+/// ACKs that report the number even if nothing is missing.
 const LEAST_NOTICES: u8 = 3;
 
-/// The mobile's part: the header field.
+/// The part at the mobile: the header field.
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
     last: Option<NonZeroU8>,
@@ -27,10 +28,10 @@ impl Remedy for Receiver {
     }
 }
 
-/// The sender's part: its mode.
+/// The part at the sender: its mode.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
-    /// The mobile has said that something is missing: what was sent by the new path has arrived.
+    /// True once the mobile has reported missing segments: data sent over the new path has arrived.
     overtaken: bool,
 }
 

@@ -1,19 +1,18 @@
-//! Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): a router before the last hop keeps copies of what goes to the
-//! mobile, sends again what that hop loses, and keeps the duplicate acknowledgments of it from the sender. Of what comes from the
-//! mobile it notes the gaps, and tells the mobile of them (`from_mobile.rs`).
+//! Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): a router before the last hop keeps copies of packets to
+//! the mobile, retransmits those lost on that hop, and hides the duplicate ACKs for them from the sender. It also
+//! detects gaps in the data from the mobile, and reports them to the mobile (`from_mobile.rs`).
 //!
-//! Beyond the paper, since it is older than SACK:
+//! Beyond the paper, which is older than SACK:
 //!
-//! - Blocks tell of all holes at once, and what was sent before something that has arrived is lost: the hop keeps the order. So
-//!   several holes are repaired in a round trip of the hop.
-//! - Blocks that tell of a hole for which there is a copy are taken out of acknowledgments, since a sender that reads them
-//!   repairs it itself.
+//! - SACK blocks report all holes at once, and packets sent before one that has arrived are lost: the hop keeps the
+//!   order. So several holes are repaired in one round trip of the hop.
+//! - Blocks that report a hole for which there is a copy are removed from ACKs, since a sender that reads them would
+//!   repair it itself.
 //!
-//! And since one packet a timeout would not get on after a handover that has lost a whole window: after a timeout, what had
-//! been sent counts as lost. Each acknowledgment has two copies sent again, as in slow start.
+//! One packet a timeout would be too slow after a handover that has lost a whole window. So after a timeout, all
+//! packets sent before count as lost, and each ACK triggers two retransmissions, as in slow start.
 //!
-//! A drop by the router's own queue is congestion, of which the sender is to hear: the copy goes, too.
-//!
+//! A drop by the router's own queue is congestion, of which the sender is to learn: the copy is dropped, too.
 mod copies;
 mod from_mobile;
 mod hop;
@@ -27,19 +26,19 @@ use crate::wire::tcp::{TcpFlags, TcpHeader, Timestamps};
 use copies::Copies;
 use hop::Hop;
 
-/// Copies that are sent again for each acknowledgment: slow start.
+/// Retransmissions for each ACK: slow start.
 const RESENT_BY_ACKNOWLEDGMENT: usize = 2;
 
 /// Treatment of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// It goes on.
+    /// Passes.
     Pass,
-    /// It ends here.
+    /// Stops here.
     Drop,
-    /// It goes on without its SACK blocks.
+    /// Passes without its SACK blocks.
     WithoutBlocks,
-    /// It ends here, and the mobile's last acknowledgment is sent once more.
+    /// Stops here, and the mobile's last ACK is sent once more.
     Acknowledge,
 }
 
@@ -47,19 +46,19 @@ pub enum Watched {
 #[derive(Debug, Default)]
 pub struct Snoop {
     copies: Copies,
-    /// The next number that the sender would send if nothing got lost before.
+    /// The next sequence number of the sender if nothing was lost before the router.
     next: Option<SequenceNumber>,
-    /// The last acknowledgment: its number and window.
+    /// The last ACK: its number and window.
     acknowledged: Option<(SequenceNumber, u16)>,
     hop: Hop,
     deadline: Option<Instant>,
-    /// The sender's latest timestamps. With older ones the mobile would take a copy for an old duplicate (RFC 7323 section
-    /// 5) once the sender has sent something again itself.
+    /// The sender's latest timestamps. With older ones the mobile would take a copy for an old duplicate (RFC 7323
+    /// section 5) once the sender has retransmitted something itself.
     timestamps: Option<Timestamps>,
 }
 
 impl Snoop {
-    /// A segment on its way to the mobile, in this packet, which takes so much of the sequence space: its data and FIN.
+    /// Takes in a segment to the mobile, in this packet, with its length in sequence space: its data and FIN.
     pub fn handle_data(
         &mut self,
         now: Instant,
@@ -72,7 +71,7 @@ impl Snoop {
         if let Some((acknowledged, _)) = self.acknowledged
             && end.distance_from(acknowledged) <= 0
         {
-            // The mobile has it: its acknowledgment was lost behind here.
+            // The mobile has it: its ACK was lost beyond this router.
             return Watched::Acknowledge;
         }
         if end.distance_from(next) > 0 {
@@ -86,15 +85,15 @@ impl Snoop {
         Watched::Pass
     }
 
-    /// The router's own queue has lost a segment that begins with this number: the sender is to hear of it, and to repair it.
+    /// Notes that the router's own queue has dropped a segment that begins with this number: the sender is to learn of
+    /// it, and to repair it.
     pub fn handle_drop(&mut self, now: Instant, start: SequenceNumber) {
         if self.copies.remove(start) {
             self.restart_timer(now);
         }
     }
 
-    /// An acknowledgment of the mobile's, with so many bytes of data. Says what is to be done with it, and what is to be
-    /// sent again.
+    /// Takes in an ACK of the mobile with so many bytes of data. Returns its fate, and the packets to retransmit.
     pub fn handle_acknowledgment(
         &mut self,
         now: Instant,
@@ -131,13 +130,13 @@ impl Snoop {
         (self.as_seen(header, is_duplicate), resent)
     }
 
-    /// Returns true if no acknowledgment of the mobile's has said more than this number.
+    /// Returns true if no ACK of the mobile was beyond this number.
     pub fn is_newest(&self, number: SequenceNumber) -> bool {
         self.acknowledged
             .is_some_and(|(newest, _)| newest == number)
     }
 
-    /// Returns the acknowledgment as the sender may see it: without a hole that is repaired here.
+    /// Returns the ACK as the sender may see it: without a hole that is repaired here.
     fn as_seen(&self, header: &TcpHeader, is_duplicate: bool) -> Watched {
         if !self.copies.repairs(header.acknowledgment) {
             return Watched::Pass;
@@ -149,7 +148,7 @@ impl Snoop {
         }
     }
 
-    /// Sends again of what is lost as much as an acknowledgment makes room for.
+    /// Retransmits as many lost packets as an ACK allows.
     fn repair(&mut self, now: Instant) -> Vec<Packet> {
         let mut resent = Vec::new();
         while resent.len() < RESENT_BY_ACKNOWLEDGMENT
@@ -163,7 +162,7 @@ impl Snoop {
         resent
     }
 
-    /// The mobile has all before `number`.
+    /// Notes that the mobile has all data before `number`.
     fn release(&mut self, now: Instant, number: SequenceNumber) {
         if let Some(released) = self.copies.release(number) {
             self.hop.backoff = 0;
@@ -174,7 +173,8 @@ impl Snoop {
         self.restart_timer(now);
     }
 
-    /// The timer runs while the mobile waits for a copy: of what is behind a hole of the sender's nobody knows.
+    /// Restarts the timer, which runs while the mobile waits for a copy. Beyond a hole that the sender has to repair,
+    /// arrivals are unknown.
     fn restart_timer(&mut self, now: Instant) {
         let acknowledged = self.acknowledged.map(|(number, _)| number);
         let waits = self.copies.is_next(acknowledged);
@@ -182,7 +182,7 @@ impl Snoop {
         self.deadline = timeout.map(|timeout| now + timeout);
     }
 
-    /// A copy as it is sent again.
+    /// Returns a copy as it is retransmitted.
     fn renewed(&self, mut packet: Packet) -> Packet {
         packet.retransmission = true;
         if let Some((header, _)) = packet.segment_mut() {
@@ -196,7 +196,7 @@ impl Snoop {
         self.deadline
     }
 
-    /// Gives what is to be sent again at `now`.
+    /// Returns the packets to retransmit at `now`.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Packet> {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return None;
@@ -208,7 +208,7 @@ impl Snoop {
         packet.map(|packet| self.renewed(packet))
     }
 
-    /// Bytes of packets of which there are copies.
+    /// Returns the length of all copied packets, in bytes.
     pub const fn bytes(&self) -> u32 {
         self.copies.bytes()
     }

@@ -1,7 +1,7 @@
-//! The highest value of a window that moves: Linux's `win_minmax.c`, after Kathleen Nichols. It keeps three values, and is
-//! exact for what rises or stays; when the highest grows old, the best of what came later takes its place.
+//! The highest value within a moving window: Linux's `win_minmax.c`, after Kathleen Nichols. It keeps three values, and
+//! is exact for values that rise or stay; when the highest expires, the best later value replaces it.
 
-/// The best, the second and the third best of the window, each later than the one before, with when they came.
+/// The best, the second and the third best value of the window, each later than the one before, with their times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Highest {
     best: [(u64, f64); 3],
@@ -16,12 +16,12 @@ impl Default for Highest {
 }
 
 impl Highest {
-    /// Minus infinity before the first value.
+    /// Returns the highest value; minus infinity before the first.
     pub(super) fn value(&self) -> f64 {
         self.best[0].1
     }
 
-    /// Takes a value of time `at`; what is older than `window`, in the same unit, counts no more.
+    /// Takes in a value of time `at`; values older than `window`, in the same unit, expire.
     pub(super) fn update(&mut self, window: u64, at: u64, value: f64) {
         let new = (at, value);
         let best = &mut self.best;

@@ -7,9 +7,9 @@ use core::hash::Hasher;
 use core::net::IpAddr;
 use siphasher::sip::SipHasher24;
 
-/// `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)` of RFC 6528 section 3: M counts every
-/// four microseconds, F is SipHash-2-4. The secret must come from a good source of randomness in a
-/// deployment; a simulation derives it from its seed.
+/// Returns `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)` of RFC 6528 section 3: M counts every
+/// four microseconds, F is SipHash-2-4. The secret must come from a good source of randomness in a deployment; a
+/// simulation derives it from its seed.
 pub fn initial_sequence_number(
     secret: &[u8; 16],
     now: Instant,
@@ -21,7 +21,7 @@ pub fn initial_sequence_number(
     SequenceNumber((clock as u32).wrapping_add(hasher.finish() as u32))
 }
 
-/// A hash under a secret that has taken in both ends of a connection.
+/// Returns a keyed hash that has taken in both ends of a connection.
 pub(crate) fn pair_hasher(secret: &[u8; 16], local: Endpoint, remote: Endpoint) -> SipHasher24 {
     let mut hasher = SipHasher24::new_with_key(secret);
     for end in [local, remote] {

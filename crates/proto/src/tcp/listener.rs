@@ -3,7 +3,7 @@
 use super::reset_reply;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 
-/// LISTEN: decides which segments open a connection, and counts those that are half open.
+/// LISTEN: decides which segments open a connection, and counts half-open connections.
 #[derive(Clone, Debug)]
 pub struct Listener {
     backlog: u32,
@@ -11,13 +11,13 @@ pub struct Listener {
     refused: u64,
 }
 
-/// Treatment of a segment that arrived at a listening port and belongs to no connection.
+/// Treatment of a segment at a listening port that belongs to no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Build a [`super::Connection::accept`] from it, and call [`Listener::half_open_ended`] when that
-    /// connection is established or gone.
+    /// Build a [`super::Connection::accept`] from it, and call [`Listener::half_open_ended`] once that connection is
+    /// established or closed.
     Accept,
-    /// Forget it.
+    /// Drop it silently.
     Drop,
     /// Answer with this reset.
     Reset(TcpHeader),
@@ -33,8 +33,8 @@ impl Listener {
         }
     }
 
-    /// Judges a segment (RFC 9293 section 3.10.7.2). A SYN beyond the backlog is dropped without an answer, so
-    /// that its sender tries again.
+    /// Decides about a segment (RFC 9293 section 3.10.7.2). A SYN beyond the backlog is dropped without an answer, so
+    /// that its sender retries.
     pub fn admit(&mut self, header: &TcpHeader, payload_length: u32) -> Admission {
         let flag = |bit| header.flags.contains(bit);
         if flag(TcpFlags::RST) {
@@ -52,17 +52,17 @@ impl Listener {
         }
     }
 
-    /// A connection that was admitted is no longer half open.
+    /// Takes in that an admitted connection is no longer half open.
     pub fn half_open_ended(&mut self) {
         self.half_open = self.half_open.saturating_sub(1);
     }
 
-    /// Connections that wait for the end of their handshake.
+    /// Returns the number of connections still in their handshake.
     pub fn half_open(&self) -> u32 {
         self.half_open
     }
 
-    /// SYNs dropped because the backlog was full.
+    /// Returns the number of SYNs dropped because the backlog was full.
     pub fn refused(&self) -> u64 {
         self.refused
     }

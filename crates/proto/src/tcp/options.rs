@@ -1,18 +1,18 @@
-//! Options that the two ends agree on by their SYNs.
+//! Options negotiated by the SYNs.
 
 use super::profile::Profile;
-use super::receive::Receiver;
+use super::receiving::Receiver;
 pub use crate::wire::tcp::Negotiated;
 use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use core::net::IpAddr;
 
 /// Bytes of a timestamps option with its padding (RFC 7323 appendix A).
 pub(super) const TIMESTAMPS_LENGTH: u32 = 12;
-/// Segment size towards a peer that names none (RFC 9293 section 3.7.1).
+/// Segment size towards a peer that does not specify one (RFC 9293 section 3.7.1).
 const DEFAULT_SEGMENT_SIZE_V4: u16 = 536;
 const DEFAULT_SEGMENT_SIZE_V6: u16 = 1220;
 
-/// Bytes of IP and TCP header without options towards `address`.
+/// Returns the length of IP and TCP header without options towards `address`, in bytes.
 pub(super) fn header_length(address: IpAddr) -> u32 {
     match address {
         IpAddr::V4(_) => 20 + 20,
@@ -20,7 +20,7 @@ pub(super) fn header_length(address: IpAddr) -> u32 {
     }
 }
 
-/// The MSS of a peer that names none, or has not been heard.
+/// Returns the MSS of a peer that does not specify one, or has not answered yet.
 pub(super) fn default_segment_size(remote: IpAddr) -> u16 {
     match remote {
         IpAddr::V4(_) => DEFAULT_SEGMENT_SIZE_V4,
@@ -28,7 +28,8 @@ pub(super) fn default_segment_size(remote: IpAddr) -> u16 {
     }
 }
 
-/// The options of our SYN, or of our SYN-ACK if `answering` the peer's SYN: then only what it offered too.
+/// Returns the options of this end's SYN, or of its SYN-ACK if `answering` the peer's SYN: then only those that the
+/// peer offered.
 pub(super) fn on_syn(
     profile: &Profile,
     segment_size: u16,
@@ -47,7 +48,7 @@ pub(super) fn on_syn(
     }
 }
 
-/// Returns the options agreed on after the peer's SYN or SYN-ACK. `own_segment_size` is the MSS in our SYN.
+/// Returns the options negotiated by the peer's SYN or SYN-ACK. `own_segment_size` is the MSS in this end's SYN.
 pub(super) fn negotiate(
     profile: &Profile,
     own_segment_size: u16,

@@ -1,5 +1,5 @@
-//! A stack's habits, apart from its congestion control: what differs between implementations of TCP that
-//! all follow the standard, or followed the one of their day.
+//! Profiles of TCP stacks, apart from their congestion control: differences between implementations that follow the
+//! standard, or its version of their time.
 
 pub use super::congestion::Algorithm;
 
@@ -13,22 +13,22 @@ use crate::time::Duration;
 pub struct Profile {
     /// Algorithm that moves the congestion window.
     pub congestion: Algorithm,
-    /// Way of finding and repairing lost segments after the first is noticed.
+    /// Detection and repair of further losses after the first.
     pub recovery: Recovery,
-    /// Largest segment that this end sends or asks for, in bytes of payload; the path's MTU bounds it too.
+    /// Largest segment that this end sends or requests, in bytes of payload; the path MTU limits it too.
     pub maximum_segment_size: u16,
     /// Initial congestion window, in segments (RFC 5681 section 3.1, RFC 6928).
     pub initial_window: u32,
     /// Initial slow-start threshold in bytes; `None` is "arbitrarily high" (RFC 5681 section 3.1).
     pub initial_slow_start_threshold: Option<u32>,
-    /// Receive buffer in bytes; the advertised window never exceeds it.
+    /// Receive buffer in bytes; the limit of the advertised window.
     pub receive_buffer: u32,
-    /// The receive buffer begins small and grows with what is received, `receive_buffer` being its largest size.
+    /// Let the receive buffer begin small and grow with the received data, up to `receive_buffer`.
     pub receive_autotuning: bool,
-    /// Bytes that the application may have written and the peer not acknowledged.
+    /// Send buffer in bytes, for data written and not acknowledged.
     pub send_buffer: u32,
-    /// The send buffer begins small and grows with the congestion window, `send_buffer` being its largest size. Only
-    /// with [`Recovery::Linux`].
+    /// Let the send buffer begin small and grow with the congestion window, up to `send_buffer`. Only with
+    /// [`Recovery::Linux`].
     pub send_autotuning: bool,
     /// Offer window scaling (RFC 7323 section 2).
     pub window_scaling: bool,
@@ -36,19 +36,19 @@ pub struct Profile {
     pub timestamps: bool,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: bool,
-    /// Offer selective negative acknowledgments (SCPS-TP, CCSDS 714.0-B-2); where SACK is agreed on they are not used. Not
-    /// with [`Recovery::Linux`].
+    /// Offer selective negative acknowledgments (SCPS-TP, CCSDS 714.0-B-2); not used if SACK is negotiated. Not with
+    /// [`Recovery::Linux`].
     pub snack: bool,
-    /// Data leaves no faster, whatever the windows say (SCPS-TP's open-loop rate control); in bits of IP packets.
+    /// Highest sending rate, whatever the windows allow (SCPS-TP's open-loop rate control); in bits of IP packets.
     pub rate_limit: Option<DataRate>,
-    /// Delay acknowledgments by at most this time, and acknowledge at least every second full segment
-    /// (RFC 1122 section 4.2.3.2); `None` acknowledges every segment at once.
+    /// Longest delay of ACKs, with one at least for every second full segment (RFC 1122 section 4.2.3.2); `None`
+    /// acknowledges every segment at once.
     pub delayed_ack: Option<Duration>,
     /// Hold back small segments while data is unacknowledged (RFC 896, RFC 1122 section 4.2.3.4).
     pub nagle: bool,
-    /// Send a new segment for each of the first two duplicate acknowledgments (RFC 3042).
+    /// Send a new segment for each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Duplicate acknowledgments that trigger fast retransmit (RFC 5681 section 3.2); `None` switches it off.
+    /// Duplicate ACKs that trigger fast retransmit (RFC 5681 section 3.2); `None` switches it off.
     pub duplicate_ack_threshold: Option<u32>,
     /// Retransmission timeout before the first sample (RFC 6298 section 2.1).
     pub initial_rto: Duration,
@@ -60,15 +60,15 @@ pub struct Profile {
     pub tick: Duration,
     /// Computation of the timeout from the estimates.
     pub rto_arithmetic: RtoArithmetic,
-    /// The retransmission timer counts from the last transmission of the oldest segment, as in Linux 2.0,
-    /// instead of from the last acknowledgment that moved the window (RFC 6298 section 5.3).
+    /// Let the retransmission timer count from the last transmission of the oldest segment, as in Linux 2.0, instead of
+    /// from the last ACK that moved the window (RFC 6298 section 5.3).
     pub timer_from_transmission: bool,
-    /// After a timeout nothing new is sent, and no round-trip time measured, until all is acknowledged that
-    /// was outstanding: Linux 2.0, seen in T2 as 26 s without new data.
+    /// After a timeout, send no new data and take no RTT sample until all data outstanding at that time is
+    /// acknowledged: Linux 2.0, visible in T2 as 26 s without new data.
     pub repair_before_new_data: bool,
-    /// A loss halves the congestion window instead of what is outstanding (RFC 5681 equation 4), and so does
-    /// each timeout of the same data; the window also grows while it does not limit the sender. Linux 2.0, seen in
-    /// T3 as a round-trip time that creeps up from a single segment's.
+    /// Let a loss halve the congestion window instead of the data outstanding (RFC 5681 equation 4), and each timeout
+    /// of the same data too; the window also grows while it does not limit the sender. Linux 2.0, visible in T3 as a
+    /// round-trip time that creeps up from a single segment's.
     pub threshold_from_window: bool,
     /// Restart from the initial window after an idle retransmission timeout (RFC 5681 section 4.1).
     pub idle_restart: bool,
@@ -80,44 +80,42 @@ pub struct Profile {
     pub data_retries: u32,
     /// Timeouts of a SYN that do not double the next: `tcp_syn_linear_timeouts`. They do not count as retries.
     pub syn_linear_timeouts: u32,
-    /// Delay acknowledgments as Linux does: the first of a connection not at all, later by a time that follows
-    /// the gaps between arrivals, of which `delayed_ack` is the least.
+    /// Delay ACKs as Linux does: not at the start of a connection, later by a time that follows the gaps between
+    /// arrivals and is at least `delayed_ack`.
     pub quick_acks: bool,
-    /// Hold back the acknowledgments of data beyond a gap, after the third, by 5 % of the round-trip time and this
-    /// at most (Linux's `tcp_comp_sack_delay_ns`); `None` sends each.
+    /// Longest delay of ACKs for data beyond a gap, after the third: 5 % of the round-trip time and at most this
+    /// (Linux's `tcp_comp_sack_delay_ns`); `None` sends each at once.
     pub sack_compression: Option<Duration>,
     /// Report duplicates by SACK (RFC 2883).
     pub duplicate_sack: bool,
-    /// Find losses by time (RACK, RFC 8985); else by RFC 6675. Only with [`Recovery::Linux`] and SACK.
+    /// Detect losses by time (RACK, RFC 8985) instead of by RFC 6675. Only with [`Recovery::Linux`] and SACK.
     pub rack: bool,
     /// Probe for a loss at the tail of a flight (TLP, RFC 8985 section 7). Only with [`Recovery::Linux`] and SACK.
     pub tail_loss_probe: bool,
-    /// Reduce the window in proportion to what is delivered (RFC 6937); else at once. Only with
+    /// Reduce the window in proportion to the delivered data (RFC 6937) instead of at once. Only with
     /// [`Recovery::Linux`].
     pub proportional_rate_reduction: bool,
-    /// After a timeout, try new data before repeating the rest (F-RTO, RFC 5682). Only with
-    /// [`Recovery::Linux`].
+    /// After a timeout, try new data before retransmitting the rest (F-RTO, RFC 5682). Only with [`Recovery::Linux`].
     pub forward_rto: bool,
-    /// Take back a reduction that duplicate SACKs (RFC 3708) or timestamps (Eifel, RFC 3522) show to have been
-    /// wrong. Only with [`Recovery::Linux`].
+    /// Undo a reduction that duplicate SACKs (RFC 3708) or timestamps (Eifel, RFC 3522) show to be spurious. Only with
+    /// [`Recovery::Linux`].
     pub undo: bool,
-    /// Form of Reno and CUBIC that the window follows; for others, how much an acknowledgment counts in slow start, and
-    /// whether a loss reduces the data outstanding or the window.
+    /// Form of Reno and CUBIC; for other controls, the growth per ACK in slow start, and whether a loss reduces the
+    /// data outstanding or the window.
     pub window_arithmetic: WindowArithmetic,
-    /// Leave slow start when trains of acknowledgments get long or delays grow (HyStart, in Linux's CUBIC).
+    /// Leave slow start when trains of ACKs get long or delays grow (HyStart, in Linux's CUBIC).
     pub hystart: bool,
-    /// BBR takes a steady rate with many losses for a policer's, and keeps to it for a while.
+    /// Let BBR take a steady rate with many losses for a policer's, and keep to it for a while.
     pub long_term_rate: bool,
-    /// The shortest round-trip time is that of so long a time, by which losses are found and rates are measured (Linux's
-    /// `tcp_min_rtt_wlen`); `None` is the connection's. Only with [`Recovery::Linux`].
+    /// Time over which the shortest round-trip time is taken, for loss detection and rate samples (Linux's
+    /// `tcp_min_rtt_wlen`); `None` is since the start of the connection. Only with [`Recovery::Linux`].
     pub minimum_rtt_window: Option<Duration>,
-    /// Segments leave in pieces of several, for a full one of which they wait a moment, and the last of a piece carries PSH.
+    /// Send segments in pieces of several, with a short wait for a full piece, and PSH on the last segment of a piece.
     /// Only with [`Recovery::Linux`].
     pub push_bursts: bool,
-    /// Timers go off at the granularity of Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the
-    /// delay for long ones.
+    /// Round timers to Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the delay for long ones.
     pub timer_wheel: bool,
-    /// Open with T/TCP (RFC 1644), and accept it.
+    /// Open and accept connections with T/TCP (RFC 1644).
     pub transaction_opening: bool,
     /// Duration of TIME_WAIT: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
     pub time_wait: Duration,
@@ -126,14 +124,14 @@ pub struct Profile {
 /// Loss recovery after a fast retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Leave at the first new acknowledgment (RFC 5681 section 3.2).
+    /// Leave at the first new ACK (RFC 5681 section 3.2).
     Reno,
-    /// Stay until all that was outstanding is acknowledged (RFC 6582).
+    /// Stay until all data outstanding at its start is acknowledged (RFC 6582).
     NewReno,
-    /// By the scoreboard of selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
+    /// Recovery by the scoreboard of SACK (RFC 6675) if the peer permits it, otherwise NewReno.
     Sack,
-    /// The state machine of Linux: RACK-TLP, PRR, F-RTO and undo, each of which can be switched off, by the
-    /// scoreboard or, without SACK, by counting duplicates.
+    /// Linux's state machine: RACK-TLP, PRR, F-RTO and undo, each of which can be switched off, by the scoreboard or,
+    /// without SACK, by counting duplicate ACKs.
     Linux,
 }
 
@@ -142,7 +140,7 @@ pub enum Recovery {
 pub enum WindowArithmetic {
     /// The RFC's.
     Rfc,
-    /// Linux's, which counts segments and takes every acknowledged one in slow start.
+    /// Linux's, which counts segments, and grows by every acknowledged segment in slow start.
     Linux,
 }
 
@@ -151,20 +149,20 @@ pub enum WindowArithmetic {
 pub enum RtoArithmetic {
     /// A + max(4 D, tick) (RFC 6298 section 2).
     Rfc6298,
-    /// A and four deviations of at least the floor, by rules of Linux's own: `tcp_rtt_estimator` and
-    /// `tcp_ack_update_rtt` of 6.18.
+    /// A and four deviations of at least the floor, by Linux's own rules: `tcp_rtt_estimator` and `tcp_ack_update_rtt`
+    /// of 6.18.
     Linux,
-    /// (A + 4 D) · (5/4 + 2^(1 − congestion window in segments)): what Linux 2.0 did, by the comment in its
-    /// source to allow for bursts on slow links. T6's rise "above 50 s" needs the factor 5/4: A + 4 D alone
-    /// peaks at about 2.6 times the old round-trip time. Every acknowledged segment is a sample, the SYN is none.
+    /// (A + 4 D) · (5/4 + 2^(1 − congestion window in segments)): Linux 2.0's formula, according to the comment in its
+    /// source to allow for bursts on slow links. T6's rise "above 50 s" needs the factor 5/4: A + 4 D alone peaks at
+    /// about 2.6 times the old round-trip time. Every acknowledged segment gives a sample, the SYN does not.
     Linux20,
-    /// A + 4 D as OMNeT++'s INET (`TCPBaseAlg`) has it: both follow a sample by an eighth, A from 0 and D from 0.75 s on,
-    /// and one segment a round trip is timed, never the SYN. D falls more slowly than RFC 6298's.
+    /// A + 4 D as in OMNeT++'s INET (`TCPBaseAlg`): both follow a sample by an eighth, A from 0 and D from 0.75 s on;
+    /// one segment per round trip is timed, never the SYN. D falls more slowly than in RFC 6298.
     Inet,
 }
 
 impl Profile {
-    /// The names that [`Profile::named`] knows.
+    /// Names that [`Profile::named`] knows.
     pub const NAMES: [&'static str; 6] = [
         "rfc",
         "ns2",
@@ -174,7 +172,7 @@ impl Profile {
         "scps-tp",
     ];
 
-    /// The profile of that name, one of [`Profile::NAMES`].
+    /// Returns the profile of that name, one of [`Profile::NAMES`].
     pub fn named(name: &str) -> Option<Profile> {
         match name {
             "rfc" => Some(Profile::rfc()),
@@ -187,9 +185,9 @@ impl Profile {
         }
     }
 
-    /// Returns the profile that today's standards ask for or recommend, with NewReno's window and SACK recovery.
-    /// Timestamps are off: they are optional (RFC 7323), cost 12 bytes a segment, and without them a full segment of an
-    /// Ethernet frame is the round 1460 bytes of most textbooks.
+    /// Returns the profile required or recommended by today's standards, with NewReno's window and SACK recovery.
+    /// Timestamps are off: they are optional (RFC 7323), cost 12 bytes a segment, and without them a full segment in an
+    /// Ethernet frame has the 1460 bytes of most textbooks.
     pub fn rfc() -> Profile {
         Profile {
             congestion: Algorithm::NewReno,
@@ -242,11 +240,10 @@ impl Profile {
         }
     }
 
-    /// A present Linux (6.18) as it comes: the constants of its `include/net/tcp.h` and the defaults of its
-    /// settings under `net.ipv4`. CUBIC, an initial window of 10 segments, SACK, timestamps (so that a full
-    /// segment of an Ethernet frame carries 1448 bytes), acknowledgments delayed by 40 ms, timeouts from 200 ms
-    /// to 120 s. The buffers are what Linux lets them grow to: of the receive buffer's 32 MiB it keeps half for its own
-    /// overhead.
+    /// Returns the profile of a present Linux (6.18) with default settings: the constants of its `include/net/tcp.h`
+    /// and the defaults of its settings under `net.ipv4`. CUBIC, an initial window of 10 segments, SACK, timestamps (so
+    /// that a full segment in an Ethernet frame carries 1448 bytes), ACKs delayed by 40 ms, timeouts from 200 ms to 120
+    /// s. The buffers have Linux's largest sizes, less overhead: half of the receive buffer's 32 MiB.
     pub fn linux_6() -> Profile {
         Profile {
             congestion: Algorithm::Cubic,
@@ -280,8 +277,8 @@ impl Profile {
         }
     }
 
-    /// The same Linux with SACK, timestamps, RACK, TLP and F-RTO switched off, which leaves NewReno's recovery:
-    /// what a real kernel can be made to do that is nearest to a stack of the nineties.
+    /// Returns the profile of the same Linux without SACK, timestamps, RACK, TLP and F-RTO, which leaves NewReno's
+    /// recovery: the closest configuration of a real kernel to a stack of the nineties.
     pub fn classic() -> Profile {
         Profile {
             timestamps: false,
@@ -293,10 +290,10 @@ impl Profile {
         }
     }
 
-    /// The defaults of ns-2's agents since 2006 (its ns-default.tcl and the notes on changed defaults in its
-    /// test suites): segments of 1000 bytes in a window of 20, initial window 2, every segment acknowledged
-    /// at once, limited transmit, initial timeout 3 s, floor 0.2 s (1 s before October 2004), a tick of
-    /// 10 ms, NewReno as the usual choice of agent. Nagle is on in FullTcp and cannot matter to a bulk sender.
+    /// Returns the defaults of ns-2's agents since 2006 (its ns-default.tcl and the notes on changed defaults in its
+    /// test suites): segments of 1000 bytes in a window of 20, initial window 2, every segment acknowledged at once,
+    /// limited transmit, initial timeout 3 s, floor 0.2 s (1 s before October 2004), a tick of 10 ms, NewReno as the
+    /// usual agent. Nagle is on in FullTcp and cannot matter to a bulk sender.
     pub fn ns2() -> Profile {
         Profile {
             recovery: Recovery::NewReno,
@@ -314,8 +311,9 @@ impl Profile {
         }
     }
 
-    /// SCPS-TP (CCSDS 714.0-B-2): TCP with its options for long paths, SNACK in place of SACK, and Vegas; its other variant,
-    /// Van Jacobson's, is `congestion = NewReno`. The rate of its rate control is the mission's to set.
+    /// Returns the profile of SCPS-TP (CCSDS 714.0-B-2): TCP with its options for long paths, SNACK in place of SACK,
+    /// and Vegas; its other variant, Van Jacobson's, is `congestion = NewReno`. The mission sets the rate of its rate
+    /// control.
     pub fn scps_tp() -> Profile {
         Profile {
             congestion: Algorithm::Vegas(VegasParameters::default()),
@@ -327,10 +325,10 @@ impl Profile {
         }
     }
 
-    /// Linux 2.0.36 as study T shows it (sections 3.5, 7.1 and 7.2): no options but the MSS, a 10 ms tick, an
-    /// RTO floor of 200 ms and ceiling of 120 s, Reno, an initial window of one segment, 16 kB of window
-    /// (Netperf's default in the study). Duplicate acknowledgments up to all that was outstanding at a
-    /// timeout count for nothing.
+    /// Returns the profile of Linux 2.0.36 in study T (sections 3.5, 7.1 and 7.2): no options but the MSS, a 10 ms
+    /// tick, an RTO floor of 200 ms and ceiling of 120 s, Reno, an initial window of one segment, 16 kB of window
+    /// (Netperf's default in the study). After a timeout, duplicate ACKs are ignored until more than the data
+    /// outstanding then is acknowledged.
     pub fn linux_2_0_36() -> Profile {
         Profile {
             congestion: Algorithm::Reno,

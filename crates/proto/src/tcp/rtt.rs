@@ -1,10 +1,10 @@
-//! Round-trip time and retransmission timeout (RFC 6298), in the arithmetic of the profile.
+//! Round-trip time and retransmission timeout (RFC 6298), by the arithmetic of the profile.
 
 use super::profile::{Profile, RtoArithmetic};
 use crate::time::{Duration, Instant};
 use crate::wire::split_context::RoundTrip;
 
-/// Estimates the round-trip time and from it the retransmission timeout.
+/// Estimator of the round-trip time and the retransmission timeout.
 #[derive(Debug)]
 pub(super) struct RttEstimator {
     arithmetic: RtoArithmetic,
@@ -15,25 +15,25 @@ pub(super) struct RttEstimator {
     variation: Duration,
     minimum: Option<Duration>,
     latest: Option<Duration>,
-    /// Without backoff and bounds.
+    /// Timeout without backoff and bounds.
     base: Duration,
     /// Doublings since the last sample (RFC 6298 section 5.5).
     backoff: u32,
-    /// INET: the segment that is timed begins here or later.
+    /// INET: least position of the segment being timed.
     timed: u64,
     linux: LinuxVariation,
 }
 
-/// The deviation as Linux keeps it (`tcp_rtt_estimator` of 6.18), four times as large as RFC 6298's.
+/// Linux's deviation (`tcp_rtt_estimator` of 6.18), four times RFC 6298's.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxVariation {
-    /// Follows every sample.
+    /// Deviation that follows every sample.
     quick: Duration,
-    /// Its largest value in this round trip, the floor of the timeout at the least.
+    /// Largest deviation in this round trip, at least the floor of the timeout.
     largest: Duration,
-    /// Addition of the timeout to the smoothed round-trip time: rises at once, falls once a round trip.
+    /// Difference of the timeout and the smoothed round-trip time: rises at once, falls once a round trip.
     held: Duration,
-    /// The round trip ends when this is acknowledged.
+    /// Position whose ACK ends the round trip.
     round_end: u64,
 }
 
@@ -45,14 +45,13 @@ impl LinuxVariation {
         self.round_end = next;
     }
 
-    /// `smoothed` before the sample.
+    /// Takes in a sample; `smoothed` is the value before it.
     fn update(&mut self, rtt: Duration, smoothed: Duration) {
         let (quick, error) = (self.quick.as_nanos(), {
             let (a, b) = (rtt.as_nanos(), smoothed.as_nanos());
             a.abs_diff(b)
         });
-        // A shorter round-trip time raises the deviation eight times more slowly: it does not call for a
-        // longer timeout.
+        // A shorter round-trip time raises the deviation eight times more slowly: it needs no longer timeout.
         let up = error.saturating_sub(quick / 4);
         let down = (quick / 4).saturating_sub(error);
         let up = if rtt < smoothed { up / 8 } else { up };
@@ -87,7 +86,7 @@ impl RttEstimator {
         }
     }
 
-    /// Returns the round-trip time for a message to another gateway.
+    /// Returns the estimates for a message to another gateway.
     pub(super) fn context(&self) -> RoundTrip {
         RoundTrip {
             smoothed: self.smoothed,
@@ -97,8 +96,8 @@ impl RttEstimator {
         }
     }
 
-    /// Goes on with what another gateway has measured. Linux's deviation is what of the timeout is not the smoothed round-trip time.
-    /// `next` is "SND.NXT".
+    /// Resumes another gateway's estimates. Linux's deviation is the timeout less the smoothed round-trip time. `next`
+    /// is "SND.NXT".
     pub(super) fn resume(&mut self, known: &RoundTrip, next: u64) {
         self.smoothed = known.smoothed;
         self.variation = known.variation;
@@ -116,8 +115,8 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample by Linux's rules. `acknowledged` and `next` are "SND.UNA" and "SND.NXT", which tell round
-    /// trips apart.
+    /// Takes in a sample by Linux's rules. `acknowledged` and `next` are "SND.UNA" and "SND.NXT", which separate round
+    /// trips.
     pub(super) fn sample_as_linux(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
         let floor = self.minimum_rto;
         match self.smoothed {
@@ -132,7 +131,7 @@ impl RttEstimator {
         self.sample(rtt, 1);
     }
 
-    /// Notes a round-trip time that is shorter than all before, or not; [`sample`](Self::sample) does it too.
+    /// Updates the shortest round-trip time; [`sample`](Self::sample) does so too.
     pub(super) fn note_minimum(&mut self, rtt: Duration) {
         self.minimum = Some(self.minimum.map_or(rtt, |minimum| minimum.min(rtt)));
     }
@@ -157,8 +156,8 @@ impl RttEstimator {
         self.latest
     }
 
-    /// Measures the time between two moments as a stack with this tick does: the difference of two readings of a clock
-    /// that counts ticks, at least one.
+    /// Returns the time between two moments as measured by a stack with this tick: the difference of two clock readings
+    /// in ticks, at least one.
     pub(super) fn measure(&self, sent: Instant, now: Instant) -> Duration {
         let tick = self.tick.as_nanos();
         if tick == 0 {
@@ -168,8 +167,8 @@ impl RttEstimator {
         Duration::from_nanos(ticks.max(1).saturating_mul(tick))
     }
 
-    /// Takes a sample, which ends any backoff. `window_segments` is the congestion window in segments, which
-    /// only the arithmetic of Linux 2.0 looks at.
+    /// Takes in a sample, which ends any backoff. `window_segments` is the congestion window in segments, used by the
+    /// arithmetic of Linux 2.0 only.
     pub(super) fn sample(&mut self, rtt: Duration, window_segments: u32) {
         self.latest = Some(rtt);
         self.note_minimum(rtt);
@@ -196,7 +195,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// Both averages begin before the first sample.
+    /// Takes in a sample by INET's arithmetic: both averages begin before the first sample.
     fn sample_as_inet(&mut self, rtt: Duration) -> Duration {
         const FIRST_VARIATION: Duration = Duration::from_millis(750);
         let (smoothed, variation) = match self.smoothed {
@@ -208,8 +207,8 @@ impl RttEstimator {
         weighted(smoothed, rtt, 8)
     }
 
-    /// Returns true if an acknowledgment up to `position` ends the timing of a segment. The next to be timed is the
-    /// first that is sent from now on, at `next`. Always, but in INET's arithmetic.
+    /// Returns true if an ACK up to `position` ends the timing of a segment. The next segment timed is the first one
+    /// sent from now on, at `next`. Always true except in INET's arithmetic.
     pub(super) fn ends_timing(&mut self, position: u64, next: u64) -> bool {
         if self.arithmetic != RtoArithmetic::Inet {
             return true;
@@ -238,12 +237,12 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout in force, backoff included.
+    /// Returns the present timeout, backoff included.
     pub(super) fn rto(&self) -> Duration {
         self.timeout(self.backoff)
     }
 
-    /// The timeout doubled `doublings` times instead.
+    /// Returns the timeout doubled `doublings` times instead.
     pub(super) fn timeout(&self, doublings: u32) -> Duration {
         let bounded = self
             .base
@@ -255,13 +254,13 @@ impl RttEstimator {
             .min(self.maximum_rto)
     }
 
-    /// The timer went off.
+    /// Doubles the timeout after an expiry.
     pub(super) fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// The handshake is over. If it took a retransmission and measured nothing, data starts with at least
-    /// 3 s (RFC 6298 section 5.7).
+    /// Ends the handshake after a retransmission. Without a sample, data starts with a timeout of at least 3 s (RFC
+    /// 6298 section 5.7).
     pub(super) fn handshake_retransmitted(&mut self) {
         self.backoff = 0;
         if self.smoothed.is_none() {
@@ -270,7 +269,7 @@ impl RttEstimator {
     }
 }
 
-/// The average that gives `new` a share of 1/`parts`.
+/// Returns the weighted average with a share of 1/`parts` for `new`.
 fn weighted(old: Duration, new: Duration, parts: u64) -> Duration {
     let (old, new) = (old.as_nanos(), new.as_nanos());
     let moved = if new >= old {
@@ -345,7 +344,7 @@ mod tests {
         assert_eq!(measured(19, 41), milliseconds(30));
     }
 
-    /// Linux 6.18 as `tcp_rtt_estimator` does it, worked by hand: the floor of 200 ms stands under four deviations.
+    /// Worked by hand from `tcp_rtt_estimator` of Linux 6.18: the floor of 200 ms is a lower bound of four deviations.
     #[test]
     fn linux_adds_at_least_200_ms_and_falls_once_a_round_trip() {
         let mut rtt = estimator("linux-6");
@@ -354,8 +353,8 @@ mod tests {
         let mut rtt = estimator("linux-6");
         rtt.sample_as_linux(milliseconds(400), 1, 1);
         assert_eq!(rtt.rto(), milliseconds(1_200), "three times the first");
-        // A steady round-trip time: four deviations fall by a quarter with each sample, 800, 600, 450, but the
-        // timeout follows only when a round trip is over, by a quarter of the way to the largest seen in it.
+        // At a steady round-trip time, four deviations fall by a quarter with each sample, 800, 600, 450, but the
+        // timeout follows only at the end of a round trip, by a quarter of the distance to the largest deviation in it.
         rtt.sample_as_linux(milliseconds(400), 1, 11);
         rtt.sample_as_linux(milliseconds(400), 1, 11);
         assert_eq!(rtt.rto(), milliseconds(1_200));
@@ -365,13 +364,13 @@ mod tests {
         // Largest since: 3/4 of 337.5 = 253.125. 800 − (800 − 253.125) / 4 = 663.28.
         let rto = rtt.rto().as_nanos() / 1_000;
         assert_eq!(rto, 1_063_281);
-        // A longer one raises it at once: 253.125 + 800 − 63.28 = 989.84; smoothed 400 + 800/8 = 500.
+        // A longer round-trip time raises it at once: 253.125 + 800 − 63.28 = 989.84; smoothed 400 + 800/8 = 500.
         rtt.sample_as_linux(milliseconds(1_200), 14, 20);
         assert_eq!(rtt.rto().as_nanos() / 1_000, 1_489_843);
     }
 
-    /// T6: segments that took some 16 s give an RTO near 20 s; when the time falls to a few milliseconds the
-    /// RTO rises above 50 s before it comes down to the floor of 200 ms.
+    /// T6: segments that took some 16 s give an RTO near 20 s; when the round-trip time falls to a few milliseconds,
+    /// the RTO rises above 50 s before it falls to the floor of 200 ms.
     #[test]
     fn linux_2_0_raises_the_timeout_when_the_round_trip_gets_shorter() {
         let mut rtt = estimator("linux-2.0.36");

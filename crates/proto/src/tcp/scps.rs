@@ -1,87 +1,67 @@
 //! Additions of SCPS-TP (CCSDS 714.0-B-2) to TCP: rate control and selective negative acknowledgments (SNACK).
 //!
-//! *Rate control* is open-loop: a bucket of one packet that fills at a configured rate, whatever the path makes of it. Data
-//! waits for it, acknowledgments do not.
+//! *Rate control* is open-loop: a bucket of one packet that fills at a configured rate, whatever the path delivers.
+//! Data waits for the bucket, ACKs do not.
 //!
-//! A *SNACK* asks for one hole, in units of the maximum segment size from what is acknowledged: the receiver sends one with
-//! each acknowledgment of what lies beyond a gap, for the hole before what arrived last. The sender sends all of it again at
-//! once, without waiting for duplicates or for the window, and the first of a window reduces the congestion window. A hole
-//! that was filled less than a round trip and four deviations ago is left alone. The bit vector, by which the long form
-//! tells of more holes, is skipped.
+//! A *SNACK* reports one hole, in units of the maximum segment size from the acknowledgment number: the receiver sends
+//! one with each ACK of data beyond a gap, for the hole before the latest arrival. The sender retransmits all of it at
+//! once, without waiting for duplicate ACKs or the window, and the first SNACK in a window reduces the congestion
+//! window. A hole that was filled less than a round trip and four deviations ago is left alone. The bit vector of the
+//! long form, with further holes, is ignored.
 
-use super::recovery::Phase;
+use super::Common;
+use super::ends::Ends;
+use super::options::header_length;
+use super::receiving::Receiver;
 use super::timer::Timer;
-use super::{Connection, options};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::Snack;
 
-impl Connection {
-    /// Returns true if data has to wait for the bucket; the timer is set then.
-    pub(super) fn is_held_by_rate(&mut self, now: Instant) -> bool {
+/// Bucket of the rate control.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    /// Earliest departure of the next data.
+    next_departure: Instant,
+}
+
+impl Bucket {
+    pub(super) fn new(now: Instant) -> Bucket {
+        Bucket {
+            next_departure: now,
+        }
+    }
+
+    /// Returns true if data must wait for the bucket; then it sets the timer.
+    pub(super) fn holds(&self, common: &mut Common, now: Instant) -> bool {
         let waits = self.next_departure > now;
         if waits {
-            self.timers.set(Timer::Pacing, self.next_departure);
+            common.timers.set(Timer::Pacing, self.next_departure);
         }
         waits
     }
 
-    /// Data of so many bytes leaves, in a packet of IP.
-    pub(super) fn spend_rate(&mut self, now: Instant, length: u32) {
-        let Some(rate) = self.profile.rate_limit else {
+    /// Takes the packet of so many bytes of data from the bucket, IP header included.
+    pub(super) fn spend(&mut self, common: &Common, ends: &Ends, now: Instant, length: u32) {
+        let Some(rate) = common.profile.rate_limit else {
             return;
         };
-        let timestamps = if self.negotiated.timestamps {
-            options::TIMESTAMPS_LENGTH
-        } else {
-            0
-        };
-        let packet = length + timestamps + options::header_length(self.remote.address);
-        let time = rate.transmission_time(8 * u64::from(packet));
+        let headers = common.timestamps_length() + header_length(ends.remote().address);
+        let time = rate.transmission_time(8 * u64::from(length + headers));
         self.next_departure = now + time.unwrap_or(Duration::from_secs(1));
     }
+}
 
-    /// The hole before what arrived last.
-    pub(super) fn snack(&self) -> Option<Snack> {
-        let unit = u64::from(self.negotiated.snack_unit?);
-        let blocks = self.receive.blocks();
-        let &(end, _) = blocks.first()?;
-        let below = blocks.iter().map(|block| block.1).filter(|to| *to <= end);
-        let start = below.max().unwrap_or(self.receive.next());
-        let offset = (start - self.receive.next() + unit / 2) / unit;
-        let size = (end - start).div_ceil(unit).min(u64::from(u16::MAX));
-        Some(Snack {
-            offset: u16::try_from(offset).ok()?,
-            size: size as u16,
-        })
-    }
-
-    /// Returns true if repairs follow a SNACK, and go whatever the window says: the missing data has left the network,
-    /// and as much may enter.
-    pub(super) fn repairs_by_snack(&self) -> bool {
-        self.negotiated.snack_unit.is_some() && self.recovery.phase == Phase::Fast
-    }
-
-    /// The peer lacks `snack`, counted from `position`, which it acknowledges.
-    pub(super) fn take_snack(&mut self, now: Instant, position: u64, snack: Snack) {
-        if self.negotiated.snack_unit.is_none() || position != self.unacknowledged {
-            return;
-        }
-        let repaired = match self.recovery.phase {
-            Phase::Open => self.is_past_guard(),
-            Phase::Fast => true,
-            Phase::AfterTimeout => false, // All of it is on its way again.
-        };
-        if !repaired {
-            return;
-        }
-        let unit = u64::from(self.negotiated.peer_segment_size);
-        let start = position + u64::from(snack.offset) * unit;
-        let hole = (start, start + u64::from(snack.size) * unit);
-        let deviations = self.rtt.variation().saturating_mul(4);
-        let patience = self.rtt.smoothed().unwrap_or(Duration::ZERO) + deviations;
-        let any = self.sent.mark_hole_lost(hole, now, patience);
-        if any && self.recovery.phase == Phase::Open {
-            self.enter_fast_recovery(now, 1);
-        }
-    }
+/// Returns the hole before the latest arrival, in units of `unit` bytes.
+pub(super) fn last_hole(data: &Receiver, unit: u16) -> Option<Snack> {
+    let unit = u64::from(unit);
+    let blocks = data.blocks();
+    let &(end, _) = blocks.first()?;
+    let below = blocks.iter().map(|block| block.1).filter(|to| *to <= end);
+    let start = below.max().unwrap_or(data.next());
+    let offset = (start - data.next() + unit / 2) / unit;
+    let size = (end - start).div_ceil(unit).min(u64::from(u16::MAX));
+    Some(Snack {
+        offset: u16::try_from(offset).ok()?,
+        size: size as u16,
+    })
 }

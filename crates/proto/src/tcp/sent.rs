@@ -1,30 +1,30 @@
-//! The segments that are out, with the scoreboard of RFC 6675. Positions are those of `send.rs`.
+//! Segments in flight, with the scoreboard of RFC 6675. Positions are those of `send.rs`.
 
 use crate::time::{Duration, Instant};
 use crate::wire::split_context::OutstandingSegment;
 use std::collections::VecDeque;
 
-/// A segment that is out.
+/// A segment in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
-    /// Position of its first byte (or of the FIN).
+    /// Position of the first byte (or of the FIN).
     pub(super) start: u64,
-    /// Its length in sequence space: bytes, and one for a FIN.
+    /// Length in sequence space: bytes, and one for a FIN.
     pub(super) length: u32,
-    /// Time at which it was last sent.
+    /// Time of its last transmission.
     pub(super) sent_at: Instant,
-    /// The receiver has it, says SACK.
+    /// True if SACKed.
     pub(super) sacked: bool,
-    /// Taken for lost.
+    /// True if considered lost.
     pub(super) lost: bool,
-    /// Sent again since it was taken for lost: the copy is under way.
+    /// True if retransmitted since it was considered lost.
     pub(super) resent: bool,
-    /// Sent more than once: useless for measuring the round-trip time (Karn).
+    /// True if sent more than once, which excludes it from RTT samples (Karn).
     pub(super) retransmitted: bool,
-    /// It ends what was written when it was sent first, or was pushed for another reason: a kernel pushes it again
-    /// (`tcp_mark_push`).
+    /// True if it ended the written data when it was first sent, or was pushed for another reason: a kernel pushes it
+    /// again (`tcp_mark_push`).
     pub(super) pushed: bool,
-    /// A kernel keeps it apart from the one before it: see [`SentQueue::pieces`].
+    /// True if a kernel stores it apart from the previous one: see [`SentQueue::pieces`].
     begins_piece: bool,
 }
 
@@ -37,8 +37,8 @@ impl SentSegment {
         self.lost && !self.sacked && !self.resent
     }
 
-    /// This segment's share of "pipe" (RFC 6675 section 4): one for the original unless it is lost, one for
-    /// the retransmission.
+    /// Returns this segment's share of "pipe" (RFC 6675 section 4): one for the original unless it is lost, one for the
+    /// retransmission.
     fn in_pipe(&self) -> u64 {
         let copies = u64::from(!self.lost) + u64::from(self.resent);
         if self.sacked {
@@ -49,14 +49,14 @@ impl SentSegment {
     }
 }
 
-/// Numbers of segments by mark; a SACKed segment counts as nothing else.
+/// Numbers of segments by mark; a SACKed segment counts in no other number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentCounts {
-    /// The receiver has them, say duplicate or selective acknowledgments.
+    /// Segments delivered according to duplicate or selective ACKs.
     pub sacked: u32,
-    /// Taken for lost, whether a copy is under way or not.
+    /// Segments considered lost, retransmitted or not.
     pub lost: u32,
-    /// Copies that are under way.
+    /// Retransmissions in flight.
     pub resent: u32,
 }
 
@@ -74,14 +74,14 @@ impl SegmentCounts {
     }
 }
 
-/// Segments that a cumulative acknowledgment has taken off the queue.
+/// Segments that a cumulative ACK has removed from the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acknowledged {
-    /// Sequence space acknowledged by this for the first time, SACKed parts left out.
+    /// Sequence space newly acknowledged, without SACKed parts.
     pub(super) newly: u64,
-    /// True if any of it was sent twice, so that no round-trip time follows.
+    /// True if any of it was sent twice, so that it gives no RTT sample.
     pub(super) retransmitted: bool,
-    /// The same, SACKed parts included.
+    /// True if any of it was sent twice, SACKed parts included.
     pub(super) repeated: bool,
     /// Whole segments, SACKed ones included.
     pub(super) segments: u32,
@@ -89,36 +89,36 @@ pub(super) struct Acknowledged {
     pub(super) oldest_sent_at: Option<Instant>,
 }
 
-/// Segments that are out, oldest first, with the scoreboard of RFC 6675.
+/// Segments in flight, oldest first, with the scoreboard of RFC 6675.
 #[derive(Debug, Default)]
 pub(super) struct SentQueue {
     segments: VecDeque<SentSegment>,
     pipe: u64,
     sacked: u64,
-    /// End of the highest segment that is SACKed.
+    /// End of the highest SACKed segment.
     highest_sacked: u64,
-    /// All that is not SACKed below this is marked as lost.
+    /// Position below which all segments that are not SACKed are marked lost.
     lost_below: u64,
-    /// Segments that are lost and wait to be resent.
+    /// Lost segments that wait for retransmission.
     waiting: usize,
     pieces: usize,
     counts: SegmentCounts,
-    /// None of them lies below this.
+    /// Lower bound of the positions of segments that wait.
     resend_from: u64,
-    /// End of the data that may have arrived: it is not resent before an acknowledgment comes.
+    /// End of the data that may have arrived: it is not retransmitted before the next ACK.
     doubted_below: u64,
-    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked
-    /// from its start again.
+    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not processed from
+    /// its start again.
     known_blocks: [(u64, u64); 4],
     by_time: ByTime,
 }
 
-/// The order in which segments were sent, for RFC 8985: originals in that of their positions, copies apart.
+/// Order of transmission, for RFC 8985: originals in the order of their positions, retransmissions apart.
 #[derive(Debug, Default)]
 struct ByTime {
-    /// No original below this waits to be judged.
+    /// Lower bound of the positions of originals to examine.
     from: u64,
-    /// Sending times of copies, and their beginnings; some have arrived or were sent again since.
+    /// Sending times of retransmissions, and their positions; some have arrived or were retransmitted since.
     copies: VecDeque<(Instant, u64)>,
 }
 
@@ -135,7 +135,7 @@ impl SentQueue {
         self.segments.get(index)
     }
 
-    /// Bytes that RFC 6675 takes to be in the network.
+    /// Returns the number of bytes in the network by RFC 6675.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
@@ -148,13 +148,13 @@ impl SentQueue {
         self.counts
     }
 
-    /// Pieces of several segments each in which a kernel keeps what is out. Those that are SACKed side by side become one
-    /// (`tcp_shift_skb_data`), and what is SACKed in part is cut (`tcp_fragment`).
+    /// Returns the number of pieces of several segments each in which a kernel stores the data in flight. Adjacent
+    /// SACKed pieces are merged (`tcp_shift_skb_data`), and partly SACKed ones are split (`tcp_fragment`).
     pub(super) fn pieces(&self) -> usize {
         self.pieces
     }
 
-    /// The segment at `index` begins a piece.
+    /// Begins a piece with the segment at `index`.
     pub(super) fn begin_piece(&mut self, index: usize) {
         let before = self.pieces_at(index);
         if let Some(segment) = self.segments.get_mut(index) {
@@ -163,7 +163,7 @@ impl SentQueue {
         self.pieces = self.pieces + self.pieces_at(index) - before;
     }
 
-    /// One if a piece begins with the segment at `index`.
+    /// Returns one if a piece begins with the segment at `index`.
     fn pieces_at(&self, index: usize) -> usize {
         let Some(segment) = self.segments.get(index) else {
             return 0;
@@ -175,7 +175,7 @@ impl SentQueue {
         usize::from(begins)
     }
 
-    /// Segments that are out.
+    /// Returns the number of segments in flight.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
     }
@@ -188,7 +188,7 @@ impl SentQueue {
         self.segments.capacity() * size_of::<SentSegment>()
     }
 
-    /// Gives back the room of segments that are no longer out.
+    /// Frees the memory of segments no longer in flight.
     pub(super) fn shrink(&mut self) {
         self.segments.shrink_to_fit();
     }
@@ -209,7 +209,7 @@ impl SentQueue {
         self.pipe += u64::from(length);
     }
 
-    /// Returns the segments that are out, for a message to another gateway.
+    /// Returns the segments in flight, for a message to another gateway.
     pub(super) fn context(&self, now: Instant) -> Vec<OutstandingSegment> {
         let told = |segment: &SentSegment| OutstandingSegment {
             length: segment.length,
@@ -222,7 +222,8 @@ impl SentQueue {
         self.segments.iter().map(told).collect()
     }
 
-    /// Goes on with segments that another gateway has sent, from position `start` on. `sent_at` tells when one was that is so old.
+    /// Resumes with segments sent by another gateway, from position `start` on. `sent_at` converts a segment's age to
+    /// its sending time.
     pub(super) fn resume(
         mut start: u64,
         outstanding: &[OutstandingSegment],
@@ -250,15 +251,15 @@ impl SentQueue {
         queue
     }
 
-    /// The segment that was sent last is pushed.
+    /// Marks the last segment sent as pushed.
     pub(super) fn push_last(&mut self) {
         if let Some(last) = self.segments.back_mut() {
             last.pushed = true;
         }
     }
 
-    /// Returns true if the segment at `index`, which was sent again now, is the last of several of one piece that a
-    /// kernel sends again as one, if another may follow.
+    /// Returns true if the segment at `index`, retransmitted now, is the last of several of one piece that a kernel
+    /// retransmits as one, if another may follow.
     pub(super) fn ends_repairs(&self, index: usize, now: Instant, may_go_on: bool) -> bool {
         let joins = |index: usize| {
             let segment = self.segments.get(index);
@@ -270,12 +271,12 @@ impl SentQueue {
         follows && joins(index).is_some() && !goes_on
     }
 
-    /// Lets no round-trip time follow from the oldest segment.
+    /// Excludes the oldest segment from RTT samples.
     pub(super) fn distrust_timing_of_first(&mut self) {
         self.update(0, |segment| segment.retransmitted = true);
     }
 
-    /// Changes a segment and keeps the sums right.
+    /// Changes a segment and updates the sums.
     fn update(&mut self, index: usize, change: impl FnOnce(&mut SentSegment)) {
         let Some(segment) = self.segments.get_mut(index) else {
             return;
@@ -299,7 +300,7 @@ impl SentQueue {
         }
     }
 
-    /// The segment at `index` was or was not SACKed, and now is the other.
+    /// Updates the count of pieces after a change of the segment at `index`, which was SACKed before if `was_sacked`.
     fn count_pieces_around(&mut self, index: usize, was_sacked: bool) {
         let is_sacked = self.segments[index].sacked;
         let around = |queue: &SentQueue| queue.pieces_at(index) + queue.pieces_at(index + 1);
@@ -310,7 +311,7 @@ impl SentQueue {
         self.pieces = self.pieces + after - before;
     }
 
-    /// Takes the oldest segment off the queue and out of the sums.
+    /// Removes the oldest segment from the queue and the sums.
     fn forget_first(&mut self) {
         // The next segment becomes the first, which begins a piece.
         self.pieces -= match self.segments.len() {
@@ -328,7 +329,7 @@ impl SentQueue {
         }
     }
 
-    /// Takes off all that lies before `position`, calling `each` for whole segments that were not SACKed before.
+    /// Removes all segments before `position`, calling `each` for whole segments that were not SACKed before.
     pub(super) fn acknowledge(
         &mut self,
         position: u64,
@@ -363,14 +364,14 @@ impl SentQueue {
         result
     }
 
-    /// Index of the first segment that starts at `position` or later.
+    /// Returns the index of the first segment that starts at `position` or later.
     fn index_from(&self, position: u64) -> usize {
         self.segments
             .partition_point(|segment| segment.start < position)
     }
 
-    /// Enters the blocks of a SACK option, each as start and end, calling `each` with every segment that is news
-    /// as it was before. Returns the bytes that were news.
+    /// Marks the blocks of a SACK option, each as start and end, calling `each` with every newly SACKed segment in its
+    /// previous state. Returns the newly SACKed bytes.
     pub(super) fn mark_sacked(
         &mut self,
         blocks: &[(u64, u64)],
@@ -402,7 +403,7 @@ impl SentQueue {
             self.end_doubt();
             let mut known = [(0, 0); 4];
             for (slot, &(start, end)) in known.iter_mut().zip(blocks) {
-                // Only whole segments were entered: the last one of a block may be in part.
+                // Only whole segments were marked: the last one of a block may be partial.
                 let last = self.index_from(end).checked_sub(1);
                 *slot = match last.and_then(|last| self.segments.get(last)) {
                     Some(last) if last.end() > end => (start, last.start),
@@ -414,8 +415,8 @@ impl SentQueue {
         self.sacked - before
     }
 
-    /// RFC 6675 section 4, "IsLost": marks every segment with `threshold` separate SACKed runs, or more than
-    /// (`threshold` − 1) full segments of SACKed bytes, above it. Returns whether the oldest is lost.
+    /// Marks every segment lost that has `threshold` separate SACKed runs, or more than (`threshold` − 1) full segments
+    /// of SACKed bytes, above it (RFC 6675 section 4, "IsLost"). Returns true if the oldest is lost.
     pub(super) fn mark_lost(&mut self, threshold: u32, segment_size: u32) -> bool {
         let enough = u64::from(threshold.saturating_sub(1)) * u64::from(segment_size);
         let (mut runs, mut bytes, mut in_run) = (0, 0, false);
@@ -458,8 +459,8 @@ impl SentQueue {
         self.update(index, |segment| segment.lost = true);
     }
 
-    /// The receiver lacks what lies in `hole`: all segments of which at least half does are lost, but for those that were sent
-    /// again so lately that `patience` is not over. Returns whether any is.
+    /// Marks segments lost of which at least half lies in `hole`, which the receiver lacks, except those retransmitted
+    /// within `patience`. Returns true if any is.
     pub(super) fn mark_hole_lost(
         &mut self,
         (start, end): (u64, u64),
@@ -487,7 +488,7 @@ impl SentQueue {
         any
     }
 
-    /// Takes the oldest segment for lost, even if a retransmission of it is under way.
+    /// Marks the oldest segment lost, even if a retransmission of it is in flight.
     pub(super) fn mark_first_lost(&mut self) {
         self.update(0, |segment| {
             segment.lost = true;
@@ -496,9 +497,8 @@ impl SentQueue {
         self.resend_from = 0;
     }
 
-    /// After a timeout: whatever the receiver is not known to have is lost. If it had SACKed the oldest
-    /// segment and does not acknowledge it, it has reneged, and the scoreboard is worth nothing (RFC 2018
-    /// section 8).
+    /// Marks all segments lost after a timeout, except the delivered ones. If the receiver had SACKed the oldest
+    /// segment and does not acknowledge it, it has reneged, and the scoreboard is discarded (RFC 2018 section 8).
     pub(super) fn mark_all_lost(&mut self) {
         let reneged = self.first().is_some_and(|first| first.sacked);
         for index in 0..self.segments.len() {
@@ -516,8 +516,8 @@ impl SentQueue {
         self.lost_below = self.segments.back().map_or(0, SentSegment::end);
     }
 
-    /// Of what is lost the oldest segments may have arrived, as far as when they were sent makes it likely. Not the last one:
-    /// something has to bring an acknowledgment.
+    /// Puts the loss of the oldest segments in doubt, as far as their sending times make their arrival likely. The last
+    /// one is excluded, since something must elicit an ACK.
     pub(super) fn doubt_loss(&mut self, may_have_arrived: impl Fn(Instant) -> bool) {
         let lost = |segment: &&SentSegment| !may_have_arrived(segment.sent_at);
         let first_lost = self.segments.iter().find(lost);
@@ -531,7 +531,7 @@ impl SentQueue {
         }
     }
 
-    /// A smaller path MTU: what is longer than `length` was dropped on its way.
+    /// Marks segments longer than `length` lost, after a reduction of the path MTU.
     pub(super) fn mark_longer_lost(&mut self, length: u32) {
         for index in 0..self.segments.len() {
             if self.segments[index].length > length && !self.segments[index].sacked {
@@ -544,7 +544,7 @@ impl SentQueue {
         self.resend_from = 0;
     }
 
-    /// RFC 6675 "NextSeg" rule 1: the oldest lost segment that was not sent again since.
+    /// Returns the oldest lost segment that was not retransmitted since (RFC 6675 "NextSeg" rule 1).
     pub(super) fn next_lost(&mut self) -> Option<usize> {
         if self.waiting == 0 {
             return None;
@@ -558,7 +558,7 @@ impl SentQueue {
         Some(from + offset)
     }
 
-    /// RFC 6675 "NextSeg" rule 3: the oldest segment below the highest SACKed one that was not sent again.
+    /// Returns the oldest segment below the highest SACKed one that was not retransmitted (RFC 6675 "NextSeg" rule 3).
     pub(super) fn next_hole(&self) -> Option<usize> {
         let from = self.index_from(self.lost_below);
         self.segments
@@ -568,12 +568,12 @@ impl SentQueue {
             .map(|offset| from + offset)
     }
 
-    /// RFC 6675 "NextSeg" rule 4: the last segment that is out, for the rescue retransmission.
+    /// Returns the last segment in flight, for the rescue retransmission (RFC 6675 "NextSeg" rule 4).
     pub(super) fn last_missing(&self) -> Option<usize> {
         self.segments.iter().rposition(|segment| !segment.sacked)
     }
 
-    /// Notes that a segment is sent again, cut to `length` if it is longer; the rest stays lost.
+    /// Notes the retransmission of a segment, trimmed to `length` if it is longer; the rest stays lost.
     pub(super) fn resend(&mut self, index: usize, length: u32, now: Instant) {
         self.cut(index, length);
         self.update(index, |segment| {
@@ -583,7 +583,7 @@ impl SentQueue {
         });
     }
 
-    /// Cuts a segment that is longer than `length`; the rest is as it was.
+    /// Splits a segment longer than `length`; the rest keeps its state.
     fn cut(&mut self, index: usize, length: u32) {
         let Some(segment) = self.segments.get(index).copied() else {
             return;
@@ -609,14 +609,15 @@ impl SentQueue {
     }
 }
 
-/// By time, as RFC 8985 and Linux judge.
+/// Loss detection by time, as in RFC 8985 and Linux.
 impl SentQueue {
-    /// Remembers that the segment at `start` was sent again now.
+    /// Remembers the retransmission of the segment at `start` now.
     pub(super) fn follow_copy(&mut self, start: u64, now: Instant) {
         self.by_time.copies.push_back((now, start));
     }
 
-    /// The last segment is sent again as a probe, which neither is lost nor repairs a loss; cut to `length` if it is longer.
+    /// Retransmits the last segment as a probe, which neither is lost nor repairs a loss; trimmed to `length` if it is
+    /// longer.
     pub(super) fn probe_last(&mut self, length: u32, now: Instant) {
         let Some(index) = self.segments.len().checked_sub(1) else {
             return;
@@ -628,8 +629,8 @@ impl SentQueue {
         }
     }
 
-    /// Marks as lost what was sent before the segment that `latest` stands for, by time and end, if `left` has no time
-    /// left for it. Returns how many, and the longest time that is left for another.
+    /// Marks segments lost that were sent before `latest`, given by time and end, if `left` returns no time left for
+    /// them. Returns the count, and the longest time left for another.
     pub(super) fn mark_lost_by_time(
         &mut self,
         latest: (Instant, u64),
@@ -707,8 +708,8 @@ impl SentQueue {
         });
     }
 
-    /// After a timeout: the oldest segment, and all others for which `overdue` says so by when they were sent, is lost.
-    /// Reneging is found as in [`mark_all_lost`](Self::mark_all_lost). Returns how many were marked.
+    /// Marks segments lost after a timeout: the oldest one, and all others whose sending times are `overdue`. Detects
+    /// reneging as [`mark_all_lost`](Self::mark_all_lost) does. Returns the number of segments marked.
     pub(super) fn mark_timed_out(&mut self, overdue: impl Fn(Instant) -> bool) -> u32 {
         if self.first().is_some_and(|first| first.sacked) {
             self.mark_all_lost();
@@ -726,8 +727,9 @@ impl SentQueue {
         marked
     }
 
-    /// Nothing was lost after all. What was found lost by time is judged `again` or, as in Linux, only once it was sent
-    /// again: marking takes it off the list by time (`tcp_tsorted_anchor`), and nothing puts it back.
+    /// Removes all marks of loss after a spurious detection. Segments found lost by time are examined `again` or, as in
+    /// Linux, only once they were retransmitted: marking removes them from the list ordered by time
+    /// (`tcp_tsorted_anchor`), and nothing restores them.
     pub(super) fn unmark_lost(&mut self, again: bool) {
         for index in 0..self.segments.len() {
             self.update(index, |segment| segment.lost = false);
@@ -743,7 +745,7 @@ impl SentQueue {
 mod tests {
     use super::*;
 
-    /// `count` segments of `length` bytes from position 1 on.
+    /// Returns `count` segments of `length` bytes from position 1 on.
     fn queue(count: u64, length: u32) -> SentQueue {
         let mut queue = SentQueue::default();
         for index in 0..count {
@@ -759,7 +761,7 @@ mod tests {
 
     #[test]
     fn three_separate_runs_above_make_a_segment_lost() {
-        // RFC 6675 section 4: small segments never hold two full segments' bytes; the runs count.
+        // RFC 6675 section 4: small segments never have two full segments' bytes; the runs count.
         let mut queue = queue(10, 100);
         queue.mark_sacked(&[(101, 201), (301, 401)], |_| {});
         assert!(!queue.mark_lost(3, 1_000));
@@ -785,7 +787,7 @@ mod tests {
         assert_eq!(queue.pipe(), 200);
         queue.mark_first_lost();
         assert_eq!(queue.pipe(), 100);
-        // Lost and sent again counts once; sent again without being lost counts twice.
+        // A lost and retransmitted segment counts once; one retransmitted without loss counts twice.
         queue.resend(0, 100, Instant::ZERO);
         assert_eq!(queue.pipe(), 200);
         queue.resend(1, 100, Instant::ZERO);
@@ -813,7 +815,7 @@ mod tests {
         assert_eq!(queue.sacked(), 400);
     }
 
-    /// Pieces of four as a kernel would keep them, counted anew from what each segment says.
+    /// Checks pieces of four, as in a kernel, against a count over all segments.
     #[test]
     fn pieces_are_merged_where_they_are_sacked_and_cut_where_they_are_not() {
         let mut queue = queue(16, 100);
@@ -821,10 +823,10 @@ mod tests {
             queue.begin_piece(index);
         }
         assert_eq!(queue.pieces(), 4);
-        // Numbers 4 to 13 have arrived: a piece ahead of them, theirs, and what is left of the last.
+        // Numbers 4 to 13 have arrived: a piece before them, theirs, and the rest of the last one.
         queue.mark_sacked(&[(401, 1401)], |_| {});
         assert_eq!(queue.pieces(), 3);
-        // Every second of the first four is missing: each stands alone.
+        // Every second of the first four is missing: each is a piece of its own.
         queue.mark_sacked(&[(101, 201), (301, 1401)], |_| {});
         assert_eq!(queue.pieces(), 5);
         // All but the last two.

@@ -1,28 +1,29 @@
 //! A connection's timers: an enum and a small table of deadlines.
 
+use super::profile::Profile;
 use crate::time::{Duration, Instant};
 
-/// Purpose of a deadline.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// Something unacknowledged is to be sent again: SYN, data or FIN (RFC 6298).
+    /// Retransmission of SYN, data or FIN (RFC 6298).
     Retransmission = 0,
-    /// The peer's window has stopped us (RFC 9293 section 3.8.6.1), or keeps us from sending a full segment.
+    /// Probe of a closed window (RFC 9293 section 3.8.6.1), or of one too small for a full segment.
     Persist = 1,
-    /// An acknowledgment has waited long enough (RFC 1122 section 4.2.3.2).
+    /// End of an ACK's delay (RFC 1122 section 4.2.3.2).
     DelayedAck = 2,
-    /// TIME-WAIT is over.
+    /// End of TIME-WAIT.
     TimeWait = 3,
-    /// The next burst of a paced sender may leave.
+    /// Departure of a paced sender's next burst.
     Pacing = 4,
 }
 
 /// Length of Linux's tick: `CONFIG_HZ` 250, the default of the kernel's own configuration.
 const JIFFY: u64 = 4_000_000;
 
-/// Returns the time at which a timer of Linux set to `after` goes off. Its wheel (`kernel/time/timer.c`) has levels of
-/// 64 slots, each eight times as coarse as the one below, and rounds up so that no timer is early.
-pub(super) fn wheel(now: Instant, after: Duration) -> Instant {
+/// Returns the time at which Linux's timer set to `after` expires. Its wheel (`kernel/time/timer.c`) has levels of 64
+/// slots, each eight times as coarse as the one below, and rounds up so that no timer is early.
+fn wheel(now: Instant, after: Duration) -> Instant {
     let delay = after.as_nanos().div_ceil(JIFFY);
     let mut slot = 1;
     while slot < (1 << 24) && delay >= 63 * slot {
@@ -43,15 +44,38 @@ impl Timer {
     ];
 }
 
-/// Deadlines, one for each timer that is set.
-#[derive(Clone, Copy, Debug, Default)]
+/// Deadlines, one for each timer that is set, and the granularity of timers.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct TimerTable {
     deadlines: [Option<Instant>; Timer::ALL.len()],
+    /// Length of a tick: timers expire at whole ticks.
+    tick: Duration,
+    /// True if Linux's wheel replaces the tick.
+    wheel: bool,
 }
 
 impl TimerTable {
+    pub(super) fn new(profile: &Profile) -> TimerTable {
+        TimerTable {
+            deadlines: Default::default(),
+            tick: profile.tick,
+            wheel: profile.timer_wheel,
+        }
+    }
+
+    /// Sets an exact timer.
     pub(super) fn set(&mut self, timer: Timer, at: Instant) {
         self.deadlines[timer as usize] = Some(at);
+    }
+
+    /// Sets a timer with the granularity of the stack's clock.
+    pub(super) fn set_after(&mut self, timer: Timer, now: Instant, after: Duration) {
+        if self.wheel {
+            return self.set(timer, wheel(now, after));
+        }
+        let at = (now + after).as_nanos();
+        let at = Duration::from_nanos(at).round_up_to(self.tick);
+        self.set(timer, Instant::from_nanos(at.as_nanos()));
     }
 
     pub(super) fn stop(&mut self, timer: Timer) {
@@ -70,12 +94,12 @@ impl TimerTable {
         self.deadlines[timer as usize]
     }
 
-    /// The first deadline of all.
+    /// Returns the earliest deadline.
     pub(super) fn next(&self) -> Option<Instant> {
         self.deadlines.iter().flatten().min().copied()
     }
 
-    /// Returns true if `timer` is due, and stops it then.
+    /// Returns true if `timer` is due, and stops it in that case.
     pub(super) fn take_due(&mut self, timer: Timer, now: Instant) -> bool {
         let due = self.deadlines[timer as usize].is_some_and(|at| at <= now);
         if due {
@@ -89,8 +113,8 @@ impl TimerTable {
 mod tests {
     use super::*;
 
-    /// The table at the head of Linux's `kernel/time/timer.c` for HZ 250: 4 ms up to 255 ms, 32 ms up to 2 s, 256 ms
-    /// up to 16 s, 2 s up to 131 s.
+    /// Checks the table at the head of Linux's `kernel/time/timer.c` for HZ 250: 4 ms up to 255 ms, 32 ms up to 2 s,
+    /// 256 ms up to 16 s, 2 s up to 131 s.
     #[test]
     fn long_timers_are_coarse_and_never_early() {
         for (after, granularity) in [

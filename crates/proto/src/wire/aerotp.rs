@@ -76,7 +76,7 @@ impl ServiceClass {
     }
 }
 
-/// Extension of every packet until the peer is heard (ASYN), so that any of them can open the connection.
+/// Extension of every packet until the peer answers (ASYN), so that any of them can open the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// Sequence number of the connection's first byte.
@@ -139,7 +139,7 @@ pub struct AerotpHeader {
     pub ends_record: bool,
     /// True to request a MACK at once.
     pub wants_mack: bool,
-    /// Flags of the TCP segment of which a gateway made this packet. [`TcpFlags::RST`] resets.
+    /// Flags of the TCP segment that a gateway converted to this packet. [`TcpFlags::RST`] resets.
     pub tcp_flags: TcpFlags,
     /// Protection against bit errors.
     pub protection: Protection,

@@ -54,17 +54,17 @@ pub struct MobilityAgent {
 pub struct AgentFlags(pub u16);
 
 impl AgentFlags {
-    /// Registration through this agent is required, also with a co-located care-of address.
+    /// Requires registration through this agent, also with a co-located care-of address.
     pub const REGISTRATION_REQUIRED: AgentFlags = AgentFlags(0x8000);
-    /// The agent accepts no further registrations.
+    /// Accepts no further registrations.
     pub const BUSY: AgentFlags = AgentFlags(0x4000);
     /// Home agent on this link.
     pub const HOME_AGENT: AgentFlags = AgentFlags(0x2000);
     /// Foreign agent on this link.
     pub const FOREIGN_AGENT: AgentFlags = AgentFlags(0x1000);
-    /// Reverse tunnelling is supported (RFC 3024).
+    /// Supports reverse tunnelling (RFC 3024).
     pub const REVERSE_TUNNEL: AgentFlags = AgentFlags(0x0100);
-    /// Regional registration is supported (RFC 4857).
+    /// Supports regional registration (RFC 4857).
     pub const REGIONAL: AgentFlags = AgentFlags(0x0020);
 
     /// Returns the union of the flags.

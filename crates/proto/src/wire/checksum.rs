@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_worked_example_of_rfc_1071() {
-        // Section 3: the sum of these bytes is ddf2, of which the checksum is the complement.
+        // Section 3: the sum of these bytes is ddf2; the checksum is its complement.
         let mut checksum = Checksum::new();
         checksum.add(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
         assert_eq!(checksum.finish(), !0xddf2);

@@ -215,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    /// As scapy 2.8 writes an offer with these fields; without the hundreds of zeros.
+    /// Compares with scapy 2.8's encoding of an offer with these fields; without the hundreds of zeros.
     #[test]
     fn an_offer_as_another_writes_it() {
         let offer = Dhcp {

@@ -29,7 +29,8 @@ pub enum IcmpMessage {
     },
     /// Agent discovery of Mobile IPv4; ICMP only.
     AgentDiscovery(Box<AgentDiscovery>),
-    /// Neighbor Discovery (RFC 4861); ICMPv6 only. Shared, since a router says the same to all on a link.
+    /// Neighbor Discovery (RFC 4861); ICMPv6 only. Shared, since a router sends the same message to all nodes on a
+    /// link.
     NeighborDiscovery(Arc<NeighborDiscovery>),
     /// Multicast Listener Report (RFC 3810); ICMPv6 only.
     MulticastListenerReport(Box<MulticastListenerReport>),
@@ -62,7 +63,7 @@ pub enum IcmpError {
     PortUnreachable,
     /// The hop limit ran out.
     TimeExceeded,
-    /// A base station has failed again to send the packet over its radio link, and goes on trying: the explicit bad
+    /// A base station has failed again to send the packet over its radio link, and continues to try: the explicit bad
     /// state notification of Bakshi, Krishna, Vaidya and Pradhan (ICDCS 1997). It has no assigned number; these are the
     /// ones for experiments: type 253 (RFC 4727 section 4), in ICMPv6 100 (RFC 4443 section 2.1), code 0.
     BadState,

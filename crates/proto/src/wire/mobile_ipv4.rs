@@ -78,7 +78,7 @@ pub struct Request {
     pub lifetime: u16,
     /// Mobile's home address.
     pub home_address: Ipv4Addr,
-    /// Agent that keeps the binding.
+    /// Agent that stores the binding.
     pub agent: Ipv4Addr,
     /// Exit of the tunnel.
     pub care_of_address: Ipv4Addr,
@@ -97,7 +97,7 @@ pub struct Reply {
     pub lifetime: u16,
     /// Mobile's home address.
     pub home_address: Ipv4Addr,
-    /// Agent that keeps the binding.
+    /// Agent that stores the binding.
     pub agent: Ipv4Addr,
     /// Identification of the request; for a wrong clock, the agent's time in the upper half and the request's lower
     /// half.

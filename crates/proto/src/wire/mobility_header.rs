@@ -36,8 +36,8 @@ pub enum MobilityMessage {
     BindingAcknowledgement(BindingAcknowledgement),
     /// Binding Error (section 6.1.9).
     BindingError(BindingError),
-    /// Fast Binding Update, by which a mobile reports its location to the router of its previous link (RFC 5568 section
-    /// 6.2.2). Its format is that of a binding update; the home address option has the mobile's previous address.
+    /// Fast Binding Update: a mobile reports its location to the router of its previous link (RFC 5568 section 6.2.2).
+    /// Its format is that of a binding update; the home address option has the mobile's previous address.
     FastBindingUpdate(BindingUpdate),
     /// Fast Binding Acknowledgement (RFC 5568 section 6.2.3), in the format of a binding acknowledgement.
     FastBindingAcknowledgement(BindingAcknowledgement),
@@ -46,7 +46,7 @@ pub enum MobilityMessage {
 /// Contents of a Home Test or Care-of Test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutabilityTest {
-    /// Index of the correspondent's nonce behind the token.
+    /// Index of the correspondent's nonce that the token is derived from.
     pub nonce_index: u16,
     /// Cookie of the Init message.
     pub cookie: [u8; 8],
@@ -59,8 +59,8 @@ pub struct RoutabilityTest {
 pub struct Ipv4HomeAddress {
     /// Address; 0.0.0.0 asks the home agent for one.
     pub address: Ipv4Addr,
-    /// Length of the prefix that the mobile is allocated, in bits; 32 for the address alone. Of a field of six bits, so
-    /// that a message may hold up to 63.
+    /// Length of the prefix that the mobile is allocated, in bits; 32 for the address alone. The field has six bits, so
+    /// that a message may contain up to 63.
     pub prefix_length: u8,
     /// P: the mobile asks for a mobile network prefix.
     pub asks_for_prefix: bool,
@@ -110,7 +110,7 @@ pub struct BindingUpdate {
     pub sequence: u16,
     /// A: an acknowledgement is requested.
     pub acknowledge: bool,
-    /// H: the receiver is to be the home agent.
+    /// H: requests a home registration.
     pub home_registration: bool,
     /// L: the home address has the interface identifier of the mobile's link-local address.
     pub link_local_compatible: bool,
@@ -118,7 +118,7 @@ pub struct BindingUpdate {
     pub key_management_mobility: bool,
     /// R: the sender is a mobile router (RFC 3963).
     pub mobile_router: bool,
-    /// F: packets shall be in UDP over IPv4 even if no address translator is on the way (RFC 5555 section 3.1.3).
+    /// F: requires packets in UDP over IPv4 even without an address translator on the way (RFC 5555 section 3.1.3).
     pub forces_udp_encapsulation: bool,
     /// Requested lifetime; zero deletes the binding.
     pub lifetime: BindingLifetime,
@@ -131,8 +131,7 @@ pub struct BindingUpdate {
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
     /// IPv4 addresses of the mobile, and IPv4 prefixes of the network behind it (RFC 5555 section 3.1.1).
     pub ipv4_home_addresses: Vec<Ipv4HomeAddress>,
-    /// IPv4 care-of address, as the mobile knows it: outside an address translator it is another (RFC 5555 section
-    /// 3.1.2).
+    /// IPv4 care-of address, as the mobile knows it; an address translator changes it (RFC 5555 section 3.1.2).
     pub ipv4_care_of_address: Option<Ipv4Addr>,
     /// Requested handling of the mobile's packets at the home agent.
     pub packet_buffering: Option<PacketBuffering>,
@@ -143,7 +142,7 @@ pub struct BindingUpdate {
     pub last_received: Option<u64>,
     /// Parameters of the new path, for transports.
     pub path_report: Option<PathReport>,
-    /// Time of sending, by which a replay is recognised (RFC 4285 section 6).
+    /// Time of sending, to detect replays (RFC 4285 section 6).
     pub timestamp: Option<Timestamp>,
     /// Proof of the sender's identity.
     pub authenticator: Option<Authenticator>,
@@ -203,7 +202,7 @@ pub struct BindingAcknowledgement {
     /// Answers to the update's IPv4 home addresses (RFC 5555 section 3.2.1); at most
     /// [`MAXIMUM_PREFIXES`](BindingUpdate::MAXIMUM_PREFIXES) are sent and accepted.
     pub ipv4_acknowledgements: Vec<Ipv4AddressAcknowledgement>,
-    /// News of an address translator on the way (RFC 5555 section 3.2.2).
+    /// Detection of an address translator on the way (RFC 5555 section 3.2.2).
     pub nat_detection: Option<NatDetection>,
     /// Timestamp of the update; with status [`IDENTIFICATION_MISMATCH`](BindingStatus::IDENTIFICATION_MISMATCH) the
     /// lower half of it, and the upper half by the home agent's clock (RFC 4285 section 6).
@@ -298,7 +297,7 @@ pub enum PacketBuffering {
     Forward = 0,
     /// Hold packets until the next update without this request.
     Buffer = 1,
-    /// Send to the previous care-of address, too, for a time that the home agent knows.
+    /// Send to the previous care-of address, too, for a time set at the home agent.
     Bicast = 2,
 }
 

@@ -23,7 +23,7 @@ pub mod udp;
 
 use core::net::Ipv6Addr;
 
-/// Reason for bytes not being a valid header.
+/// Reason why bytes are not a valid header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Fewer bytes than the header, or a length field, requires.

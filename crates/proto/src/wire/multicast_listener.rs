@@ -1,6 +1,6 @@
-//! Reports of Multicast Listener Discovery, version 2 (RFC 3810), by which a node tells the routers of its link that it
-//! starts or stops listening to an address. Address configuration needs no other message (RFC 4862 section 5.4.2);
-//! queries are not implemented.
+//! Reports of Multicast Listener Discovery, version 2 (RFC 3810), which inform the routers of a link that a node starts
+//! or stops listening to an address. Address configuration needs no other message (RFC 4862 section 5.4.2); queries are
+//! not implemented.
 
 use super::{DecodeError, Words, expect_length, ipv6_at, u16_at};
 use crate::packet::IpHeader;

@@ -103,7 +103,7 @@ pub struct NeighborSolicitation {
 /// Neighbor Advertisement (RFC 4861 section 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighborAdvertisement {
-    /// Address that the sender has, or accepts packets for; not multicast.
+    /// Address of the sender, or one that it accepts packets for; not multicast.
     pub target: Ipv6Addr,
     /// R: the sender is a router.
     pub router: bool,

@@ -1,5 +1,5 @@
-//! Prefixes of IPv4 addresses (RFC 4632) and of IPv6 addresses (RFC 4291 section 2.3), as options of several headers carry
-//! them.
+//! Prefixes of IPv4 addresses (RFC 4632) and of IPv6 addresses (RFC 4291 section 2.3), as in options of several
+//! headers.
 
 use super::DecodeError;
 use core::fmt;
@@ -8,9 +8,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// A prefix of addresses of either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Prefix {
-    /// Of IPv4 addresses.
+    /// IPv4 prefix.
     V4(Ipv4Prefix),
-    /// Of IPv6 addresses.
+    /// IPv6 prefix.
     V6(Ipv6Prefix),
 }
 
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(network.to_string(), "10.0.0.0/15");
         assert!(network.contains(address("10.1.0.1")));
         assert!(!network.contains(address("10.2.0.1")));
-        // Neither does it hold the IPv6 address with the same bits, nor the other way round.
+        // An IPv4 prefix does not contain the IPv6 address with the same bits, nor the other way round.
         assert!(!network.contains(address("::ffff:10.1.0.1")));
         assert!(!prefix("::", 0).contains(address("10.1.0.1")));
         assert!(prefix("0.0.0.0", 0).contains(address("255.255.255.255")));

@@ -56,7 +56,7 @@ pub struct Radius {
     pub code: Code,
     /// Identifier, which matches an answer to its request.
     pub identifier: u8,
-    /// In a request a random number; in an answer a digest of it, of the answer and of the secret.
+    /// Random number of a request; in its answer, a digest of that number, the answer and the secret.
     pub authenticator: [u8; 16],
     /// User name; bytes after [`LONGEST_NAME`] are cut.
     pub user_name: Option<Box<[u8]>>,
@@ -253,7 +253,7 @@ mod tests {
         digits.chunks(2).map(|two| two[0] << 4 | two[1]).collect()
     }
 
-    /// The example of RFC 2865 section 7.1: user nemo, secret xyzzy5461.
+    /// Checks the example of RFC 2865 section 7.1: user nemo, secret xyzzy5461.
     #[test]
     fn the_example_of_the_standard() {
         let request = bytes(
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(response_authenticator(&accept, b"xyzzy5461"), said);
     }
 
-    /// Laid out by RFC 2865, the digests by Python's `hmac` and `hashlib`.
+    /// Checks messages laid out by RFC 2865, with digests by Python's `hmac` and `hashlib`.
     #[test]
     fn a_request_and_its_answer_as_another_writes_them() {
         let random = core::array::from_fn(|index| index as u8);
@@ -284,11 +284,11 @@ mod tests {
         assert_eq!(answer.encode(), bytes(ACCEPT));
         let read = Radius::decode(&bytes(ACCEPT)).expect("right");
         assert!(read.answers(&request, b"secret") && request.is_request_of(b"secret"));
-        // With another secret, or as an answer to another request, neither is what it says.
+        // Both are invalid with another secret, and the answer with another request.
         assert!(!read.answers(&request, b"other") && !request.is_request_of(b"other"));
         let other = Radius::request((9, [7; 16]), b"2001:db8:1::40:0", asks, b"secret");
         assert!(!read.answers(&other, b"secret"));
-        // A refusal is not made an acceptance by its code.
+        // Changing the code does not turn a refusal into an acceptance.
         let mut refused = request.answer(Code::Reject, b"secret");
         assert!(refused.answers(&request, b"secret"));
         refused.code = Code::Accept;

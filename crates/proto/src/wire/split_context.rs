@@ -1,21 +1,21 @@
 //! Messages between gateways about split connections: a request for those of a mobile, and the context of one.
 //!
-//! They go over a TCP connection to [`PORT`]. The format is Baton's own; no standard has one. Each message begins with a header of
-//! eight bytes: version, kind, two zeros, and the length of what follows. Numbers are big-endian, addresses follow their version
-//! (4 or 6), and durations count nanoseconds.
+//! They go over a TCP connection to [`PORT`]. The format is Baton's own, since no standard has one. Each message begins
+//! with a header of eight bytes: version, kind, two zeros, and the length of the body. Numbers are big-endian,
+//! addresses follow their version (4 or 6), and durations are in nanoseconds.
 //!
-//! A [`SplitContext`] is what a gateway has to know to go on with both halves as if they had always been its own:
+//! A [`SplitContext`] contains all that a gateway needs to continue both halves as its own:
 //!
-//! - *Carried* of each half: state, sequence numbers, windows, agreed options, the clock of its timestamps, the bytes of both buffers,
-//!   the segments that are out with the scoreboard, congestion window and slow-start threshold, the round-trip time and its timeout,
-//!   what is owed to the peer, and timers as the time that is left.
-//! - *Begun anew*: what belongs to the gateway or to the old path. Settings are the new gateway's own. The path MTU, the shortest
-//!   round-trip time and the private state of the congestion control (Hybla's ratio, CUBIC's curve) were measured on a path that the
-//!   mobile has left, and with them the format would depend on the algorithm of the day. A loss under repair is repaired without another
-//!   reduction. Delays of acknowledgments, counters, and remedies at the gateway begin anew too.
+//! - *Transferred* of each half: state, sequence numbers, windows, negotiated options, the timestamp clock, the
+//!   contents of both buffers, the segments in flight with the scoreboard, congestion window and slow-start threshold,
+//!   the round-trip time and its timeout, ACKs owed to the peer, and timers as remaining times.
+//! - *Begun anew*: state of the gateway or of the old path. Settings are the new gateway's own. The path MTU, the
+//!   shortest round-trip time and the private state of the congestion control (Hybla's ratio, CUBIC's curve) were
+//!   measured on a path that the mobile has left, and would make the format depend on the algorithm. A loss under
+//!   repair is repaired without another reduction. ACK delays, counters, and remedies at the gateway begin anew too.
 //!
-//! A simulation keeps of most payload the length alone. Such a run says which pattern it is of, and its bytes follow all the same, so that
-//! a context is as long as its bytes; they are not read.
+//! A simulation stores only the length of most payload. Such a run has the number of its pattern, followed by its bytes
+//! all the same, so that a context has its real length; the bytes are ignored.
 
 mod codec;
 mod half;
@@ -28,7 +28,7 @@ use super::{DecodeError, expect_length, u32_at};
 use codec::{Reader, write_address};
 use core::net::{IpAddr, SocketAddr};
 
-/// TCP port at which gateways hear each other. Chosen.
+/// TCP port at which gateways listen for each other. Chosen.
 pub const PORT: u16 = 5000;
 /// Largest body of a message, in bytes. Chosen: buffers of a few hundred megabytes fit.
 pub const LONGEST_BODY: u32 = 1 << 30;
@@ -42,20 +42,20 @@ const CONTEXT: u8 = 2;
 /// A message between gateways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The mobile with this address is at the sender now: its contexts are to go there.
+    /// Request for the contexts of the mobile with this address, which is at the sender now.
     Request(IpAddr),
-    /// A connection to go on with.
+    /// Context of a connection to continue.
     Context(Box<SplitContext>),
 }
 
-/// A split connection on its way from gateway to gateway.
+/// A split connection in transfer between gateways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitContext {
     /// The mobile's end.
     pub mobile: SocketAddr,
     /// The correspondent's end.
     pub correspondent: SocketAddr,
-    /// The flow to which its packets belong, in a simulation.
+    /// Flow of its packets, in a simulation.
     pub flow: Option<u32>,
     /// The half towards the mobile.
     pub towards_mobile: TcpContext,
@@ -64,7 +64,7 @@ pub struct SplitContext {
 }
 
 impl Message {
-    /// The message as TCP carries it. Peers refuse one whose body is longer than [`LONGEST_BODY`].
+    /// Encodes the message for TCP. Peers refuse one whose body is longer than [`LONGEST_BODY`].
     pub fn encode(&self) -> Vec<u8> {
         let kind = match self {
             Message::Request(_) => REQUEST,
@@ -80,11 +80,11 @@ impl Message {
         out
     }
 
-    /// Reads the message with which a stream goes on, and its length; `None` as long as bytes of it are missing.
+    /// Decodes the next message of a stream, and its length; `None` while it is incomplete.
     ///
     /// # Errors
-    /// Another version or kind, a body longer than [`LONGEST_BODY`], a body that ends too soon or too late, or values that contradict
-    /// each other.
+    /// Another version or kind, a body longer than [`LONGEST_BODY`], a body that is too short or too long, or
+    /// inconsistent values.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Message, usize)>, DecodeError> {
         match bytes {
             [VERSION, REQUEST | CONTEXT, ..] | [VERSION] | [] => {}
@@ -147,7 +147,7 @@ impl SplitContext {
     }
 }
 
-/// Makes the error of a field with a forbidden value; larger values than an error can tell are told as the largest.
+/// Creates the error of a field with a forbidden value; values beyond the error's range are reported as its maximum.
 fn field(field: &'static str, value: u64) -> DecodeError {
     DecodeError::Field {
         header: HEADER,

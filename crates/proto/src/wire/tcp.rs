@@ -108,7 +108,7 @@ pub struct Timestamps {
 pub enum ConnectionCount {
     /// CC: the sender's count.
     Count(u32),
-    /// CC.new: the sender's count, on a SYN that is not to be compared with earlier counts.
+    /// CC.new: the sender's count, on a SYN exempt from comparison with earlier counts.
     New(u32),
     /// CC and CC.echo, on a SYN-ACK.
     Echo {
@@ -120,7 +120,7 @@ pub enum ConnectionCount {
 }
 
 /// Up to four SACK blocks, the most recent first. A SNACK, which is never combined with blocks, and T/TCP's connection
-/// counts, which leave room for two blocks, are stored in place of blocks, so that headers stay small in memory.
+/// counts, which leave room for two blocks, are stored in place of blocks, to keep headers small in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     /// Unused blocks at the end are empty: a count would make every packet four bytes longer.
@@ -128,7 +128,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Creates a SNACK (CCSDS 714.0-B-2), stored behind an empty first block.
+    /// Creates a SNACK (CCSDS 714.0-B-2), stored after an empty first block.
     pub fn negative(snack: Snack) -> SackBlocks {
         let hole = u32::from(snack.offset) << 16 | u32::from(snack.size);
         let mut sack = SackBlocks::default();
@@ -235,17 +235,16 @@ pub const SNACK_LENGTH: u32 = 8;
 /// Length of a connection count with padding, in bytes.
 pub const CONNECTION_COUNT_LENGTH: u32 = 8;
 
-/// Options in force on a connection.
+/// Negotiated options of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Negotiated {
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Selective acknowledgments (RFC 2018).
     pub sack: bool,
-    /// Shifts for what we send and for what we hear, if both ends scale.
+    /// Shifts of sent and received windows, if both ends scale.
     pub window_shifts: Option<(u8, u8)>,
-    /// SCPS-TP's SNACK, where both ends have it and not SACK: the unit in which we tell of holes, the MSS of our SYN, in
-    /// bytes.
+    /// Unit of SCPS-TP's SNACK, if both ends support it and not SACK: the MSS of this end's SYN, in bytes.
     pub snack_unit: Option<u16>,
     /// The peer's MSS option, or its default, in bytes.
     pub peer_segment_size: u16,

@@ -59,7 +59,7 @@ fn unknown_options_are_skipped() {
     assert_eq!(options, TcpOptions::default());
 }
 
-/// Returns our encoding of these options.
+/// Returns the encoding of these options.
 fn written(options: &[u8]) -> Vec<u8> {
     let header = TcpHeader {
         source_port: 0,
@@ -76,7 +76,7 @@ fn written(options: &[u8]) -> Vec<u8> {
     bytes.split_off(20)
 }
 
-/// SYNs and SYN-ACKs of kernel 6.18, with all options, and without timestamps, SACK or window scaling.
+/// Checks SYNs and SYN-ACKs of kernel 6.18, with all options, and without timestamps, SACK or window scaling.
 #[test]
 fn a_syn_s_options_stand_as_a_kernel_writes_them() {
     for options in [
@@ -95,7 +95,7 @@ fn a_syn_s_options_stand_as_a_kernel_writes_them() {
     }
 }
 
-/// RFC 1644 section 3.2: kinds 11 to 13, six bytes each, padded as BSD does it.
+/// Checks the layout of RFC 1644 section 3.2: kinds 11 to 13, six bytes each, padded as in BSD.
 #[test]
 fn connection_counts_have_their_layout() {
     let count = |options: &[u8]| with_options(options).map(|o| o.sack.connection_count());
@@ -128,7 +128,7 @@ fn connection_counts_have_their_layout() {
 #[test]
 fn options_of_impossible_length_are_refused() {
     for (options, length) in [
-        ([1, 1, 1, 34].as_slice(), 0), // no length at all
+        ([1, 1, 1, 34].as_slice(), 0), // without a length
         (&[34, 0, 0, 0], 0),
         (&[34, 1, 0, 0], 1),
         (&[34, 5, 0, 0], 5),              // longer than the header
@@ -138,7 +138,7 @@ fn options_of_impossible_length_are_refused() {
         (&[8, 4, 0, 0], 4),               // timestamps are ten
         (&[5, 2, 0, 0], 2),               // no block
         (&[5, 6, 0, 0, 0, 0, 0, 0], 6),   // half a block
-        (&[1, 1, 5, 12, 0, 0, 0, 0], 12), // cut off
+        (&[1, 1, 5, 12, 0, 0, 0, 0], 12), // truncated
     ] {
         assert_eq!(
             with_options(options),
@@ -323,7 +323,7 @@ fn kinds_of_icmp_errors() {
     assert_eq!(icmp_error(253, 2, 0), Ok(None));
 }
 
-/// RFC 4727: the number of the bad state notification is not assigned.
+/// Checks another experiment with the number of the bad state notification, which is not assigned (RFC 4727).
 #[test]
 fn another_experiment_of_the_same_number_is_right_and_means_nothing() {
     let mut bytes = vec![253, 0, 0, 0, 0, 0, 0, 0, 0xFF, 1, 2, 3];

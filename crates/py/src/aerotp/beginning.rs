@@ -76,7 +76,7 @@ impl Beginning {
         let header = &opening.packet.header;
         let mode = mode_name(header.mode);
         let refusal = |why: String| {
-            let message = format!("the packet opens no connection: {why}");
+            let message = format!("the packet does not open a connection: {why}");
             Err(PacketError::new_err(message))
         };
         if header.mode == Mode::UnreliableDatagram {

@@ -26,7 +26,9 @@ impl Packet {
     pub(super) fn read(bytes: &[u8]) -> PyResult<Packet> {
         let packet::Packet { ip, body, .. } = packet::Packet::decode(bytes).map_err(from_decode)?;
         let Body::Aerotp(packet) = body else {
-            return Err(PacketError::new_err("the packet holds no AeroTP packet"));
+            return Err(PacketError::new_err(
+                "the packet does not hold an AeroTP packet",
+            ));
         };
         let end = |address, port| Endpoint { address, port };
         Ok(Packet {

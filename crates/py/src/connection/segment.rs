@@ -20,7 +20,9 @@ pub(super) fn settings(profile: &str, options: Option<&Bound<'_, PyDict>>) -> Py
 pub(super) fn segment(bytes: &[u8]) -> PyResult<(Endpoint, Endpoint, TcpHeader, Payload)> {
     let Packet { ip, body, .. } = Packet::decode(bytes).map_err(from_decode)?;
     let Body::Tcp(header, payload) = body else {
-        return Err(PacketError::new_err("the packet holds no TCP segment"));
+        return Err(PacketError::new_err(
+            "the packet does not hold a TCP segment",
+        ));
     };
     let end = |address, port| Endpoint { address, port };
     let from = end(ip.source, header.source_port);

@@ -1,11 +1,11 @@
-//! Parts that benchmarks of the radio share: a line of their table, and the processor's time.
+//! Parts common to the radio's benchmarks: a line of their table, and the processor's time.
 
-/// A figure beside its target.
+/// Prints a figure beside its target.
 pub fn line(case: &str, figure: &str, target: &str) {
     println!("{case:<54} {figure:>12} {target:>16}");
 }
 
-/// Processor time so far, where the system tells it in Linux's way (ticks of 10 ms); NaN elsewhere.
+/// Returns the processor time so far, on systems with Linux's counter (ticks of 10 ms); NaN elsewhere.
 pub fn processor_seconds() -> f64 {
     let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = status.rsplit(')').next().unwrap_or_default();

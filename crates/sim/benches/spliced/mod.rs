@@ -1,5 +1,5 @@
-//! Many TCP connections across two AeroTP gateways, driven directly: clients, two gateways and a server, with no delay between
-//! them. What a gateway takes in memory is what is there less once it is gone.
+//! Many TCP connections across two AeroTP gateways, driven directly: clients, two gateways and a server, with no delay
+//! between them. A gateway's memory is measured as the difference that its removal makes.
 
 use super::counting;
 use super::measured::processor_seconds;
@@ -15,24 +15,24 @@ use baton_proto::time::{Duration, Instant};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::VecDeque;
 
-/// So many connections has each client: a client has 16 384 ports.
+/// Connections of each client: a client has 16 384 ports.
 const OF_A_CLIENT: usize = 1000;
-/// Begun each millisecond.
+/// Connections begun each millisecond.
 const OF_A_STEP: usize = 10;
 const STEP: Duration = Duration::from_millis(1);
-/// Until nothing waits for its acknowledgment any more.
+/// Time until nothing waits for its acknowledgment any more.
 const QUIET: Duration = Duration::from_secs(5);
 const PORT: u16 = 80;
 const BYTES: u64 = 500;
 const SERVER: u32 = 0x0AFF_0001;
 
-/// Cost of so many idle connections.
+/// Cost of a number of idle connections.
 pub struct Taken {
     /// Bytes at the gateway on the clients' side.
     pub near_bytes: f64,
-    /// Bytes at the other one.
+    /// Bytes at the other gateway.
     pub far_bytes: f64,
-    /// Processor time to open each, hand 500 B across and wait, in microseconds.
+    /// Processor time to open each, carry 500 B across and wait, in microseconds.
     pub microseconds: f64,
 }
 
@@ -56,7 +56,7 @@ struct Row {
     now: Instant,
     hosts: Vec<Host>,
     clients: usize,
-    /// Packets under way, with the host that they come to.
+    /// Packets under way, with the next host of each.
     flying: VecDeque<(usize, InterfaceId, Packet)>,
 }
 
@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    /// Lets a host say and send what it has.
+    /// Lets a host send everything that is due.
     fn drain(&mut self, node: usize) {
         loop {
             let mut quiet = true;
@@ -96,7 +96,7 @@ impl Row {
         }
     }
 
-    /// Applications read at once, so that no buffer holds what has come.
+    /// Reads for the applications at once, so that no buffer holds received data.
     fn read(&mut self, node: usize, event: &HostEvent) {
         if let HostEvent::Socket { socket, .. } | HostEvent::Accepted { socket, .. } = event
             && let Some(connection) = self.hosts[node].connection_mut(*socket)
@@ -105,7 +105,7 @@ impl Row {
         }
     }
 
-    /// Interface 0 of a gateway leads to the clients, 1 to the server.
+    /// Returns the next host; interface 0 of a gateway leads to the clients, 1 to the server.
     fn next_hop(&self, node: usize, out: InterfaceId, packet: &Packet) -> (usize, InterfaceId) {
         let near = self.clients;
         match (node, out.0) {
@@ -123,7 +123,7 @@ impl Row {
         }
     }
 
-    /// Hands on what is under way until nothing is.
+    /// Delivers packets until none is under way.
     fn settle(&mut self) {
         while let Some((to, interface, mut packet)) = self.flying.pop_front() {
             let length = packet.wire_length();
@@ -135,7 +135,7 @@ impl Row {
         }
     }
 
-    /// Does what is due by the end of the next step.
+    /// Processes all events up to the end of the next step.
     fn step(&mut self) {
         self.now += STEP;
         for node in 0..self.hosts.len() {
@@ -172,7 +172,7 @@ impl Row {
         }
     }
 
-    /// Returns the bytes that a host's removal sets free.
+    /// Returns the bytes freed by a host's removal.
     fn weigh(&mut self, node: usize) -> i64 {
         let before = counting::live_bytes();
         self.hosts[node] = end(client_address(0));
@@ -207,7 +207,7 @@ fn gateway(side: usize, clients: usize) -> Host {
     host
 }
 
-/// Opens so many connections, each of which carries something, and leaves them idle.
+/// Opens so many connections, each of which carries some data, and leaves them idle.
 pub fn measure(connections: usize) -> Taken {
     let begun = processor_seconds();
     let mut row = Row::new(connections.div_ceil(OF_A_CLIENT));
@@ -242,7 +242,7 @@ pub fn measure(connections: usize) -> Taken {
     }
 }
 
-/// Bytes that one of so many idle connections between two hosts that speak AeroTP takes at the one that opens.
+/// Returns the bytes of one of so many idle connections between two AeroTP hosts, at the opener.
 pub fn native(connections: usize) -> f64 {
     let mut hosts = [end(client_address(0)), end(server().address)];
     hosts[1].aerotp_listen(PORT, configuration(), 1024, None);
@@ -272,7 +272,7 @@ fn write(host: &mut Host, socket: SocketId) {
     }
 }
 
-/// Hands packets to and fro until there are none.
+/// Exchanges packets until there are none.
 fn exchange(now: Instant, hosts: &mut [Host; 2]) {
     for host in &mut *hosts {
         if host.poll_timeout().is_some_and(|at| at <= now) {

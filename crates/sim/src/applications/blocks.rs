@@ -6,7 +6,7 @@ use baton_proto::packet::Payload;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
-/// The source: a sequence of blocks, each of which is a datagram over UDP.
+/// Source of a sequence of blocks, each of which is a datagram over UDP.
 #[derive(Debug)]
 pub struct Blocks {
     rate: DataRate,
@@ -15,16 +15,16 @@ pub struct Blocks {
     /// Bytes handed to the transport so far.
     pub emitted: u64,
     next: Instant,
-    /// No block is due at or after this.
+    /// Time from which no block is due.
     stop: Option<Instant>,
-    /// True if the next block begins a time on.
+    /// True if the next block begins an on-time.
     pauses_now: bool,
-    /// End of the present time on.
+    /// End of the present on-time.
     on_until: Option<Instant>,
     pauses: Option<Pauses>,
 }
 
-/// Times on and off.
+/// On-times and off-times.
 #[derive(Debug)]
 struct Pauses {
     on: Duration,
@@ -42,7 +42,7 @@ impl Pauses {
     }
 }
 
-/// A block by its place in the flow's data.
+/// A block, by its place in the flow's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Place of its first byte in the flow's data.
@@ -63,7 +63,8 @@ impl Block {
 }
 
 impl Blocks {
-    /// Returns the blocks of an application that sends some, from `start` on and before `stop`; `stream` draws random times.
+    /// Creates the blocks of an application that sends some, from `start` on and before `stop`; `stream` draws random
+    /// times.
     pub fn of(
         traffic: &Traffic,
         start: Instant,
@@ -130,7 +131,7 @@ impl Blocks {
         self.limit.is_some_and(|limit| self.emitted >= limit)
     }
 
-    /// Returns true if all blocks, or all of this time on, are sent.
+    /// Returns true if all blocks, or all of this on-time, are sent.
     pub fn rests(&self) -> bool {
         self.pauses_now || self.is_done()
     }
@@ -145,7 +146,7 @@ impl Blocks {
         self.size = self.size.min(payload).max(1);
     }
 
-    /// Moves on to the moment of the block after the one due at `self.next`.
+    /// Moves on to the block after the one due at `self.next`.
     fn advance(&mut self) {
         let interval = self
             .rate
@@ -154,7 +155,7 @@ impl Blocks {
         self.next += interval;
         self.pauses_now = false;
         if let (Some(pauses), Some(on_until)) = (&mut self.pauses, &mut self.on_until) {
-            // A time on has at least one block, so that however short it is drawn this comes to an end.
+            // Each on-time has at least one block, so the loop ends however short the drawn times are.
             while self.next >= *on_until {
                 self.pauses_now = true;
                 self.next = *on_until + pauses.draw(pauses.off);
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
     use crate::rng::Seed;
 
-    /// 8 kbit/s in blocks of 100 B: one every 100 ms.
+    /// Returns 8 kbit/s in blocks of 100 B: one every 100 ms.
     fn blocks(limit: Option<u64>, pauses: Option<(Duration, Duration)>) -> Blocks {
         let rate = DataRate::from_bits_per_second(8000);
         let traffic = match pauses {

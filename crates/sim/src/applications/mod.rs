@@ -1,11 +1,11 @@
 //! Applications, each at one end of a flow.
 //!
-//! They read no clock and open nothing: time, bytes that have come and a [`Socket`] are arguments. The same code runs in the
-//! simulator and, over a kernel's sockets, in a live run.
+//! Applications read no clock and open nothing: time, received bytes and a [`Socket`] are arguments. The same code runs
+//! in the simulator and, over a kernel's sockets, in a live run.
 //!
-//! To drive one: at the time of [`Application::deadline`] call [`Application::tick`] or, over datagrams,
-//! [`Application::take_datagram`] until it returns `None` and then [`Application::stop_if_due`]; give it bytes by
-//! [`Application::take`]; after each, and when a connection has room, call [`Application::fill`].
+//! To drive one: at [`Application::deadline`] call [`Application::tick`] or, over datagrams,
+//! [`Application::take_datagram`] until it returns `None` and then [`Application::stop_if_due`]; pass received bytes to
+//! [`Application::take`]; after each of these, and when a connection has room, call [`Application::fill`].
 
 mod blocks;
 mod pages;
@@ -32,53 +32,53 @@ pub struct Application {
     kind: Kind,
     /// Bytes written into the connection.
     pub written: u64,
-    /// Bytes to be written as the connection takes them.
+    /// Bytes to be written as the connection accepts them.
     pub unwritten: u64,
-    /// True if it closes once all is written.
+    /// True if the end closes once all is written.
     pub closing: bool,
-    /// Time from which it begins nothing new; only of the end that keeps the time.
+    /// Time from which nothing new begins; only of the end that keeps the time.
     stop: Option<Instant>,
     is_stopped: bool,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// Reads what comes.
+    /// Reader of everything received.
     Reader,
-    /// Writes all that it has from the start.
+    /// Writer of all its data from the start.
     Bulk,
     Blocks(Blocks),
     Client(Client),
     Server(Server),
     Pinger(Requests),
-    /// Answers with as much as came.
+    /// Echo: answers with as many bytes as were received.
     Echo,
 }
 
-/// A datagram that is due.
+/// A due datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// A block of data.
     Block(Block),
     /// The request of this number, of so many bytes.
     Request {
-        /// Its number, from 0.
+        /// Number of the request, from 0.
         number: u64,
         /// Payload bytes.
         size: u32,
     },
 }
 
-/// Meaning of bytes that have come.
+/// Meaning of received bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A request, which is answered.
+    /// A request to answer.
     Request,
     /// Data of a stream.
     Data,
     /// Data of a page.
     Page(PageState),
-    /// So many replies were completed, perhaps none.
+    /// Replies completed, perhaps none.
     Replies(Vec<RoundTrip>),
 }
 
@@ -107,7 +107,7 @@ impl Application {
         application
     }
 
-    /// Returns the time of its next own action.
+    /// Returns the time of its own next action.
     pub fn deadline(&self) -> Option<Instant> {
         if self.is_stopped {
             return None;
@@ -121,7 +121,7 @@ impl Application {
         [own, self.stop].into_iter().flatten().min()
     }
 
-    /// Takes up the data due for a connection; returns true if some is to be delivered from now on.
+    /// Takes up the data due for a connection; returns true if deliveries are due from now on.
     pub fn tick(&mut self, now: Instant) -> bool {
         if self.is_stopped {
             return false;
@@ -143,7 +143,7 @@ impl Application {
             Kind::Reader | Kind::Bulk | Kind::Server(_) | Kind::Echo => {}
         }
         let has_begun = self.unwritten > before;
-        // Data that was due before the stop is written first, however late this is called.
+        // Data due before the stop is written first, however late this is called.
         if !has_begun {
             self.stop_if_due(now);
         }
@@ -164,7 +164,7 @@ impl Application {
         }
     }
 
-    /// Begins nothing new from the stop on, and closes when what it has handed over is gone.
+    /// Stops: begins nothing new from the stop on, and closes once all data handed over is written.
     pub fn stop_if_due(&mut self, now: Instant) {
         if self.stop.is_some_and(|stop| now >= stop) {
             self.is_stopped = true;
@@ -173,7 +173,7 @@ impl Application {
         }
     }
 
-    /// Takes in bytes that have come over a connection, and owes what they ask for.
+    /// Takes in bytes received over a connection, and owes the answers that they request.
     pub fn take(&mut self, now: Instant, bytes: u64) -> Heard {
         match &mut self.kind {
             Kind::Client(client) => {
@@ -208,7 +208,8 @@ impl Application {
         reply
     }
 
-    /// Writes piece by piece for as long as the connection has room, and closes when that was all. `stream` is the pattern's number.
+    /// Writes piece by piece while the connection has room, and closes at the end. `stream` is the number of the data's
+    /// pattern.
     pub fn fill<S: Socket + ?Sized>(&mut self, socket: &mut S, stream: u32) {
         let record = match &self.kind {
             Kind::Blocks(blocks) if socket.keeps_records() => Some(u64::from(blocks.size())),
@@ -233,12 +234,12 @@ impl Application {
         }
     }
 
-    /// Returns true once its stop has come.
+    /// Returns true if its stop has passed.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Returns true if it sends nothing for now: it is done, has stopped, or pauses.
+    /// Returns true if it sends nothing for now: it is done, stopped, or pausing.
     pub fn rests(&self) -> bool {
         match &self.kind {
             _ if self.is_stopped => true,
@@ -253,12 +254,12 @@ impl Application {
         matches!(self.kind, Kind::Bulk | Kind::Blocks(_))
     }
 
-    /// Returns true if it answers with as much as came.
+    /// Returns true if it echoes.
     pub fn is_echo(&self) -> bool {
         matches!(self.kind, Kind::Echo)
     }
 
-    /// Returns the bytes that it has handed over, or is about to.
+    /// Returns the bytes handed over, or about to be.
     pub fn length(&self) -> u64 {
         self.written.saturating_add(self.unwritten)
     }

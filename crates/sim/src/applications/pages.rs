@@ -2,7 +2,7 @@
 
 use baton_proto::time::{Duration, Instant};
 
-/// The client, which asks for a page and thinks before the next.
+/// Client, which requests a page and thinks before the next request.
 #[derive(Debug)]
 pub(super) struct Client {
     /// Bytes of a request.
@@ -10,33 +10,33 @@ pub(super) struct Client {
     /// Bytes of a page.
     page: u64,
     think_time: Duration,
-    /// Pages still to be had; `None` is without end.
+    /// Pages still to request; `None` means no limit.
     left: Option<u32>,
     /// Time of the next request; `None` while it waits for a page.
     next: Option<Instant>,
-    /// Bytes of the present page that have come.
+    /// Bytes received of the present page.
     received: u64,
 }
 
-/// The server, which answers each request with a page.
+/// Server, which answers each request with a page.
 #[derive(Debug)]
 pub(super) struct Server {
     /// Bytes of a request.
     request: u64,
     /// Bytes of a page.
     page: u64,
-    /// Bytes of a request that is not complete.
+    /// Bytes of an incomplete request.
     received: u64,
 }
 
-/// Progress of the client's page after some bytes.
+/// Progress of the client's page after received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {
-    /// More of the page is to come.
+    /// Incomplete page.
     Partial,
-    /// The page is complete.
+    /// Complete page.
     Complete,
-    /// The last page is complete.
+    /// Complete last page.
     Last,
 }
 
@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// Takes in `bytes` of requests; returns the bytes that it owes in answer.
+    /// Takes in `bytes` of requests; returns the bytes of the answers.
     pub fn serve(&mut self, bytes: u64) -> u64 {
         self.received += bytes;
         let complete = self.received / self.request;

@@ -24,19 +24,19 @@ pub struct Requests {
     interval: Duration,
     /// Payload bytes of a request and of a reply.
     pub size: u32,
-    /// Requests still to be sent; `None` is without end.
+    /// Requests still to send; `None` means no limit.
     left: Option<u32>,
     next: Instant,
-    /// No request is due at or after this.
+    /// Time from which no request is due.
     stop: Option<Instant>,
     sent: u64,
     answered: u64,
     /// Send times of unanswered requests, by number.
     pending: BTreeMap<u64, Instant>,
-    /// Bytes of a reply that is not complete.
+    /// Bytes of an incomplete reply.
     partial: u64,
     sum: Duration,
-    /// The round-trip time of the latest reply.
+    /// Round-trip time of the latest reply.
     pub latest: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ pub struct PingSummary {
 }
 
 impl Requests {
-    /// Returns the requests of an application that sends some, from `start` on and before `stop`.
+    /// Creates the requests of an application that sends some, from `start` on and before `stop`.
     pub fn of(traffic: &Traffic, start: Instant, stop: Option<Instant>) -> Option<Requests> {
         let Traffic::Ping {
             interval,
@@ -99,7 +99,8 @@ impl Requests {
         (is_before_stop && self.left != Some(0)).then_some(self.next)
     }
 
-    /// Takes in the reply to the youngest request whose number ends in these `bits`; `None` if no such request is pending.
+    /// Takes in the reply to the newest request whose number ends in these `bits`; `None` if no such request is
+    /// pending.
     pub fn answer(&mut self, now: Instant, low: u16, bits: u32) -> Option<RoundTrip> {
         let newest = self.sent.checked_sub(1)?;
         let mask = (1_u64 << bits) - 1;
@@ -117,7 +118,7 @@ impl Requests {
         })
     }
 
-    /// Takes in `bytes` of replies from a connection, in which they come in order; returns the replies completed.
+    /// Takes in `bytes` of replies from a connection, which arrive in order; returns the replies completed.
     pub fn take_bytes(&mut self, now: Instant, bytes: u64) -> Vec<RoundTrip> {
         let size = u64::from(self.size.max(1));
         self.partial += bytes;
@@ -127,8 +128,8 @@ impl Requests {
         (0..complete).map_while(next).collect()
     }
 
-    /// Returns true while the newest request is unanswered. Older ones may be lost:
-    /// a missed reply does not end the wait for the next.
+    /// Returns true while the newest request is unanswered. Older ones may be lost: their missing replies do not prolong
+    /// the wait.
     pub fn waits(&self) -> bool {
         self.pending
             .last_key_value()

@@ -1,4 +1,4 @@
-//! Capacity of a link at best: the time that it spends on a packet when it is never idle.
+//! Capacity of a link at best: the mean time per packet when the link is never idle.
 
 use super::End;
 use super::config::{DcfConfig, DirectionConfig, LinkConfig, Medium};
@@ -7,9 +7,9 @@ use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
 impl LinkConfig {
-    /// Mean time from one packet of `length` bytes to the next in a direction that is never idle and loses
-    /// nothing. On a recorded link it follows from the mean rate of the recording; on a WiFi link nobody else
-    /// sends (Jun, Peddabachagari and Sichitiu 2003, section 3). `None` if nothing passes.
+    /// Returns the mean time from one packet of `length` bytes to the next in a direction that is never idle and loses
+    /// nothing. For a recorded link it follows from the recording's mean rate; on a WiFi link it assumes no other
+    /// sender (Jun, Peddabachagari and Sichitiu 2003, section 3). `None` if nothing passes.
     pub fn service_time(&self, from: End, length: u32) -> Option<Duration> {
         let direction = match from {
             End::A => &self.down,
@@ -26,7 +26,7 @@ impl LinkConfig {
     }
 }
 
-/// DIFS, the mean of the first backoff, the frame, SIFS and its acknowledgment.
+/// Returns the sum of DIFS, the mean first backoff, the frame, SIFS and the acknowledgment.
 fn exchange_time(dcf: DcfConfig, direction: &DirectionConfig, length: u32) -> Option<Duration> {
     let bits = direction.framing.bits(length.saturating_add(HEADER_BYTES));
     let frame = dcf.preamble + direction.rate.transmission_time(bits)?;
@@ -39,7 +39,7 @@ fn exchange_time(dcf: DcfConfig, direction: &DirectionConfig, length: u32) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::presets::{gsm, wifi};
+    use crate::link::kinds::{gsm, wifi};
 
     #[test]
     fn gsm_takes_a_tenth_of_a_second_for_92_bytes() {

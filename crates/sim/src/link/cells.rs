@@ -1,5 +1,6 @@
-//! Radio networks with cells: media that join mobiles, their stations, with the base stations of their cells, and hand the stations
-//! over themselves. What all kinds have in common is here; of the one kind that there is, the network, its parameters and its keys.
+//! Radio networks with cells: media that join mobiles, their stations, with the base stations of their cells, and
+//! perform the stations' handovers. This file has the parts common to all kinds, and dispatches to the one kind that
+//! there is: its network, parameters and keys.
 
 pub use super::ldacs1::scenario::{RawCell, RawRadio};
 pub(crate) use super::ldacs1::scenario::{json_defaults, network};
@@ -30,40 +31,40 @@ pub enum Direction {
     Return,
 }
 
-/// A packet that is handed over.
+/// A packet to transmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// The aircraft that it is for, or that sends it.
+    /// Receiving or sending aircraft.
     pub station: StationId,
-    /// Whither. Forward, from the base station of which cell.
+    /// Direction; forward, with the cell whose base station sends it.
     pub way: Way,
     /// The packet.
     pub packet: PacketId,
-    /// Its bytes, from the first of the IP header on.
+    /// Bytes of the IP packet, header included.
     pub length: u32,
-    /// Its priority, 0 to 7 or that of signalling; the highest goes first. Larger ones count as that.
+    /// Priority, 0 to 7 or that of signalling; the highest goes first. Larger values count as that of signalling.
     pub priority: u8,
-    /// True if what is lost is sent again.
+    /// True for acknowledged mode, in which lost fragments are retransmitted.
     pub acknowledged: bool,
 }
 
-/// Place at which a packet is handed over.
+/// Place at which a packet is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// At the base station of a cell. It is lost if the aircraft is not registered there.
+    /// Base station of a cell. The packet is lost if the aircraft is not registered there.
     Forward(CellId),
-    /// At the aircraft. Without a cell it waits.
+    /// Aircraft. Without a cell the packet waits.
     Return,
 }
 
-/// Something that a network tells, at its moment.
+/// Output of a network, due at its moment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// A packet has arrived or is lost.
+    /// A packet that has arrived or is lost.
     Fate(Fate),
-    /// The link of an aircraft has changed.
+    /// A change of an aircraft's link.
     Event(Event),
-    /// A control message was sent.
+    /// A control message that was sent.
     Message(Message),
 }
 
@@ -72,33 +73,33 @@ pub enum Output {
 pub struct Fate {
     /// The packet.
     pub packet: PacketId,
-    /// The moment of its arrival or loss.
+    /// Time of arrival or loss.
     pub at: Instant,
-    /// The aircraft that sent or awaits it.
+    /// Sending or receiving aircraft.
     pub station: StationId,
-    /// Its direction.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// The cell that carried it; `None` if there was none.
+    /// Cell that carried it; `None` if there was none.
     pub cell: Option<CellId>,
-    /// Its arrival, or its loss and why.
+    /// Arrival, or loss and its reason.
     pub outcome: Outcome,
 }
 
-/// An event of an aircraft's link to a cell; both ends hear it.
+/// An event of an aircraft's link to a cell, for both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// Time of the event.
     pub at: Instant,
     /// The aircraft.
     pub station: StationId,
-    /// The cell that it speaks of.
+    /// Cell whose link the event concerns.
     pub cell: CellId,
     /// The event: [`Up`](LinkEvent::Up) is registration in the cell, [`Down`](LinkEvent::Down) the end of it,
     /// [`ParametersReport`](LinkEvent::ParametersReport) a report of the received power.
     pub event: LinkEvent,
-    /// The cell to which a handover leads, or for [`HandoverComplete`](LinkEvent::HandoverComplete) from which it came.
+    /// Target cell of a handover; for [`HandoverComplete`](LinkEvent::HandoverComplete) the old cell.
     pub other: Option<CellId>,
-    /// The received signal that a parameters report tells of.
+    /// Received signal, in a parameters report.
     pub measured: Option<Measured>,
 }
 
@@ -112,7 +113,7 @@ pub struct Measured {
 }
 
 impl Event {
-    /// An event that speaks of one cell and of no measurement.
+    /// Creates an event of one cell, without a measurement.
     pub const fn new(at: Instant, station: StationId, cell: CellId, event: LinkEvent) -> Event {
         Event {
             at,

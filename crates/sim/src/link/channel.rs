@@ -1,5 +1,5 @@
 //! Channel effects on packets: shadowing, burst loss, packet errors, bit errors, in this order. The first cause that
-//! loses a packet is the one that is told; none influences the draws of another.
+//! loses a packet is the reported one; none influences the draws of another.
 //!
 //! The state of the burst model is a function of (seed, link, direction, time), that of shadowing one of (seed, link,
 //! time), and every other draw one of (seed, link, direction, packet number), so that compared runs meet the same channel.
@@ -23,9 +23,9 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// The channel of a direction of `link`; `None` if every packet passes undamaged. Its draws belong to `seed` and
-    /// to the names of link and direction. `before` is the channel until now, if any: a burst model that
-    /// stays goes on, and one that changes is the one that would have run from the start.
+    /// Creates the channel of a direction of `link`; `None` if every packet passes undamaged. Draws depend on `seed`
+    /// and on the names of link and direction. `before` is the previous channel, if any: an unchanged burst model keeps
+    /// its state, and a changed one has the state of a model run from the start.
     pub fn new(
         config: &DirectionConfig,
         (link, from): (&str, End),
@@ -50,7 +50,7 @@ impl Channel {
                 .map(|model| BurstState::new(model, seed.stream(&format!("{name} burst state")))),
         };
         let shadow = config.shadowing.map(|model| Shadow {
-            // One of the link, not of the direction.
+            // Keyed by the link, not by the direction.
             state: BurstState::new(
                 model.states(),
                 seed.stream(&format!("link {link} shadowing")),
@@ -71,7 +71,7 @@ impl Channel {
         }))
     }
 
-    /// Decides the fate of a packet whose last bit leaves the transmitter at `at`, which never goes back from call to
+    /// Decides the fate of a packet whose last bit leaves the transmitter at `at`, which never decreases from call to
     /// call. `recorded_loss` is a loss probability that acts like the burst model's.
     pub fn verdict(
         &mut self,
@@ -101,11 +101,11 @@ impl Channel {
     }
 }
 
-/// Moments in which the mobile at end B has no line of sight.
+/// Times in which the mobile at end B has no line of sight.
 #[derive(Debug)]
 struct Shadow {
     state: BurstState,
-    /// From the transmitter to the mobile.
+    /// Delay from the transmitter to the mobile.
     reached_after: Duration,
 }
 
@@ -117,7 +117,7 @@ impl Shadow {
 }
 
 impl Shadowing {
-    /// As a channel that loses everything in its bad state.
+    /// Returns an equivalent burst model, which loses everything in its bad state.
     fn states(self) -> GilbertElliott {
         GilbertElliott {
             mean_good: self.mean_clear,
@@ -128,7 +128,7 @@ impl Shadowing {
     }
 }
 
-/// The key of draws for one attempt at one packet.
+/// Returns the key of the draws for one attempt at one packet.
 pub(super) fn draw_key(number: u64, attempt: u32) -> u64 {
     (number << 8) | u64::from(attempt & 0xFF)
 }
@@ -137,8 +137,8 @@ fn is_hit(draws: Keyed, key: u64, probability: f64) -> bool {
     probability > 0.0 && draws.uniform(key) < probability
 }
 
-/// Positions of flipped bits among `bits`, each flipped independently with `rate`: the gaps between them are
-/// geometrically distributed.
+/// Returns the positions of flipped bits among `bits`, each flipped independently with `rate`: the gaps between them
+/// are geometrically distributed.
 fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
     let mut positions = Vec::new();
     if rate <= 0.0 || rate.is_nan() {
@@ -158,18 +158,18 @@ fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
     }
 }
 
-/// The Gilbert–Elliott model's state, walked forward in time.
+/// State of the Gilbert–Elliott model, advanced in time.
 #[derive(Debug)]
 struct BurstState {
     model: GilbertElliott,
     stream: Stream,
     bad: bool,
-    /// End of the present stay; `None` is never.
+    /// End of the present stay; `None` means never.
     until: Option<Instant>,
 }
 
 impl BurstState {
-    /// The state at the start of the run is drawn with the probabilities of the long run.
+    /// Creates the model; its state at the start of the run is drawn with the stationary probabilities.
     fn new(model: GilbertElliott, mut stream: Stream) -> BurstState {
         let (good, bad) = (
             model.mean_good.as_nanos() as f64,
@@ -182,7 +182,7 @@ impl BurstState {
             bad,
             until: None,
         };
-        // Without stays in one state the other lasts for ever.
+        // Without stays in one state the other lasts forever.
         if !model.mean_good.is_zero() && !model.mean_bad.is_zero() {
             state.stay_from(Instant::ZERO);
         }
@@ -196,7 +196,7 @@ impl BurstState {
             self.model.mean_good
         };
         let stay = self.stream.exponential(mean.as_nanos() as f64);
-        // At least a nanosecond, so that the walk gets on.
+        // At least a nanosecond, so that the walk terminates.
         self.until = Some(start + Duration::from_nanos((stay as u64).max(1)));
     }
 
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn shadows_have_their_means_and_are_the_same_for_both_directions() {
-        let mut config = super::super::presets::geo::link("sky").down.clone();
+        let mut config = super::super::kinds::geo::link("sky").down.clone();
         config.channel.shadowing = Some(Shadowing {
             mean_clear: Duration::from_secs(4),
             mean_shadow: Duration::from_millis(200),

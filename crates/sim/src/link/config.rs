@@ -1,4 +1,4 @@
-//! A link's parameters, checked: the scenario makes them, the link models take them.
+//! A link's parameters, validated: produced by the scenario, used by the link models.
 
 use super::queue::Management;
 use super::regulator::RegulatorConfig;
@@ -6,10 +6,11 @@ use super::trace::Trace;
 use crate::rng::Seed;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
+use baton_proto::wire::mih::LinkIdentifier;
 use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Parameters that many links have in common: a copy costs nothing until it is changed.
+/// Parameters that many links share: a copy costs nothing until it is changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
@@ -32,7 +33,7 @@ impl<T: Clone> DerefMut for Shared<T> {
     }
 }
 
-/// A link: its name, and what it may have in common with others of its kind.
+/// A link: its name, and the parameters that it may share with others of its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Name in the scenario; also the name of its random streams.
@@ -53,7 +54,7 @@ pub struct LinkKind {
     pub regulators: Vec<RegulatorConfig>,
     /// Position in its recordings at the start of the run.
     pub start: Start,
-    /// Largest IP packet, in bytes. Hosts and routers see to it (ICMP); the link carries what it is given.
+    /// Largest IP packet, in bytes. Hosts and routers enforce it (ICMP); the link carries any packet offered to it.
     pub mtu: u32,
 }
 
@@ -71,7 +72,7 @@ impl DerefMut for LinkConfig {
 }
 
 impl LinkConfig {
-    /// A link of this name and kind.
+    /// Creates a link of this name and kind.
     pub fn new(name: &str, kind: LinkKind) -> LinkConfig {
         LinkConfig {
             name: name.to_owned(),
@@ -79,29 +80,29 @@ impl LinkConfig {
         }
     }
 
-    /// Has its kind in common with another link of the same: a fleet has thousands.
+    /// Shares the parameters with another link if they are equal: a fleet has thousands of links.
     pub fn share(&mut self, other: &LinkConfig) {
         if self.kind == other.kind {
             self.kind = other.kind.clone();
         }
     }
 
-    /// Propagation both ways.
+    /// Returns the propagation delay both ways.
     pub fn round_trip_delay(&self) -> Duration {
         self.down.delay + self.up.delay
     }
 
-    /// Returns true if packets that it does not hold itself wait at IP, at both ends.
+    /// Returns true if packets beyond the link's own buffer wait at IP, at both ends.
     pub fn flow_controlled(&self) -> bool {
         self.down.flow_control.is_some() && self.up.flow_control.is_some()
     }
 
-    /// Returns true if it sends again the packets that its channel loses.
+    /// Returns true if it retransmits the packets that its channel loses.
     pub fn repeats(&self) -> bool {
         self.down.retransmission.is_some() || self.up.retransmission.is_some()
     }
 
-    /// A direction by its place: 0 is down, any other up.
+    /// Returns a direction by its index: 0 is down, any other up.
     pub(crate) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }
     }
@@ -110,9 +111,9 @@ impl LinkConfig {
 /// Position of a link in its recordings at the start of a run; all of them begin together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// So long after their beginning.
+    /// Offset from their beginning.
     At(Duration),
-    /// At a millisecond of the longest, drawn from the run's seed.
+    /// A random millisecond of the longest recording, drawn from the run's seed.
     Random,
 }
 
@@ -141,6 +142,21 @@ pub enum Medium {
     Dcf(DcfConfig),
 }
 
+impl Medium {
+    /// Returns true if both directions share one channel, whose access retransmits lost frames.
+    pub fn is_contended(&self) -> bool {
+        matches!(self, Medium::Dcf(_))
+    }
+
+    /// Returns the medium's link type in IEEE 802.21.
+    pub fn link_type(&self) -> u8 {
+        match self {
+            Medium::FullDuplex => LinkIdentifier::OTHER_WIRELESS,
+            Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
+        }
+    }
+}
+
 /// Parameters of 802.11b's distributed coordination function; the data rate is the direction's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcfConfig {
@@ -165,14 +181,14 @@ pub struct DirectionConfig {
     pub jitter: Duration,
     /// Queue in which packets wait.
     pub queue: QueueConfig,
-    /// Packets or bytes that the link itself holds at most; all others wait at IP, from where a handover can send them
-    /// by another way. `None`: the link holds all.
+    /// Packets or bytes that the link itself holds at most; others wait at IP, from where a handover can send them over
+    /// another link. `None`: the link holds all.
     pub flow_control: Option<QueueLimit>,
-    /// Retransmission by the link of packets that its channel has lost; not where a medium does so already.
+    /// Retransmission by the link of packets lost by its channel; not for a medium with retransmission of its own.
     pub retransmission: Option<Retransmission>,
     /// Channel effects on packets.
     pub channel: ChannelConfig,
-    /// A recording that drives rate, delay or loss.
+    /// Recording that drives rate, delay or loss.
     pub trace: Option<Arc<Trace>>,
 }
 
@@ -187,13 +203,13 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Bits on the line for a packet of `length` bytes.
+    /// Returns the bits on the line for a packet of `length` bytes.
     pub const fn bits(self, length: u32) -> u64 {
         (length as u64 + self.bytes_per_packet as u64) * self.bits_per_byte as u64
     }
 }
 
-/// A queue: the packets that wait; the one being serialised is not counted.
+/// A queue of waiting packets; the packet in service is not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueConfig {
     /// Capacity of the queue.
@@ -205,19 +221,19 @@ pub struct QueueConfig {
 /// Capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// This many packets.
+    /// Capacity in packets.
     Packets(u32),
-    /// Packets of this many bytes together.
+    /// Capacity in bytes, all packets together.
     Bytes(u64),
 }
 
-/// A link that sends again what its channel has lost, in order: nothing else is sent meanwhile. It hears of a loss as soon as
-/// the packet has left; the pause stands for the time until it does.
+/// In-order retransmission by a link: nothing else is sent meanwhile. The link learns of a loss as soon as the packet
+/// has left; the pause stands for the delay of the feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
     /// Attempts at one packet before it is dropped.
     pub attempts: u32,
-    /// From the end of an attempt that has failed to the next one.
+    /// Time from the end of a failed attempt to the next one.
     pub pause: Duration,
 }
 
@@ -230,16 +246,16 @@ pub struct ChannelConfig {
     pub bit_error_rate: f64,
     /// Loss in bursts.
     pub burst: Option<GilbertElliott>,
-    /// Loss while the mobile at end B is in a shadow, the same for both directions.
+    /// Loss while the mobile at end B is in a shadow, in both directions at once.
     pub shadowing: Option<Shadowing>,
     /// Fate of damaged packets.
     pub damaged: Damaged,
-    /// True if bit errors hit no headers of IP and transport; only where damaged packets are delivered.
+    /// True if bit errors spare the IP and transport headers; only with delivery of damaged packets.
     pub spares_headers: bool,
 }
 
-/// Moments without line of sight (buildings, trees, power lines), in continuous time with exponentially distributed stays:
-/// a packet is lost that comes to the mobile, or leaves it, in a shadow.
+/// Times without line of sight (buildings, trees, power lines), in continuous time with exponentially distributed
+/// stays: a packet that arrives at the mobile, or leaves it, in a shadow is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shadowing {
     /// Mean time between shadows.
@@ -248,11 +264,11 @@ pub struct Shadowing {
     pub mean_shadow: Duration,
 }
 
-/// Treatment of packets that bit errors have damaged. A packet that `packet_error_rate` hits is always dropped: nothing
-/// is known of its bits.
+/// Treatment of packets with bit errors. A packet lost by `packet_error_rate` is always dropped, as its damaged bits
+/// are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// The link's checksum finds and drops them.
+    /// The link's checksum detects them, and the link drops them.
     Dropped,
     /// They are delivered with their errors.
     Delivered,

@@ -1,17 +1,16 @@
-//! Medium access of IEEE 802.11b: the distributed coordination function with basic access. All stations
-//! contend for one channel; here each direction of the link is a station (access point and mobile).
+//! Medium access of IEEE 802.11b: the distributed coordination function with basic access. All stations contend for one
+//! channel; here each direction of the link is a station (access point and mobile).
 //!
-//! A station that finds the medium idle for DIFS sends at once. Otherwise it counts a random number of slots
-//! down, with pauses while others send, and sends at zero; after every frame of its own it counts down too.
-//! Frames that start at the same moment collide. A frame that collides or that the channel damages is not
-//! acknowledged: the station doubles its contention window and repeats, up to the retry limit.
+//! A station that finds the medium idle for DIFS sends at once. Otherwise it counts a random number of slots down,
+//! pausing while others send, and sends at zero; it also counts down after every frame of its own. Frames that start at
+//! the same moment collide. A frame that collides or that the channel damages is not acknowledged: the station doubles
+//! its contention window and retransmits, up to the retry limit.
 //!
-//! Left out: hidden stations, capture, RTS/CTS, fragmentation, rate adaptation, beacons, lost
-//! acknowledgments, and propagation inside the slot (sensing is perfect). After a failed exchange every station
-//! waits EIFS, which is within 40 µs of a sender's acknowledgment timeout and DIFS. A station takes its
-//! next frame from the queue when the one before has been received. The MAC checksum finds all damage, so that
-//! damaged packets are never delivered. A recording's delay and loss act as on other links; its capacity does
-//! not: the rate is the direction's.
+//! Not modelled: hidden stations, capture, RTS/CTS, fragmentation, rate adaptation, beacons, lost acknowledgments, and
+//! propagation within the slot (sensing is perfect). After a failed exchange every station waits EIFS, which is within
+//! 40 µs of a sender's acknowledgment timeout and DIFS. A station takes its next frame from the queue when the previous
+//! one has been received. The MAC checksum detects all damage, so damaged packets are never delivered. A recording's
+//! delay and loss act as on other links; its capacity does not: the rate is the direction's.
 
 use super::DropReason;
 use super::channel::draw_key;
@@ -50,7 +49,7 @@ pub(super) struct Dcf {
 #[derive(Debug)]
 struct Station {
     draws: Keyed,
-    /// Slots to count down from the beginning of contention on.
+    /// Slots to count down from the beginning of contention.
     backoff: u32,
     /// Contention window: the largest backoff to draw.
     window: u32,
@@ -63,26 +62,25 @@ struct Station {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Nobody sends data. Slots are counted from `contention` on, which is an interframe space after the last
-    /// exchange.
+    /// Idle medium. Slots are counted from `contention`, an interframe space after the last exchange.
     Idle { contention: Instant },
-    /// A frame, or several that collide.
+    /// One frame in transmission, or several that collide.
     Sending(Transmission),
 }
 
-/// One station sends a frame, or several do at the same moment.
+/// Transmission of one station, or of several at the same moment.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     start: Instant,
     /// End of the longest frame.
     end: Instant,
-    /// One of the stations that send.
+    /// One of the sending stations.
     sender: usize,
     collides: bool,
 }
 
 impl Dcf {
-    /// An idle channel.
+    /// Creates an idle channel.
     pub fn new(config: DcfConfig, link: &str, seed: Seed, now: Instant) -> Dcf {
         let station = |end: &str| Station {
             draws: seed.keyed(&format!("link {link} {end} backoff")),
@@ -102,13 +100,13 @@ impl Dcf {
     /// Takes other parameters, from the next frame on.
     pub fn reconfigure(&mut self, config: DcfConfig, now: Instant) {
         self.config = config;
-        // A station that stood still at rate zero does not send in the past.
+        // A station stalled at rate zero must not send in the past.
         for station in &mut self.stations {
             station.ready = station.ready.max(now);
         }
     }
 
-    /// Forgets what was going on: the medium falls idle at `now`, and all stations begin anew.
+    /// Resets the channel: the medium falls idle at `now`, and all stations begin anew.
     pub fn reset(&mut self, now: Instant) {
         for station in &mut self.stations {
             station.backoff = 0;
@@ -121,7 +119,7 @@ impl Dcf {
         };
     }
 
-    /// Begins to contend for the head of a queue, if the station has nothing in service yet.
+    /// Begins contention for the head of a queue, if the station has no frame in service.
     pub fn start(&mut self, direction: &mut Direction, from: End, now: Instant) {
         if direction.in_service().is_some() {
             return;
@@ -141,7 +139,7 @@ impl Dcf {
         }
     }
 
-    /// Does what has happened up to `now`.
+    /// Processes all events up to `now`.
     pub fn catch_up(&mut self, directions: &mut [Direction], config: &LinkConfig, now: Instant) {
         loop {
             match self.phase {
@@ -159,7 +157,7 @@ impl Dcf {
         }
     }
 
-    /// Returns the earliest time at which there will be a fate to tell.
+    /// Returns the earliest time at which a fate may be due.
     pub fn next_deadline(&self, directions: &[Direction], config: &LinkConfig) -> Option<Instant> {
         let certain = directions.iter().map(Direction::next_fate).min();
         let certain = certain.filter(|&at| at != Instant::NEVER);
@@ -171,7 +169,7 @@ impl Dcf {
         earlier(certain, fate)
     }
 
-    /// Returns the earliest time at which there will be a fate of this transmission or a later one to tell.
+    /// Returns the earliest time at which a fate of this transmission or a later one may be due.
     fn fate(
         &self,
         transmission: Transmission,
@@ -190,14 +188,14 @@ impl Dcf {
         let others_wait = (directions.iter().enumerate())
             .any(|(index, direction)| index != sender && direction.in_service().is_some());
         if others_wait {
-            // A frame of another direction, where the delay may be shorter.
+            // A frame of another direction, whose delay may be shorter.
             arrival.min(end + self.quiet(true) + self.config.preamble)
         } else {
             arrival
         }
     }
 
-    /// Returns the next transmission if nothing is offered before.
+    /// Returns the next transmission if no packet is offered before.
     fn next_transmission(
         &self,
         contention: Instant,
@@ -230,7 +228,7 @@ impl Dcf {
         next
     }
 
-    /// Time on the air of the frame in service; `None` if there is none or its rate is zero.
+    /// Returns the airtime of the frame in service; `None` if there is none or its rate is zero.
     fn airtime(&self, direction: &Direction, config: &DirectionConfig) -> Option<Duration> {
         let length = direction.in_service()?.length.saturating_add(HEADER_BYTES);
         let bits = config.framing.bits(length);
@@ -253,7 +251,7 @@ impl Dcf {
         self.phase = Phase::Sending(transmission);
     }
 
-    /// Ends a transmission, and the exchange with it: the acknowledgment that follows is certain.
+    /// Ends a transmission, and with it the exchange: the acknowledgment that follows cannot be lost.
     fn finish(
         &mut self,
         transmission: Transmission,
@@ -292,7 +290,7 @@ impl Dcf {
         };
     }
 
-    /// From the end of a frame to the beginning of contention.
+    /// Returns the time from the end of a frame to the beginning of contention.
     fn quiet(&self, acknowledged: bool) -> Duration {
         if !acknowledged {
             return EIFS;
@@ -307,12 +305,12 @@ impl Dcf {
 
 impl Station {
     /// Returns the time at which the station sends if the medium stays idle: the end of its countdown, or at once if
-    /// that was over when the frame came.
+    /// that ended before the frame arrived.
     fn start(&self, contention: Instant) -> Instant {
         (contention + SLOT.saturating_mul(u64::from(self.backoff))).max(self.ready)
     }
 
-    /// Draws the slots to wait after an attempt at packet `number`, or before the first.
+    /// Draws the backoff in slots after an attempt at packet `number`, or before the first.
     fn draw_backoff(&mut self, number: u64) {
         let share = self.draws.uniform(draw_key(number, self.attempts));
         self.backoff = (share * f64::from(self.window + 1)) as u32;

@@ -1,4 +1,4 @@
-//! Contents of a link in one direction, and all that has been decided there.
+//! State of a link in one direction: its packets, and the fates already decided.
 
 use super::channel::Channel;
 use super::config::{DirectionConfig, QueueLimit};
@@ -12,48 +12,48 @@ use std::collections::VecDeque;
 
 /// One direction of a link: packets wait, one is in service, others are in flight.
 ///
-/// Thousands of links do not fit a processor's nearest cache. What the hop of a packet needs on a link
-/// without anything special stands in the first two cache lines (of 64 bytes), in this order.
+/// Thousands of links do not fit in a processor's first-level cache. The fields that a packet's hop needs on a link
+/// without special features are in the first two cache lines (of 64 bytes), in this order.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Direction {
-    /// Packets in the order in which they are served: first those in flight, then the one in service, then
-    /// those that wait, unless a discipline keeps these. A packet is written here once and moves on by the borders between the
-    /// three.
+    /// Packets in the order of service: first those in flight, then the one in service, then the waiting ones, unless a
+    /// discipline keeps those. A packet is written here once; then only the borders between the three groups move.
     held: VecDeque<Held>,
-    /// Losses not yet told: when the first of them happened, or never.
+    /// Time of the first loss not yet reported, or never.
     next_drop: Instant,
-    /// Time at which the packet in service leaves, on a link without medium access; never while the link stands still.
+    /// Time at which the packet in service leaves, on a link without medium access; never while the link is stalled.
     pub service_end: Instant,
-    /// The latest arrival that was decided: nobody overtakes it.
+    /// Latest arrival decided so far: no packet overtakes it.
     last_arrival: Instant,
     in_flight: u32,
-    /// True if a packet has begun to be served and has not yet left the transmitter.
+    /// True while a packet is in service: begun, and still at the transmitter.
     serving: bool,
-    /// No discipline and no channel, and nothing that one of them has decided before.
+    /// True without a discipline, a channel, or a pending decision of one.
     pub plain: bool,
-    /// No recording and no jitter: the delay below holds for every packet.
+    /// True without recording and jitter: the delay below holds for every packet.
     pub steady: bool,
     from: End,
     delay: Duration,
-    /// Length of the last packet for which a time was asked, kept with that time; it saves a division for most packets.
+    /// Length of the last packet whose serialisation time was computed, kept with that time; it saves a division for
+    /// most packets.
     pub last_length: Option<u32>,
     pub last_time: Duration,
     limit: QueueLimit,
-    /// Bytes that wait here, and not in a discipline.
+    /// Bytes waiting here, not in a discipline.
     bytes: u64,
     offered: u64,
 
-    /// Managed queue, which keeps the packets that wait.
+    /// Queue discipline, which keeps the waiting packets.
     discipline: Option<Box<dyn Discipline>>,
     channel: Option<Box<Channel>>,
-    /// Packets in flight that will not arrive as they were offered, in their order.
+    /// Packets in flight that will not arrive as offered, in their order.
     marred: VecDeque<(PacketId, Outcome)>,
-    /// Losses that are not yet told, in order of time.
+    /// Losses not yet reported, in order of time.
     dropped: VecDeque<(Instant, PacketId, DropReason)>,
-    /// Attempts at the one in service that have failed.
+    /// Failed attempts at the packet in service.
     pub failures: u32,
-    /// Packets of attempts that have failed, not yet told.
+    /// Packets of failed attempts, not yet reported.
     failed: VecDeque<PacketId>,
     /// Use of a recording's delivery opportunities so far.
     pub cursor: Cursor,
@@ -70,7 +70,7 @@ struct Held {
 }
 
 impl Direction {
-    /// A direction of `link`, whose recordings begin at `start`.
+    /// Creates a direction of `link`, whose recordings begin at `start`.
     pub fn new(
         from: End,
         link: &str,
@@ -119,7 +119,7 @@ impl Direction {
         self.last_length = None;
     }
 
-    /// Takes the discipline that the settings name; one that stays keeps its state, and all packets that wait stay.
+    /// Takes the discipline of the settings; an unchanged one keeps its state, and all waiting packets stay.
     fn set_discipline(&mut self, config: &DirectionConfig, site: &Site) {
         let management = &config.queue.management;
         let own = self.discipline.as_mut();
@@ -131,7 +131,7 @@ impl Direction {
         self.give_back(waiting);
     }
 
-    /// Takes out the packets that wait without a discipline.
+    /// Takes out the packets that wait outside a discipline.
     fn take_waiting(&mut self) -> Vec<Waiting> {
         let first = self.held.len() - self.waiting();
         let taken = self.held.drain(first..);
@@ -144,7 +144,7 @@ impl Direction {
         taken
     }
 
-    /// Lets packets wait behind those that do.
+    /// Appends packets to the waiting ones.
     fn give_back(&mut self, waiting: Vec<Waiting>) {
         if let Some(discipline) = &mut self.discipline {
             return discipline.restore(waiting);
@@ -157,9 +157,9 @@ impl Direction {
         self.held.extend(held);
     }
 
-    /// Takes a packet into the queue if it finds room; drops it otherwise and returns false. `up` is whether
-    /// the link works, so that an idle one serves the packet at once: the limit, which is one on waiting,
-    /// does not concern it.
+    /// Takes a packet into the queue if it has room; otherwise drops it and returns false. `up` is true if the link
+    /// works, so that an idle one serves the packet at once: then the limit, which is on waiting packets, does not
+    /// apply.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, offered: Offered, up: bool) -> bool {
         let Offered { packet, length, .. } = offered;
@@ -217,14 +217,14 @@ impl Direction {
         }
     }
 
-    /// Packets that wait here, and not in a discipline.
+    /// Returns the number of packets waiting here, not in a discipline.
     #[inline]
     fn waiting(&self) -> usize {
         self.held.len() - self.in_flight as usize - usize::from(self.serving)
     }
 
-    /// Moves the next packet from the queue into service and returns its length; `None` if there is none. Nothing
-    /// is in service before.
+    /// Moves the next packet from the queue into service and returns its length; `None` if there is none. No packet may
+    /// be in service before.
     #[inline]
     pub fn serve_next(&mut self, now: Instant) -> Option<u32> {
         if !self.plain {
@@ -239,7 +239,7 @@ impl Direction {
         length
     }
 
-    /// Brings the next packet of the discipline here, if there is one.
+    /// Takes the next packet out of the discipline, if there is one.
     #[cold]
     fn take_from_discipline(&mut self, now: Instant) {
         let Some(discipline) = &mut self.discipline else {
@@ -267,30 +267,30 @@ impl Direction {
         }
     }
 
-    /// The first that is not in flight.
+    /// Returns the first packet that is not in flight.
     #[inline]
     fn head(&self) -> Option<&Held> {
         self.held.get(self.in_flight as usize)
     }
 
-    /// The packet that has left the queue and not yet the transmitter.
+    /// Returns the packet in service: out of the queue, still at the transmitter.
     #[inline]
     pub fn in_service(&self) -> Option<Item> {
         self.head().filter(|_| self.serving).map(|held| held.item)
     }
 
-    /// The moment of its recordings at a moment of the run.
+    /// Returns the recordings' time at a time of the run.
     pub fn in_recording(&self, now: Instant) -> Instant {
         now + self.start
     }
 
-    /// The moment of the run at a moment of its recordings.
+    /// Returns the run's time at a time of the recordings.
     pub fn in_run(&self, recorded: Instant) -> Instant {
         Instant::ZERO + recorded.saturating_since(Instant::ZERO + self.start)
     }
 
-    /// Decides the fate in the channel of the packet in service if it leaves the transmitter at `left`, on the
-    /// `attempt`-th attempt (0 where there is but one).
+    /// Decides the fate in the channel of the packet in service if it leaves the transmitter at `left`, on attempt
+    /// `attempt` (0 on links with one).
     pub fn verdict(&mut self, config: &DirectionConfig, left: Instant, attempt: u32) -> Outcome {
         let item = self.in_service();
         match (&mut self.channel, item) {
@@ -305,7 +305,7 @@ impl Direction {
         }
     }
 
-    /// Sends the packet in service on its way, as the channel has left it. It has left the transmitter at `left`.
+    /// Sends the packet in service on its way, as the channel has left it, from the transmitter at `left`.
     pub fn launch(&mut self, config: &DirectionConfig, left: Instant, outcome: Outcome) {
         if let Some(item) = self.in_service()
             && outcome != Outcome::UNDAMAGED
@@ -364,7 +364,7 @@ impl Direction {
         self.dropped.push_back((now, packet, reason));
     }
 
-    /// Drops what is in service.
+    /// Drops the packet in service.
     pub fn drop_in_service(&mut self, now: Instant, reason: DropReason) {
         if self.serving
             && let Some(held) = self.held.remove(self.in_flight as usize)
@@ -374,7 +374,7 @@ impl Direction {
         }
     }
 
-    /// Notes that an attempt at what is in service has failed.
+    /// Notes a failed attempt at the packet in service.
     #[cold]
     pub fn fail(&mut self) {
         self.failures += 1;
@@ -382,12 +382,12 @@ impl Direction {
         self.failed.extend(packet);
     }
 
-    /// The packet of an attempt that has failed and is not yet told.
+    /// Returns the packet of the next failed attempt not yet reported.
     pub fn take_failure(&mut self) -> Option<PacketId> {
         self.failed.pop_front()
     }
 
-    /// Puts what is in service back at the head of the queue.
+    /// Puts the packet in service back at the head of the queue.
     pub fn stop_service(&mut self) {
         self.failures = 0;
         if let Some(item) = self.in_service() {
@@ -398,7 +398,7 @@ impl Direction {
         self.service_end = Instant::NEVER;
     }
 
-    /// Puts what is in service and in flight back at the head of the queue, in its order.
+    /// Puts the packets in service and in flight back at the head of the queue, in order.
     pub fn put_back(&mut self, now: Instant) {
         self.stop_service();
         while let Some(last) = (self.in_flight as usize).checked_sub(1)
@@ -419,7 +419,7 @@ impl Direction {
         self.last_arrival = now;
     }
 
-    /// Drops what the link itself holds, what is in flight included; what waits at IP stays.
+    /// Drops the packets that the link itself holds, including those in flight; packets waiting at IP stay.
     pub fn drop_own(&mut self, now: Instant, flow_control: Option<QueueLimit>) {
         let beyond = flow_control.map(|own| self.take_out_beyond(own));
         self.put_back(now);
@@ -427,13 +427,13 @@ impl Direction {
         self.give_back(beyond.unwrap_or_default());
     }
 
-    /// Takes out what waits beyond what the link itself holds.
+    /// Takes out the waiting packets beyond those that the link itself holds.
     pub fn take_beyond(&mut self, own: QueueLimit) -> Vec<PacketId> {
         let taken = self.take_out_beyond(own);
         taken.iter().map(|waiting| waiting.item.packet).collect()
     }
 
-    /// Takes out what waits beyond these packets or bytes.
+    /// Takes out the waiting packets beyond so many packets or bytes.
     fn take_out_beyond(&mut self, own: QueueLimit) -> Vec<Waiting> {
         let mut waiting = self.take_all();
         let (mut packets, mut bytes) = (0, 0);
@@ -449,7 +449,7 @@ impl Direction {
         beyond
     }
 
-    /// Takes out everything that waits, in the order of service.
+    /// Takes out all waiting packets, in the order of service.
     fn take_all(&mut self) -> Vec<Waiting> {
         match &mut self.discipline {
             Some(discipline) => discipline.unload(),
@@ -457,7 +457,7 @@ impl Direction {
         }
     }
 
-    /// Drops everything that waits.
+    /// Drops all waiting packets.
     pub fn drop_waiting(&mut self, now: Instant, reason: DropReason) {
         for Waiting { item, .. } in self.take_all() {
             self.drop(now, item.packet, reason);
@@ -478,7 +478,7 @@ impl Direction {
         }
     }
 
-    /// Takes out the next fate, which there is; at equal times arrivals first.
+    /// Takes out the next fate, which must exist; at equal times arrivals first.
     #[inline]
     pub fn take_fate(&mut self) -> Option<Fate> {
         let at = self.next_arrival();
@@ -523,13 +523,13 @@ impl Direction {
         })
     }
 
-    /// Packets and bytes that wait.
+    /// Returns the packets and bytes that wait.
     pub fn queue(&self) -> (u32, u64) {
         let (packets, bytes) = self.managed();
         ((self.waiting() + packets) as u32, self.bytes + bytes)
     }
 
-    /// Packets and bytes that wait in a discipline.
+    /// Returns the packets and bytes that wait in a discipline.
     fn managed(&self) -> (usize, u64) {
         let discipline = self.discipline.as_ref();
         discipline.map_or((0, 0), |discipline| discipline.waiting())
@@ -541,8 +541,8 @@ impl Direction {
         discipline.is_some_and(|one| one.drops_at_dequeue() && one.waiting().0 > 0)
     }
 
-    /// Returns true if there may be a drop when the one in service has left: by the queue manager, or because it does
-    /// not arrive.
+    /// Returns true if there may be a drop when the packet in service has left: by the queue manager, or because that
+    /// packet does not arrive.
     pub fn may_drop(&self) -> bool {
         self.channel.is_some() || self.drops_at_dequeue()
     }
@@ -566,7 +566,7 @@ impl From<Refusal> for DropReason {
     }
 }
 
-/// Name of the random draws for a purpose in one direction.
+/// Returns the name of the random draws for a purpose in one direction.
 pub(super) fn stream_name(from: End, link: &str, purpose: &str) -> String {
     match from {
         End::A => format!("link {link} down {purpose}"),

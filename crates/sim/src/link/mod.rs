@@ -1,17 +1,16 @@
-//! Link models: what happens to a packet between two hosts.
+//! Link models: the fate of packets between two hosts.
 //!
-//! A link is a state machine. [`Link::offer`] hands it a packet, [`Link::poll`] gives what has become of
-//! packets up to a moment, [`Link::next_deadline`] says when to poll next. A link keeps no events of its
-//! own: whenever it is touched it first catches up with the moment (serialisation that has ended, queue
-//! managers' verdicts), in the order in which things happened. A link therefore costs
-//! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
-//! serialising was decided.
+//! A link is a state machine. [`Link::offer`] hands it a packet, [`Link::poll`] returns the fates of packets up to a
+//! moment, [`Link::next_deadline`] the time of the next poll. A link has no events of its own: at every call it first
+//! catches up with the moment (ended serialisation, queue managers' verdicts), in chronological order. A link therefore
+//! costs one event per packet, and a change of its parameters needs no rollback: only packets already being serialised
+//! have a decided fate.
 //!
-//! Scope: lengths are those of the IP packet; what a link puts around it is [`config::Framing`]'s. A link
-//! carries any length: the MTU is the business of hosts and routers. Random draws belong to (seed, link,
-//! direction, number of the packet among those offered there), the states of burst loss and shadowing to time, so that
-//! compared runs meet the same channel. Fates come in order of time, at equal times those offered at end A
-//! first, and are told at their very time if the link is polled at its deadlines.
+//! Scope: lengths are those of the IP packet; the overhead of the link is [`config::Framing`]'s. A link carries any
+//! length: hosts and routers enforce the MTU. Random draws depend on (seed, link, direction, number of the packet among
+//! those offered there), the states of burst loss and shadowing on time, so that compared runs meet the same channel.
+//! Fates come in order of time, at equal times those offered at end A first, and are reported exactly on time if the
+//! link is polled at its deadlines.
 
 mod capacity;
 pub mod cells;
@@ -19,9 +18,9 @@ mod channel;
 pub mod config;
 mod dcf;
 mod direction;
+pub mod kinds;
 pub mod ldacs1;
 mod pipe;
-pub mod presets;
 pub(crate) mod queue;
 pub mod reception;
 pub mod regulator;
@@ -37,7 +36,7 @@ use direction::Direction;
 use queue::{Class, Management, Offered};
 use regulator::{Admission, Entrance};
 
-/// The two ends of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
+/// End of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
     /// The first end in the scenario's `between`; an access link's end in the network.
@@ -47,10 +46,10 @@ pub enum End {
 }
 
 impl End {
-    /// Both, A first.
+    /// Both ends, A first.
     pub const ALL: [End; 2] = [End::A, End::B];
 
-    /// A number for arrays of two: 0 for A, 1 for B.
+    /// Returns the index of the end in arrays of two: 0 for A, 1 for B.
     pub const fn index(self) -> usize {
         match self {
             End::A => 0,
@@ -58,7 +57,7 @@ impl End {
         }
     }
 
-    /// The end across.
+    /// Returns the opposite end.
     pub const fn other(self) -> End {
         match self {
             End::A => End::B,
@@ -72,55 +71,55 @@ impl End {
 pub struct Fate {
     /// The packet.
     pub packet: PacketId,
-    /// The end at which it was offered.
+    /// End at which the packet was offered.
     pub from: End,
-    /// The moment of its arrival or loss.
+    /// Time of its arrival or loss.
     pub at: Instant,
-    /// Its arrival, or its loss and why.
+    /// Arrival, or loss and its reason.
     pub outcome: Outcome,
 }
 
-/// Delivered, or lost and why.
+/// Delivery, or loss and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has arrived at the other end, with these bits flipped (mostly none).
+    /// Arrival at the other end, with these bits flipped (mostly none).
     Delivered {
-        /// The bits that were flipped.
+        /// Flipped bits.
         bit_errors: BitErrors,
     },
-    /// It is lost.
+    /// Loss.
     Dropped(DropReason),
 }
 
 impl Outcome {
-    /// Delivered as it was offered.
+    /// Delivery of the packet as offered.
     pub const UNDAMAGED: Outcome = Outcome::Delivered {
         bit_errors: BitErrors::NONE,
     };
 }
 
-/// Reason for which a link lost a packet.
+/// Reason for a link's loss of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// No room in the queue.
     QueueFull,
-    /// The queue's discipline chose it.
+    /// Choice of the queue's discipline.
     QueueManagement,
-    /// The channel damaged it (packet or bit error) and the link drops damaged packets.
+    /// Damage on the channel (packet or bit error), on a link that drops damaged packets.
     ChannelError,
-    /// The channel was in the bad state of its burst model, or its trace said so.
+    /// Bad state of the channel's burst model, or loss in its trace.
     BurstLoss,
-    /// Something stood between the mobile and the satellite for a moment.
+    /// Obstacle between the mobile and the satellite.
     Shadowing,
-    /// Medium access gave up after its retries.
+    /// Retry limit of medium access.
     RetryLimit,
-    /// The link was down, or went down with the packet queued or in flight.
+    /// Link down, or gone down with the packet queued or in flight.
     LinkDown,
-    /// The queue was discarded at a handover.
+    /// Queue discarded at a handover.
     Discarded,
-    /// A policer found that its flow sends too much, or it is longer than a token bucket is deep.
+    /// Excess over a policer's rate, or a packet longer than a token bucket's depth.
     Policer,
-    /// The scenario says so, of signalling.
+    /// Loss of signalling by the scenario.
     Scenario,
 }
 
@@ -141,7 +140,8 @@ impl DropReason {
         }
     }
 
-    /// Returns true if the sender's own queue, or a policer, had too much: the sender knows of it at once.
+    /// Returns true if the sender's own queue, or a policer, was overloaded: then the sender learns of the loss at
+    /// once.
     pub const fn is_congestion(self) -> bool {
         matches!(
             self,
@@ -161,35 +161,34 @@ pub struct Label {
 
 /// A link between two ends.
 ///
-/// After every call of [`offer`](Link::offer), [`reconfigure`](Link::reconfigure),
-/// [`set_down`](Link::set_down), [`set_up`](Link::set_up), [`discard_queue`](Link::discard_queue),
-/// [`hold_at_ip`](Link::hold_at_ip) and [`take_from_ip`](Link::take_from_ip), and at every [`next_deadline`](Link::next_deadline), call [`poll`](Link::poll) until it returns `None`, then ask
-/// for the next deadline. `now` never goes back from call to call.
+/// After every call of [`offer`](Link::offer), [`reconfigure`](Link::reconfigure), [`set_down`](Link::set_down),
+/// [`set_up`](Link::set_up), [`discard_queue`](Link::discard_queue), [`hold_at_ip`](Link::hold_at_ip) and
+/// [`take_from_ip`](Link::take_from_ip), and at every [`next_deadline`](Link::next_deadline), call [`poll`](Link::poll)
+/// until it returns `None`, then ask for the next deadline. `now` never decreases from call to call.
 ///
-/// A packet's hop looks at the first fields and at the direction that it takes; what lies behind the boxes it
-/// mostly does not need.
+/// A packet's hop uses the first fields and its direction; it mostly does not need the boxed parts.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
-    /// Time at which each direction may have something to tell next; not kept where they share a channel.
+    /// Time of each direction's next possible fate; not kept where the directions share a channel.
     deadlines: [Instant; 2],
-    /// Time at which a shaper at the entrance lets the next packet pass, or never.
+    /// Time at which a shaper at the entrance releases the next packet, or never.
     release_at: Instant,
-    /// The channel that the directions share; `None` if each has one of its own.
+    /// Channel shared by the directions; `None` if each has one of its own.
     dcf: Option<Box<Dcf>>,
     /// Shapers and policers, if there are any.
     entrance: Option<Box<Entrance>>,
     config: Shared<LinkConfig>,
-    /// Its two directions, at hand for each hop.
+    /// Its two directions, inline for each hop.
     ways: [Shared<DirectionConfig>; 2],
-    /// True if one of its queues is managed, and may tell packets apart.
+    /// True if one of its queues is managed, and may distinguish packets.
     is_managed: bool,
     state: State,
     seed: Seed,
     directions: Directions,
 }
 
-/// Both directions of a link, made when one of them is needed first: of the links of thousands of mobiles to many cells most are
+/// Both directions of a link, created on first use: most of the links between thousands of mobiles and many cells are
 /// never used.
 #[derive(Debug, Default)]
 struct Directions(Option<Box<[Direction; 2]>>);
@@ -200,7 +199,7 @@ impl Directions {
         self.0.get_or_insert_with(|| made(config, seed))
     }
 
-    /// The directions, if they were made; otherwise nothing waits and nothing has happened.
+    /// Returns the directions, if they exist; otherwise nothing waits and nothing has happened.
     fn made(&self) -> Option<&[Direction; 2]> {
         self.0.as_deref()
     }
@@ -215,18 +214,18 @@ fn made(config: &LinkConfig, seed: Seed) -> Box<[Direction; 2]> {
     ])
 }
 
-/// State of a link: packets pass, or they meet another fate.
+/// State of a link, and the fate of offered packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Up,
-    /// Down, and what it is offered waits.
+    /// Down; offered packets wait.
     Holding,
-    /// Down, and what it is offered is lost.
+    /// Down; offered packets are lost.
     Dropping,
 }
 
 impl Link {
-    /// A link that is up and empty. Its random draws belong to `seed` and to the link's name.
+    /// Creates a link that is up and empty. Its random draws depend on `seed` and on the link's name.
     pub fn new(config: impl Into<Shared<LinkConfig>>, seed: Seed) -> Link {
         let config = config.into();
         let mut link = Link {
@@ -245,8 +244,8 @@ impl Link {
         link
     }
 
-    /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`. Of a link that
-    /// [`reads_labels`](Link::reads_labels) it is nobody's, and of no class.
+    /// Offers a packet of `length` bytes (IP header included) at the end `from`. On a link that
+    /// [`reads_labels`](Link::reads_labels) the packet belongs to no flow and no class.
     #[inline]
     pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
         let class = Class::default();
@@ -270,13 +269,13 @@ impl Link {
         }
     }
 
-    /// Returns true if it has shapers or policers, which need the flow of each packet, or a managed queue.
+    /// Returns true if it has shapers or policers, which need each packet's flow, or a managed queue.
     #[inline]
     pub fn reads_labels(&self) -> bool {
         self.is_managed || self.entrance.is_some()
     }
 
-    /// As [`offer`](Link::offer), for a packet with a label.
+    /// Offers a packet with a label, otherwise like [`offer`](Link::offer).
     pub fn offer_labelled(
         &mut self,
         now: Instant,
@@ -300,7 +299,7 @@ impl Link {
         let Some(entrance) = self.entrance.as_mut() else {
             return true;
         };
-        // A packet that the link loses anyway uses up no credit.
+        // A packet that the link loses anyway uses no credit.
         if self.state == State::Dropping {
             return true;
         }
@@ -314,7 +313,7 @@ impl Link {
         admission == Admission::Passes
     }
 
-    /// Lets pass what shapers have kept long enough.
+    /// Releases the packets that shapers have held long enough.
     #[cold]
     fn release(&mut self, now: Instant) {
         while let Some(entrance) = self.entrance.as_mut() {
@@ -327,7 +326,7 @@ impl Link {
         }
     }
 
-    /// To a link that is down or whose directions share a channel.
+    /// Offers a packet to a link that is down or whose directions share a channel.
     #[cold]
     fn offer_otherwise(&mut self, now: Instant, from: End, offered: Offered) {
         self.move_on(now);
@@ -346,8 +345,8 @@ impl Link {
         self.note_deadline(from);
     }
 
-    /// Returns the fates of packets up to `now`, one at a time, in order of time; at equal times first those of packets
-    /// offered at end A.
+    /// Returns the fates of packets up to `now`, one at a time, in order of time; at equal times those of packets
+    /// offered at end A first.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Fate> {
         if self.release_at <= now {
@@ -365,7 +364,7 @@ impl Link {
             let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
             let config = &self.ways[from.index()];
             pipe::catch_up(direction, config, now);
-            // Otherwise it was only the earliest moment at which there might have been one.
+            // Otherwise this was only the earliest possible time of a fate.
             if direction.next_fate() == deadline {
                 let fate = direction.take_fate();
                 self.deadlines[from.index()] = pipe::next_deadline(direction, config);
@@ -375,8 +374,9 @@ impl Link {
         }
     }
 
-    /// A packet that the link has failed to get across and sends again, or gives up, and the end at which it was offered: one
-    /// for each attempt that has failed up to `now`. To be asked before [`poll`](Link::poll), where links repeat.
+    /// Returns the next packet with a failed link-layer attempt, which the link retransmits or gives up, and the end at
+    /// which it was offered: once for each failed attempt up to `now`. On links with retransmission, call this before
+    /// [`poll`](Link::poll).
     pub fn poll_failure(&mut self, now: Instant) -> Option<(End, PacketId)> {
         self.catch_up(now);
         let directions = self.directions.0.as_mut()?;
@@ -396,8 +396,8 @@ impl Link {
         directions[from.index()].take_fate()
     }
 
-    /// Returns the time of the next poll, if nothing else happens before; `None` while the link holds nothing that
-    /// moves. Mostly there is a fate at that moment; medium access may turn out to take longer.
+    /// Returns the time of the next poll, unless something else happens before; `None` while no packet on the link
+    /// moves. Mostly there is a fate at that time; medium access may turn out to take longer.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         if let Some(dcf) = &self.dcf {
@@ -411,9 +411,8 @@ impl Link {
         (first != Instant::NEVER).then_some(first)
     }
 
-    /// Takes other parameters from `now` on. What has begun serialising keeps its end, unless it stood
-    /// still at rate zero; what waits is not dropped by a smaller queue. When medium access is switched on or
-    /// off, it begins anew.
+    /// Changes the parameters from `now` on. A packet being serialised keeps its end, unless it was stalled at rate
+    /// zero; a smaller queue drops no waiting packets. Switching medium access on or off restarts it.
     pub fn reconfigure(&mut self, now: Instant, config: impl Into<Shared<LinkConfig>>) {
         let config = config.into();
         self.catch_up(now);
@@ -433,10 +432,9 @@ impl Link {
         self.note_deadlines();
     }
 
-    /// Lets nothing pass until [`set_up`](Link::set_up). With `keep_queue` everything that the link holds,
-    /// what is in flight included, goes back to the head of its queue in its order and waits, together with
-    /// what is offered meanwhile and finds room; all is serialised anew afterwards. Otherwise it is lost,
-    /// and so is what is offered meanwhile.
+    /// Lets no packet pass until [`set_up`](Link::set_up). With `keep_queue` all packets on the link, including those
+    /// in flight, go back to the head of its queue in order and wait, together with packets offered meanwhile that have
+    /// room; all are serialised anew afterwards. Otherwise they are lost, and so are the packets offered meanwhile.
     pub fn set_down(&mut self, now: Instant, keep_queue: bool) {
         self.catch_up(now);
         for direction in self.directions.of(&self.config, self.seed) {
@@ -468,7 +466,7 @@ impl Link {
         self.note_deadlines();
     }
 
-    /// Drops what waits; what is being serialised or in flight goes on.
+    /// Drops the waiting packets; those being serialised or in flight continue.
     pub fn discard_queue(&mut self, now: Instant) {
         self.catch_up(now);
         for direction in self.directions.of(&self.config, self.seed) {
@@ -478,8 +476,8 @@ impl Link {
         self.note_deadlines();
     }
 
-    /// Lets nothing pass until [`set_up`](Link::set_up). What the link itself holds, by its flow control, is lost; what waits at
-    /// IP stays there, with what is offered meanwhile and finds room.
+    /// Lets no packet pass until [`set_up`](Link::set_up). Packets that the link itself holds, by its flow control, are
+    /// lost; packets waiting at IP stay there, with those offered meanwhile that have room.
     pub fn hold_at_ip(&mut self, now: Instant) {
         self.catch_up(now);
         let directions = self.directions.of(&self.config, self.seed);
@@ -490,8 +488,8 @@ impl Link {
         self.note_deadlines();
     }
 
-    /// Takes out what waits at IP at an end, in order: all that waits beyond what the link itself holds, which of a link that is
-    /// down is nothing. Without flow control nothing waits at IP.
+    /// Takes out the packets waiting at IP at an end, in order: all beyond those that the link itself holds. A link
+    /// that is down holds none; without flow control none wait at IP.
     pub fn take_from_ip(&mut self, now: Instant, from: End) -> Vec<PacketId> {
         self.catch_up(now);
         let Some(flow_control) = self.ways[from.index()].flow_control else {
@@ -524,8 +522,7 @@ impl Link {
         self.release_at = Instant::NEVER;
     }
 
-    /// Does what has happened up to `now`, in both directions, for whoever is to look at the queues. Fates wait
-    /// to be polled.
+    /// Processes all events up to `now`, in both directions, before the queues are read. Fates wait to be polled.
     pub fn catch_up(&mut self, now: Instant) {
         if self.release_at <= now {
             self.release(now);
@@ -533,7 +530,7 @@ impl Link {
         self.move_on(now);
     }
 
-    /// As [`catch_up`](Link::catch_up), without what shapers let pass.
+    /// Catches up like [`catch_up`](Link::catch_up), without the releases of shapers.
     fn move_on(&mut self, now: Instant) {
         if let Some(dcf) = &mut self.dcf {
             let directions = self.directions.of(&self.config, self.seed);
@@ -543,8 +540,8 @@ impl Link {
         self.catch_up_direction(now, End::B);
     }
 
-    /// Packets and bytes that wait at an end, at shapers included, as of the last call that took a time, a packet or fate at
-    /// this end, or [`catch_up`](Link::catch_up). The one being serialised is not counted.
+    /// Returns the packets and bytes waiting at an end, at shapers included, as of the last call that took a time, a
+    /// packet or fate at this end, or [`catch_up`](Link::catch_up). The packet being serialised is not counted.
     pub fn queue(&self, from: End) -> (u32, u64) {
         let made = self.directions.made();
         let (packets, bytes) = made.map_or((0, 0), |made| made[from.index()].queue());
@@ -557,14 +554,14 @@ impl Link {
         entrance.map_or((0, 0), |entrance| entrance.waiting(from))
     }
 
-    /// Returns true if no packet that was offered at this end waits, is being serialised or in flight, as of the same
-    /// calls as [`queue`](Link::queue).
+    /// Returns true if no packet offered at this end waits, is being serialised or in flight, as of the same calls as
+    /// [`queue`](Link::queue).
     pub fn is_empty(&self, from: End) -> bool {
         let made = self.directions.made();
         made.is_none_or(|made| made[from.index()].is_empty()) && self.at_entrance(from).0 == 0
     }
 
-    /// Present parameters.
+    /// Returns the present parameters.
     pub fn config(&self) -> &LinkConfig {
         &self.config
     }
@@ -581,7 +578,7 @@ impl Link {
         }
     }
 
-    /// Works out again when a direction has something to tell next.
+    /// Recomputes the time of a direction's next fate.
     fn note_deadline(&mut self, from: End) {
         if let (None, Some(directions)) = (&self.dcf, self.directions.made()) {
             let direction = &directions[from.index()];
@@ -594,7 +591,7 @@ impl Link {
         self.note_deadline(End::B);
     }
 
-    /// Begins with the head of a queue if nothing is in service before it.
+    /// Begins service of the head of a queue if no packet is in service.
     fn start(&mut self, now: Instant, from: End) {
         let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
         match &mut self.dcf {
@@ -630,7 +627,7 @@ fn is_managed(config: &LinkConfig) -> bool {
         .any(|direction| direction.queue.management != Management::DropTail)
 }
 
-/// The end whose moment is the earlier one; at equal times A.
+/// Returns the end with the earlier time; at equal times A.
 #[inline]
 fn first_of(moments: [Instant; 2]) -> End {
     if moments[0] <= moments[1] {

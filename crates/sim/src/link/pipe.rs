@@ -8,9 +8,9 @@ use super::{DropReason, Outcome};
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
-/// Does what has happened up to `now`: packets whose serialisation has ended go into flight, and the next
-/// begin at those very moments.
-// A link is touched several times a packet and mostly finds nothing to do: inlined, that costs a comparison.
+/// Processes all events up to `now`: packets whose serialisation has ended go into flight, and the next begin at those
+/// very moments.
+// A link is called several times per packet and mostly has nothing to do: inlined, that costs a comparison.
 #[inline]
 pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     if direction.service_end <= now {
@@ -20,7 +20,7 @@ pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now:
 
 /// Lets the packet in service leave, as [`catch_up`] does at the end of a serialisation.
 fn leave_until(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
-    // A packet that takes until the end of time stays where it is.
+    // A packet that takes until the end of time stays in service.
     while direction.service_end <= now {
         let end = direction.service_end;
         if end == Instant::NEVER {
@@ -46,7 +46,7 @@ fn leave_until(direction: &mut Direction, config: &DirectionConfig, now: Instant
     }
 }
 
-/// Takes in a packet that is offered to a link that works.
+/// Takes in a packet offered to a link that works.
 #[inline]
 pub(super) fn offer(
     direction: &mut Direction,
@@ -60,7 +60,7 @@ pub(super) fn offer(
     }
 }
 
-/// Takes another recording from the next packet on, if it is another.
+/// Changes the recording from the next packet on, if it is a different one.
 pub(super) fn retrace(
     direction: &mut Direction,
     before: &DirectionConfig,
@@ -78,7 +78,7 @@ pub(super) fn retrace(
     }
 }
 
-/// Begins to serialise if something waits and nothing is being serialised, or if that stood still.
+/// Begins to serialise if a packet waits and none is being serialised, or if the one in service was stalled.
 #[inline]
 pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     if direction.service_end != Instant::NEVER {
@@ -95,7 +95,7 @@ pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: In
     }
 }
 
-/// Begins to serialise what is in service, for the first time or again.
+/// Begins to serialise the packet in service, for the first time or again.
 fn resume(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     if let Some(item) = direction.in_service() {
         direction.service_end = serialised(direction, config, now, item.length);
@@ -124,7 +124,7 @@ fn serialised(
     serialised_anew(direction, config, now, length)
 }
 
-// Apart, since most packets are as long as the one before.
+// Kept out of line, since most packets are as long as the one before.
 #[inline(never)]
 fn serialised_anew(
     direction: &mut Direction,
@@ -154,7 +154,7 @@ fn capacity(config: &DirectionConfig) -> Option<&Capacity> {
     config.trace.as_ref()?.capacity.as_ref()
 }
 
-/// Returns the time at which this direction will next have a fate to tell, or never.
+/// Returns the time of this direction's next fate, or never.
 #[inline]
 pub(super) fn next_deadline(direction: &Direction, config: &DirectionConfig) -> Instant {
     let certain = direction.next_fate();

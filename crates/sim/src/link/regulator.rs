@@ -1,9 +1,9 @@
-//! Shapers and policers at a link's entrance: the queues, each with an identifier (QID) and a specification (QIDSPEC), with
-//! which ETSI's satellite-independent service access point regulates flows (ETSI TS 102 357; study S, section 8).
+//! Shapers and policers at a link's entrance: the queues, each with an identifier (QID) and a specification (QIDSPEC),
+//! with which ETSI's satellite-independent service access point regulates flows (ETSI TS 102 357; study S, section 8).
 //!
-//! Each is a token bucket of a rate r and a burst b (RFC 2698's meter without its second bucket): what it lets pass in any time t is
-//! at most b + r·t. A policer drops the rest, a shaper keeps it in a bounded queue of its own. Credit is counted in bits times
-//! nanoseconds per second, so that nothing is rounded but the moment of a release, which is rounded up.
+//! Each is a token bucket of a rate r and a burst b (RFC 2698's meter without its second bucket): in any time t it lets
+//! at most b + r·t pass. A policer drops the rest, a shaper keeps it in a bounded queue of its own. Credit is counted
+//! in bits times nanoseconds per second, so that only the time of a release is rounded, upwards.
 
 use super::config::QueueLimit;
 use super::queue::Offered;
@@ -22,24 +22,24 @@ const SECOND: u128 = 1_000_000_000;
 pub struct RegulatorConfig {
     /// The end at which packets enter.
     pub from: End,
-    /// Flows whose packets it regulates.
+    /// Flows to regulate.
     pub flows: Vec<FlowId>,
-    /// True if each of them has a bucket, and a queue, of its own.
+    /// True if each flow has a bucket, and a queue, of its own.
     pub per_flow: bool,
-    /// Rate of IP packets in the long run, above zero.
+    /// Sustained rate of IP packets, above zero.
     pub rate: DataRate,
     /// Bytes that may pass at once after a pause; a longer packet never passes.
     pub burst: u64,
-    /// Fate of packets that come too soon.
+    /// Fate of excess packets.
     pub excess: Excess,
 }
 
-/// Fate of packets that come too soon.
+/// Fate of excess packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// They are dropped: a policer.
+    /// Drop, by a policer.
     Dropped,
-    /// They wait until they may pass, so many at most: a shaper.
+    /// Wait until they may pass, in a queue of this limit, at a shaper.
     Waits(QueueLimit),
 }
 
@@ -47,22 +47,22 @@ pub enum Excess {
 #[derive(Debug, Default)]
 pub(super) struct Entrance {
     regulators: Vec<Regulator>,
-    /// By end and flow.
+    /// Buckets by end and flow.
     places: BTreeMap<(End, FlowId), usize>,
 }
 
 /// Fate of a packet at the entrance.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It goes on to the link's queue.
+    /// Entry into the link's queue.
     Passes,
-    /// It is kept.
+    /// Wait at a shaper.
     Waits,
-    /// It is lost.
+    /// Loss.
     Refused(DropReason),
 }
 
-/// A packet that has waited, and the end that it entered at.
+/// A packet that has waited, and the end at which it entered.
 pub(super) type Released = (End, Offered);
 
 impl Entrance {
@@ -112,13 +112,13 @@ impl Entrance {
         self.regulators[place].release(now)
     }
 
-    /// Takes out what waits at an end, one queue after another.
+    /// Takes out the packets waiting at an end, one queue after another.
     pub fn take_waiting(&mut self, from: End) -> Vec<PacketId> {
         let at_end = self.regulators.iter_mut().filter(|own| own.from == from);
         at_end.flat_map(Regulator::take_waiting).collect()
     }
 
-    /// Packets and bytes that wait at an end.
+    /// Returns the packets and bytes waiting at an end.
     pub fn waiting(&self, from: End) -> (u32, u64) {
         let at_end = self.regulators.iter().filter(|own| own.from == from);
         at_end.fold((0, 0), |(packets, bytes), own| {
@@ -127,14 +127,14 @@ impl Entrance {
     }
 }
 
-/// A token bucket and what waits for it.
+/// A token bucket and its waiting packets.
 #[derive(Debug)]
 struct Regulator {
     from: End,
     bucket: TokenBucket,
     excess: Excess,
     waiting: VecDeque<Offered>,
-    /// Bytes that wait.
+    /// Bytes waiting.
     bytes: u64,
 }
 
@@ -190,18 +190,18 @@ impl Regulator {
     }
 }
 
-/// Credit that grows with time up to a burst, and that packets use up. It is full at the start of the run.
+/// Credit that grows with time up to a burst, and is used by packets. It is full at the start of the run.
 #[derive(Debug)]
 struct TokenBucket {
     rate: DataRate,
     /// Credit of a full bucket, in the unit of credit.
     depth: u128,
     credit: u128,
-    /// Time at which the credit was worked out.
+    /// Time of the last update of the credit.
     at: Instant,
 }
 
-/// Credit for a packet.
+/// Returns the credit for a packet.
 const fn price(bytes: u64) -> u128 {
     bytes as u128 * 8 * SECOND
 }
@@ -220,7 +220,7 @@ impl TokenBucket {
         price(length.into()) > self.depth
     }
 
-    /// Uses up the credit for a packet, if there is enough.
+    /// Uses the credit for a packet, if there is enough.
     fn take(&mut self, now: Instant, length: u32) -> bool {
         let elapsed = u128::from(now.saturating_since(self.at).as_nanos());
         let grown = elapsed.saturating_mul(u128::from(self.rate.bits_per_second()));
@@ -233,7 +233,7 @@ impl TokenBucket {
         enough
     }
 
-    /// Returns the time at which there is enough credit for a packet, if none is used up before; never without a rate.
+    /// Returns the time at which there is enough credit for a packet, if none is used before; never without a rate.
     fn ready(&self, length: u32) -> Instant {
         let missing = price(length.into()).saturating_sub(self.credit);
         let rate = u128::from(self.rate.bits_per_second());

@@ -17,7 +17,7 @@ use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use core::net::{IpAddr, Ipv4Addr};
 
-/// Packet ids for tests: links look at nothing else of a packet.
+/// Returns packet ids for tests: links use nothing else of a packet.
 pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
     let address = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
     let packet = Packet {
@@ -45,44 +45,14 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
         .collect()
 }
 
-/// 1 Mbit/s and 10 ms both ways: 1000 B take 8 ms.
+/// Returns a link of 1 Mbit/s and 10 ms both ways: 1000 B take 8 ms.
 pub(super) fn plain() -> LinkConfig {
-    let direction = DirectionConfig {
-        rate: DataRate::from_bits_per_second(1_000_000),
-        framing: Framing {
-            bytes_per_packet: 0,
-            bits_per_byte: 8,
-        },
-        delay: Duration::from_millis(10),
-        jitter: Duration::ZERO,
-        queue: QueueConfig {
-            limit: QueueLimit::Packets(2),
-            management: Management::DropTail,
-        },
-        flow_control: None,
-        retransmission: None,
-        channel: ChannelConfig {
-            packet_error_rate: 0.0,
-            bit_error_rate: 0.0,
-            burst: None,
-            shadowing: None,
-            damaged: Damaged::Dropped,
-            spares_headers: false,
-        },
-        trace: None,
-    };
-    let kind = LinkKind {
-        medium: Medium::FullDuplex,
-        down: direction.clone().into(),
-        up: direction.into(),
-        regulators: Vec::new(),
-        start: Start::At(Duration::ZERO),
-        mtu: 1500,
-    };
-    LinkConfig::new("test", kind)
+    let rate = DataRate::from_bits_per_second(1_000_000);
+    let direction = kinds::plain(rate, Duration::from_millis(10), QueueLimit::Packets(2));
+    kinds::symmetric("test", Medium::FullDuplex, direction)
 }
 
-/// Polls at each deadline until nothing more happens before `limit`: (time in µs, number of the packet, what).
+/// Polls at each deadline until `limit`; returns (time in µs, number of the packet, fate).
 pub(super) fn drain(
     link: &mut Link,
     ids: &[PacketId],
@@ -113,7 +83,7 @@ pub(super) fn drain(
     }
 }
 
-/// Flow 0 has the precedence 0, flow 1 the precedence 1, and so on.
+/// Labels flow 0 with precedence 0, flow 1 with precedence 1, and so on.
 fn label(flow: u32) -> Label {
     Label {
         flow: Some(FlowId(flow)),
@@ -139,7 +109,7 @@ fn delivered(story: &[(u64, usize, String)]) -> Vec<(u64, usize)> {
         .collect()
 }
 
-/// A link that holds packets 0, 1 and 2 of 1000 B, all offered at zero.
+/// Returns a link that holds packets 0, 1 and 2 of 1000 B, all offered at zero.
 fn loaded(config: LinkConfig) -> (Link, Vec<PacketId>) {
     let ids = packet_ids(5);
     let mut link = Link::new(config, Seed(1));
@@ -206,7 +176,7 @@ fn one_hop_costs_one_event() {
 fn a_ping_over_gsm_takes_about_700_ms() {
     // Study T. 92 B with PPP's framing, 10 bits each, at 9600 bit/s: 95.83 ms, and 250 ms each way.
     let ids = packet_ids(1);
-    let mut link = Link::new(presets::gsm::link("gsm"), Seed(1));
+    let mut link = Link::new(kinds::gsm::link("gsm"), Seed(1));
     link.offer(Instant::ZERO, End::A, ids[0], 84);
     let there = drain(&mut link, &ids, END)[0].0;
     assert_eq!(there, 345_833);
@@ -240,7 +210,7 @@ fn a_new_rate_meets_what_has_not_begun() {
     let mut faster = plain();
     faster.down.rate = DataRate::from_bits_per_second(2_000_000);
     faster.down.delay = Duration::from_millis(1);
-    // Packet 0 keeps its end at 8 ms, with the delay of then; the next take 4 ms each.
+    // Packet 0 keeps its end at 8 ms, with the delay in force then; the next take 4 ms each.
     link.reconfigure(at_ms(3), faster);
     assert_eq!(
         delivered(&drain(&mut link, &ids, END)),
@@ -259,7 +229,7 @@ fn a_recording_that_comes_in_the_middle_meets_what_has_not_begun() {
         loss: None,
     }));
     link.reconfigure(at_ms(3), recorded.clone());
-    // Packet 0 ends at 8 ms. The same recording again takes nothing back: 500 B are left of 9 ms.
+    // Packet 0 ends at 8 ms. The same recording again changes nothing: 500 B are left of 9 ms.
     recorded.down.delay = Duration::from_millis(20);
     assert_eq!(link.poll(at_ms(9)), None);
     link.reconfigure(at_ms(9), recorded);
@@ -340,7 +310,7 @@ fn an_outage_loses_everything_that_the_link_holds() {
 fn an_outage_that_keeps_the_queue_serialises_everything_anew() {
     let (mut link, ids) = loaded(plain());
     link.set_down(at_ms(9), true);
-    // The packets that went back count, so that no new one finds room.
+    // The returned packets count, so that no new one has room.
     assert_eq!(link.queue(End::A), (3, 3000));
     link.offer(at_ms(10), End::A, ids[3], 1000);
     assert_eq!(link.next_deadline(), Some(at_ms(10)));
@@ -374,9 +344,9 @@ fn discarding_spares_what_has_left_the_queue() {
 fn medium_access_can_be_switched_on_and_off() {
     let (mut link, ids) = loaded(plain());
     let mut shared = plain();
-    shared.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
+    shared.medium = Medium::Dcf(kinds::wifi::MEDIUM_ACCESS);
     link.reconfigure(at_ms(4), shared);
-    // Packet 0 begins anew: 192 µs of preamble and 1036 B at 1 Mbit/s.
+    // Packet 0 is sent anew: 192 µs of preamble and 1036 B at 1 Mbit/s.
     assert_eq!(link.next_deadline(), Some(Instant::from_nanos(22_480_000)));
     link.reconfigure(at_ms(5), plain());
     assert_eq!(
@@ -395,7 +365,7 @@ fn a_recording_s_opportunities_delays_and_losses_act_on_packets() {
         ..trace::csv::parse("x", rest, trace::AtEnd::Hold).unwrap()
     }));
     let (mut link, ids) = loaded(config);
-    // 1000 B each: at 4 ms, at 9 ms with what is left, and at 9 ms with 500 B of its own.
+    // 1000 B each: at 4 ms, at 9 ms with the rest of the first opportunity, and at 9 ms with 500 B of its own.
     link.offer(at_ms(9), End::A, ids[3], 2000);
     link.offer(at_ms(9), End::A, ids[4], 1000);
     // 3 takes 10 ms and a third of 14 ms, 4 the rest of it; after 19 ms all is lost.
@@ -417,7 +387,7 @@ fn a_recording_s_opportunities_delays_and_losses_act_on_packets() {
     );
 }
 
-/// A link whose recordings are 1 s of opportunities at 4, 9 and 10 ms of each 10 ms, and 10 ms of delays.
+/// Returns a link whose recordings are 1 s of opportunities at 4, 9 and 10 ms of each 10 ms, and 10 ms of delays.
 fn recorded(start: Start) -> LinkConfig {
     let lines = (0..1000)
         .step_by(10)
@@ -439,8 +409,8 @@ fn a_run_may_begin_later_in_a_recording() {
     let (mut link, ids) = loaded(recorded(Start::At(Duration::from_millis(6))));
     let mut arrivals = delivered(&drain(&mut link, &ids[..3], at_ms(9)));
     arrivals.truncate(3);
-    // 1000 B each. Opportunities at 3 and 4 ms, which are 9 and 10 ms of the recording; delays of 5 ms, then 1 ms, without
-    // overtaking. The second takes what the first has left, and a part of the next.
+    // 1000 B each. Opportunities at 3 and 4 ms, which are 9 and 10 ms of the recording; delays of 5 ms, then 1 ms,
+    // without overtaking. The second packet takes the rest of the first's opportunity, and a part of the next.
     assert_eq!(arrivals, [(8_000, 0), (8_000, 1), (8_000, 2)]);
     let next = packet_ids(2);
     link.offer(at_ms(20), End::A, next[0], 1500);
@@ -462,7 +432,7 @@ fn each_seed_sees_another_piece_of_a_recording() {
         different.len() > 17 && starts.iter().all(|&start| start < 1000),
         "{starts:?}"
     );
-    // Uniform: none of the quarters is empty but with a probability of 4 x 0.75^20, 1.3 %.
+    // Uniform: the probability that a quarter is empty is 4 x 0.75^20, 1.3 %.
     let quarters: std::collections::BTreeSet<u64> =
         starts.iter().map(|start| start / 250).collect();
     assert_eq!(quarters.len(), 4, "{starts:?}");
@@ -664,7 +634,7 @@ mod conservation {
                 config.up.jitter = Duration::from_millis(7);
             }
             _ => {
-                config.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
+                config.medium = Medium::Dcf(kinds::wifi::MEDIUM_ACCESS);
                 config.down.channel.packet_error_rate = 0.4;
                 config.down.delay = Duration::from_micros(3);
                 config.up.queue = variant(1).down.queue.clone();

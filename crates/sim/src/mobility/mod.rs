@@ -1,5 +1,5 @@
-//! Mobility protocols in the laboratory: a folder each, with its keys in a scenario, their resolution and the set-up of its
-//! agents. Other modules use a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
+//! Mobility protocols in the laboratory: a folder each, with its keys in a scenario, their resolution and the set-up of
+//! its agents. Other modules use a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
 
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
@@ -10,7 +10,8 @@ use crate::scenario::model::{Flow, LinkIndex, Mobile, NodeIndex};
 use crate::scenario::raw::RawScenario;
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
-use crate::scenario::units::{HomePrefix, PositiveTime, home_prefix};
+use crate::scenario::tagged::{self, Kind, Tag};
+use crate::scenario::units::{HomePrefix, PositiveTime, home_prefix, prefix};
 use crate::world::World;
 use crate::world::wires::RadioPlace;
 use baton_proto::host::layer::Neighbor;
@@ -18,70 +19,87 @@ use baton_proto::interface::InterfaceId;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 use resolve::HomeAgents;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 
 pub use mobile_ipv4::RawForeignAgent;
 pub(crate) use mobile_ipv6::{addresses as ipv6_addresses, check_tunnels, mobile_of, says_buffer};
 pub(crate) use resolve::Surroundings;
 
-/// The protocol that keeps a mobile reachable, with every message of it. Some keys are one protocol's alone.
+/// The protocol that keeps a mobile reachable, with all its messages.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+#[schemars(transform = add_protocols)]
 pub struct RawMobility {
-    /// The protocol.
+    /// The protocol, with its own keys.
+    #[serde(flatten)]
+    #[schemars(skip)]
     pub protocol: RawProtocol,
     /// Its home agent: a node of `home_agents`.
     pub home_agent: String,
     /// The access link, to the home agent's node, on which the mobile is at home; a radio network's cell as
     /// "network.cell". Default: none, it is always away.
     pub home_link: Option<String>,
-    /// Mobile IPv6's own keys.
-    #[serde(flatten)]
-    pub ipv6: mobile_ipv6::RawMobileNode,
     /// Lifetime of a binding; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
     pub lifetime: Option<PositiveTime>,
-    /// Mobile IPv6's own keys of its tunnel.
-    #[serde(flatten)]
-    pub ipv6_tunnel: mobile_ipv6::RawTunnel,
-    /// Mobile IPv4's own keys.
-    #[serde(flatten)]
-    pub ipv4: mobile_ipv4::RawMobileNode,
+}
+
+fn add_protocols(schema: &mut Schema) {
+    let protocol = Tag {
+        key: "protocol",
+        about: "The protocol.",
+        default: None,
+    };
+    let kinds = [
+        Kind::of::<mobile_ipv4::RawMobileNode>("mobile-ipv4"),
+        Kind::of::<mobile_ipv6::RawMobileNode>("mobile-ipv6"),
+        Kind::of::<mobile_ipv6::RawMobileRouter>("nemo"),
+    ];
+    tagged::add_to(schema, protocol, &kinds);
 }
 
 impl RawMobility {
-    /// Returns the names of nodes in it, but for the home agent's.
+    /// Returns the names of its nodes, except the home agent's.
     pub(crate) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let rules = self.ipv4.policy.iter_mut();
-        rules.flat_map(|rule| &mut rule.to)
+        let rules = match &mut self.protocol {
+            RawProtocol::MobileIpv4(own) => own.policy.as_mut_slice(),
+            RawProtocol::MobileIpv6(_) | RawProtocol::Nemo(_) => &mut [],
+        };
+        rules.iter_mut().flat_map(|rule| &mut rule.to)
     }
 
     /// Returns the prefix of the network behind a mobile router, as written.
     pub(crate) fn network_prefix(&self) -> Option<&str> {
-        self.ipv6_tunnel.network_prefix.as_deref()
+        match &self.protocol {
+            RawProtocol::Nemo(own) => Some(&own.network_prefix),
+            RawProtocol::MobileIpv4(_) | RawProtocol::MobileIpv6(_) => None,
+        }
     }
 
-    /// Returns the same, to change it.
-    pub(crate) fn network_prefix_mut(&mut self) -> &mut Option<String> {
-        &mut self.ipv6_tunnel.network_prefix
+    /// Returns the prefix of the network behind a mobile router, to change it.
+    pub(crate) fn network_prefix_mut(&mut self) -> Option<&mut String> {
+        match &mut self.protocol {
+            RawProtocol::Nemo(own) => Some(&mut own.network_prefix),
+            RawProtocol::MobileIpv4(_) | RawProtocol::MobileIpv6(_) => None,
+        }
     }
 }
 
 /// A mobility protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(tag = "protocol", rename_all = "kebab-case")]
 pub enum RawProtocol {
-    /// Mobile IPv4 (RFC 5944).
-    MobileIpv4,
-    /// Mobile IPv6 (RFC 6275).
-    MobileIpv6,
-    /// Network mobility (RFC 3963): a mobile router with a network behind it.
-    Nemo,
+    /// Mobile IPv4.
+    MobileIpv4(mobile_ipv4::RawMobileNode),
+    /// Mobile IPv6.
+    MobileIpv6(mobile_ipv6::RawMobileNode),
+    /// Network mobility.
+    Nemo(mobile_ipv6::RawMobileRouter),
 }
 
-/// A node that keeps the bindings of mobiles and sends them their packets.
+/// A home agent: keeps the bindings of mobiles and forwards their packets to them.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawHomeAgent {
-    /// The prefix of its home network, like "2001:db8:1::/64" or, for Mobile IPv4, "192.0.2.0/24": mobiles' home
-    /// addresses are of it, and its own is the first.
+    /// The prefix of its home network, like "2001:db8:1::/64" or, for Mobile IPv4, "192.0.2.0/24": it contains mobiles'
+    /// home addresses, and its first address is the agent's own.
     #[schemars(extend("format" = "ip-prefix"))]
     pub prefix: String,
     /// Mobile IPv6's own keys.
@@ -103,7 +121,7 @@ pub enum Mobility {
     Ipv4(mobile_ipv4::MobileIpv4),
 }
 
-/// The agents of a scenario that are not on mobiles.
+/// Agents of a scenario that are not on mobiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
     /// Home agents of Mobile IPv6, in the order of the file.
@@ -150,7 +168,7 @@ impl Agents {
         !self.ipv4.is_empty()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no agents.
     pub fn is_empty(&self) -> bool {
         self.ipv6.is_empty() && self.ipv4.is_empty()
     }
@@ -165,19 +183,21 @@ impl Mobility {
         around: &Surroundings<'_>,
         report: &mut Report<'_>,
     ) -> Option<(Mobility, Option<Ipv6Prefix>)> {
-        refuse_other_keys(raw, path, report);
         let home_agent = home_agent(raw, &path.key("home_agent"), around, report)?;
-        Some(match raw.protocol {
-            RawProtocol::MobileIpv6 | RawProtocol::Nemo => {
-                let (mobility, network) =
-                    mobile_ipv6::mobility(raw, (node, home_agent), path, around, report);
-                (Mobility::Ipv6(mobility), network)
+        let ends = (node, home_agent);
+        let (own, network) = match &raw.protocol {
+            RawProtocol::MobileIpv4(own) => {
+                let mobility = mobile_ipv4::mobility((raw, own), ends, path, around, report);
+                return Some((Mobility::Ipv4(mobility), None));
             }
-            RawProtocol::MobileIpv4 => {
-                let mobility = mobile_ipv4::mobility(raw, (node, home_agent), path, around, report);
-                (Mobility::Ipv4(mobility), None)
-            }
-        })
+            RawProtocol::MobileIpv6(own) => (own, None),
+            RawProtocol::Nemo(router) => (&router.node, prefix(&router.network_prefix).ok()),
+        };
+        if let Some(network) = network {
+            mobile_ipv6::check_network(network, &path.key("network_prefix"), around, report);
+        }
+        let mobility = mobile_ipv6::mobility((raw, own), ends, path, around, report);
+        Some((Mobility::Ipv6(mobility), network))
     }
 
     /// Returns true if the mobile has a home address of IPv6.
@@ -270,23 +290,10 @@ pub(crate) fn check_flows(
         if speaks(true) && speaks(false) {
             let place = raw.flows.iter().position(|raw| raw.name == flow.name);
             let path = Path::default().key("flows").index(place.unwrap_or(0));
-            let message = "joins a mobile with Mobile IPv4 to one with Mobile IPv6; expected ends that speak one version of IP";
+            let message = "joins a mobile with Mobile IPv4 to one with Mobile IPv6; expected both ends to have the same version of IP";
             report.wrong(&path, message.to_owned());
         }
     }
-}
-
-/// Reports keys that belong to another protocol.
-fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
-    let of_ipv6 = [raw.ipv6.written(), raw.ipv6_tunnel.written()].concat();
-    let of_ipv4 = raw.ipv4.written();
-    let (others, own, context) = match raw.protocol {
-        RawProtocol::MobileIpv4 => (of_ipv6, of_ipv4, "protocol \"mobile-ipv4\""),
-        RawProtocol::MobileIpv6 => (of_ipv4, of_ipv6, "protocol \"mobile-ipv6\""),
-        RawProtocol::Nemo => (of_ipv4, of_ipv6, "protocol \"nemo\""),
-    };
-    let own: Vec<&str> = own.iter().map(|&(key, _)| key).collect();
-    report.misplaced(path, &others, &own, context);
 }
 
 /// Finds the home agent of a mobile, by its place among those of its protocol.
@@ -311,8 +318,8 @@ fn home_agent(
             .collect(),
     };
     match raw.protocol {
-        RawProtocol::MobileIpv4 => ipv4.find(&raw.home_agent, &ipv6, path, report),
-        RawProtocol::MobileIpv6 | RawProtocol::Nemo => {
+        RawProtocol::MobileIpv4(_) => ipv4.find(&raw.home_agent, &ipv6, path, report),
+        RawProtocol::MobileIpv6(_) | RawProtocol::Nemo(_) => {
             ipv6.find(&raw.home_agent, &ipv4, path, report)
         }
     }
@@ -333,7 +340,7 @@ impl World {
         }
     }
 
-    /// Tells a mobile's agents of the cell that an interface leads to from now on.
+    /// Informs a mobile's agents of the cell to which an interface leads from now on.
     pub(crate) fn describe_cell(
         &mut self,
         number: usize,

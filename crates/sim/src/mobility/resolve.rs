@@ -1,4 +1,4 @@
-//! Steps of the resolution of a mobile's protocol that are the same in each.
+//! Steps common to the resolution of all mobility protocols.
 
 use super::{Agents, RawMobility};
 use crate::scenario::document::Path;
@@ -7,17 +7,17 @@ use crate::scenario::model::{LinkIndex, Mobile, NodeIndex};
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
 
-/// Surroundings with which a mobile's protocol is resolved.
+/// Context in which a mobile's protocol is resolved.
 pub(crate) struct Surroundings<'a> {
     pub links: &'a Links,
     pub agents: &'a Agents,
-    /// Mobiles that are resolved already.
+    /// Mobiles resolved so far.
     pub others: &'a [Mobile],
     /// Names of all mobiles.
     pub moving: &'a [&'a str],
 }
 
-/// The home agents of a version of IP.
+/// Home agents of one version of IP.
 pub(super) struct HomeAgents<'a> {
     pub version: &'static str,
     pub names: Vec<&'a str>,

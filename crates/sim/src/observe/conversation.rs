@@ -1,4 +1,4 @@
-//! One conversation: what its two ends send, and what of it comes.
+//! One conversation: the packets that its two ends send, and their arrivals.
 
 use super::PacketView;
 use super::numbering::{At, Numbering};
@@ -10,53 +10,53 @@ use crate::world::progress::Progress;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::tcp::TcpFlags;
 
-/// A datagram counts as data if its payload is at least this share of the longest that its direction has sent...
+/// Least share of the longest datagram in its direction at which a datagram's payload counts as data...
 const DATA_SHARE: u32 = 4;
-/// ...or at least this long, in bytes: more than acknowledgments, keep-alives and their like have under QUIC, or with TCP
-/// in a tunnel. Chosen: an acknowledgment of QUIC with fifty gaps.
+/// ...or at least this long, in bytes: more than acknowledgments, keep-alives and their like have under QUIC, or with
+/// TCP in a tunnel. Chosen: an acknowledgment of QUIC with fifty gaps.
 const CERTAINLY_DATA: u32 = 200;
-/// An end that is heard, and sends nothing but short datagrams for so long, will not send again what was lost: three
-/// times the first probe timeout of QUIC (RFC 9002 section 6.2.2, about 1 s).
+/// Time for which an end is heard and sends only short datagrams, after which it will no longer retransmit lost data:
+/// three times the first probe timeout of QUIC (RFC 9002 section 6.2.2, about 1 s).
 const REPAIRS_WITHIN: Duration = Duration::from_secs(3);
 
-/// One direction, whatever carries it.
+/// One direction, over any transport.
 #[derive(Clone, Debug, Default)]
 struct Direction {
     counters: Counters,
     wait: Wait,
-    /// Number of the youngest packet that was sent, and of the youngest that came.
+    /// Number of the latest packet sent, and of the latest received.
     last_sent: Option<u64>,
     last_received: Option<u64>,
-    /// The same of datagrams long enough for data, the last of which may have been given up.
+    /// The same for datagrams long enough for data, the last of which may have been given up.
     last_data_sent: Option<u64>,
     last_data_received: Option<u64>,
     /// Payload of the longest datagram sent, in bytes.
     longest_payload: u32,
-    /// Since when only short datagrams, younger than the last data, have come.
+    /// Time since which only short datagrams, younger than the last data, have arrived.
     heard_without_data: Option<Instant>,
-    /// Of TCP, since its first segment.
+    /// State of a TCP stream, from its first segment on.
     stream: Option<Stream>,
-    /// The window that the sender was last told.
+    /// Latest window advertised to the sender.
     window: Option<u16>,
-    /// The shift of windows that the sender of this direction tells; only if both ends offer one.
+    /// Window shift advertised by the sender of this direction; only if both ends offer one.
     window_scale: Option<u8>,
 }
 
-/// A conversation under way. Both ends' packets are told to it in the order in which they are sent and come.
+/// A conversation under way. Both ends' packets are passed in in the order in which they are sent and arrive.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     directions: [Direction; 2],
-    /// The end to which the last packet came.
+    /// End at which the last packet arrived.
     last_receiver: Option<Side>,
     last_sent_at: Instant,
     end: Option<End>,
     reset_by: Option<Side>,
-    /// Of a connection that a gateway may end and go on with.
+    /// Numbering of a connection that a gateway may terminate and continue.
     numbering: Option<Box<Numbering>>,
 }
 
 impl Conversation {
-    /// A conversation of which the opener's first packet is about to be told.
+    /// Creates a conversation, before the opener's first packet is passed in.
     pub fn new(now: Instant) -> Conversation {
         Conversation {
             directions: Default::default(),
@@ -68,8 +68,8 @@ impl Conversation {
         }
     }
 
-    /// Lets a gateway end its connection and go on with one of its own. It may let the sender send more than the receiver has room for,
-    /// and hold what the sender knows to have come.
+    /// Allows a gateway to terminate the connection and continue with its own. The gateway may let the sender send more
+    /// than the receiver has room for, and hold data that the sender knows to have arrived.
     pub fn pass_gateway(&mut self) {
         self.numbering = Some(Box::default());
     }
@@ -92,8 +92,8 @@ impl Conversation {
             && stream.is_some_and(|stream| !stream.has_syn(tcp.sequence))
     }
 
-    /// An end has sent packet `number`; numbers ascend in each direction. Also returned is what an
-    /// acknowledgment in it tells to have come to this end unseen.
+    /// Takes in packet `number`, sent by an end; numbers ascend in each direction. Also returns the bytes that the
+    /// packet's acknowledgment reports as arrived at this end unseen.
     pub fn sent(
         &mut self,
         now: Instant,
@@ -180,7 +180,7 @@ impl Conversation {
         (sending, unseen)
     }
 
-    /// Packet `number`, which `from` sent, has come to the other end undamaged.
+    /// Takes in the undamaged arrival at the other end of packet `number`, sent by `from`.
     pub fn received(
         &mut self,
         now: Instant,
@@ -216,7 +216,7 @@ impl Conversation {
         }
     }
 
-    /// Data is what was waited for; a short datagram shows only that its sender is heard.
+    /// Takes in a datagram's arrival: data ends a wait; a short datagram only shows that its sender is heard.
     fn received_datagram(
         &mut self,
         now: Instant,
@@ -242,7 +242,7 @@ impl Conversation {
         }
     }
 
-    /// Stops waiting for datagrams that their sender has had the time to send again and has not.
+    /// Stops waiting for datagrams that their sender has had time to retransmit and has not.
     fn give_up_unrepaired(&mut self, now: Instant) {
         for direction in &mut self.directions {
             let heard = direction.heard_without_data;
@@ -255,7 +255,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the bytes that are new, if any, and whether the segment was spurious.
+    /// Returns the new bytes, if any, and true if the segment was spurious.
     fn received_segment(
         &mut self,
         now: Instant,
@@ -289,7 +289,7 @@ impl Conversation {
         ((bytes > 0).then_some(bytes), spurious)
     }
 
-    /// After a reset nothing more is delivered: the end that sent it knows of no connection.
+    /// Takes in a reset, after which nothing more is delivered: the end that sent it has no connection.
     fn reset(&mut self, now: Instant, from: Side) {
         let answered = self.directions[Side::Responder as usize].stream.is_some();
         let end = if from == Side::Responder && !answered {
@@ -345,7 +345,7 @@ impl Conversation {
         }
     }
 
-    /// Returns true if a packet that `from` sends now follows on one that came to it.
+    /// Returns true if a packet sent by `from` now responds to one that arrived there.
     pub fn answers(&self, from: Side) -> bool {
         self.last_receiver == Some(from)
     }
@@ -370,12 +370,12 @@ impl Conversation {
         }
     }
 
-    /// Returns the progress of one direction. Its longest stall is without the one under way.
+    /// Returns the progress of one direction. Its longest stall excludes the one under way.
     pub fn progress(&self, from: Side) -> &Progress {
         &self.directions[from as usize].wait.progress
     }
 
-    /// The stall of one direction that is under way.
+    /// Returns the present stall of one direction.
     pub fn open_stall(&self, from: Side, now: Instant) -> Duration {
         let streams = self.directions.each_ref();
         let mut streams = streams.map(|direction| direction.stream.as_ref());
@@ -394,7 +394,7 @@ impl Conversation {
         }
     }
 
-    /// The direction in which more bytes have come; the opener's if both are alike.
+    /// Returns the direction with more delivered bytes; the opener's if both are equal.
     pub fn main_direction(&self) -> Side {
         let bytes = |side| self.progress(side).delivered_bytes;
         if bytes(Side::Responder) > bytes(Side::Opener) {
@@ -409,7 +409,7 @@ impl Conversation {
         self.last_sent_at
     }
 
-    /// Returns true if everything of one direction has come, its FIN included.
+    /// Returns true if all data of one direction has arrived, its FIN included.
     pub fn is_finished(&self, from: Side) -> bool {
         let stream = self.directions[from as usize].stream.as_ref();
         stream.is_some_and(Stream::is_finished)
@@ -420,17 +420,17 @@ impl Conversation {
         self.end
     }
 
-    /// The end that reset it, if one did.
+    /// Returns the end that reset it, if one did.
     pub fn reset_by(&self) -> Option<Side> {
         self.reset_by
     }
 
-    /// Payload from which a datagram of one direction counts as data, in bytes.
+    /// Returns the payload from which a datagram of one direction counts as data, in bytes.
     pub fn data_from_bytes(&self, from: Side) -> u32 {
         self.directions[from as usize].data_from_bytes()
     }
 
-    /// Counts of one direction.
+    /// Returns the counts of one direction.
     pub fn counters(&self, from: Side) -> &Counters {
         &self.directions[from as usize].counters
     }
@@ -451,7 +451,8 @@ impl Direction {
         }
     }
 
-    /// The other end's segment has come to this direction's sender: its acknowledgment and its window.
+    /// Takes in the acknowledgment and the window of a segment from the other end that has arrived at this direction's
+    /// sender.
     fn hear(&mut self, tcp: TcpFields, payload: u32) {
         let window = self.window.replace(tcp.window);
         let bare = TcpFlags::SYN.0 | TcpFlags::FIN.0;
@@ -467,7 +468,7 @@ impl Direction {
         }
     }
 
-    /// The stream, and the part of it that a segment carries.
+    /// Returns the stream, and the part of it that a segment carries.
     fn stretch(&mut self, tcp: TcpFields, payload: u32) -> (&mut Stream, Stretch) {
         let syn = tcp.flags.contains(TcpFlags::SYN);
         let fin = tcp.flags.contains(TcpFlags::FIN);
@@ -484,8 +485,8 @@ impl Direction {
     }
 }
 
-/// A keep-alive repeats the last number that was acknowledged, without its byte or with any (RFC 9293 section
-/// 3.8.4); a probe of a closed window may do the same.
+/// Returns true for a keep-alive, which repeats the last acknowledged number with at most one byte (RFC 9293 section
+/// 3.8.4); a probe of a closed window may look the same.
 fn is_keep_alive(stream: &Stream, stretch: Stretch, tcp: TcpFields) -> bool {
     let flags = TcpFlags(tcp.flags.0 & (TcpFlags::SYN.0 | TcpFlags::FIN.0));
     let length = stretch.end - stretch.start;

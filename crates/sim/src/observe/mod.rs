@@ -1,16 +1,15 @@
 //! Conversations between real hosts, measured from their packets alone.
 //!
-//! A *conversation* is what one 5-tuple carries: a TCP connection, or datagrams between two ports. Whoever
-//! carries its packets says when an end sent one and when one came to the other end ([`Conversation::sent`],
-//! [`Conversation::received`]), and learns what was new, sent again, delivered in order, or late.
+//! A *conversation* is the traffic of one 5-tuple: a TCP connection, or datagrams between two ports. The carrier of its
+//! packets reports each packet sent by an end and each arrival at the other end ([`Conversation::sent`],
+//! [`Conversation::received`]), and learns which bytes were new, retransmitted, delivered in order, or late.
 //!
-//! A *stall* of one direction is a time in which nothing new comes to its receiver although the conversation
-//! waits. It waits while something of either direction is *outstanding*: over TCP, from the sending of a
-//! sequence number to the acknowledgment's arrival at the sender; over everything else, from the sending of a
-//! packet to the arrival of it or a younger one (nobody can tell from outside whether a lost datagram is
-//! missed), and of data to the arrival of younger data. So an outage stalls a transfer from its last delivery to its next one, also while neither end
-//! sends because its timers run; a connection kept open in silence does not stall, for nothing is
-//! outstanding. In detail:
+//! A *stall* of one direction is a time in which nothing new arrives at its receiver although the conversation waits.
+//! It waits while something of either direction is *outstanding*: over TCP, from the sending of a sequence number to
+//! the acknowledgment's arrival at the sender; over everything else, from the sending of a packet to the arrival of it
+//! or a younger one (an outside observer cannot tell whether a lost datagram is missed), and of data to the arrival of
+//! younger data. So an outage stalls a transfer from its last delivery to its next one, even while neither end sends
+//! because its timers run; a connection kept open in silence does not stall, since nothing is outstanding. In detail:
 //! - A stall begins with the direction's last new delivery; if nothing was outstanding since, with the next
 //!   packet of either end that is. (An end that sends within [`TURNAROUND`] of what came to it was waiting for
 //!   that, and the stall goes on: slow start is no sequence of pauses.)
@@ -23,7 +22,7 @@
 //! - What is lost for good at the end of datagrams counts until the last packet that either end sent; a TCP
 //!   connection's undelivered data counts until the end of the run, or of the connection.
 //!
-//! Nothing here knows a world: packets and times come in, numbers go out.
+//! This module knows no world: packets and times come in, numbers go out.
 
 mod conversation;
 mod numbering;
@@ -50,7 +49,7 @@ use crate::scenario::model::NodeIndex;
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
 
-/// A kernel's figures of one of its TCP connections.
+/// A sample of a kernel's state of one of its TCP connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfoSample {
     /// Time of the sample.
@@ -71,8 +70,8 @@ pub struct TcpInfoSample {
     pub smoothed_rtt: Duration,
     /// Bytes sent and not acknowledged.
     pub bytes_in_flight: u32,
-    /// Segments that were sent again, so far.
+    /// Retransmitted segments so far.
     pub retransmitted: u64,
-    /// Expiries of the retransmission timer, so far; kernels before 6.7 do not tell.
+    /// Expiries of the retransmission timer so far; kernels before 6.7 do not report them.
     pub timeouts: Option<u64>,
 }

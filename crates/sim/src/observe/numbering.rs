@@ -1,4 +1,4 @@
-//! Sequence numbers of a connection that a gateway ends and goes on with: each of its halves has numbers of its own.
+//! Sequence numbers of a connection that a gateway terminates and continues: each of its halves has numbers of its own.
 
 use super::outcome::Side;
 use super::view::TcpFields;
@@ -20,9 +20,9 @@ pub(super) struct Numbering {
 /// Numbers of the SYN of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbers {
-    /// At the sender and at the receiver.
+    /// Numbers at the sender and at the receiver.
     seen: [Option<u32>; 2],
-    /// The one seen first, by which the direction counts.
+    /// The first one seen, which the direction's positions use.
     counted: u32,
 }
 
@@ -43,14 +43,14 @@ impl Numbers {
 }
 
 impl Numbering {
-    /// Returns the fields of a segment that `from` has sent, as seen at one end, with numbers that are the same at both.
+    /// Returns the fields of a segment sent by `from`, as seen at one end, with numbers that are the same at both.
     pub fn translate(&mut self, from: Side, at: At, tcp: TcpFields) -> TcpFields {
         let own = &mut self.directions[from as usize];
         if tcp.flags.contains(TcpFlags::SYN) {
             own.note_syn(at, tcp.sequence);
         }
         let sequence = own.translate(at, tcp.sequence);
-        // What the sender of a segment acknowledges has come to it.
+        // Data acknowledged by a segment's sender has arrived there.
         let other = match at {
             At::Sender => At::Receiver,
             At::Receiver => At::Sender,

@@ -1,18 +1,18 @@
-//! Facts that are learnt from packets.
+//! Facts learnt from packets.
 
 use baton_proto::time::Duration;
 
 /// An end of a conversation. A direction is named by the end that sends in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The end that spoke first.
+    /// Opener: the end that sent first.
     Opener,
-    /// The end that was spoken to.
+    /// Responder: the other end.
     Responder,
 }
 
 impl Side {
-    /// The end across.
+    /// Returns the opposite end.
     pub const fn other(self) -> Side {
         match self {
             Side::Opener => Side::Responder,
@@ -24,29 +24,29 @@ impl Side {
 /// Meaning of a packet to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
-    /// Something that was not sent before.
+    /// Content not sent before.
     New,
-    /// Data, SYN or FIN of which at least a part was sent before.
+    /// Data, SYN or FIN, at least partly sent before.
     Retransmission,
-    /// An acknowledgment without data.
+    /// Acknowledgment without data.
     Acknowledgment,
-    /// A segment with a sequence number that no connection would give it.
+    /// Segment with a sequence number impossible in its connection.
     Impossible,
-    /// A segment that only asks whether the other end is still there.
+    /// Keep-alive: asks whether the other end still exists.
     KeepAlive,
-    /// A segment that only asks whether the receiver's closed window has opened.
+    /// Window probe: asks whether the receiver's closed window has opened.
     WindowProbe,
 }
 
-/// Bytes that have come to one end.
+/// Bytes delivered to one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// The end that sent them.
+    /// End that sent them.
     pub from: Side,
-    /// Number of bytes: over TCP those that are now there in order and were not before.
+    /// Number of bytes: over TCP those newly in order.
     pub bytes: u64,
-    /// Time without anything new in this direction although the conversation waited; `None` if these bytes are not what
-    /// was waited for, as in a datagram too short for data.
+    /// Time without anything new in this direction although the conversation waited; `None` if these bytes end no wait,
+    /// as in a datagram too short for data.
     pub waited: Option<Duration>,
 }
 
@@ -55,20 +55,20 @@ pub struct Arrived {
 pub struct Arrival {
     /// New bytes, if any.
     pub arrived: Option<Arrived>,
-    /// It carried data or a FIN, and nothing of it was new.
+    /// True if it carried data or a FIN, none of which was new.
     pub spurious: bool,
-    /// A younger packet of its direction was there before it.
+    /// True if a younger packet of its direction arrived before it.
     pub reordered: bool,
 }
 
 /// End of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Both ends' FINs have come.
+    /// Both ends' FINs have arrived.
     Finished,
-    /// An end reset it.
+    /// Reset by an end.
     Reset,
-    /// Its first SYN was answered with a reset.
+    /// Refused: the first SYN was answered with a reset.
     Refused,
 }
 
@@ -77,19 +77,19 @@ pub enum End {
 pub struct Counters {
     /// Packets sent.
     pub packets: u64,
-    /// Of these, [retransmissions](Sending::Retransmission).
+    /// Packets sent that were [retransmissions](Sending::Retransmission).
     pub retransmitted: u64,
-    /// Packets that came with nothing new in them; see [`Arrival::spurious`].
+    /// Packets that arrived without anything new; see [`Arrival::spurious`].
     pub spurious: u64,
-    /// Packets that came after a younger one.
+    /// Packets that arrived after a younger one.
     pub reordered: u64,
-    /// Duplicate acknowledgments that came to the sender (RFC 5681 section 2, by their outside).
+    /// Duplicate acknowledgments that arrived at the sender (RFC 5681 section 2, as far as visible from outside).
     pub duplicate_acks: u64,
     /// Keep-alives and window probes sent.
     pub probes: u64,
-    /// Ranges of a TCP stream that came ahead of a gap and were too many to be remembered: some of their
-    /// retransmissions may count as new, and their delivery is noticed by its acknowledgment.
+    /// Ranges of a TCP stream ahead of a gap, beyond the number remembered: some of their retransmissions may count as
+    /// new, and their delivery is noticed by its acknowledgment.
     pub forgotten_ranges: u64,
-    /// Segments beyond all that the receiver has ever allowed: somebody forges packets. Nothing else counts them.
+    /// Segments beyond all that the receiver has ever allowed, which are forged. Nothing else counts them.
     pub impossible: u64,
 }

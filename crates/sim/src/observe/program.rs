@@ -1,4 +1,4 @@
-//! Deliveries of all conversations together: the network as a program's user sees it.
+//! Deliveries of all conversations together: the network as seen by a program's user.
 
 use super::wait::Wait;
 use crate::world::progress::Progress;
@@ -6,21 +6,21 @@ use baton_proto::time::{Duration, Instant};
 
 /// One direction of many conversations, taken together.
 ///
-/// It waits while one of those conversations waits that has delivered or sent last, or has sent since the last
-/// delivery: a connection that was given up with something outstanding does not make every later pause a stall.
+/// The direction waits while a conversation waits that has delivered or sent last, or has sent since the last delivery:
+/// a connection given up with something outstanding does not make every later pause a stall.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     wait: Wait,
     /// For each conversation the number of deliveries, plus one, at which it was last found waiting.
     waiting_at: Vec<u64>,
     deliveries: u64,
-    /// Conversations that wait and have not been forgotten.
+    /// Number of waiting conversations that are still counted.
     waiting: u64,
 }
 
 impl Program {
-    /// Something has happened to a conversation, which now `waits` or does not. `answers` is as for one
-    /// conversation: whether it has sent following on what came.
+    /// Takes in an event of a conversation, which now `waits` or does not. `answers` is true if the conversation has
+    /// sent in response to an arrival.
     pub fn update(&mut self, now: Instant, conversation: usize, waits: bool, answers: bool) {
         if self.waiting_at.len() <= conversation {
             self.waiting_at.resize(conversation + 1, 0);
@@ -39,7 +39,7 @@ impl Program {
         }
     }
 
-    /// A conversation has delivered in this direction. [`Program::update`] follows.
+    /// Notes a conversation's delivery in this direction. [`Program::update`] follows.
     pub fn deliver(&mut self, now: Instant, bytes: u64) {
         self.wait.deliver(now, bytes);
         self.deliveries += 1;
@@ -47,12 +47,12 @@ impl Program {
         self.wait.rest(now);
     }
 
-    /// A conversation has brought bytes in this direction that nobody waited for.
+    /// Notes bytes of a conversation in this direction that ended no wait.
     pub fn count(&mut self, bytes: u64) {
         self.wait.progress.delivered_bytes += bytes;
     }
 
-    /// A conversation has delivered in the other direction and has nothing outstanding in this one.
+    /// Notes that a conversation has delivered in the other direction and has nothing outstanding in this one.
     /// [`Program::update`] follows.
     pub fn start_anew(&mut self, now: Instant) {
         if self.waiting <= 1 {
@@ -65,7 +65,7 @@ impl Program {
         &self.wait.progress
     }
 
-    /// The longest stall, the one under way included, of a run that ends now.
+    /// Returns the longest stall, the present one included, of a run that ends now.
     pub fn longest_stall(&self, now: Instant) -> Duration {
         self.wait.progress.longest_stall.max(self.wait.current(now))
     }

@@ -1,33 +1,33 @@
-//! Assignment of datagrams to QUIC connections, by the part of the header that everybody can read.
+//! Assignment of datagrams to QUIC connections, by the unencrypted part of the header.
 //!
-//! A connection is known by its IDs, not by addresses: that is how it survives a handover. The long headers of a
-//! handshake tell them with their lengths, short headers bear the receiver's (RFC 8999, what no version changes). An ID
-//! that is agreed on under encryption cannot be known from outside.
+//! A connection is identified by its IDs, not by addresses, so that it survives a handover. The long headers of a
+//! handshake carry them with their lengths, short headers carry the receiver's (RFC 8999, the invariants of all
+//! versions). IDs agreed on under encryption are unknown to an observer.
 
 /// Longest connection ID of QUIC version 1 (RFC 9000 section 17.2).
 const LONGEST_ID: usize = 20;
 /// Shortest payload of a datagram with a client's first packet, and shortest ID in it (RFC 9000 sections 14.1, 7.2).
 const FIRST_DATAGRAM: usize = 1200;
 const FIRST_ID: usize = 8;
-/// IDs of one end that are remembered, the first ones and the latest.
+/// Most remembered IDs of one end, the first ones and the latest.
 const MOST_IDS: usize = 32;
 
 /// Visible header of the first packet in a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicHeader<'a> {
-    /// Of a handshake: both ends' IDs.
+    /// Long header of a handshake, with both ends' IDs.
     Long {
-        /// The receiver's.
+        /// ID of the receiver.
         destination: &'a [u8],
-        /// The sender's.
+        /// ID of the sender.
         source: &'a [u8],
     },
-    /// The receiver's ID, of a length that only the ends know, and what follows.
+    /// Short header: the receiver's ID, of a length that only the ends know, and further bytes.
     Short(&'a [u8]),
 }
 
 impl<'a> QuicHeader<'a> {
-    /// Reads a UDP payload as QUIC's; nobody can tell for certain that it is.
+    /// Reads a UDP payload as QUIC's; an observer cannot be certain that it is.
     pub fn parse(payload: &'a [u8]) -> Option<QuicHeader<'a>> {
         let (&first, rest) = payload.split_first()?;
         if first & 0x80 == 0 {
@@ -49,7 +49,7 @@ fn id(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (length <= LONGEST_ID).then(|| rest.split_at_checked(length))?
 }
 
-/// The connection IDs that both ends of a conversation are known by: opener, responder.
+/// Connection IDs of both ends of a conversation: opener, responder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionIds {
     known: [Vec<Box<[u8]>>; 2],
@@ -68,7 +68,7 @@ impl ConnectionIds {
         }
     }
 
-    /// Learns from a datagram that an end has sent: 0 for the opener, 1 for the responder.
+    /// Learns from a datagram sent by an end: 0 for the opener, 1 for the responder.
     pub fn learn(&mut self, from: usize, payload: &[u8]) {
         match QuicHeader::parse(payload) {
             Some(QuicHeader::Long { source, .. }) => self.add(from, source),
@@ -94,7 +94,7 @@ impl ConnectionIds {
         }
     }
 
-    /// Returns true if a datagram to the responder bears one of its IDs.
+    /// Returns true if a datagram to the responder carries one of its IDs.
     pub fn bears(&self, payload: &[u8]) -> bool {
         let Some(QuicHeader::Short(rest)) = QuicHeader::parse(payload) else {
             return false;

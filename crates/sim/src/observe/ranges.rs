@@ -1,23 +1,23 @@
-//! Ranges of a stream that came ahead of their turn.
+//! Ranges of a stream received out of order.
 
 use std::collections::VecDeque;
 
-/// Ranges kept ahead of a gap. A kernel's receiver may hold more; what its acknowledgments say of them counts.
+/// Most ranges kept ahead of a gap. A kernel's receiver may hold more; its acknowledgments then report them.
 const MOST_RANGES: usize = 1024;
 
-/// Data of a stream that has come, by position.
+/// Received data of a stream, by position.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
-    /// All before this has come.
+    /// Position before which all has arrived.
     pub next: u64,
     /// Disjoint ranges beyond, ascending, none touching another.
     ahead: VecDeque<(u64, u64)>,
-    /// Ranges that were forgotten because there were too many.
+    /// Ranges forgotten because there were too many.
     pub forgotten: u64,
 }
 
 impl Received {
-    /// Nothing has come yet of a stream that begins at `next`.
+    /// Creates the state of a stream that begins at `next`, before any arrival.
     pub fn from(next: u64) -> Received {
         Received {
             next,
@@ -26,7 +26,7 @@ impl Received {
         }
     }
 
-    /// Takes in `start..end`; returns whether any of it is new.
+    /// Takes in `start..end`; returns true if any of it is new.
     #[inline]
     pub fn take(&mut self, start: u64, end: u64) -> bool {
         if end <= self.next || start >= end {
@@ -39,7 +39,7 @@ impl Received {
         self.merge(start.max(self.next), end)
     }
 
-    /// All before `position` has come, whoever knows.
+    /// Notes that all before `position` has arrived, by an acknowledgment.
     pub fn advance(&mut self, position: u64) {
         if position > self.next {
             self.take(self.next, position);

@@ -1,4 +1,4 @@
-//! Timelines written by hand; what comes of them can be computed by hand.
+//! Timelines written by hand, with results computed by hand.
 
 use super::*;
 use baton_proto::wire::tcp::TcpFlags;
@@ -81,13 +81,13 @@ impl Bench {
         self.conversation.received(at(time), from, number, &view)
     }
 
-    /// Sends a packet that comes after a time.
+    /// Sends a packet that arrives after a time.
     fn pass(&mut self, time: u64, after: u64, from: Side, view: PacketView) -> Arrival {
         let (number, _) = self.sent(time, from, view);
         self.received(time + after, from, number, view)
     }
 
-    /// A handshake from `time` on, 10 ms a way. Streams begin at 1000 (opener) and at the end of the numbers.
+    /// Makes a handshake from `time` on, 10 ms each way. Streams begin at 1000 (opener) and at the end of the numbers.
     fn open(&mut self, time: u64) {
         self.pass(time, 10, Side::Opener, segment(SYN, 999, 0, 0));
         self.pass(
@@ -114,12 +114,12 @@ use Side::{Opener, Responder};
 fn retransmissions_with_other_boundaries_deliver_each_byte_once() {
     let mut bench = Bench::new();
     bench.open(0);
-    // 0..1000 comes, 1000..2000 is lost, 2000..3000 waits for it.
+    // 0..1000 arrives, 1000..2000 is lost, 2000..3000 waits for it.
     bench.pass(100, 10, Opener, segment(ACK, 1000, 0, 1000));
     bench.sent(101, Opener, segment(ACK, 2000, 0, 1000));
     let ahead = bench.pass(102, 10, Opener, segment(ACK, 3000, 0, 1000));
     assert_eq!(ahead, Arrival::default());
-    // The repeated segment begins earlier and ends later.
+    // The retransmitted segment begins earlier and ends later.
     let again = segment(ACK, 1500, 0, 2000);
     let (number, sending) = bench.sent(300, Opener, again);
     assert_eq!(sending, Sending::Retransmission);
@@ -199,7 +199,7 @@ fn an_outage_stalls_a_connection_and_a_pause_does_not() {
     let arrived = bench.pass(13_000, 10, Opener, segment(ACK, 1500, 0, 500));
     assert_eq!(arrived.arrived.unwrap().waited, Some(ms(3010)));
     assert_eq!(bench.longest(Opener), ms(3010));
-    // Its acknowledgment is lost. Nothing is missed by anybody, so the end of the run is no stall.
+    // Its acknowledgment is lost. No end misses anything, so the end of the run is no stall.
     assert_eq!(bench.conversation.open_stall(Opener, at(60_000)), ms(0));
     bench.sent(60_000, Opener, segment(ACK, 2000, 0, 500));
     assert!(bench.conversation.open_stall(Opener, at(61_000)) >= ms(1000));
@@ -290,21 +290,21 @@ fn a_datagram_transfer_that_an_outage_silences_stalls() {
     bench.sent(1000, Responder, data);
     bench.sent(1020, Responder, data);
     bench.pass(3100, 15, Responder, data);
-    // All was delivered by 995 and acknowledged by 1000, when the first one of those that were lost left.
+    // All was delivered by 995 and acknowledged by 1000, when the first lost datagram left.
     assert_eq!(bench.longest(Responder), ms(3115 - 1000));
     // An idle connection kept open, then another request and its answer: no stall.
     bench.pass(3115, 15, Opener, view(None, 40));
     bench.pass(13_000, 15, Opener, view(None, 200));
     bench.pass(13_030, 15, Responder, data);
     assert_eq!(bench.longest(Responder), ms(3115 - 1000));
-    // It closes; the last word is lost. The rest of the run is no stall.
+    // It closes; the last packet is lost. The rest of the run is no stall.
     bench.sent(14_000, Opener, view(None, 40));
     assert_eq!(bench.conversation.open_stall(Responder, at(60_000)), ms(0));
     assert_eq!(bench.bytes(Responder), 52 * 1200);
 }
 
-/// A download over QUIC as a client meets it: after an outage the server answers its pings at once, and sends data again
-/// half a second later. The client's own clock runs from data to data.
+/// A download over QUIC as seen by a client: after an outage the server answers its pings at once, and sends data again
+/// half a second later. The client measures from data to data.
 #[test]
 fn answers_to_pings_end_no_stall() {
     let mut bench = Bench::new();
@@ -346,7 +346,7 @@ fn datagrams_of_one_size_are_all_data_however_short() {
     assert_eq!(arrived.waited, Some(ms(715)));
 }
 
-/// A probe of the path's MTU, say: nobody sends it again.
+/// A probe of the path's MTU, for example: it is not retransmitted.
 #[test]
 fn data_that_is_not_sent_again_is_given_up() {
     let mut bench = Bench::new();
@@ -361,7 +361,7 @@ fn data_that_is_not_sent_again_is_given_up() {
     assert_eq!(bench.conversation.open_stall(Responder, at(60_000)), ms(0));
 }
 
-/// Numbers that a raw socket draws: none of them is within the window of 1000 B, nor 64 KiB beyond.
+/// Numbers drawn by a raw socket: none of them is within the window of 1000 B, nor within 64 KiB beyond.
 #[test]
 fn forged_segments_deliver_nothing_and_are_counted() {
     let mut bench = Bench::new();
@@ -392,7 +392,7 @@ fn forged_segments_deliver_nothing_and_are_counted() {
     }
     assert_eq!(bench.bytes(Opener), 500);
     assert!(bench.conversation.counters(Opener).impossible > 50);
-    // The connection goes on.
+    // The connection continues.
     assert!(
         bench
             .pass(300, 10, Opener, segment(ACK, 1500, 0, 500))
@@ -455,8 +455,8 @@ fn a_program_does_not_stall_on_what_it_gave_up() {
 }
 
 proptest! {
-    /// Segments of any boundaries, each lost, doubled or late: no byte is delivered twice, and once all have
-    /// come, all are delivered.
+    /// Segments of any boundaries, each lost, doubled or late: no byte is delivered twice, and once all have arrived,
+    /// all are delivered.
     #[test]
     fn every_byte_is_delivered_once(
         first in any::<u32>(),
@@ -491,7 +491,7 @@ proptest! {
         prop_assert_eq!(conversation.progress(Opener).delivered_bytes, 4000);
     }
 
-    /// No bytes make it panic.
+    /// No input makes it panic.
     #[test]
     fn any_bytes_are_parsed_or_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..120), v6 in any::<bool>()) {
         if let Some(first) = bytes.first_mut() {
@@ -503,7 +503,7 @@ proptest! {
     }
 }
 
-/// Bytes by RFC 791, 8200, 768 and 9293.
+/// Bytes of packets by RFC 791, 8200, 768 and 9293.
 mod bytes {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Tuples that tell one conversation from another.
+//! Tuples that distinguish conversations.
 
 use super::PacketView;
 use baton_proto::tcp::Endpoint;
@@ -8,12 +8,12 @@ use core::net::IpAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FiveTuple {
     protocol: u8,
-    /// The lesser end first.
+    /// Both ends, the lesser first.
     ends: [(IpAddr, u16); 2],
 }
 
 impl FiveTuple {
-    /// The 5-tuple of a packet.
+    /// Returns the 5-tuple of a packet.
     #[inline]
     pub fn of(view: &PacketView) -> FiveTuple {
         let (source_port, destination_port) = view.ports;
@@ -24,7 +24,7 @@ impl FiveTuple {
         )
     }
 
-    /// The 5-tuple of a TCP connection.
+    /// Returns the 5-tuple of a TCP connection.
     pub fn of_tcp(one: Endpoint, other: Endpoint) -> FiveTuple {
         let [one, other] = [one, other].map(|end| (end.address, end.port));
         FiveTuple::between(baton_proto::wire::protocol::TCP, one, other)

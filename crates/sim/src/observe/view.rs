@@ -1,26 +1,26 @@
-//! View of an IP packet: the fields by which a conversation is measured.
+//! View of an IP packet: the fields used in the measurement of a conversation.
 
 use baton_proto::wire::protocol;
 use baton_proto::wire::tcp::TcpFlags;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// A packet as far as it matters here. Lengths are those of the headers, checksums are not looked at: a kernel
-/// may leave them to be filled in.
+/// Relevant parts of a packet. Lengths are those of the headers; checksums are ignored, since a kernel may leave them
+/// to be filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView<'a> {
-    /// Sender's address.
+    /// Source address.
     pub source: IpAddr,
-    /// Receiver's address.
+    /// Destination address.
     pub destination: IpAddr,
-    /// IANA number of the protocol that the packet carries.
+    /// IANA number of the packet's protocol.
     pub protocol: u8,
     /// Ports of sender and receiver; of an ICMP echo twice its identifier; zero for protocols without ports.
     pub ports: (u16, u16),
-    /// The header's fields if this is TCP.
+    /// Fields of the TCP header, for TCP.
     pub tcp: Option<TcpFields>,
-    /// Payload of the transport; of a first fragment the part that is in it.
+    /// Payload of the transport; of a first fragment the part within it.
     pub payload: &'a [u8],
-    /// Bytes of the packet from the first of the IP header on.
+    /// Bytes of the packet, IP header included.
     pub wire_length: u32,
 }
 
@@ -33,20 +33,20 @@ pub struct TcpFields {
     pub acknowledgment: u32,
     /// Flags.
     pub flags: TcpFlags,
-    /// Window as it stands in the header, before scaling.
+    /// Window field of the header, before scaling.
     pub window: u16,
-    /// The shift of all windows to come that a SYN offers (RFC 7323 section 2).
+    /// Shift of all later windows, offered by a SYN (RFC 7323 section 2).
     pub window_scale: Option<u8>,
 }
 
-/// Reason why a packet belongs to no conversation.
+/// Reason that a packet belongs to no conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoConversation {
-    /// A fragment other than the first has no ports.
+    /// A fragment other than the first, which has no ports.
     LaterFragment,
-    /// ICMP other than echo: it speaks about conversations.
+    /// ICMP other than echo, which is about conversations.
     Control,
-    /// It is no IP packet, or shorter than its headers say.
+    /// No IP packet, or shorter than its headers say.
     Malformed,
 }
 
@@ -58,10 +58,10 @@ struct Carried<'a> {
 }
 
 impl<'a> PacketView<'a> {
-    /// Reads an IP packet. IPv4 options and IPv6 extension headers are passed over.
+    /// Reads an IP packet, and skips IPv4 options and IPv6 extension headers.
     ///
     /// # Errors
-    /// Reason why it belongs to no conversation.
+    /// Fails with the reason that it belongs to no conversation.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<PacketView<'a>, NoConversation> {
         let malformed = NoConversation::Malformed;
@@ -101,7 +101,7 @@ impl<'a> PacketView<'a> {
         })
     }
 
-    /// Protocol, and both ends with their ports, the sender's first.
+    /// Returns the protocol, and both ends with their ports, the sender's first.
     pub fn describe(&self) -> String {
         let [source, destination] = [
             (self.source, self.ports.0),
@@ -122,7 +122,7 @@ impl<'a> PacketView<'a> {
         }
     }
 
-    /// Number of payload bytes.
+    /// Returns the number of payload bytes.
     pub fn payload_bytes(&self) -> u32 {
         self.payload.len() as u32
     }
@@ -146,8 +146,8 @@ fn ipv4(bytes: &[u8]) -> Option<Network<'_>> {
     Some((address(12), address(16), carried, length))
 }
 
-/// Extension headers of IPv6 that may stand before what is carried (RFC 8200 section 4; RFC 4302 for the
-/// authentication header).
+/// Extension headers of IPv6 that may precede the transport (RFC 8200 section 4; RFC 4302 for the authentication
+/// header).
 mod extension {
     pub const HOP_BY_HOP: u8 = 0;
     pub const ROUTING: u8 = 43;
@@ -207,7 +207,7 @@ fn tcp(bytes: &[u8]) -> Option<Transport<'_>> {
     Some((ports(header), Some(fields), bytes.get(header_length..)?))
 }
 
-/// The window scale option (kind 3), at most 14 (RFC 7323 section 2.3).
+/// Returns the window scale option (kind 3), at most 14 (RFC 7323 section 2.3).
 fn window_scale(mut options: &[u8]) -> Option<u8> {
     loop {
         options = match options {
@@ -223,7 +223,7 @@ fn ports(header: &[u8]) -> (u16, u16) {
     (u16_at(header, 0), u16_at(header, 2))
 }
 
-/// Echo requests and replies: RFC 792, RFC 4443 section 4.
+/// Returns true for echo requests and replies: RFC 792, RFC 4443 section 4.
 fn is_echo(carried: u8, kind: u8) -> bool {
     match carried {
         protocol::ICMP => matches!(kind, 0 | 8),
@@ -231,12 +231,12 @@ fn is_echo(carried: u8, kind: u8) -> bool {
     }
 }
 
-/// The 16-bit field at byte `at`, which the caller has checked to be there.
+/// Returns the 16-bit field at byte `at`, which the caller has checked to exist.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The 32-bit field at byte `at`, which the caller has checked to be there.
+/// Returns the 32-bit field at byte `at`, which the caller has checked to exist.
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

@@ -10,7 +10,7 @@ use baton_proto::wire::udp::UdpHeader;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
-/// A display filter for packets with which tshark finds fault.
+/// Display filter for packets in which tshark finds a fault.
 const COMPLAINTS: &str = "_ws.malformed || _ws.short || _ws.expert.severity == error";
 
 fn packet(v4: bool, body: Body) -> Packet {
@@ -58,7 +58,7 @@ fn segment(flags: TcpFlags, options: TcpOptions, length: u32) -> Body {
     Body::Tcp(header, pattern(length))
 }
 
-/// One of each kind of packet that hosts send, over one version of IP.
+/// Returns one packet of each kind that hosts send, over one version of IP.
 fn packets(v4: bool) -> Vec<Packet> {
     let syn = TcpOptions {
         maximum_segment_size: Some(1460),
@@ -294,7 +294,7 @@ fn tshark_finds_nothing_wrong() {
     assert_eq!(tshark(&file, &["-Y", COMPLAINTS]).as_deref(), Some(""));
 }
 
-/// Requests and responses of IEEE 802.21: what tshark calls each, by its action and operation, and the values in it.
+/// Requests and responses of IEEE 802.21: tshark's name of each, by its action and operation, and the values in it.
 #[test]
 fn tshark_reads_the_messages_of_media_independent_handovers() {
     let mut timed = Vec::new();

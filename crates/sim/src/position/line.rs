@@ -2,7 +2,7 @@
 
 use baton_proto::time::{Duration, Instant};
 
-/// A part of a line, in metres from its beginning; `from_m` is not behind `to_m`.
+/// A stretch of a line, in metres from its beginning; `from_m` is not behind `to_m`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// Its beginning.
@@ -11,16 +11,16 @@ pub struct Stretch {
     pub to_m: f64,
 }
 
-/// A time from a moment on and up to another, which no longer belongs to it.
+/// A span of time; its end no longer belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning; zero if it held before the run began.
+    /// Beginning; zero if it began before the run.
     pub from: Instant,
-    /// Its end; never if it does not end.
+    /// End; never if it does not end.
     pub to: Instant,
 }
 
-/// A run along a line at even speed: it stands at one place until it begins, and at the other when it has come there.
+/// A run along a line at constant speed: it stands at one place until departure, and at the other after arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineRun {
     /// Time of departure.
@@ -34,7 +34,7 @@ pub struct LineRun {
 }
 
 impl LineRun {
-    /// The same run, so much later.
+    /// Returns the same run, so much later.
     pub fn delayed(self, by: Duration) -> LineRun {
         LineRun {
             begin: self.begin + by,
@@ -42,7 +42,7 @@ impl LineRun {
         }
     }
 
-    /// The same run, so much earlier; at time zero it is where it has come by then.
+    /// Returns the same run, so much earlier; at time zero it is where it has got by then.
     pub fn advanced(self, by: Duration) -> LineRun {
         let from = Instant::ZERO + by;
         LineRun {

@@ -1,7 +1,7 @@
-//! Positions of mobiles on the earth, and tracks that lead from one to the next.
+//! Positions of mobiles on the earth, and tracks between them.
 //!
-//! The earth is a sphere of 6371.0088 km (the mean radius of the International Union of Geodesy and Geophysics).
-//! Distances are slant: straight through the air between two points, heights counted.
+//! The earth is a sphere of radius 6371.0088 km (the mean radius of the International Union of Geodesy and Geophysics).
+//! Distances are slant: straight through the air between two points, heights included.
 
 pub mod line;
 mod recorded;
@@ -22,8 +22,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// From latitude (−90 to 90, north positive) and longitude (−180 to 180, east positive) in degrees, and the height
-    /// in metres.
+    /// Creates a position from latitude (−90 to 90, north positive) and longitude (−180 to 180, east positive) in
+    /// degrees, and the height in metres.
     pub fn new(latitude_deg: f64, longitude_deg: f64, altitude_m: f64) -> Position {
         let latitude = latitude_deg.to_radians();
         let longitude = longitude_deg.to_radians();
@@ -38,23 +38,23 @@ impl Position {
         }
     }
 
-    /// Latitude in degrees.
+    /// Returns the latitude in degrees.
     pub fn latitude_deg(&self) -> f64 {
         let [x, y, z] = self.direction;
         libm::atan2(z, (x * x + y * y).sqrt()).to_degrees()
     }
 
-    /// Longitude in degrees.
+    /// Returns the longitude in degrees.
     pub fn longitude_deg(&self) -> f64 {
         libm::atan2(self.direction[1], self.direction[0]).to_degrees()
     }
 
-    /// Height in metres.
+    /// Returns the height in metres.
     pub fn altitude_m(&self) -> f64 {
         self.altitude_m
     }
 
-    /// Straight distance to another point in metres.
+    /// Returns the slant distance to another point in metres.
     pub fn slant_distance_m(&self, other: &Position) -> f64 {
         let [from, to] = [self, other].map(|point| EARTH_RADIUS_M + point.altitude_m);
         let square: f64 = (0..3)
@@ -64,12 +64,12 @@ impl Position {
         square.sqrt()
     }
 
-    /// Distance over the ground in metres, along the great circle.
+    /// Returns the distance over the ground in metres, along the great circle.
     pub fn ground_distance_m(&self, other: &Position) -> f64 {
         self.angle(other) * EARTH_RADIUS_M
     }
 
-    /// Angle between the two, seen from the earth's centre.
+    /// Returns the angle between the two, seen from the earth's centre.
     fn angle(&self, other: &Position) -> f64 {
         let [a, b] = [self.direction, other.direction];
         let cross = [
@@ -82,11 +82,11 @@ impl Position {
         libm::atan2(sine, dot)
     }
 
-    /// The point at a share (0 to 1) of the way along the great circle, the height changing evenly.
+    /// Returns the point at a share (0 to 1) of the way along the great circle, the height changing evenly.
     pub(crate) fn towards(&self, other: &Position, share: f64) -> Position {
         let angle = self.angle(other);
         let sine = libm::sin(angle);
-        // Close together, or on opposite sides, where there is no one way: a straight line will do.
+        // Close together, or on opposite sides, where the way is not unique: a straight line will do.
         let (here, there) = if sine < 1e-9 {
             (1.0 - share, share)
         } else {

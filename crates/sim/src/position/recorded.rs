@@ -1,13 +1,13 @@
 //! Recorded tracks: comma-separated, with a header line that names `time` (seconds), `latitude` and `longitude`
-//! (degrees) and `altitude` (metres), in any order, or calls them as the OpenSky Network's tables do. Other columns are
-//! passed over. Times count from the first line's.
+//! (degrees) and `altitude` (metres), in any order, or has the names of the OpenSky Network's tables. Other columns are
+//! ignored. Times count from the first line's.
 
 use super::{Position, Track, TrackError};
 use baton_proto::time::{Duration, Instant};
 
 const COLUMNS: [&str; 4] = ["time", "latitude", "longitude", "altitude"];
-/// Names that each column may have; of several that are there, the first is taken. `geoaltitude` is that of satellite
-/// navigation, `baroaltitude` that of air pressure (OpenSky's state vectors).
+/// Names of each column; if several are present, the first is taken. `geoaltitude` is measured by satellite navigation,
+/// `baroaltitude` by air pressure (OpenSky's state vectors).
 const NAMES: [&[&str]; 4] = [
     &["time"],
     &["latitude", "lat"],
@@ -61,7 +61,7 @@ impl Track {
     }
 }
 
-/// At which place of a line each of [`COLUMNS`] stands.
+/// Returns the place in a line of each of [`COLUMNS`].
 fn header_places(file: &str, header: &str) -> Result<[usize; 4], TrackError> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let mut places = [0; 4];

@@ -1,33 +1,33 @@
-//! A mobile's way through time.
+//! A mobile's track through time.
 
 use super::{EARTH_RADIUS_M, Position};
 use baton_proto::time::{Duration, Instant};
 
-/// Position of something at each moment. Before its first point it stands there, after the last one likewise.
+/// Position at each moment. Before its first point it stands there, after the last one likewise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     points: Vec<(Instant, Position)>,
     /// True if it moves from point to point, false if it jumps.
     moves: bool,
-    /// No two moments are farther apart than this allows, in m/s; infinite where it jumps.
+    /// Upper bound of the speed between any two moments, in m/s; infinite where it jumps.
     fastest_m_s: f64,
 }
 
-/// Reason why a track cannot be used.
+/// Reason for rejecting a track.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum TrackError {
-    /// Nothing says where it is; give at least one point.
+    /// The track has no position; give at least one point.
     #[error("{what}: expected at least one position, found none")]
     Empty {
         /// The track, or its file.
         what: String,
     },
-    /// Its points must come in order of time; sort or remove them.
+    /// The points must be in order of time; sort or remove them.
     #[error("{what}: expected a time later than that of the point before, found {found_s} s")]
     Unordered {
         /// The track.
         what: String,
-        /// The moment that is not later, in seconds.
+        /// Time that is not later than the one before, in seconds.
         found_s: f64,
     },
     /// A speed is not above zero; give one in m/s.
@@ -35,10 +35,10 @@ pub enum TrackError {
     Speed {
         /// The track.
         what: String,
-        /// The speed that stands there, in m/s.
+        /// Given speed, in m/s.
         found_m_s: f64,
     },
-    /// A cell of a recorded track is not what its column wants; mend it.
+    /// A cell of a recorded track has no valid value for its column; correct it.
     #[error("{file}:{line}: column {column}: expected {expected}, found {found}")]
     Malformed {
         /// The file.
@@ -47,15 +47,15 @@ pub enum TrackError {
         line: usize,
         /// The column's name.
         column: String,
-        /// The values that the column takes.
+        /// Values of the column.
         expected: String,
-        /// The text that stands there.
+        /// Text found in the cell.
         found: String,
     },
 }
 
 impl Track {
-    /// Stands still.
+    /// Creates a track that stands still.
     pub fn fixed(position: Position) -> Track {
         Track {
             points: vec![(Instant::ZERO, position)],
@@ -64,12 +64,13 @@ impl Track {
         }
     }
 
-    /// A timetable: at each time it is at a position, and stays until the next.
+    /// Creates a timetable: at each time it jumps to a position, and stays until the next.
     pub fn timetable(points: Vec<(Instant, Position)>) -> Result<Track, TrackError> {
         Track::from_points("timetable", points, false)
     }
 
-    /// Straight legs: from `begin` on it goes from point to point along great circles at `speed_m_s` over the ground.
+    /// Creates straight legs: from `begin` on it goes from point to point along great circles at `speed_m_s` over the
+    /// ground.
     pub fn legs(begin: Instant, points: &[Position], speed_m_s: f64) -> Result<Track, TrackError> {
         if !(speed_m_s > 0.0 && speed_m_s.is_finite()) {
             return Err(TrackError::Speed {
@@ -88,7 +89,7 @@ impl Track {
         Track::from_points("legs", timed, true)
     }
 
-    /// A recorded way, walked evenly between its points.
+    /// Creates a recorded track, with even motion between its points.
     pub fn recorded(points: Vec<(Instant, Position)>) -> Result<Track, TrackError> {
         Track::from_points("track", points, true)
     }
@@ -126,7 +127,7 @@ impl Track {
         })
     }
 
-    /// The same way, so much later.
+    /// Returns the same track, so much later.
     pub fn delayed(&self, by: Duration) -> Track {
         let points = self.points.iter();
         Track {
@@ -135,7 +136,7 @@ impl Track {
         }
     }
 
-    /// The same way, so much earlier; at time zero it is where it has come by then.
+    /// Returns the same track, so much earlier; at time zero it is where it has got by then.
     pub fn advanced(&self, by: Duration) -> Track {
         if by.is_zero() {
             return self.clone();
@@ -167,8 +168,8 @@ impl Track {
         }
     }
 
-    /// The earliest moment after `at` by which it can have come `distance_m` nearer to, or farther from, anything;
-    /// never if it stands still from then on.
+    /// Returns the earliest time after `at` by which it can have come `distance_m` nearer to, or farther from,
+    /// anything; never if it stands still from then on.
     pub fn earliest_change(&self, at: Instant, distance_m: f64) -> Instant {
         let after = self.points.partition_point(|&(time, _)| time <= at);
         if after == self.points.len() {
@@ -186,7 +187,7 @@ impl Track {
         }
     }
 
-    /// The first and the last of its points' moments.
+    /// Returns the times of its first and last points.
     pub fn span(&self) -> (Instant, Instant) {
         let last = self.points.len() - 1;
         (self.points[0].0, self.points[last].0)

@@ -1,4 +1,4 @@
-//! Numbers for the senders and receivers of packets.
+//! Numbers of the endpoints of packets.
 
 use super::names::Growing;
 use arrow_array::ArrayRef;
@@ -13,8 +13,8 @@ type Endpoint = (IpAddr, Option<u16>);
 
 /// Names of endpoints, such as `10.0.0.1:80` or `[fd00::1]:80`, or an address alone.
 ///
-/// A packet names two of them. The look-up in the ordered map is spared by a cache of fixed places: an
-/// endpoint has one slot, which the last endpoint that fell there holds.
+/// A packet names two of them. A direct-mapped cache saves the look-up in the ordered map: an endpoint has one slot,
+/// which holds the last endpoint mapped there.
 pub(super) struct Endpoints {
     numbers: BTreeMap<Endpoint, i32>,
     names: Growing,
@@ -30,7 +30,7 @@ impl Endpoints {
         }
     }
 
-    /// The number of an endpoint.
+    /// Returns the number of an endpoint.
     #[inline]
     pub(super) fn number(&mut self, address: IpAddr, port: Option<u16>) -> i32 {
         let endpoint = (address, port);
@@ -49,7 +49,7 @@ impl Endpoints {
         number
     }
 
-    /// All names so far.
+    /// Returns all names so far.
     pub(super) fn values(&mut self) -> ArrayRef {
         self.names.values()
     }

@@ -25,38 +25,38 @@ pub enum RecordError {
         /// The error of the system or of the decoder.
         reason: String,
     },
-    /// There is something at the target.
+    /// The target exists already.
     #[error("{}: exists already; choose another folder with --out, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
-    /// There is something at the target that is no folder of results, which even force does not remove.
+    /// The target is no results folder; even force does not remove it.
     #[error("{}: holds no {MANIFEST_FILE}, so it is not a folder of results and is not overwritten; choose another folder with --out", .0.display())]
     NotResults(PathBuf),
-    /// There is something beside the results that is nobody's but the user's.
-    #[error("{}: holds {name} beside the results, which is not Baton's, and so it is not replaced; move {name} away, or choose another folder with --out", folder.display())]
+    /// A file beside the results is not part of them.
+    #[error("{}: holds {name}, which is not one of Baton's results, so the folder is not replaced; move {name} away, or choose another folder with --out", folder.display())]
     Stranger {
         /// The folder.
         folder: PathBuf,
-        /// Name of the thing in it.
+        /// Name of the file or folder in it.
         name: String,
     },
     /// Another run is writing to the same target.
     #[error("{}: another run is writing there; wait for it, or choose another folder with --out", .0.display())]
     Busy(PathBuf),
-    /// The target has no name that a folder could take, such as `/` or `..`.
+    /// The target's name cannot be that of a folder, such as `/` or `..`.
     #[error("{}: is not a name for a folder of results; choose another with --out", .0.display())]
     NoName(PathBuf),
-    /// A capture is asked for of an interface that is not there.
+    /// No interface has the name of a requested capture.
     #[error("captures: {0}")]
     NoInterface(String),
-    /// The system refused to make, move or remove something.
+    /// The system refused to create, move or remove a file or folder.
     #[error("{}: {reason}", path.display())]
     System {
-        /// At which path.
+        /// Its path.
         path: PathBuf,
         /// The system's error.
         reason: String,
     },
-    /// A row of a series came later than 65,536 younger ones, so that its place in the table had left. A
+    /// A row of a series came after more than 65,536 younger ones, so that its place in the table had been written. A
     /// mistake in this crate.
     #[error(
         "series \"{series}\": a value at {time_ns} ns was recorded too late to be put in order"
@@ -67,13 +67,13 @@ pub enum RecordError {
         /// Time of the row.
         time_ns: i64,
     },
-    /// The thread that encodes a file has stopped without a word.
+    /// The thread that encodes a file has stopped without an error.
     #[error("the record's writer has stopped")]
     WriterLost,
-    /// The system gives no thread to write in.
-    #[error("there can be no thread that writes the record: {0}")]
+    /// The system cannot start a thread for writing.
+    #[error("cannot start the thread that writes the record: {0}")]
     NoThread(String),
-    /// Columns do not make a table: a row names a link or a flow that does not exist. A mistake in this crate.
+    /// The columns form no table: a row names a link or a flow that does not exist. A mistake in this crate.
     #[error("columns do not make a table: {0}")]
     Columns(String),
     /// A dictionary cannot be written as JSON.
@@ -82,7 +82,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// A file cannot be written, because of what the system says.
+    /// Returns the error for a file that cannot be written, by the system's error.
     pub fn write(file: &Path, error: &io::Error) -> RecordError {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         RecordError::Write {

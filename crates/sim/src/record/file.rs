@@ -23,14 +23,14 @@ use std::path::{Path, PathBuf};
 /// Rows of a row group, the unit in which a reader of a Parquet file can skip.
 const ROW_GROUP: usize = 8 * BATCH;
 
-/// A Parquet file that bears its name only when it is complete.
+/// A Parquet file that gets its name only when it is complete.
 pub(super) struct TableFile {
     file: SerializedFileWriter<Hashed<Box<dyn Write + Send>>>,
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
-    /// Of the row group under way; none before its first batch.
+    /// Encoder of the row group under way; none before its first batch.
     columns: Vec<ColumnWriter>,
-    /// Rows in that.
+    /// Rows in that group.
     gathered: usize,
     partial: Partial,
     rows: u64,
@@ -61,8 +61,8 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // After `keep` the file has another name and nothing is removed. A failure leaves a file whose
-        // name and missing footer say what it is.
+        // After `keep` the file has another name and nothing is removed. A failure leaves a file that is recognizable
+        // by its name and missing footer.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -81,7 +81,7 @@ impl TableFile {
         TableFile::over(Box::new(file), partial, schema, layout)
     }
 
-    /// Begins a file of which the bytes go to `out`.
+    /// Begins a file whose bytes go to `out`.
     pub(super) fn over(
         out: Box<dyn Write + Send>,
         partial: Partial,
@@ -158,7 +158,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes the footer, and makes sure that all is on the disk.
+    /// Writes the footer, and ensures that all bytes are on the disk.
     pub(super) fn close(mut self) -> Result<Closed, RecordError> {
         match self.end_file() {
             Ok(sha256) => Ok(Closed::File {
@@ -192,7 +192,7 @@ impl ColumnWriter {
     }
 }
 
-/// A table that is whole. All tables of a run are, before the first file gets its name.
+/// A complete table. All tables of a run are complete before the first file gets its name.
 pub(super) enum Closed {
     Memory(Table),
     File {
@@ -226,11 +226,11 @@ impl Closed {
 
 /// Layout of a table in a Parquet file.
 pub(super) struct Layout {
-    /// Columns of numbers of which the differences are kept: they take few bits, and no compression.
+    /// Columns of numbers stored as differences: these take few bits, and need no compression.
     pub(super) delta: &'static [&'static str],
-    /// Columns of which most values differ, so that a dictionary would only cost time.
+    /// Columns of mostly distinct values, where a dictionary would only cost time.
     pub(super) plain: &'static [&'static str],
-    /// Columns for which minima and maxima are kept, so that a reader can skip.
+    /// Columns with minima and maxima, which let a reader skip.
     pub(super) ordered: &'static [&'static str],
 }
 
@@ -284,7 +284,7 @@ fn write_error(file: &Path, error: &ParquetError) -> RecordError {
     }
 }
 
-/// The path of a leaf column, written with dots.
+/// Returns the path of a leaf column, written with dots.
 fn column_path(dotted: &str) -> ColumnPath {
     ColumnPath::new(dotted.split('.').map(str::to_owned).collect())
 }

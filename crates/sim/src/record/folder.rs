@@ -1,4 +1,4 @@
-//! The folder of a run's results: prepared out of sight, and in its place only when it is complete.
+//! The folder of a run's results: prepared under another name, and put in its place when complete.
 
 use super::RecordError;
 use super::own_files::refuse_strangers;
@@ -8,27 +8,27 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file that every folder of results has.
+/// File that every folder of results has.
 pub const MANIFEST_FILE: &str = "manifest.json";
-/// Held by the process that writes a staging folder, and gone when that process is.
+/// Lock file of the process that writes a staging folder, released when the process ends.
 const LOCK_FILE: &str = ".lock";
 
-/// A folder of results that is being written. It lies beside its target under the name
-/// `.partial-<name>` until [`ResultFolder::commit`]; dropped before, it is removed. A killed process leaves
-/// it behind, and the next run to the same target removes it.
+/// A folder of results that is being written. It is beside its target under the name `.partial-<name>` until
+/// [`ResultFolder::commit`]; dropping it before that removes it. A killed process leaves it behind, and the next run to
+/// the same target removes it.
 #[derive(Debug)]
 pub struct ResultFolder {
     target: PathBuf,
     staging: PathBuf,
     force: bool,
-    /// Keeps others out as long as it is open. Systems without locks go without.
+    /// Lock against other processes while it is open. Systems without locks do without.
     lock: Option<File>,
     committed: bool,
 }
 
 impl ResultFolder {
-    /// Begins a folder for `target`. Without `force` nothing may be there; with it, only a folder of results, with
-    /// nothing of others in it, or an empty one, which is then replaced by [`ResultFolder::commit`].
+    /// Begins a folder for `target`. Without `force` the target must not exist; with it, the target may be a folder of
+    /// results without other files, or an empty one, which [`ResultFolder::commit`] then replaces.
     pub fn create(target: &Path, force: bool) -> Result<ResultFolder, RecordError> {
         let target = &real(target)?;
         let staging = beside(target, ".partial-")?;
@@ -37,7 +37,7 @@ impl ResultFolder {
             fs::create_dir_all(parent).map_err(at(parent))?;
         }
         if old.exists() && !target.exists() {
-            // A run was killed between the two renames of its commit: its predecessor is still whole.
+            // A run was killed between the two renames of its commit: its predecessor is still complete.
             fs::rename(&old, target).map_err(at(&old))?;
         }
         refuse_target(target, force)?;
@@ -56,8 +56,8 @@ impl ResultFolder {
         &self.staging
     }
 
-    /// Puts the folder in its place, in one step as far as others can see. With force, what stood there
-    /// goes only now.
+    /// Puts the folder in its place, in one step as seen from outside. With force, the previous folder is removed only
+    /// now.
     pub fn commit(mut self) -> Result<PathBuf, RecordError> {
         refuse_target(&self.target, self.force)?;
         let lock = self.staging.join(LOCK_FILE);
@@ -87,13 +87,13 @@ impl ResultFolder {
 impl Drop for ResultFolder {
     fn drop(&mut self) {
         if !self.committed {
-            // A folder that cannot be removed bears a name that says what it is.
+            // A folder that cannot be removed is recognizable by its name.
             let _ = fs::remove_dir_all(&self.staging);
         }
     }
 }
 
-/// SHA-256 of a file's bytes (FIPS 180-4), in hexadecimal.
+/// Returns the SHA-256 of a file's bytes (FIPS 180-4), in hexadecimal.
 pub fn sha256(path: &Path) -> Result<String, RecordError> {
     let mut file = File::open(path).map_err(at(path))?;
     let mut hash = Hashed::new(io::sink());
@@ -101,7 +101,7 @@ pub fn sha256(path: &Path) -> Result<String, RecordError> {
     Ok(hash.digest())
 }
 
-/// Hashes what is written through it.
+/// Writer that hashes all bytes on their way.
 pub(super) struct Hashed<Out> {
     out: Out,
     hash: Sha256,
@@ -113,7 +113,7 @@ impl<Out> Hashed<Out> {
         Hashed { out, hash }
     }
 
-    /// SHA-256 of what has been written so far, in hexadecimal.
+    /// Returns the SHA-256 of all bytes so far, in hexadecimal.
     pub(super) fn digest(&self) -> String {
         let digest = self.hash.clone().finalize();
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -132,7 +132,7 @@ impl<Out: io::Write> io::Write for Hashed<Out> {
     }
 }
 
-/// The path beside `target` whose name is `target`'s after `prefix`.
+/// Returns the path beside `target` whose name is `target`'s after `prefix`.
 fn beside(target: &Path, prefix: &str) -> Result<PathBuf, RecordError> {
     let name = target
         .file_name()
@@ -151,7 +151,7 @@ fn refuse_target(target: &Path, force: bool) -> Result<(), RecordError> {
     refuse_strangers(target)
 }
 
-/// Returns the path of `target` without links and `..`: a replacement for it must not lie on a way through it.
+/// Returns the path of `target` without links and `..`, so that its replacement is in the same folder.
 fn real(target: &Path) -> Result<PathBuf, RecordError> {
     match fs::canonicalize(target) {
         Ok(real) => Ok(real),
@@ -160,7 +160,7 @@ fn real(target: &Path) -> Result<PathBuf, RecordError> {
     }
 }
 
-/// Makes the staging folder and locks it. One that nobody holds was left by a run that was killed.
+/// Creates the staging folder and locks it. An unlocked one was left by a killed run.
 fn claim(target: &Path, staging: &Path) -> Result<Option<File>, RecordError> {
     let lock_path = staging.join(LOCK_FILE);
     if staging.exists() {
@@ -176,13 +176,13 @@ fn claim(target: &Path, staging: &Path) -> Result<Option<File>, RecordError> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(RecordError::Busy(target.to_owned())),
-        // A file system without locks: two runs to one target are then not noticed.
+        // On a file system without locks two runs to one target are not noticed.
         Err(TryLockError::Error(_)) => {}
     }
     Ok(Some(lock))
 }
 
-/// Removes results that were moved aside, unless something of others has come among them meanwhile.
+/// Removes results that were moved aside, unless other files have been added meanwhile.
 fn remove_results(folder: &Path) -> Result<(), RecordError> {
     match folder.exists() {
         true => refuse_strangers(folder).and_then(|()| remove_if_there(folder)),
@@ -257,11 +257,11 @@ mod tests {
             Err(RecordError::NotResults(_))
         ));
 
-        // A manifest alone makes no results of it: others' files stay.
+        // A manifest alone does not make a folder of results: other files stay.
         fs::write(target.join(MANIFEST_FILE), OLD).unwrap();
         let refused = ResultFolder::create(&target, true).unwrap_err().to_string();
         assert!(
-            refused.contains("holds thesis.tex beside the results"),
+            refused.contains("holds thesis.tex, which is not one of Baton's results"),
             "{refused}"
         );
         fs::rename(target.join("thesis.tex"), folder.join("thesis.tex")).unwrap();
@@ -279,7 +279,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// As much of a manifest as a folder of results is known by.
+    /// Smallest manifest by which a folder of results is recognized.
     const OLD: &str = r#"{ "format": 2, "resolved": "", "results": { "series.parquet": "ab" },
         "traces": { "recordings/leo-1234abcd.bw": "cd" } }"#;
 
@@ -299,7 +299,9 @@ mod tests {
         fs::write(target.join(MANIFEST_FILE), OLD).unwrap();
         let refused = ResultFolder::create(&target, true).unwrap_err();
         assert!(
-            refused.to_string().contains("holds src/ beside"),
+            refused
+                .to_string()
+                .contains("holds src/, which is not one of Baton's results"),
             "{refused}"
         );
         fs::remove_dir_all(folder).unwrap();
@@ -318,7 +320,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Results are replaced where they are, whatever way leads there.
+    /// Results are replaced in place, also through links.
     #[cfg(unix)]
     #[test]
     fn a_target_that_leads_through_itself_is_replaced() {
@@ -340,7 +342,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Files that a user puts there while the run is under way are not the run's.
+    /// Files that a user puts there during the run do not belong to it.
     #[test]
     fn files_that_come_during_a_run_stay_and_the_old_results_too() {
         let folder = temporary("meanwhile");

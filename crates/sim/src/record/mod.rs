@@ -1,8 +1,8 @@
-//! Records of a run: series, packets and signals in columns, and the folder in which they end.
+//! Records of a run: series, packets and signals in columns, and their folder.
 //!
-//! [`Recorder`] takes rows as they happen and hands them through a [`relay`] to a thread of its own, which builds
-//! columns and puts them in batches into memory or into Parquet files. Equal rows give equal bytes, however the
-//! threads take turns: the files hold no date and no path.
+//! [`Recorder`] takes rows as they happen and passes them through a [`relay`] to a thread of its own, which builds
+//! columns and writes them in batches to memory or Parquet files. Equal rows give equal bytes, whatever the scheduling
+//! of the threads: the files contain no date and no path.
 
 mod endpoints;
 mod error;
@@ -34,7 +34,7 @@ pub use table::{Table, read_table};
 
 use baton_proto::time::Instant;
 
-/// Version of the tables' columns and dictionaries. It changes when a reader of the old one would be wrong.
+/// Version of the tables' columns and dictionaries. It is raised when a reader of the old one would be wrong.
 pub const SCHEMA_VERSION: u32 = 1;
 /// Name of the file of series in a results folder.
 pub const SERIES_FILE: &str = "series.parquet";
@@ -49,11 +49,11 @@ pub const PACKETS_KEY: &str = "baton.packets";
 /// Key of the dictionary of signals in the table's metadata.
 pub const SIGNALS_KEY: &str = "baton.signals";
 
-/// Subject of a series: a number given out by the recorder for a name.
+/// Subject of a series: a number that the recorder assigns to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(pub u32);
 
-/// Nanoseconds as the tables hold them. A moment beyond 292 years stays there.
+/// Returns the nanoseconds stored in the tables. Times beyond 292 years are capped.
 fn nanoseconds(at: Instant) -> i64 {
     i64::try_from(at.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
-//! A column of names in a Parquet file, written from the numbers that the table has already. The library's writer
-//! would hash the name of every row to number it again, which takes longer than all the rest of a row.
+//! A column of names in a Parquet file, written from the numbers that the table already has. The library's writer would
+//! hash the name of every row to number it again, which takes longer than everything else about a row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, Trac
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// A column in a row group that is being gathered: a page a batch, and the names at the end.
+/// Column in a row group under construction: a page per batch, and the names at the end.
 pub(super) struct NameColumn {
     description: ColumnDescPtr,
     pages: TrackedWrite<Vec<u8>>,
@@ -71,7 +71,7 @@ impl NameColumn {
         )
     }
 
-    /// Writes which rows have a value, where not all must: with its length before it.
+    /// Writes the definition levels, preceded by their length, for a nullable column.
     fn write_levels(&self, levels: &[i32], page: &mut Vec<u8>) {
         if self.description.max_def_level() > 0 {
             page.extend([0; 4]);
@@ -81,7 +81,7 @@ impl NameColumn {
         }
     }
 
-    /// Ends the column and puts it into its row group.
+    /// Ends the column and adds it to its row group.
     pub(super) fn append_to<W: Write + Send>(
         self,
         row_group: &mut SerializedRowGroupWriter<'_, W>,
@@ -137,13 +137,13 @@ fn write_page(out: &mut TrackedWrite<Vec<u8>>, page: Page) -> Result<()> {
         .map(drop)
 }
 
-/// Bits of the largest of so many numbers, from zero.
+/// Returns the bits of the largest of so many numbers, from zero.
 fn width(numbers: usize) -> u8 {
     (usize::BITS - numbers.saturating_sub(1).leading_zeros()) as u8
 }
 
 /// Appends numbers of `width` bits in the hybrid of runs and packed groups of eight (Parquet format, "Run Length
-/// Encoding / Bit-Packing Hybrid"). A run is taken from eight equal numbers on.
+/// Encoding / Bit-Packing Hybrid"). A run needs at least eight equal numbers.
 fn write_hybrid(numbers: &[i32], width: u8, out: &mut Vec<u8>) {
     let (mut at, mut packed_from) = (0, 0);
     while at < numbers.len() {
@@ -162,7 +162,7 @@ fn write_hybrid(numbers: &[i32], width: u8, out: &mut Vec<u8>) {
     write_packed(&numbers[packed_from..], width, out);
 }
 
-/// Numbers in groups of eight, the last one filled up with zeros.
+/// Returns numbers in groups of eight, the last one padded with zeros.
 fn write_packed(numbers: &[i32], width: u8, out: &mut Vec<u8>) {
     if numbers.is_empty() {
         return;

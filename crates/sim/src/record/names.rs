@@ -8,16 +8,16 @@ use arrow_schema::{ArrowError, DataType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The type of a dictionary-encoded string column. Keys are signed because pandas takes no others.
+/// Returns the type of a dictionary-encoded string column. Keys are signed because pandas takes no others.
 pub(super) fn data_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// Names that have numbers by their places, and may be joined by others.
+/// Names numbered by their places; more may be added.
 #[derive(Debug)]
 pub(super) struct Growing {
     names: Vec<String>,
-    /// The names as an array, until the next one is added: batches share it.
+    /// The names as an array, shared by batches until the next name is added.
     values: Option<ArrayRef>,
 }
 
@@ -36,7 +36,7 @@ impl Growing {
         self.names.len() as i32 - 1
     }
 
-    /// All names so far.
+    /// Returns all names so far.
     pub(super) fn values(&mut self) -> ArrayRef {
         let names = &self.names;
         self.values
@@ -45,8 +45,8 @@ impl Growing {
     }
 }
 
-/// Names of links, by their numbers in the scenario. Those of links between two nodes stand in the scenario's order, others in that
-/// of their first appearance.
+/// Names of links, by their numbers in the scenario. Links between two nodes are in the scenario's order, others in
+/// that of their first appearance.
 #[derive(Debug)]
 pub(super) struct LinkNames {
     plain: usize,
@@ -72,7 +72,7 @@ impl LinkNames {
         }
     }
 
-    /// The number of a link's name; that of no name if there is no such link.
+    /// Returns the number of a link's name; a number without a name if there is no such link.
     #[inline]
     pub(super) fn number(&mut self, link: usize) -> i32 {
         if link < self.plain {
@@ -95,16 +95,16 @@ impl LinkNames {
         number
     }
 
-    /// All names so far.
+    /// Returns all names so far.
     pub(super) fn values(&mut self) -> ArrayRef {
         self.names.values()
     }
 }
 
-/// Names of the values of a byte, which are given numbers as they come.
+/// Names of the values of a byte, numbered in order of appearance.
 #[derive(Debug)]
 pub(super) struct ByteNames {
-    /// Negative before the first.
+    /// Number by byte; negative before the first appearance.
     numbers: [i32; 256],
     name: fn(u8) -> String,
     names: Growing,
@@ -119,7 +119,7 @@ impl ByteNames {
         }
     }
 
-    /// The number of `byte`.
+    /// Returns the number of `byte`.
     #[inline]
     pub(super) fn number(&mut self, byte: u8) -> i32 {
         let number = &mut self.numbers[usize::from(byte)];
@@ -129,7 +129,7 @@ impl ByteNames {
         *number
     }
 
-    /// All names so far.
+    /// Returns all names so far.
     pub(super) fn values(&mut self) -> ArrayRef {
         self.names.values()
     }
@@ -140,7 +140,7 @@ pub(super) fn valid(valid: Vec<bool>) -> Option<NullBuffer> {
     Some(NullBuffer::from(valid)).filter(|valid| valid.null_count() > 0)
 }
 
-/// A column of `numbers` into `values`; where it is not `valid` there is none.
+/// Returns a column of `numbers` into `values`, null where it is not `valid`.
 pub(super) fn column(
     numbers: Vec<i32>,
     valid: Option<NullBuffer>,
@@ -152,7 +152,7 @@ pub(super) fn column(
     )?))
 }
 
-/// The names of a list that is known from the start, as dictionary values.
+/// Returns the names of a fixed list, as dictionary values.
 pub(super) fn fixed<'a>(names: impl IntoIterator<Item = &'a str>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(names))
 }

@@ -1,4 +1,4 @@
-//! Rule for our own files in a folder of results: those that its manifest names, and those that every run leaves.
+//! Rule for Baton's own files in a folder of results: those named in its manifest, and those that every run leaves.
 //! Python has the same rule (`baton/own_files.py`).
 
 use super::{MANIFEST_FILE, RecordError};
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-/// Files beside the data of a run; the last is left where a page was cut short.
+/// Files beside the data of a run; the last one remains if writing the page was interrupted.
 const ALWAYS: [&str; 5] = [
     MANIFEST_FILE,
     "summary.json",
@@ -17,12 +17,12 @@ const ALWAYS: [&str; 5] = [
     "report.html",
     ".partial-report.html",
 ];
-/// The folder of recordings in results.
+/// Folder of recordings in results.
 const RECORDINGS: &str = "recordings";
-/// Largest manifest that is read, in bytes.
+/// Largest manifest to read, in bytes.
 const LARGEST_MANIFEST: u64 = 100_000_000;
 
-/// As much of a manifest as every one has.
+/// Part common to all manifests.
 #[derive(Deserialize)]
 struct Named {
     #[serde(rename = "format")]
@@ -33,7 +33,7 @@ struct Named {
     traces: BTreeMap<String, IgnoredAny>,
 }
 
-/// Refuses a folder that may not be replaced: it holds no results, or something else beside them.
+/// Refuses a folder that must not be replaced: it has no results, or other files beside them.
 pub(super) fn refuse_strangers(folder: &Path) -> Result<(), RecordError> {
     let not_results = || RecordError::NotResults(folder.to_owned());
     let found = names(folder, "").ok_or_else(not_results)?;
@@ -52,7 +52,7 @@ pub(super) fn refuse_strangers(folder: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// The manifest in a folder; none if it is missing, damaged, no regular file, or larger than any of ours.
+/// Returns the manifest in a folder; `None` if it is missing, damaged, no regular file, or larger than any of Baton's.
 fn manifest(folder: &Path) -> Option<Named> {
     let path = folder.join(MANIFEST_FILE);
     if !fs::metadata(&path).ok()?.is_file() {
@@ -64,8 +64,8 @@ fn manifest(folder: &Path) -> Option<Named> {
     serde_json::from_slice(&text).ok()
 }
 
-/// Names of what is in a folder, each behind `prefix`, and below the folder of recordings; another folder ends in a slash.
-/// `None` if it is no folder that can be read.
+/// Returns the names in a folder, each behind `prefix`, and those below the folder of recordings; another folder's name
+/// ends in a slash. `None` if the folder cannot be read.
 fn names(folder: &Path, prefix: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).ok()? {

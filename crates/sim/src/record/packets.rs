@@ -26,11 +26,11 @@ pub struct PacketRecord<'a> {
     pub number: u64,
     /// Number of the link in the scenario.
     pub link: usize,
-    /// The end at which the packet was offered.
+    /// End at which the packet was offered.
     pub from: End,
-    /// Time at which it was offered.
+    /// Time at which the packet was offered.
     pub sent: Instant,
-    /// Time at which its fate was decided; `None` if it was still under way when the run ended.
+    /// Time of its fate; `None` if it was still under way at the end of the run.
     pub decided: Option<Instant>,
     /// Reason for its loss; `None` if it was delivered or is still under way.
     pub dropped: Option<DropReason>,
@@ -55,13 +55,17 @@ const COLUMNS: [Column; 19] = [
         "",
         "Name of the flow; null for packets that belong to none",
     ),
-    Column::new("sent_ns", "ns", "When the packet was offered to the link"),
+    Column::new(
+        "sent_ns",
+        "ns",
+        "Time at which the packet was offered to the link",
+    ),
     Column::new(
         "decided_ns",
         "ns",
-        "When it arrived at the other end or was lost; null if it was under way when the run ended",
+        "Time of arrival at the other end, or of the loss; null if the packet was under way at the end of the run",
     ),
-    Column::new("fate", "", "delivered, under way, or why it was lost"),
+    Column::new("fate", "", "delivered, under way, or the cause of the loss"),
     Column::new(
         "wire_bytes",
         "B",
@@ -70,12 +74,12 @@ const COLUMNS: [Column; 19] = [
     Column::new(
         "protocol",
         "",
-        "What the packet carries; through tunnels, the innermost one",
+        "Protocol of the payload; in tunnels, of the innermost packet",
     ),
     Column::new(
         "source",
         "",
-        "Address of the sender, with its port; of a flow's packet as its ends know it, whatever tunnels it is in",
+        "Address of the sender, with its port; of a flow's packet as its ends know it, tunnels left out",
     ),
     Column::new(
         "destination",
@@ -97,22 +101,22 @@ const COLUMNS: [Column; 19] = [
     Column::new(
         "window",
         "",
-        "TCP window as it stands in the header, before scaling; null for other protocols",
+        "TCP window of the header, before scaling; null for other protocols",
     ),
     Column::new(
         "sack",
         "",
-        "Blocks of the SACK option: first sequence number and the one after the last, of one block after another; null without",
+        "Blocks of the SACK option, each by its first sequence number and the one after its last; null without the option",
     ),
     Column::new(
         "retransmission",
         "",
-        "Whether the sender had sent these bytes before",
+        "True if the sender had sent these bytes before",
     ),
     Column::new(
         "copy",
         "",
-        "0 for the packet as its sender sent it; from 1 on copies that agents and gateways made of it on its way",
+        "0 for the sender's packet; from 1 on copies that agents and gateways made of it",
     ),
 ];
 
@@ -155,7 +159,7 @@ struct Dictionary {
     fates: [&'static str; 12],
 }
 
-/// The dictionary that ships with the table, as JSON.
+/// Returns the dictionary that ships with the table, as JSON.
 pub(super) fn dictionary() -> Result<String, RecordError> {
     Ok(serde_json::to_string(&Dictionary {
         version: super::SCHEMA_VERSION,
@@ -193,7 +197,7 @@ fn sack_item() -> Arc<Field> {
     Arc::new(Field::new("item", DataType::UInt32, false))
 }
 
-/// Rows of packets on their way into a batch, and the names that all batches share.
+/// Rows of packets before their batch, and the names that all batches share.
 pub(super) struct PacketRows {
     schema: SchemaRef,
     rows: Columns,
@@ -206,7 +210,7 @@ pub(super) struct PacketRows {
     flags: ByteNames,
 }
 
-/// One vector a column. Values of null places are zero.
+/// One vector per column. Null values are stored as zero.
 #[derive(Default)]
 struct Columns {
     number: Vec<u64>,
@@ -267,7 +271,7 @@ impl Columns {
         }
     }
 
-    /// Adds what is asked of every packet, column by column: that is faster than row by row.
+    /// Adds the columns common to all packets, column by column: that is faster than row by row.
     fn extend_general(&mut self, rows: &[PacketRow]) {
         self.number.extend(rows.iter().map(|row| row.number));
         self.direction
@@ -296,7 +300,7 @@ impl Columns {
         self.copy.extend(rows.iter().map(|row| u32::from(row.copy)));
     }
 
-    /// Adds what a TCP header says. `sack_end` is where the edges of earlier rows end.
+    /// Adds the columns of a TCP header. `sack_end` is the end of the earlier rows' edges.
     fn extend_tcp(&mut self, rows: &[PacketRow], mut sack_end: i32) {
         let headers = || rows.iter().map(|row| row.tcp);
         self.is_tcp.extend(headers().map(|tcp| tcp.is_some()));
@@ -338,7 +342,7 @@ impl PacketRows {
         self.flows.add(name);
     }
 
-    /// Adds the rows for which the batch has room, with their shares of `sack`. Returns the others and theirs.
+    /// Adds the rows for which the batch has room, with their shares of `sack`. Returns the other rows and their share.
     pub(super) fn extend<'a>(
         &mut self,
         rows: &'a [PacketRow],
@@ -417,13 +421,13 @@ impl PacketRows {
         self.rows.number.is_empty()
     }
 
-    /// Returns true if a batch is to be taken.
+    /// Returns true if a batch is due.
     pub(super) fn is_full(&self) -> bool {
         self.rows.number.len() == BATCH
     }
 }
 
-/// The place in [`FATES`] of what became of a packet.
+/// Returns the place of a packet's fate in [`FATES`].
 pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
     match dropped {
         None if is_decided => 0,
@@ -441,7 +445,7 @@ pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
     }
 }
 
-/// Names of the protocols that one meets here, by their IANA numbers.
+/// Returns the name of a protocol, by its IANA number.
 fn protocol_name(number: u8) -> String {
     match number {
         1 => "icmp".to_owned(),
@@ -451,13 +455,13 @@ fn protocol_name(number: u8) -> String {
         41 => "ipv6".to_owned(),
         58 => "icmpv6".to_owned(),
         135 => "mobility".to_owned(),
-        // For experiments (RFC 3692); here it is ours.
+        // For experiments (RFC 3692); here AeroTP.
         253 => "aerotp".to_owned(),
         number => format!("protocol {number}"),
     }
 }
 
-/// The flags that are set, in the order in which people say them; empty if none is.
+/// Returns the names of the flags that are set, in customary order; empty if none is.
 fn flags_name(flags: TcpFlags) -> String {
     const NAMES: [(TcpFlags, &str); 8] = [
         (TcpFlags::SYN, "SYN"),

@@ -1,6 +1,6 @@
-//! The numbers that are recorded over time, and what they are called outside.
+//! Quantities recorded over time, and their names in tables.
 
-/// A number that changes in the course of a run.
+/// A quantity that changes during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// Congestion window of a flow's sender, in bytes.
@@ -21,9 +21,9 @@ pub enum Quantity {
     QueuePackets,
     /// Bytes waiting in a link direction's queue.
     QueueBytes,
-    /// Access link in use by a mobile, as its number in the scenario; −1 is none.
+    /// Access link in use by a mobile, as its number in the scenario; −1 for none.
     AttachedLink,
-    /// Rate at which an AeroTP sender sends, in bit/s of IP packets.
+    /// Sending rate of an AeroTP sender, in bit/s of IP packets.
     SendingRate,
 }
 
@@ -43,7 +43,7 @@ impl Quantity {
         Quantity::SendingRate,
     ];
 
-    /// Its name in the `series` column.
+    /// Returns its name in the `series` column.
     pub const fn name(self) -> &'static str {
         match self {
             Quantity::CongestionWindow => "congestion window",
@@ -60,7 +60,7 @@ impl Quantity {
         }
     }
 
-    /// Its unit: `B`, `s`, `packets`, `bit/s`, or empty for a plain number.
+    /// Returns its unit: `B`, `s`, `packets`, `bit/s`, or empty for a plain number.
     pub const fn unit(self) -> &'static str {
         match self {
             Quantity::CongestionWindow
@@ -77,12 +77,12 @@ impl Quantity {
         }
     }
 
-    /// One sentence for the dictionary that travels with the file.
+    /// Returns one sentence for the dictionary that is stored in the file.
     pub const fn description(self) -> &'static str {
         match self {
             Quantity::CongestionWindow => "Congestion window of the flow's sender",
             Quantity::SlowStartThreshold => "Slow-start threshold of the flow's sender",
-            Quantity::RoundTripTime => "A round-trip time that was measured at this moment",
+            Quantity::RoundTripTime => "Round-trip time measured at this moment",
             Quantity::SmoothedRoundTripTime => "Smoothed round-trip time (RFC 6298)",
             Quantity::RetransmissionTimeout => "Retransmission timeout, backoff included",
             Quantity::BytesInFlight => "Bytes sent and not acknowledged",

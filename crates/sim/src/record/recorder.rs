@@ -1,4 +1,4 @@
-//! Takes rows as they happen, and hands them to a thread that writes them.
+//! The recorder: takes rows as they happen, and passes them to a thread that writes them.
 
 use super::packets::PacketRecord;
 use super::relay::{Relay, WhenBehind};
@@ -11,23 +11,23 @@ use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Parts of a run that are recorded.
+/// Recorded parts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordSettings {
     /// Series.
     pub series: bool,
-    /// A row for every packet on every link.
+    /// One row for every packet on every link.
     pub packets: bool,
-    /// A row for every signalling message, and for every signal inside a host.
+    /// One row for every signalling message, and for every signal inside a host.
     pub signals: bool,
 }
 
-/// Names behind the numbers in [`PacketRecord`]s and [`SignalRecord`]s.
+/// Names for the numbers in [`PacketRecord`]s and [`SignalRecord`]s.
 #[derive(Clone, Debug, Default)]
 pub struct RecordNames {
     /// Names of the links between two nodes, by their numbers in the scenario.
     pub links: Vec<String>,
-    /// Names of the links of aircraft to cells, whose numbers follow.
+    /// Names of the links of aircraft to cells, numbered after these.
     pub radios: Vec<RadioNames>,
     /// Names of the flows, by their numbers in the scenario.
     pub flows: Vec<String>,
@@ -35,20 +35,20 @@ pub struct RecordNames {
     pub nodes: Vec<String>,
 }
 
-/// A radio network, whose links are "network.cell.mobile", mobile by mobile. They are so many that those alone get a name in a
-/// table that stand there.
+/// A radio network, whose links are "network.cell.mobile", mobile by mobile. Only links that appear in a table get a
+/// name there, since there are so many.
 #[derive(Clone, Debug, Default)]
 pub struct RadioNames {
-    /// The number of the first link.
+    /// Number of the first link.
     pub first_link: usize,
-    /// Names of the cells, each behind that of the network and a dot.
+    /// Names of the cells, each preceded by that of the network and a dot.
     pub cells: Vec<String>,
-    /// The nodes of the mobiles, by their numbers.
+    /// Nodes of the mobiles, by their numbers.
     pub mobiles: Vec<u32>,
 }
 
 impl RadioNames {
-    /// The name of a link, if it is of this network. `nodes` has those of the nodes.
+    /// Returns the name of a link, if it belongs to this network. `nodes` are the nodes' names.
     pub(super) fn link(&self, number: usize, nodes: &[String]) -> Option<String> {
         let place = number.checked_sub(self.first_link)?;
         let mobile = *self.mobiles.get(place / self.cells.len().max(1))?;
@@ -60,13 +60,13 @@ impl RadioNames {
 /// Destination of the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sink {
-    /// Kept in memory.
+    /// In memory.
     Memory,
-    /// Parquet files in this folder, which exists.
+    /// Parquet files in this existing folder.
     Folder(PathBuf),
 }
 
-/// The tables of a run; one that was switched off is `None`.
+/// Tables of a run; one that was switched off is `None`.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Series, in order of time.
@@ -77,23 +77,22 @@ pub struct Tables {
     pub signals: Option<Table>,
 }
 
-/// Takes rows as they happen. Numbers of subjects and repeated states are its own business, so that nothing has
-/// to come back from the thread that writes.
+/// Recorder of rows as they happen. It numbers subjects and drops repeated states by itself, so that the writing thread
+/// returns nothing.
 ///
-/// A failure (a full disk) ends the recording and is kept: ask [`Recorder::check`] now and then, or get it
-/// from [`Recorder::finish`]. Files bear their names only after `finish`; a recorder that is dropped before
-/// removes them.
+/// A failure (a full disk) ends the recording and is kept: call [`Recorder::check`] now and then, or get the failure
+/// from [`Recorder::finish`]. Files get their names only in `finish`; a recorder dropped before that removes them.
 pub struct Recorder {
     settings: RecordSettings,
-    /// Thread that writes, if there is anything to record.
+    /// Writing thread, if anything is recorded.
     relay: Option<Relay<TableWriter>>,
     subjects: BTreeMap<String, Subject>,
     last: LastValues,
 }
 
 impl Recorder {
-    /// A recorder of what `settings` ask for, which waits while the thread that writes is far behind. Fails if a file
-    /// cannot be created, or if there can be no thread.
+    /// Creates a recorder by `settings` that waits while the writing thread is far behind. Fails if a file cannot be
+    /// created, or the thread cannot be started.
     pub fn new(
         settings: RecordSettings,
         names: RecordNames,
@@ -102,8 +101,8 @@ impl Recorder {
         Recorder::start(settings, names, &sink, WhenBehind::Wait)
     }
 
-    /// A recorder whose callers never wait: rows that come faster than they can be written and memory may hold are
-    /// lost and counted in `lost`. Fails as [`Recorder::new`] does.
+    /// Creates a recorder whose callers never wait: rows that arrive faster than they can be written and memory allows
+    /// are lost and counted in `lost`. Fails like [`Recorder::new`].
     pub fn live(
         settings: RecordSettings,
         names: RecordNames,
@@ -133,8 +132,8 @@ impl Recorder {
         })
     }
 
-    /// The number of a subject, by its name: `flow download`, `link gsm down`, `mobile laptop`. The same
-    /// name gives the same number; where there is nothing to record, names are not kept, and all have one.
+    /// Returns the number of a subject, by its name: `flow download`, `link gsm down`, `mobile laptop`. The same name
+    /// gives the same number; if nothing is recorded, names are not kept, and all have one number.
     pub fn subject(&mut self, name: &str) -> Subject {
         let Some(relay) = &mut self.relay else {
             return Subject(0);
@@ -148,7 +147,7 @@ impl Recorder {
         subject
     }
 
-    /// Adds a flow that is in no scenario; its number follows on the last flow's.
+    /// Adds a flow outside the scenario; its number follows the last flow's.
     pub fn add_flow(&mut self, name: &str) {
         if let Some(relay) = &mut self.relay {
             relay.load().flows.push(name.to_owned());
@@ -157,10 +156,9 @@ impl Recorder {
 
     /// Records that `quantity` of `subject` is `value` from `at` on.
     ///
-    /// A state ([`Quantity::is_sample`] is false) that has not changed since its last row gives no row:
-    /// callers may offer every state after every event. Samples always give one. Rows come out in order of
-    /// time, and at equal times in order of the calls; one may be recorded late, but not after 65,536
-    /// younger ones.
+    /// A state ([`Quantity::is_sample`] is false) that has not changed since its last row gives no row: callers may
+    /// offer every state after every event. Samples always give one. Rows come out in order of time, and at equal times
+    /// in order of the calls; a row may be late, but not by more than 65,536 younger ones.
     #[inline]
     pub fn series(&mut self, at: Instant, subject: Subject, quantity: Quantity, value: f64) {
         if self.settings.series
@@ -193,12 +191,12 @@ impl Recorder {
         }
     }
 
-    /// Returns true if signals are recorded, for callers that would have to look for one first.
+    /// Returns true if signals are recorded, for callers that would have to search for one first.
     pub fn records_signals(&self) -> bool {
         self.settings.signals
     }
 
-    /// Returns true if packets are recorded, likewise.
+    /// Returns true if packets are recorded.
     #[inline]
     pub fn records_packets(&self) -> bool {
         self.settings.packets
@@ -210,19 +208,19 @@ impl Recorder {
         self.settings.series
     }
 
-    /// Hands what has been gathered to the thread that writes.
+    /// Hands the gathered rows to the writing thread.
     pub fn flush(&mut self) {
         if let Some(relay) = &mut self.relay {
             relay.flush();
         }
     }
 
-    /// Fails if something has ended the recording.
+    /// Fails if an error has ended the recording.
     pub fn check(&self) -> Result<(), RecordError> {
         self.relay.as_ref().map_or(Ok(()), Relay::check)
     }
 
-    /// Hands on what is left and closes the files.
+    /// Hands on the remaining rows and closes the files.
     pub fn finish(self) -> Result<Tables, RecordError> {
         match self.relay {
             Some(relay) => relay.finish()?.finish(),

@@ -1,6 +1,6 @@
-//! The way of records out of the thread that makes them: what it records is gathered, and handed in chunks to a
-//! thread that writes it. If that falls behind, whoever records waits; or, where it must not wait, chunks that
-//! memory has no room for are dropped and counted.
+//! Transfer of records out of the thread that makes them: rows are gathered, and passed in chunks to a thread that
+//! writes them. If that falls behind, the recording thread waits; or, where it must not wait, chunks without room in
+//! memory are dropped and counted.
 
 use super::RecordError;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,23 +8,22 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-/// Entries in a chunk where nobody waits for the writer: few enough to be gathered within milliseconds on a busy
-/// link, and enough that handing them over costs each of them little.
+/// Entries in a chunk when the recording thread never waits: few enough to be gathered within milliseconds on a busy
+/// link, and enough that passing them on costs little per entry.
 const SMALL_CHUNK: usize = 256;
 /// Entries in a chunk of a simulation, which fills one within a fraction of a millisecond.
 const LARGE_CHUNK: usize = 2048;
-/// Chunks that a simulation may be ahead: two batches of a table, so that it goes on while one is encoded.
+/// Chunks by which a simulation may be ahead: two batches of a table, so that it continues while one is encoded.
 const CHUNKS_AHEAD: usize = 64;
-/// Chunks that may wait where nobody waits for the writer; their bytes are limited too.
+/// Most chunks waiting when the recording thread never waits; their bytes are limited too.
 const MOST_CHUNKS: usize = 8192;
-/// Emptied chunks that are kept to be filled again.
+/// Emptied chunks kept for reuse.
 const KEPT_CHUNKS: usize = 64;
 
-/// Bytes that may wait for one writer. A live run has two, of tables and of captures.
+/// Most bytes waiting for one writer. A live run has two, of tables and of captures.
 const MOST_WAITING: usize = 128_000_000;
 
-/// Rows and captured packets that were lost because they came faster than they could be written. Copies count
-/// together.
+/// Rows and captured packets lost because they arrived faster than they could be written. All clones share one count.
 #[derive(Clone, Debug, Default)]
 pub struct LostRows(Arc<AtomicU64>);
 
@@ -42,33 +41,33 @@ impl LostRows {
 /// Fate of rows while the writer is behind.
 #[derive(Clone, Debug)]
 pub(crate) enum WhenBehind {
-    /// Whoever records waits: every row is written.
+    /// The recording thread waits: every row is written.
     Wait,
-    /// Rows that memory has no room for are lost, and counted here.
+    /// Rows without room in memory are lost, and counted here.
     Lose(LostRows),
 }
 
 /// Data that is gathered for a [`Writer`].
 pub(crate) trait Load: Default + Send + 'static {
-    /// Drops the rows, and keeps what later rows need. Returns how many there were.
+    /// Drops the rows, and keeps the data that later rows need. Returns the number of rows.
     fn drop_rows(&mut self) -> u64;
 }
 
 /// Writer at the far end of a relay.
 pub(crate) trait Writer: Send + 'static {
-    /// Data that it is handed.
+    /// Data for the writer.
     type Load: Load;
 
-    /// Writes `load` and leaves it empty, to be filled again. After a failure it is not called again.
+    /// Writes `load` and leaves it empty for reuse. After a failure it is not called again.
     fn write(&mut self, load: &mut Self::Load) -> Result<(), RecordError>;
 }
 
-/// Hands loads to a writer in a thread of its own.
+/// Relay of loads to a writer in a thread of its own.
 pub(crate) struct Relay<W: Writer> {
     load: W::Load,
     entries: usize,
     bytes: usize,
-    /// Entries at which a load is handed over.
+    /// Entries at which a load is passed on.
     chunk: usize,
     most_waiting: usize,
     behind: WhenBehind,
@@ -78,10 +77,10 @@ pub(crate) struct Relay<W: Writer> {
     shared: Arc<Shared>,
 }
 
-/// State that both threads share.
+/// State shared by both threads.
 #[derive(Default)]
 struct Shared {
-    /// Bytes that have been handed over and not been written.
+    /// Bytes passed on and not yet written.
     waiting: AtomicUsize,
     failure: OnceLock<RecordError>,
 }
@@ -90,7 +89,7 @@ impl<W: Writer> Relay<W> {
     /// Starts a thread for `writer`.
     ///
     /// # Errors
-    /// Fails if the system gives no thread.
+    /// Fails if the system cannot start a thread.
     pub fn start(mut writer: W, behind: WhenBehind) -> Result<Relay<W>, RecordError> {
         let (chunk, most_chunks) = match behind {
             WhenBehind::Wait => (LARGE_CHUNK, CHUNKS_AHEAD),
@@ -109,7 +108,7 @@ impl<W: Writer> Relay<W> {
                         break;
                     }
                     theirs.waiting.fetch_sub(bytes, Ordering::Relaxed);
-                    // One too many is not kept.
+                    // A surplus chunk is not kept.
                     let _ = empty.try_send(load);
                 }
                 writer
@@ -129,13 +128,13 @@ impl<W: Writer> Relay<W> {
         })
     }
 
-    /// Returns the load that is being gathered. Each row in it is announced by [`Relay::added`].
+    /// Returns the load under construction. Report each row added to it by [`Relay::added`].
     #[inline]
     pub fn load(&mut self) -> &mut W::Load {
         &mut self.load
     }
 
-    /// A row of `bytes` bytes of memory has been added to the load.
+    /// Notes a row of `bytes` bytes of memory added to the load.
     #[inline]
     pub fn added(&mut self, bytes: usize) {
         self.entries += 1;
@@ -145,7 +144,7 @@ impl<W: Writer> Relay<W> {
         }
     }
 
-    /// Hands over what has been gathered. If too much waits already, waits or drops the rows.
+    /// Passes on the gathered load. If too much waits already, waits or drops the rows.
     #[cold]
     pub fn flush(&mut self) {
         if self.entries == 0 {
@@ -167,7 +166,7 @@ impl<W: Writer> Relay<W> {
         self.bytes = 0;
     }
 
-    /// Hands the load over. What the writer does not take is lost; after a failure that is everything.
+    /// Passes the load on. A load that the writer does not take is lost; after a failure that is every load.
     fn send(&mut self, wait: bool) {
         let next = self.emptied.try_recv().unwrap_or_default();
         let load = std::mem::replace(&mut self.load, next);
@@ -199,12 +198,12 @@ impl<W: Writer> Relay<W> {
         self.shared.failure.get().cloned().map_or(Ok(()), Err)
     }
 
-    /// Hands over the rest and waits until all is written. Gives the writer back, to be closed.
+    /// Passes on the rest and waits until all is written. Returns the writer, to be closed.
     ///
     /// # Errors
     /// Error of the writer.
     pub fn finish(mut self) -> Result<W, RecordError> {
-        // Now there is time: what memory had no room for waits.
+        // Waiting is allowed now: chunks without room in memory wait.
         self.send(true);
         let writer = self.join();
         self.check()?;
@@ -218,7 +217,7 @@ impl<W: Writer> Relay<W> {
 }
 
 impl<W: Writer> Drop for Relay<W> {
-    /// The writer's end is waited for, so that a folder in which it writes can be removed after it.
+    /// Waits for the end of the writer, so that its folder can be removed afterwards.
     fn drop(&mut self) {
         let _ = self.join();
     }
@@ -241,7 +240,7 @@ mod tests {
         }
     }
 
-    /// A disk that writes a load when it is told to.
+    /// Disk that writes a load on command.
     struct Disk {
         told: Receiver<Result<(), RecordError>>,
         written: Gathered,
@@ -250,7 +249,7 @@ mod tests {
     impl Writer for Disk {
         type Load = Gathered;
         fn write(&mut self, load: &mut Gathered) -> Result<(), RecordError> {
-            // Once nobody tells any more, all is written at once.
+            // Once no more commands can come, all is written at once.
             self.told.recv().unwrap_or(Ok(()))?;
             self.written.names.append(&mut load.names);
             self.written.rows.append(&mut load.rows);
@@ -283,13 +282,13 @@ mod tests {
         let (mut relay, tell, lost) = relay(SMALL_CHUNK);
         relay.load().names.push("first");
         add(&mut relay, 0..chunk);
-        // The disk stands still and the first chunk fills the memory: whoever records does not wait for it.
+        // The disk stalls and the first chunk fills the memory: the recording thread does not wait for it.
         relay.load().names.push("second");
         add(&mut relay, chunk..3 * chunk);
         assert_eq!(lost.count(), 2 * u64::from(chunk));
         add(&mut relay, 3 * chunk..3 * chunk + 1);
         drop(tell);
-        // There is time at the end: what has not been refused is written.
+        // Waiting is allowed at the end: all chunks not refused are written.
         let written = relay.finish().unwrap().written;
         assert_eq!(written.names, ["first", "second"]);
         assert!(written.rows.into_iter().eq((0..chunk).chain([3 * chunk])));

@@ -1,4 +1,4 @@
-//! Rows on their way to the thread that writes them: what the tables need of a packet, and no more.
+//! Rows for the writing thread: the data of packets that the tables need, and no more.
 
 use super::packets::PacketRecord;
 use super::relay::Load;
@@ -9,7 +9,7 @@ use baton_proto::time::Instant;
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::IpAddr;
 
-/// Rows, and the names that they are the first to need.
+/// Rows, and the new names that they need.
 #[derive(Default)]
 pub(super) struct Rows {
     /// Names of the next subjects.

@@ -1,4 +1,4 @@
-//! The table of series: one row for each value of a quantity of somebody.
+//! The table of series: one row for each value of a quantity of a subject.
 
 use super::file::Layout;
 use super::names;
@@ -15,9 +15,13 @@ const COLUMNS: [Column; 4] = [
     Column::new(
         "subject",
         "",
-        "Whom it is about: a flow, a link's direction, a mobile",
+        "Flow, direction of a link, or mobile that the value belongs to",
     ),
-    Column::new("series", "", "Which quantity; see the list of series"),
+    Column::new(
+        "series",
+        "",
+        "Name of the quantity, one of the list of series",
+    ),
     Column::new("value", "", "The value, in the unit of its series"),
 ];
 
@@ -44,7 +48,7 @@ struct SeriesEntry {
     description: &'static str,
 }
 
-/// The dictionary that ships with the table, as JSON.
+/// Returns the dictionary that ships with the table, as JSON.
 pub(super) fn dictionary() -> Result<String, RecordError> {
     let series = Quantity::ALL
         .into_iter()
@@ -76,15 +80,15 @@ pub(super) fn schema(dictionary: &str) -> SchemaRef {
     super::table::schema(&COLUMNS, types, super::SERIES_KEY, dictionary)
 }
 
-/// The last value of each quantity of each subject.
+/// Last value of each quantity of each subject.
 #[derive(Default)]
 pub(super) struct LastValues {
-    /// NaN, which equals nothing, before the first.
+    /// NaN, which equals nothing, before the first value.
     values: Vec<[f64; Quantity::ALL.len()]>,
 }
 
 impl LastValues {
-    /// Takes the value in. Returns whether it makes a row: unless it repeats a state.
+    /// Takes in the value. Returns true if it makes a row, that is, unless it repeats a state.
     #[inline]
     pub(super) fn is_row(
         &mut self,
@@ -104,11 +108,11 @@ impl LastValues {
     }
 }
 
-/// Rows of series on their way into batches.
+/// Rows of series before their batches.
 pub(super) struct SeriesRows {
     schema: SchemaRef,
     rows: Vec<SeriesRow>,
-    /// The latest time that has left in a batch.
+    /// Latest time written in a batch.
     left_until: i64,
     series_names: ArrayRef,
 }
@@ -123,15 +127,14 @@ impl SeriesRows {
         }
     }
 
-    /// Adds a row. Returns whether a batch is to be taken.
+    /// Adds a row. Returns true if a batch is due.
     #[inline]
     pub(super) fn push(&mut self, row: SeriesRow) -> bool {
         self.rows.push(row);
         self.rows.len() == 2 * BATCH
     }
 
-    /// Takes the `count` earliest rows. Rows that were recorded late find their place as long as it has
-    /// not left.
+    /// Takes the `count` earliest rows. Rows recorded late are sorted in until their place has been written.
     fn take(&mut self, count: usize, subjects: ArrayRef) -> Result<RecordBatch, RecordError> {
         if !self.rows.is_sorted_by_key(|row| row.time) {
             self.rows.sort_by_key(|row| row.time);
@@ -170,7 +173,7 @@ impl SeriesRows {
         self.take(BATCH.min(self.rows.len()), subjects)
     }
 
-    /// Returns the number of rows that wait.
+    /// Returns the number of waiting rows.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }

@@ -14,14 +14,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A signal: a message between hosts, or what happened inside one.
+/// A signal: a message between hosts, or an event inside one.
 #[derive(Clone, Debug)]
 pub struct SignalRecord {
     /// Its content.
     pub signal: Wording,
-    /// Number of the node that it is from.
+    /// Number of its node of origin.
     pub sender: usize,
-    /// Number of the link by which it left, or which it is about; none for what an agent says.
+    /// Number of the link by which it left, or which it concerns; none for an agent's event.
     pub link: Option<usize>,
     /// Time at which it was sent, or happened.
     pub sent: Instant,
@@ -32,16 +32,16 @@ pub struct SignalRecord {
 /// Origin and fate of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalWay {
-    /// A link has told its end.
+    /// Signal of a link to its end.
     Link,
-    /// An agent has told its host.
+    /// Signal of an agent to its host.
     Agent,
-    /// A message in a packet.
+    /// Message in a packet.
     Message {
         /// Running number of the packet; none for control messages of a radio network, which are in no packet.
         packet: Option<u64>,
-        /// Time at which it arrived or was lost, and the node where it arrived or that it was on its way to; none if it
-        /// was under way when the run ended.
+        /// Time at which it arrived or was lost, and the node where it arrived or its next node; none if it was under
+        /// way at the end of the run.
         ended: Option<(Instant, usize)>,
         /// Reason for its loss.
         dropped: Option<DropReason>,
@@ -52,49 +52,49 @@ const COLUMNS: [Column; 11] = [
     Column::new(
         "kind",
         "",
-        "message: from a host to another; link: what a link tells its end (mostly IEEE 802.21); agent: what a mobility agent tells its host",
+        "message: from a host to another; link: an event of a link for its end (mostly IEEE 802.21); agent: an event of a mobility agent for its host",
     ),
-    Column::new("sent_ns", "ns", "When it was sent, or happened"),
+    Column::new("sent_ns", "ns", "Time of sending, or of the event"),
     Column::new(
         "decided_ns",
         "ns",
-        "When the message arrived or was lost; null if it was under way when the run ended, and for what happened inside a host",
+        "Time of arrival or loss; null if the message was under way at the end of the run, and for events inside a host",
     ),
     Column::new(
         "sender",
         "",
-        "Name of the node that sent the message, or in which it happened",
+        "Name of the message's sender, or of the event's node",
     ),
     Column::new(
         "receiver",
         "",
-        "Name of the node where the message arrived, or to which the link leads that lost it; null where `decided_ns` is",
+        "Name of the node that got the message, or of the far end of the link that lost it; null where `decided_ns` is",
     ),
     Column::new(
         "link",
         "",
-        "Name of the link by which the message left, or that told of itself; null for what an agent says",
+        "Name of the link by which the message left, or of the link with the event; null for an agent's event",
     ),
-    Column::new("name", "", "What it is called in its standard"),
+    Column::new("name", "", "Name of the message or event in its standard"),
     Column::new(
         "details",
         "",
-        "Its values that matter, with commas between them",
+        "Values of its main fields, separated by commas",
     ),
     Column::new(
         "tunnelled",
         "",
-        "Whether the message was in a tunnel; what its end unpacks and sends on is a row of its own",
+        "True for a message in a tunnel; the message that the tunnel's end sends on has a row of its own",
     ),
     Column::new(
         "fate",
         "",
-        "delivered, under way, or why the message was lost; null for what happened inside a host",
+        "delivered, under way, or the cause of the loss; null for events inside a host",
     ),
     Column::new(
         "packet",
         "",
-        "Running number of the packet that carried the message, as in the table of packets; null for control messages of a radio network, and for what happened inside a host",
+        "Running number of the packet that carried the message, as in the table of packets; null for control messages of a radio network, and for events inside a host",
     ),
 ];
 
@@ -113,7 +113,7 @@ struct Dictionary {
     columns: &'static [Column],
 }
 
-/// The dictionary that ships with the table, as JSON.
+/// Returns the dictionary that ships with the table, as JSON.
 pub(super) fn dictionary() -> Result<String, RecordError> {
     Ok(serde_json::to_string(&Dictionary {
         version: super::SCHEMA_VERSION,
@@ -138,7 +138,7 @@ pub(super) fn schema(dictionary: &str) -> SchemaRef {
     table::schema(&COLUMNS, types, super::SIGNALS_KEY, dictionary)
 }
 
-/// Rows of signals on their way into a batch, and the names that all batches share.
+/// Rows of signals before their batch, and the names that all batches share.
 pub(super) struct SignalRows {
     schema: SchemaRef,
     rows: Vec<SignalRecord>,
@@ -165,7 +165,7 @@ impl SignalRows {
         }
     }
 
-    /// Adds a row. Returns whether a batch is to be taken.
+    /// Adds a row. Returns true if a batch is due.
     pub(super) fn push(&mut self, row: SignalRecord) -> bool {
         self.rows.push(row);
         self.rows.len() == BATCH
@@ -223,7 +223,7 @@ impl SignalRows {
     }
 }
 
-/// A column of names by their numbers, where there is one.
+/// Returns a nullable column of names by their numbers.
 fn some_names(
     numbers: impl Iterator<Item = Option<i32>>,
     values: &ArrayRef,
@@ -235,7 +235,7 @@ fn some_names(
 }
 
 impl SignalWay {
-    /// Its place in [`KINDS`].
+    /// Returns its place in [`KINDS`].
     const fn kind(self) -> i32 {
         match self {
             SignalWay::Message { .. } => 0,
@@ -258,7 +258,7 @@ impl SignalWay {
         }
     }
 
-    /// Its place in [`FATES`].
+    /// Returns its place in [`FATES`].
     fn fate(self) -> Option<i32> {
         match self {
             SignalWay::Message { ended, dropped, .. } => {

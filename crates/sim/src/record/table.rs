@@ -35,7 +35,7 @@ impl Column {
     }
 }
 
-/// The schema of `columns`; each type comes with whether it may be null.
+/// Returns the schema of `columns`; each type comes with true if it may be null.
 pub(super) fn schema<const N: usize>(
     columns: &[Column; N],
     types: [(DataType, bool); N],
@@ -72,7 +72,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         match self {
             Table::Batches { batches, .. } => {

@@ -14,7 +14,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// An empty folder for one test.
+/// Returns an empty folder for one test.
 pub(super) fn temporary(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("baton-record-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -109,7 +109,7 @@ fn batches(table: Option<Table>) -> Vec<RecordBatch> {
     }
 }
 
-/// The strings of a dictionary-encoded column; `None` is null.
+/// Returns the strings of a dictionary-encoded column; `None` is null.
 fn strings(batch: &RecordBatch, column: &str) -> Vec<Option<String>> {
     let column = batch.column_by_name(column).unwrap();
     column
@@ -196,7 +196,7 @@ fn a_row_that_is_too_late_is_reported() {
         series: "round-trip time",
         time_ns: 1_000_000,
     };
-    // The thread that writes tells in its time.
+    // The writing thread reports in its own time.
     while recorder.check().is_ok() {
         std::thread::yield_now();
     }
@@ -280,7 +280,7 @@ fn a_packets_row_says_what_became_of_it() {
     );
 }
 
-/// Rows enough for two batches and one row, in both tables.
+/// Returns enough rows for two batches and one row, in both tables.
 fn fill(recorder: &mut Recorder) {
     let flow = recorder.subject("flow download");
     let mut segment = segment(0, TcpFlags::ACK.with(TcpFlags::PSH), 1460);
@@ -342,7 +342,7 @@ fn files_hold_what_memory_holds_and_equal_rows_give_equal_bytes() {
     }
 }
 
-/// Names that are few and many, in runs and in turns, that come late, and that are missing.
+/// Names that are few and many, in runs and in turns, that appear late, and that are missing.
 #[test]
 fn a_file_has_the_names_of_every_row() {
     let folder = temporary("names");
@@ -447,7 +447,7 @@ fn a_recorder_that_is_dropped_leaves_no_file() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// A disk with room for so many bytes.
+/// Disk with room for so many bytes.
 struct SmallDisk(usize);
 
 impl io::Write for SmallDisk {
@@ -505,7 +505,7 @@ fn a_disk_that_fills_at_any_byte_is_reported() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// The system's own full disk. A link to it stands where the file is about to be made.
+/// The system's own full disk, by a link in the place of the file to be created.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_systems_full_disk_is_reported() {
@@ -538,7 +538,7 @@ fn a_live_record_has_the_bytes_of_another() {
     for mut recorder in recorders {
         let mut segment = segment(0, TcpFlags::ACK, 1460);
         for number in 0..5_000 {
-            // Names come under way, states repeat, and flushes fall anywhere.
+            // Names appear during the run, states repeat, and flushes happen anywhere.
             let subject = recorder.subject(&format!("flow {}", number / 1_000));
             if number % 1_000 == 0 {
                 recorder.add_flow(&format!("tcp-443-{number}"));

@@ -1,4 +1,4 @@
-//! Builds tables from rows and writes them in batches, in the thread of a relay.
+//! The writer of a relay: builds tables from rows and writes them in batches.
 
 use super::file::Closed;
 use super::names::Growing;
@@ -35,7 +35,7 @@ struct SignalTable {
 }
 
 impl TableWriter {
-    /// Tables of what `settings` ask for. Fails if a file cannot be created.
+    /// Creates the tables of `settings`. Fails if a file cannot be created.
     pub(super) fn new(
         settings: RecordSettings,
         names: RecordNames,
@@ -76,7 +76,7 @@ impl TableWriter {
         })
     }
 
-    /// Writes what is left and closes the files.
+    /// Writes the remaining rows and closes the files.
     pub(super) fn finish(self) -> Result<Tables, RecordError> {
         let series = self.series.map(SeriesTable::close).transpose()?;
         let packets = self.packets.map(PacketTable::close).transpose()?;

@@ -1,17 +1,17 @@
-//! Checks values against the schema: every unknown or missing key, wrong type, wrong unit, wrong word and
-//! value out of range is found here, in one pass, so that the typed layer behind it meets only values that
-//! it can hold. The schema is the one that editors use, so both say the same.
+//! Checks values against the schema: every unknown or missing key, wrong type, wrong unit, wrong word and value out of
+//! range is found here, in one pass, so that the typed layer after it gets only values that its types can hold. The
+//! schema is the one that editors use, so both agree.
 
 use super::document::Path;
 use super::error::quoted;
-use super::hints::{double_brackets, per_cent, unknown_key, unknown_word};
+use super::hints::{double_brackets, is_of_others, per_cent, unknown_key, unknown_word};
 use super::resolve::Report;
-use super::tagged::OfKind;
+use super::tagged::{OfKind, named};
 use super::units::{FORMATS, Format};
 use serde_json::{Map, Value as Schema};
 use toml::{Table, Value};
 
-/// Reports all in `value`, which stands at `path`, that `schema` does not allow.
+/// Reports everything in `value`, which is at `path`, that `schema` does not allow.
 pub(super) fn check(value: &Value, schema: &Schema, path: &Path, report: &mut Report<'_>) {
     if let Some(branches) = alternatives(schema) {
         return check_alternatives(value, schema, &branches, path, report);
@@ -35,9 +35,9 @@ fn kind(schema: &Schema) -> &str {
     schema["type"].as_str().unwrap_or("")
 }
 
-/// The branches of `anyOf` and `oneOf`; words only are no branches (see [`words`]).
+/// Returns the branches of `anyOf` and `oneOf`; words alone are no branches (see [`words`]).
 fn alternatives(schema: &Schema) -> Option<Vec<&Schema>> {
-    // A table of several kinds is one table.
+    // A table of several kinds counts as one table.
     if words(schema).is_some() || kind(schema) == "object" {
         return None;
     }
@@ -45,7 +45,7 @@ fn alternatives(schema: &Schema) -> Option<Vec<&Schema>> {
     Some(branches.as_array()?.iter().collect())
 }
 
-/// The words that a value must be one of.
+/// Returns the words allowed as a value.
 fn words(schema: &Schema) -> Option<Vec<&str>> {
     if let Some(word) = schema["const"].as_str() {
         return Some(vec![word]);
@@ -67,7 +67,7 @@ fn check_alternatives(
     path: &Path,
     report: &mut Report<'_>,
 ) {
-    // At most one branch is a table, and one an array: a table or an array is meant to be that one.
+    // At most one branch is a table, and one an array: a table or an array must be meant for that branch.
     let whole = match value {
         Value::Table(_) => Some("object"),
         Value::Array(_) => Some("array"),
@@ -76,17 +76,26 @@ fn check_alternatives(
     if let Some(branch) = branches.iter().find(|branch| Some(kind(branch)) == whole) {
         return check(value, branch, path, report);
     }
+    // The name of a kind stands for a table of that kind, which may have required keys.
+    let takes_names = branches.iter().any(|branch| words(branch).is_some());
+    if let (true, Value::String(name)) = (takes_names, value)
+        && let Some((table, branch)) = branches
+            .iter()
+            .find_map(|branch| Some((named(name, branch)?, branch)))
+    {
+        return check_table(&table, branch, path, report);
+    }
     let mut first = None;
     for branch in branches {
         match check_scalar(value, branch) {
             Ok(()) => return,
-            // A format can say more than a list of words.
+            // A format can be more precise than a list of words.
             Err(why) if first.is_none() || branch.get("format").is_some() => first = Some(why),
             Err(_) => {}
         }
     }
     let why = first.unwrap_or_default();
-    // Words, and texts of a kind that this is not meant to be: one of the words is meant.
+    // Words, and a text of an unsuitable kind: one of the words is meant.
     let mut others = branches.iter().filter(|branch| kind(branch) != "object");
     let is_text = |branch: &&&Schema| matches!(kind(branch), "string" | "array");
     let texts = others.clone().count() > 1 && others.all(|branch| is_text(&branch));
@@ -103,26 +112,23 @@ fn check_alternatives(
 fn check_table(table: &Table, schema: &Schema, path: &Path, report: &mut Report<'_>) {
     let known = schema["properties"].as_object();
     let of_kind = OfKind::of(table, schema);
+    let fits = |key: &str| of_kind.as_ref().is_none_or(|own| own.has(key));
     for (key, value) in table {
         let here = path.key(key);
-        match known.and_then(|known| known.get(key)) {
-            Some(_) if of_kind.as_ref().is_some_and(|own| !own.has(key)) => {
-                of_kind
-                    .iter()
-                    .for_each(|own| own.refuse(key, &here, report));
-            }
-            Some(schema) => check(value, schema, &here, report),
-            None if schema["additionalProperties"].is_object() => {
+        let own = of_kind.as_ref().and_then(|own| own.schema(key));
+        match (known.and_then(|known| known.get(key)), &of_kind) {
+            (Some(schema), _) if fits(key) => check(value, own.unwrap_or(schema), &here, report),
+            (Some(_), Some(of_kind)) if !is_of_others(key) => of_kind.refuse(key, &here, report),
+            (None, _) if schema["additionalProperties"].is_object() => {
                 check(value, &schema["additionalProperties"], &here, report);
             }
-            None => {
-                let fits = |key: &str| of_kind.as_ref().is_none_or(|own| own.has(key));
+            _ => {
                 let own: Option<Map<String, Schema>> = known.map(|known| {
                     let own = known.iter().filter(|(key, _)| fits(key));
                     own.map(|(key, schema)| (key.clone(), schema.clone()))
                         .collect()
                 });
-                let message = unknown_key(key, own.as_ref(), path, report);
+                let message = unknown_key(key, own.as_ref());
                 report.wrong_key(&here, message);
             }
         }
@@ -137,6 +143,17 @@ fn check_table(table: &Table, schema: &Schema, path: &Path, report: &mut Report<
             );
         }
     }
+    if let Some(of_kind) = &of_kind {
+        for (key, schema) in of_kind.needed() {
+            if !table.contains_key(key) {
+                let needs = of_kind.described();
+                let expected = expected(schema);
+                let message =
+                    format!("key \"{key}\" is missing ({needs} needs it); expected {expected}");
+                report.wrong_key(path, message);
+            }
+        }
+    }
 }
 
 fn check_array(elements: &[Value], schema: &Schema, path: &Path, report: &mut Report<'_>) {
@@ -149,14 +166,14 @@ fn check_array(elements: &[Value], schema: &Schema, path: &Path, report: &mut Re
         } else {
             format!("at least {least}")
         };
-        report.wrong(path, format!("holds {count}; expected {expected} elements"));
+        report.wrong(path, format!("has length {count}; expected {expected}"));
     }
     for (index, element) in elements.iter().enumerate() {
         check(element, &schema["items"], &path.index(index), report);
     }
 }
 
-/// Checks that `value` fits; an error follows it in a sentence.
+/// Checks that `value` fits; an error is worded to follow it in a sentence.
 fn check_scalar(value: &Value, schema: &Schema) -> Result<(), String> {
     if let Some(words) = words(schema) {
         return match value {
@@ -191,7 +208,7 @@ fn check_range(number: f64, schema: &Schema) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns true if a number is a probability or the like.
+/// Returns true if a number must be a probability or the like.
 fn is_share(schema: &Schema) -> bool {
     kind(schema) == "number" && range(schema) == (0.0, 1.0)
 }
@@ -230,13 +247,13 @@ fn scalar_message(value: &Value, schema: &Schema, why: &str, what: &str) -> Stri
     }
     if let Some(number) = per_cent(value).filter(|_| is_share(schema)) {
         let text = found(value);
-        return format!("{text} is per cent; expected a number, here {number}");
+        return format!("{text} is a percentage; expected a fraction, here {number}");
     }
     let why = if why.is_empty() { "does not fit" } else { why };
     format!("{} {why}; expected {}", found(value), expected(schema))
 }
 
-/// `value` as a message shows it.
+/// Returns `value` as a message shows it.
 fn found(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),

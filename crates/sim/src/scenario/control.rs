@@ -1,12 +1,12 @@
-//! Congestion controls of TCP, as written: by name, as a class in Python, or as a table with parameters. Settings of a kind are one
-//! type here; the defaults are the control's.
+//! Congestion controls of TCP, as written: by name, as a class in Python, or as a table with parameters. Each kind's
+//! settings are a type here; the defaults are the control's.
 
 use super::document::Path;
 use super::error::quoted;
 use super::profiles;
 use super::raw_flows::{OrOff, RawOff};
 use super::resolve::Report;
-use super::tagged::{self, Kind};
+use super::tagged::{self, Kind, Tag};
 use super::units::PositiveTime;
 use baton_proto::tcp::congestion::{
     BicParameters, HyblaParameters, ScalableParameters, VegasParameters, WestwoodParameters,
@@ -56,7 +56,7 @@ controls! {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Westwood {
-    /// The shortest round-trip time is that of so long a time; "off" is the connection's.
+    /// Period over which the shortest round-trip time is taken; "off" takes the connection's.
     pub minimum_rtt_window: OrOff<PositiveTime>,
 }
 
@@ -87,10 +87,10 @@ impl Westwood {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scalable {
-    /// Segments by which each acknowledged segment lets the window grow.
+    /// Growth of the window for each acknowledged segment, in segments.
     #[schemars(range(min = 0.0001, max = 1.0))]
     pub increase: f64,
-    /// Share of the window that a loss takes.
+    /// Share of the window by which a loss reduces it.
     #[schemars(range(min = 0.001, max = 0.999))]
     pub decrease: f64,
 }
@@ -149,13 +149,13 @@ impl Bic {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Vegas {
-    /// Fewer segments waiting in queues let the window grow.
+    /// Segments in queues below which the window grows.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub alpha: f64,
-    /// More segments waiting in queues let the window shrink.
+    /// Segments in queues above which the window shrinks.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub beta: f64,
-    /// More segments waiting in queues end slow start.
+    /// Segments in queues above which slow start ends.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub gamma: f64,
 }
@@ -182,7 +182,7 @@ impl Vegas {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Hybla {
-    /// The round-trip time of the path as on which it grows.
+    /// Round-trip time at which Reno's window grows as fast.
     pub reference_rtt: PositiveTime,
 }
 
@@ -221,7 +221,11 @@ impl JsonSchema for RawCongestion {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let whole = "A congestion control and its parameters.";
-        let kind = ("kind", "The congestion control.", true);
+        let kind = Tag {
+            key: "kind",
+            about: "The congestion control.",
+            default: None,
+        };
         let table = tagged::table(kind, whole, Map::new(), &RawControl::kinds());
         json_schema!({ "anyOf": [
             { "type": "string", "enum": Algorithm::NAMES },
@@ -246,7 +250,7 @@ pub(super) fn congestion(
     }
 }
 
-/// Reports two parameters of which the first is above the second.
+/// Reports two parameters if the first is above the second.
 fn in_order(
     keys: [&str; 2],
     [low, high]: [f64; 2],
@@ -257,7 +261,7 @@ fn in_order(
         return Some(());
     }
     let message = format!(
-        "{} {low} is above {} {high}; expected it to be at most that",
+        "{} {low} is above {} {high}; expected at most {high}",
         keys[0], keys[1]
     );
     report.wrong(path, message);

@@ -1,4 +1,4 @@
-//! Of copies, what the user wrote: messages tell of that, and of thousands that are wrong in the same way once.
+//! Origins of copies: messages name the written table, and report a mistake that thousands of copies share only once.
 
 use super::document::{Path, Step};
 use std::collections::BTreeMap;
@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 /// Names and places of copies: the original of each, and its number, counted from 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
-    /// Of tables under a key such as "links", by their names.
+    /// Originals of tables under a key such as "links", by the copies' names.
     tables: BTreeMap<(String, String), (String, u32)>,
-    /// Of each element of a list such as "flows": its place as written, and 0 where it is no copy.
+    /// Originals of the elements of a list such as "flows": the written place, and number 0 for an element that is no
+    /// copy.
     lists: BTreeMap<&'static str, Vec<(usize, u32)>>,
-    /// Names of nodes, links and flows.
+    /// Written names of nodes, links and flows.
     names: BTreeMap<String, String>,
     /// Number of copies by the written name.
     counts: BTreeMap<String, u32>,
@@ -24,7 +25,7 @@ impl Copies {
         self.note_name(name, written, number);
     }
 
-    /// Notes the place of the next element of the list under `key`, and which copy it is, or 0.
+    /// Notes the place of the next element of the list under `key`, and its number as a copy, or 0.
     pub fn note_element(&mut self, key: &'static str, place: usize, number: u32) {
         self.lists.entry(key).or_default().push((place, number));
     }
@@ -36,7 +37,7 @@ impl Copies {
         *count = number.max(*count);
     }
 
-    /// Number of copies of a written name.
+    /// Returns the number of copies of a written name.
     pub fn count(&self, written: &str) -> Option<u32> {
         self.counts.get(written).copied()
     }
@@ -64,17 +65,17 @@ impl Copies {
         (path, number)
     }
 
-    /// The name that is written where `name` is of a copy.
+    /// Returns the written name of which `name` is a copy.
     pub fn written_of(&self, name: &str) -> Option<&str> {
         self.names.get(name).map(String::as_str)
     }
 
-    /// The same; otherwise `name` itself.
+    /// Returns the written name of a copy, otherwise `name` itself.
     pub fn name<'a>(&'a self, name: &'a str) -> &'a str {
         self.written_of(name).unwrap_or(name)
     }
 
-    /// `message` with the names that the user wrote in place of copies'.
+    /// Returns `message` with written names in place of copies'.
     pub fn in_words(&self, message: &str) -> String {
         let of_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         let (mut text, mut rest) = (String::new(), message);
@@ -88,7 +89,7 @@ impl Copies {
         text + rest
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no copies.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Mobiles of which there are several, and what each of them has for itself: the links that end at it, and the network
-//! behind those that it does not attach to. What its access links lead to is there once, for all.
+//! Mobiles with a count, and the parts that each of them has for itself: the links that end at it, and the network
+//! behind those to which it does not attach. The nodes across its access links exist once, for all.
 
 use super::document::Path;
 use super::error::quoted;
@@ -8,16 +8,16 @@ use super::resolve::Report;
 use super::resolve_radios::attached;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A mobile of which there are several, and what each of them has for itself.
+/// A mobile with a count, and the parts that each copy has for itself.
 pub(super) struct Fleet<'r> {
     pub mobile: &'r str,
     pub count: u32,
-    /// Its node, and those behind it.
+    /// Its node, and the nodes behind it.
     nodes: BTreeSet<&'r str>,
     links: BTreeSet<&'r str>,
 }
 
-/// All of them, and what belongs to which.
+/// All fleets, and the fleet of each node and link.
 pub(super) struct Fleets<'r> {
     pub all: Vec<Fleet<'r>>,
     nodes: BTreeMap<&'r str, usize>,
@@ -25,7 +25,7 @@ pub(super) struct Fleets<'r> {
 }
 
 impl<'r> Fleets<'r> {
-    /// Finds out what belongs to which mobile. Nothing may belong to two.
+    /// Determines the parts of each mobile. No part may belong to two.
     pub fn of(raw: &'r RawScenario, report: &mut Report<'_>) -> Fleets<'r> {
         let roads = Roads::new(raw);
         let mobiles = raw.mobiles.0.iter();
@@ -46,7 +46,7 @@ impl<'r> Fleets<'r> {
             );
             if let Some(thing) = twice.last() {
                 let message = format!(
-                    "{} belongs to another mobile with a count, too; expected nodes and links of its own",
+                    "{} also belongs to another mobile with a count; expected nodes and links of its own",
                     quoted(thing)
                 );
                 let path = Path::default().key("mobiles").key(fleet.mobile);
@@ -56,22 +56,22 @@ impl<'r> Fleets<'r> {
         fleets
     }
 
-    /// The number of the fleet whose mobiles each have such a node.
+    /// Returns the number of the fleet whose mobiles each have such a node.
     pub fn of_node(&self, node: &str) -> Option<usize> {
         self.nodes.get(node).copied()
     }
 
-    /// The number of the fleet whose mobiles each have such a link.
+    /// Returns the number of the fleet whose mobiles each have such a link.
     pub fn of_link(&self, link: &str) -> Option<usize> {
         self.links.get(link).copied()
     }
 
-    /// Numbers of a link's copies; one 0 if it is of no fleet.
+    /// Returns the numbers of a link's copies; one 0 if it belongs to no fleet.
     pub fn copies_of_link(&self, link: &str) -> impl Iterator<Item = u32> + use<> {
         self.copies(self.of_link(link))
     }
 
-    /// The same of what belongs to a fleet.
+    /// Returns the numbers of the copies in a fleet; one 0 without a fleet.
     pub fn copies(&self, fleet: Option<usize>) -> impl Iterator<Item = u32> + use<> {
         match fleet {
             Some(fleet) => 1..=self.all[fleet].count,
@@ -79,7 +79,7 @@ impl<'r> Fleets<'r> {
         }
     }
 
-    /// The nodes of all fleets, and how often each is there.
+    /// Returns the nodes of all fleets, and the number of copies of each.
     pub fn all_nodes(&self) -> impl Iterator<Item = (&'r str, u32)> {
         let nodes = self.nodes.iter();
         nodes.map(|(node, fleet)| (*node, self.all[*fleet].count))
@@ -87,22 +87,22 @@ impl<'r> Fleets<'r> {
 }
 
 impl<'r> Fleet<'r> {
-    /// Nodes and, with true, links that each of its mobiles has for itself.
+    /// Returns the nodes and, with true, links that each of its mobiles has for itself.
     pub fn own(&self) -> impl Iterator<Item = (&'r str, bool)> {
         let nodes = self.nodes.iter().map(|node| (*node, false));
         nodes.chain(self.links.iter().map(|link| (*link, true)))
     }
 }
 
-/// Name of a copy.
+/// Returns the name of a copy.
 pub(super) fn name_of(written: &str, number: u32) -> String {
     format!("{written}-{number}")
 }
 
-/// Links between nodes, as a way from one to the next.
+/// Links between nodes, as a graph.
 struct Roads<'r> {
     raw: &'r RawScenario,
-    /// For each node the links that end there, and what is across.
+    /// Links that end at each node, and the nodes across.
     from: BTreeMap<&'r str, Vec<(&'r str, &'r str)>>,
 }
 
@@ -122,7 +122,7 @@ impl<'r> Roads<'r> {
         self.from.get(node).map_or(&[], Vec::as_slice)
     }
 
-    /// `known`, and all that links lead to from `begin` without passing what is known.
+    /// Returns `known`, and all nodes to which links lead from `begin` without passing known ones.
     fn reach(&self, mut known: BTreeSet<&'r str>, begin: Vec<&'r str>) -> BTreeSet<&'r str> {
         let mut next = begin;
         while let Some(node) = next.pop() {
@@ -146,7 +146,7 @@ impl<'r> Roads<'r> {
             .0
             .iter()
             .filter(|(name, _)| access.contains(name.as_str()));
-        let cells = radios.flat_map(|(_, link)| link.radio.cells.iter().flat_map(|cells| &cells.0));
+        let cells = radios.flat_map(|(_, link)| link.cells());
         let across = used.iter().map(|(_, across)| *across);
         let stations = cells.map(|(_, cell)| cell.node.as_str());
         let itself = BTreeSet::from([mobile]);

@@ -1,40 +1,34 @@
-//! Defaults of a scenario, in a scenario's own words: for the pages about the models.
+//! Defaults of a scenario, with the names and units of a scenario: for the models' pages.
 
 use crate::link::cells;
-use crate::link::config::{Damaged, LinkConfig, Medium, QueueLimit};
-use crate::link::queue::Management;
+use crate::link::config::{Damaged, LinkConfig, QueueLimit};
+use crate::link::kinds::RawKind;
 use crate::scenario::model::Scenario;
 use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-const KINDS: [&str; 9] = [
-    "wired", "geo", "wifi", "gsm", "wifi6", "lte", "5g", "starlink", "trace",
-];
-const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";
+/// Returns the kinds of links between two nodes.
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let names = RawKind::kinds().into_iter().map(|kind| kind.name);
+    names.filter(|&name| name != cells::KIND)
+}
 
-/// The defaults as JSON: `links` (each kind's keys), `queues` (each management's), `burst_loss` and `profiles`
-/// (each profile's settings), with the names of a scenario's keys and the values as one would write them.
+/// Returns the defaults as JSON: `links` (each kind's keys) and `profiles` (each profile's settings), with the names of
+/// a scenario's keys and the values as one would write them.
 ///
-/// They are taken from scenarios that say as little as possible, as the resolver fills them in.
+/// The values are taken from minimal scenarios, as the resolver completes them.
 pub fn json_defaults() -> Value {
-    let mut links =
-        object(KINDS.map(|kind| (kind, smallest(kind, "").map(|config| link(kind, &config)))));
+    let links = kinds().filter_map(|kind| {
+        let config = smallest(kind, "")?;
+        Some((kind.to_owned(), link(kind, &config)))
+    });
+    let mut links = Value::Object(links.collect());
     links[cells::KIND] = smallest_radio("")
         .and_then(|scenario| cells::json_defaults(scenario.radios.first()?))
         .into();
-    let queues = Management::kinds().into_iter();
-    let queues: Map<String, Value> = queues
-        .map(|kind| (kind.name.to_owned(), kind.defaults))
-        .collect();
-    let burst = smallest("wired", SMALLEST_BURSTS).and_then(|config| config.down.channel.burst);
     let profiles = Profile::NAMES.map(|name| (name, Profile::named(name).map(|it| profile(&it))));
-    json!({
-        "links": links,
-        "queues": queues,
-        "burst_loss": burst.map(|burst| json!({ "loss_good": burst.loss_good, "loss_bad": burst.loss_bad })),
-        "profiles": object(profiles),
-    })
+    json!({ "links": links, "profiles": object(profiles) })
 }
 
 fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
@@ -42,9 +36,9 @@ fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
     Value::Object(entries.into_iter().filter_map(named).collect())
 }
 
-/// The link of a scenario with one link of a kind, and `keys` in it.
+/// Returns the link of a scenario with one link of a kind, and `keys` in it.
 fn smallest(kind: &str, keys: &str) -> Option<LinkConfig> {
-    // A recorded link needs a rate when it has no recording.
+    // A recorded link without a recording needs a rate.
     let rate = if kind == "trace" {
         "rate = \"1 Mbit/s\""
     } else {
@@ -82,47 +76,13 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
         keys["up.rate"] = rate(up.rate.bits_per_second()).into();
         keys["up.queue"] = limit(up.queue.limit).into();
     }
-    if let Medium::Dcf(dcf) = config.medium {
-        let long = dcf.preamble == Duration::from_micros(192);
-        keys["medium_access"] = true.into();
-        keys["preamble"] = if long { "long" } else { "short" }.into();
-    }
-    // Null: a table, or what its comment tells.
-    let along_line: &[&str] = match kind {
-        "geo" => &[
-            "line_of_sight",
-            "line_of_sight.repointing",
-            "line_of_sight.synchronisation",
-            "line_of_sight.announced",
-            "shadowing",
-            "shadowing.mean_clear",
-            "shadowing.mean_shadow",
-        ],
-        "wifi" => &[
-            "coverage",
-            "coverage.from",
-            "coverage.to",
-            "coverage.spacing",
-            "coverage.transmit_power",
-            "coverage.threshold",
-            "coverage.margin_db",
-            "coverage.frequency",
-            "coverage.access_point_height",
-            "coverage.mobile_height",
-            "coverage.synchronisation",
-        ],
-        _ => &[],
-    };
-    for key in along_line {
-        keys[*key] = Value::Null;
-    }
     if kind == "trace" {
         keys["rate"] = Value::Null; // its own or a recording's must be given
     }
     keys
 }
 
-/// A scenario with a radio network that has one cell and one mobile, and `keys` in it.
+/// Returns a scenario with a radio network that has one cell and one mobile, and `keys` in it.
 fn smallest_radio(keys: &str) -> Option<Scenario> {
     let place = "position = { latitude = 0, longitude = 0 }";
     let text = format!(
@@ -187,7 +147,7 @@ fn profile(profile: &Profile) -> Value {
     settings
 }
 
-/// The mechanisms of Linux.
+/// Returns the mechanisms of Linux.
 fn of_linux(profile: &Profile) -> Value {
     json!({
         "quick_acks": profile.quick_acks,
@@ -236,7 +196,7 @@ pub(super) fn time(time: Duration) -> String {
     whole(time.as_nanos(), &TIMES)
 }
 
-/// A whole number of the largest unit in which it is one.
+/// Returns a time in the largest unit of which it is a whole number.
 pub(crate) fn whole(value: u64, units: &[(&str, u64)]) -> String {
     let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
     units.iter().find(fits).map_or_else(
@@ -245,7 +205,7 @@ pub(crate) fn whole(value: u64, units: &[(&str, u64)]) -> String {
     )
 }
 
-/// A rate in the largest unit of which there is at least one.
+/// Returns a rate in the largest unit of which there is at least one.
 fn rate(bits_per_second: u64) -> String {
     let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)];
     let rate = bits_per_second as f64;
@@ -261,6 +221,7 @@ fn rate(bits_per_second: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::queue::Management;
     use crate::scenario::tcp_profile;
 
     #[test]
@@ -273,7 +234,7 @@ mod tests {
                 .iter()
                 .map(|(key, value)| (key.clone(), toml::Value::try_from(value).unwrap()))
                 .collect();
-            // Over the profile that differs most, so that no key can be missing unnoticed.
+            // With the profile that differs most, so that a missing key cannot go unnoticed.
             let other = if name == "linux-2.0.36" {
                 "linux-6"
             } else {
@@ -286,16 +247,20 @@ mod tests {
 
     #[test]
     fn a_link_s_defaults_written_out_change_nothing() {
-        for kind in KINDS {
-            let config = smallest(kind, "").unwrap();
-            let Value::Object(keys) = link(kind, &config) else {
-                panic!("{kind} has no keys");
+        for name in kinds() {
+            let config = smallest(name, "").unwrap();
+            let Value::Object(keys) = link(name, &config) else {
+                panic!("{name} has no keys");
             };
             let given = keys.iter().filter(|(_, value)| !value.is_null());
-            let text: String = given
+            let mut text: String = given
                 .map(|(key, value)| format!("{key} = {value}\n"))
                 .collect();
-            assert_eq!(smallest(kind, &text), Some(config), "{text}");
+            // As their comments say.
+            if name == "wifi" {
+                text += "medium_access = true\npreamble = \"long\"\n";
+            }
+            assert_eq!(smallest(name, &text), Some(config), "{text}");
         }
     }
 
@@ -309,7 +274,7 @@ mod tests {
         let mut text: String = given
             .map(|(key, value)| format!("{key} = {value}\n"))
             .collect();
-        // As their comments tell.
+        // As their comments say.
         text += "modulation = \"qpsk-1/2\"\nerrors = \"fixed\"\n";
         assert_eq!(smallest_radio(&text), Some(scenario), "{text}");
     }

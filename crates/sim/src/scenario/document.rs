@@ -1,4 +1,4 @@
-//! The scenario as TOML values, and where each of them stands.
+//! The scenario as TOML values, and their places in the text.
 
 use super::error::{Diagnostic, Place, ScenarioError};
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::fmt;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// Mistakes in the syntax that are told of.
+/// Largest number of reported mistakes in the syntax.
 const MOST_SYNTAX_ERRORS: usize = 20;
 
-/// A step from a value into one that it holds.
+/// A step from a value into one within it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// Into a table.
@@ -18,17 +18,17 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The way from the top of the document to a value.
+/// The path from the top of the document to a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path(pub Vec<Step>);
 
 impl Path {
-    /// The value under `key` of the table here.
+    /// Returns the path to the value under `key` of this table.
     pub fn key(&self, key: &str) -> Path {
         self.with(Step::Key(key.to_owned()))
     }
 
-    /// The element `index` of the array here.
+    /// Returns the path to element `index` of this array.
     pub fn index(&self, index: usize) -> Path {
         self.with(Step::Index(index))
     }
@@ -40,7 +40,7 @@ impl Path {
     }
 }
 
-/// A key that the command line has set.
+/// A key set on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     /// The key that was set.
@@ -49,7 +49,7 @@ pub(crate) struct Set {
     pub argument: String,
 }
 
-/// The scenario as TOML values, and where each of them stands.
+/// The scenario as TOML values, and their places in the text.
 pub(crate) struct Document {
     /// The values, overrides applied.
     pub table: Table,
@@ -73,7 +73,7 @@ impl Document {
             offsets: BTreeMap::new(),
         };
         let (root, errors) = DeTable::parse_recoverable(text);
-        // The second parse finds what the first leaves to its reader, such as numbers beyond 64 bits.
+        // The second parse finds mistakes that the first leaves to its reader, such as numbers beyond 64 bits.
         let second = toml::from_str::<Table>(text);
         match second {
             Ok(table) if errors.is_empty() => document.table = table,
@@ -85,7 +85,7 @@ impl Document {
         Ok(document)
     }
 
-    /// Values that stand in no text; `origin` names them in messages.
+    /// Creates a document of values without a text; `origin` names it in messages.
     pub fn of_values(table: Table, origin: &str) -> Document {
         Document {
             table,
@@ -113,7 +113,7 @@ impl Document {
             _ => {}
         }
         let value_offset = match value.get_ref() {
-            // The span of a table is that of its header or of its first dotted key: point at its name.
+            // The span of a table is that of its header or of its first dotted key: use its name's.
             DeValue::Table(_) => key_offset,
             _ => value.span().start,
         };
@@ -121,27 +121,26 @@ impl Document {
     }
 
     fn syntax(&self, errors: &[toml::de::Error]) -> ScenarioError {
-        // Each costs a walk through the text, and what follows the first few mistakes is mostly their echo.
+        // Each costs a walk through the text, and most later mistakes are consequences of the first few.
         let diagnostics = errors
             .iter()
             .take(MOST_SYNTAX_ERRORS)
             .map(|error| Diagnostic {
                 place: self.at(error.span().map_or(0, |span| span.start)),
                 key: String::new(),
-                message: format!("no valid TOML: {}", error.message()),
+                message: format!("not valid TOML: {}", error.message()),
             })
             .collect();
         ScenarioError { diagnostics }
     }
 
-    /// The parser has accepted the text; its values do not fit.
+    /// Returns the error for a text that the parser accepts but whose values do not fit.
     fn too_large(&self, error: &toml::de::Error) -> ScenarioError {
         ScenarioError {
             diagnostics: vec![Diagnostic {
                 place: self.at(error.span().map_or(0, |span| span.start)),
                 key: String::new(),
-                message: "no value that can be held; whole numbers reach from -2^63 to 2^63 - 1"
-                    .to_owned(),
+                message: "integer out of range; expected -2^63 to 2^63 - 1".to_owned(),
             }],
         }
     }
@@ -166,7 +165,7 @@ impl Document {
     fn place(&self, path: &Path, which: fn(&(usize, usize)) -> usize) -> Place {
         let by_file = self.offsets.contains_key(path);
         if let Some(set) = self.sets.iter().rfind(|set| {
-            // Keys that only the command line names include the tables on the way to the key that it sets.
+            // Tables that only the command line names include those on the path to the key that it sets.
             path.0.starts_with(&set.path.0) || (!by_file && set.path.0.starts_with(&path.0))
         }) {
             return Place {
@@ -184,7 +183,7 @@ impl Document {
         self.at(0)
     }
 
-    /// `path` as a user writes it: elements of arrays by their name if they have one.
+    /// Returns `path` as a user writes it: elements of arrays by their names if they have any.
     pub fn describe(&self, path: &Path) -> String {
         let mut text = String::new();
         let mut value = None;
@@ -212,12 +211,12 @@ impl Document {
     }
 }
 
-/// Line and column of the byte at `offset`, both from 1.
+/// Returns line and column of the byte at `offset`, both from 1.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     Text::new(text).position(offset)
 }
 
-/// A text of which many places are asked for.
+/// A text with fast look-up of many places.
 struct Text {
     bytes: Vec<u8>,
     /// Offset of each line's beginning.
@@ -226,7 +225,7 @@ struct Text {
     characters: Vec<usize>,
 }
 
-/// Bytes of a block.
+/// Bytes per block.
 const BLOCK: usize = 1024;
 
 impl Text {
@@ -246,7 +245,7 @@ impl Text {
         }
     }
 
-    /// Line and column of the byte at `offset`, both from 1.
+    /// Returns line and column of the byte at `offset`, both from 1.
     fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.bytes.len());
         let line = self.lines.partition_point(|&start| start <= offset);
@@ -260,7 +259,7 @@ impl Text {
     }
 }
 
-/// Characters of UTF-8 that begin in these bytes.
+/// Returns the number of UTF-8 characters that begin in these bytes.
 fn characters_in(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }

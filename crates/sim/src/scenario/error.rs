@@ -1,11 +1,11 @@
-//! Mistakes in a scenario: what is wrong, where, and what would be right.
+//! Mistakes in a scenario: the fault, its place, and the expected value.
 
 use baton_proto::time::Duration;
 use std::fmt;
 
-/// Mistakes that a message shows.
+/// Largest number of mistakes in a message.
 const MOST_LINES: usize = 50;
-/// Names that are listed where one is unknown.
+/// Most names to list where one is unknown.
 pub(super) const MOST_LISTED: usize = 40;
 
 /// A place in the input.
@@ -13,8 +13,8 @@ pub(super) const MOST_LISTED: usize = 40;
 pub struct Place {
     /// The file as the user named it, or `--set key=value`.
     pub origin: String,
-    /// Line and column, both from 1, the column in characters; `None` where there is no text: on the command
-    /// line and for values from code.
+    /// Line and column, both from 1, the column in characters; `None` without a text: on the command line and for
+    /// values from code.
     pub position: Option<(usize, usize)>,
 }
 
@@ -23,15 +23,15 @@ pub struct Place {
 pub struct Diagnostic {
     /// Its place in the input.
     pub place: Place,
-    /// The key, like `links.satellite.rate`; empty where there is none.
+    /// The key, like `links.satellite.rate`; empty if there is none.
     pub key: String,
-    /// The mistake, what was expected, and what to do.
+    /// The mistake, the expected value, and the remedy.
     pub message: String,
 }
 
-/// The mistakes for which a scenario cannot be run: all that were found, in the order of the file.
+/// Mistakes that prevent a scenario's run: all that were found, in the order of the file.
 ///
-/// Its text holds one line a mistake. The caller shows it and leaves with exit status 2.
+/// Its text has one line per mistake. The caller shows it and exits with status 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.diagnostics))]
 pub struct ScenarioError {
@@ -61,7 +61,7 @@ fn lines(diagnostics: &[Diagnostic]) -> String {
     lines.join("\n")
 }
 
-/// The one of `names` that `given` was most likely meant to be, if any is near enough.
+/// Returns the one of `names` that `given` was most likely meant to be, if any is near enough.
 pub(super) fn nearest<'a>(
     given: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -79,21 +79,21 @@ pub(super) fn nearest<'a>(
 }
 
 fn lower(text: &str) -> String {
-    // The distance costs the product of the lengths: a long text is near no name anyway.
+    // The distance costs the product of the lengths: a long text is not near any name anyway.
     text.chars()
         .take(100)
         .flat_map(char::to_lowercase)
         .collect()
 }
 
-/// `unknown link "satelite"; did you mean "satellite"? (valid: satellite, tunnel)`.
+/// Returns a message like `unknown link "satelite"; did you mean "satellite"? (valid: satellite, tunnel)`.
 pub(crate) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
     let near = nearest(given, names.iter().copied());
     let listed = &names[..names.len().min(MOST_LISTED)];
     unknown_of((what, given), near, (listed, names.len()))
 }
 
-/// The same, of a near name that was found, and of the first names of all.
+/// Returns the same message from a near name already found, and the first names of all.
 pub(super) fn unknown_of(
     (what, given): (&str, &str),
     near: Option<&str>,
@@ -106,13 +106,13 @@ pub(super) fn unknown_of(
     message + &valid_of(what, (listed, count))
 }
 
-/// ` (valid: satellite, tunnel)`.
+/// Returns a list like ` (valid: satellite, tunnel)`.
 pub(super) fn valid(what: &str, names: &[&str]) -> String {
     let listed = &names[..names.len().min(MOST_LISTED)];
     valid_of(what, (listed, names.len()))
 }
 
-/// The same, of the first names and the number of all.
+/// Returns the same list from the first names and the number of all.
 fn valid_of(what: &str, (listed, count): (&[&str], usize)) -> String {
     match count {
         0 => format!(" (there is no {what})"),
@@ -121,12 +121,12 @@ fn valid_of(what: &str, (listed, count): (&[&str], usize)) -> String {
     }
 }
 
-/// `time` in seconds, without needless zeros.
+/// Returns `time` in seconds, without needless zeros.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-/// `text` in quotes, cut to a readable length.
+/// Returns `text` in quotes, cut to a readable length.
 pub(crate) fn quoted(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {

@@ -1,4 +1,4 @@
-//! The form of expectations: `flows.download.longest_stall_s < 30`. What they mean is decided after the run.
+//! Syntax of expectations: `flows.download.longest_stall_s < 30`. They are evaluated after the run.
 
 use super::error::{quoted, unknown};
 use super::model::Flow;
@@ -6,11 +6,11 @@ use super::model::Flow;
 /// Comparisons, the longer first.
 const OPERATORS: [&str; 6] = ["<=", ">=", "==", "!=", "<", ">"];
 
-/// Checks the form, and that a flow that is named exists.
+/// Checks the syntax, and that a named flow exists.
 pub(super) fn check(text: &str, flows: &[Flow]) -> Result<(), String> {
     let form = || {
         format!(
-            "{} is no expectation; expected <path> <operator> <number>, like \
+            "{} is not an expectation; expected <path> <operator> <number>, like \
              \"flows.download.longest_stall_s < 30\"",
             quoted(text)
         )

@@ -1,14 +1,9 @@
-//! Words of other tools, and what they are called here, or why they are not there.
+//! Words of other tools, with their names here, or the reason that they do not exist.
 
 use super::document::{Path, Step};
-use super::error::{quoted, unknown, valid};
-use super::resolve::Report;
-use crate::link::cells;
+use super::error::{nearest, quoted, unknown, valid};
 use serde_json::{Map, Value as Schema};
 use toml::{Table, Value};
-
-/// Kinds of links that have keys of their own.
-const KINDS: [&str; 4] = ["geo", "wifi", "trace", cells::KIND];
 
 /// Keys of other tools, with the key here.
 const KEYS: [(&str, &str); 13] = [
@@ -28,10 +23,10 @@ const KEYS: [(&str, &str); 13] = [
 ];
 
 const NO_ECN: &str = "explicit congestion notification is not modelled";
-const OF_SATELLITES: &str = "a geostationary one is \"geo\", one in a low orbit \"starlink\" or, with a recording, \"trace\"";
-const NO_LATER_BBR: &str = "of BBR the first version is modelled, as \"bbr\"; a live run (baton live) has the kernel's control";
+const OF_SATELLITES: &str = "a geostationary satellite is \"geo\"; one in low orbit is \"starlink\" or, with a recording, \"trace\"";
+const NO_LATER_BBR: &str = "only the first version of BBR is modelled, as \"bbr\"; a live run (baton live) uses the kernel's";
 
-/// Keys and words for what there is not, or not under this name, with the key that a word stands at ("" for a key itself).
+/// Keys and words that do not exist here, or not under this name, with the key of a word ("" for a key itself).
 const NOT_MODELLED: [(&str, &str, &str); 16] = [
     ("", "ecn", NO_ECN),
     ("", "l4s", NO_ECN),
@@ -41,51 +36,82 @@ const NOT_MODELLED: [(&str, &str, &str); 16] = [
     ("congestion", "bbrv3", NO_LATER_BBR),
     ("congestion", "dctcp", NO_ECN),
     ("congestion", "prague", NO_ECN),
-    ("kind", "4g", "it is \"lte\""),
-    ("kind", "nr", "it is \"5g\""),
-    ("kind", "ethernet", "it is \"wired\""),
+    ("kind", "4g", "here it is \"lte\""),
+    ("kind", "nr", "here it is \"5g\""),
+    ("kind", "ethernet", "here it is \"wired\""),
     ("kind", "leo", OF_SATELLITES),
     ("kind", "satellite", OF_SATELLITES),
     (
         "kind",
         "wifi5",
-        "say \"wifi6\" with a rate of its own, or \"trace\" with a recording",
+        "write \"wifi6\" with its own rate, or \"trace\" with a recording",
     ),
     (
         "transport",
         "http3",
-        "it runs over \"quic\", with traffic = \"pages\"",
+        "write \"quic\", with traffic.kind = \"pages\"",
     ),
     (
         "transport",
         "mptcp",
-        "Multipath TCP is not simulated; a live run (baton live) has the kernel's",
+        "Multipath TCP is not simulated; a live run (baton live) uses the kernel's",
     ),
 ];
 
-/// Keys of links that a radio network has too.
-const OF_RADIOS: [&str; 3] = ["kind", "mtu", "queue"];
+/// Returns true for a key of other tools that has another meaning in a kind here.
+pub(super) fn is_of_others(key: &str) -> bool {
+    KEYS.iter().any(|(theirs, _)| *theirs == key)
+}
 
-/// Describes the mistake in `key`, which a table at `path` with these `properties` does not have.
-pub(super) fn unknown_key(
-    key: &str,
-    properties: Option<&Map<String, Schema>>,
-    path: &Path,
-    report: &Report<'_>,
-) -> String {
-    let names = keys_here(properties, path, report);
+/// Describes the mistake in `key`, which a table with these `properties` does not have.
+pub(super) fn unknown_key(key: &str, properties: Option<&Map<String, Schema>>) -> String {
+    let names = properties.into_iter().flatten();
+    let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
     let lower = key.to_lowercase();
-    let mut meant = KEYS.iter().filter(|(theirs, _)| *theirs == lower);
-    let meant = meant.find(|(_, ours)| names.contains(ours));
+    let inner = keys_of_kinds(properties);
+    let place = |ours: &&str| {
+        let has = |(_, key): &&(&str, &str)| key == ours;
+        let within = |(table, key)| format!("{table}.{key}");
+        match names.contains(ours) {
+            true => Some((*ours).to_owned()),
+            false => inner.iter().find(has).copied().map(within),
+        }
+    };
+    let mut theirs = KEYS.iter().filter(|(theirs, _)| *theirs == lower);
+    let meant = theirs.find_map(|(_, ours)| place(ours));
+    let near = || {
+        let own = nearest(key, names.iter().copied());
+        let inner = nearest(key, inner.iter().map(|(_, key)| *key));
+        inner
+            .filter(|_| own.is_none())
+            .and_then(|near| place(&near))
+    };
     let why = match (meant, not_modelled("", key)) {
-        (Some((_, ours)), _) => format!("; here it is \"{ours}\""),
+        (Some(ours), _) => format!("; here it is \"{ours}\""),
         (None, Some(why)) => format!(": {why}"),
-        (None, None) => return unknown("key", key, &names),
+        (None, None) => match near() {
+            Some(near) => format!("; did you mean \"{near}\"?"),
+            None => return unknown("key", key, &names),
+        },
     };
     format!("unknown key {}{why}{}", quoted(key), valid("key", &names))
 }
 
-/// Describes the mistake in the word `given` at the key `what`, which takes `words`.
+/// Returns the keys of the tables of several kinds among these values, each with its table's key.
+fn keys_of_kinds(properties: Option<&Map<String, Schema>>) -> Vec<(&str, &str)> {
+    let tables = properties.into_iter().flatten().flat_map(|(name, value)| {
+        let branches = value["anyOf"].as_array().into_iter().flatten();
+        branches.map(move |branch| (name.as_str(), branch))
+    });
+    let of_kinds = tables.filter(|(_, table)| table["oneOf"][0]["propertyNames"].is_object());
+    let keys = of_kinds.flat_map(|(name, table)| {
+        let keys = table["properties"].as_object().into_iter().flatten();
+        keys.map(move |(key, _)| (name, key.as_str()))
+    });
+    keys.collect()
+}
+
+/// Describes the mistake in the word `given` at the key `what`, whose words are `words`.
 pub(super) fn unknown_word(what: &str, given: &str, words: &[&str]) -> String {
     match not_modelled(what, given) {
         Some(why) => {
@@ -96,57 +122,30 @@ pub(super) fn unknown_word(what: &str, given: &str, words: &[&str]) -> String {
     }
 }
 
-/// Returns the reason why the key `at` does not have this word, or why there is no such key, if one is known.
+/// Returns the reason that the key `at` does not have this word, or that no such key exists, if known.
 fn not_modelled(at: &str, word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let mut known = NOT_MODELLED.iter();
-    let known = known.find(|(key, theirs, _)| *key == at && *theirs == lower);
+    // A kind may be that of a link, a transport or a congestion control.
+    let is_at = |key: &str| key == at || at == "kind" && !key.is_empty();
+    let known = known.find(|(key, theirs, _)| is_at(key) && *theirs == lower);
     known.map(|(_, _, why)| *why)
 }
 
-/// The keys that a table at `path` may hold. Of a link's, what only other kinds have is left out.
-fn keys_here<'a>(
-    properties: Option<&'a Map<String, Schema>>,
-    path: &Path,
-    report: &Report<'_>,
-) -> Vec<&'a str> {
-    let kind = match path.0.as_slice() {
-        [Step::Key(top), Step::Key(name), ..] if top == "links" => {
-            let kind = Path::default().key("links").key(name).key("kind");
-            report.written(&kind).and_then(Value::as_str)
-        }
-        _ => None,
-    };
-    let fits = |name: &str, about: &Schema| {
-        let about = about["description"].as_str().unwrap_or("");
-        // As the documentation of such keys begins: "wifi only: ...".
-        let only = about.split_once(" only").map(|(only, _)| only);
-        match (kind, only.filter(|only| KINDS.contains(only))) {
-            (Some(kind), Some(only)) => kind == only,
-            (Some(cells::KIND), None) => OF_RADIOS.contains(&name),
-            _ => true,
-        }
-    };
-    let all = properties.into_iter().flatten();
-    all.filter(|(name, about)| fits(name, about))
-        .map(|(name, _)| name.as_str())
-        .collect()
-}
-
-/// `value` as a number, if it is written in per cent.
+/// Returns `value` as a number, if it is a percentage.
 pub(super) fn per_cent(value: &Value) -> Option<f64> {
     let number: f64 = value.as_str()?.strip_suffix('%')?.trim().parse().ok()?;
     (0.0..=100.0).contains(&number).then_some(number / 100.0)
 }
 
-/// Shows how to write an array of tables, for a user who has written a table at `path`.
+/// Shows the syntax of an array of tables, for a user who has written a table at `path`.
 pub(super) fn double_brackets(path: &Path, table: &Table) -> String {
     let keys = path.0.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
         Step::Index(_) => None,
     });
     let header = keys.collect::<Vec<_>>().join(".");
-    // As tables of mobiles are written: [flows.download].
+    // In the syntax of mobiles: [flows.download].
     let named = table
         .iter()
         .next()

@@ -1,4 +1,4 @@
-//! Warnings of worlds in which nothing happens that a user waits for.
+//! Warnings of parts without effect.
 
 use super::document::Path;
 use super::error::{quoted, seconds};
@@ -9,15 +9,15 @@ use crate::link::config::QueueLimit;
 use baton_proto::mobility::attachment::Handover;
 use baton_proto::time::Instant;
 
-/// Warns of what does nothing in a scenario that is right otherwise.
+/// Warns of parts without effect in an otherwise correct scenario.
 pub(super) fn warn(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>) {
     if !report.is_clean() {
         return;
     }
-    // Mobility protocols and radio networks have something to say without flows.
+    // Mobility protocols and radio networks send messages even without flows.
     let speaks = scenario.has_protocols() || !scenario.radios.is_empty();
     if scenario.flows.is_empty() && !speaks {
-        let message = "there is no flow, so that nothing is sent; expected [[flows]]";
+        let message = "there is no flow, so nothing is sent; expected [[flows]]";
         report.warn(&Path::default().key("flows"), message.to_owned());
     }
     second_ways(scenario, report);
@@ -25,7 +25,7 @@ pub(super) fn warn(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'
     endless_outages(scenario, report);
 }
 
-/// Without mobiles, routes take one of several ways for the whole run.
+/// Warns of a second path between nodes without mobiles: routes take one of the paths for the whole run.
 fn second_ways(scenario: &Scenario, report: &mut Report<'_>) {
     if !scenario.mobiles.is_empty() || scenario.flows.iter().any(|flow| flow.paths.is_some()) {
         return;
@@ -36,7 +36,7 @@ fn second_ways(scenario: &Scenario, report: &mut Report<'_>) {
         if a == b {
             let [a, b] = link.ends.map(|end| quoted(&scenario.nodes[end.0]));
             let message = format!(
-                "is a second way from {a} to {b}, and no mobile chooses between the two: packets take one of them, and no \
+                "is a second path from {a} to {b}, but no mobile chooses between the two: packets take one of them and no \
                  handover happens; expected [mobiles.NODE] for the node that moves"
             );
             let path = Path::default().key("links").key(&link.config.name);
@@ -46,7 +46,7 @@ fn second_ways(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
-/// The node that stands for all that links lead to from `node`.
+/// Returns the node that represents all nodes connected to `node`.
 fn island(islands: &mut [usize], mut node: usize) -> usize {
     while islands[node] != node {
         islands[node] = islands[islands[node]];
@@ -55,9 +55,13 @@ fn island(islands: &mut [usize], mut node: usize) -> usize {
     node
 }
 
-/// Queues in bytes that no full packet fits into.
+/// Warns of queues in bytes without room for a full packet.
 fn small_queues(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>) {
-    let plain = raw.links.0.iter().filter(|(_, link)| !link.kind.is_radio());
+    let plain = raw
+        .links
+        .0
+        .iter()
+        .filter(|(_, link)| link.kind.settings().radio().is_none());
     for ((name, raw), link) in plain.zip(&scenario.links) {
         let (config, path) = (&link.config, Path::default().key("links").key(name));
         let directions = [
@@ -73,7 +77,7 @@ fn small_queues(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>)
                 continue;
             }
             let message = format!(
-                "holds {bytes} B, less than one packet of {} B: of those, what cannot leave at once is lost",
+                "holds {bytes} B, less than one packet of {} B: such a packet is lost if it cannot leave at once",
                 config.mtu
             );
             let path = if is_own { path.key(key) } else { path.clone() };
@@ -82,7 +86,7 @@ fn small_queues(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>)
     }
 }
 
-/// A handover that the run does not see the end of.
+/// Warns of a handover that does not end within the run.
 fn endless_outages(scenario: &Scenario, report: &mut Report<'_>) {
     let end = Instant::ZERO + scenario.duration;
     for mobile in &scenario.mobiles {

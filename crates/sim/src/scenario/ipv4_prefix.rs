@@ -3,7 +3,7 @@
 use super::error::quoted;
 use core::net::Ipv4Addr;
 
-/// An IPv4 prefix of 1 to 30 bits: there are two hosts in it at least. Bits behind its length are zero.
+/// An IPv4 prefix of 1 to 30 bits, with at least two hosts. Bits beyond its length are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4Prefix {
     address: Ipv4Addr,
@@ -11,7 +11,7 @@ pub struct Ipv4Prefix {
 }
 
 impl Ipv4Prefix {
-    /// The prefix of `length` bits that `address` lies in; `None` for other lengths than a network has.
+    /// Returns the prefix of `length` bits of `address`; `None` for lengths that no network has.
     pub const fn new(address: Ipv4Addr, length: u8) -> Option<Ipv4Prefix> {
         if length < 1 || length > 30 {
             return None;
@@ -20,23 +20,25 @@ impl Ipv4Prefix {
         Some(Ipv4Prefix { address, length })
     }
 
-    /// As it is written: `10.1.0.0/16`.
+    /// Parses a prefix such as `10.1.0.0/16`.
     pub(super) fn parse(text: &str) -> Result<Ipv4Prefix, String> {
-        let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
+        let (address, length) = text
+            .split_once('/')
+            .ok_or("has no prefix length after a \"/\"")?;
         let address: Ipv4Addr = address
             .parse()
             .map_err(|_| format!("{} is not an IPv4 address", quoted(address)))?;
         let prefix = length.parse().ok();
         let prefix = prefix.and_then(|length| Ipv4Prefix::new(address, length));
         let prefix = prefix
-            .ok_or_else(|| format!("{} is no length of a prefix from 1 to 30", quoted(length)))?;
+            .ok_or_else(|| format!("{} is not a prefix length from 1 to 30", quoted(length)))?;
         match prefix.address == address {
             true => Ok(prefix),
-            false => Err("has bits behind its length".to_owned()),
+            false => Err("has host bits set".to_owned()),
         }
     }
 
-    /// Number of leading bits that all its addresses share.
+    /// Returns the number of leading bits that all its addresses share.
     pub const fn length(self) -> u8 {
         self.length
     }
@@ -57,7 +59,7 @@ impl Ipv4Prefix {
         own <= last.to_bits() && first.to_bits() <= own | (u32::MAX >> self.length)
     }
 
-    /// Returns true if routers may lead to all its addresses: none is of this network, of the loopback, of a group or
+    /// Returns true if routers may forward to all its addresses: none is of this network, loopback, multicast or
     /// reserved (RFC 1122 section 3.2.1.3, RFC 1112 section 4).
     pub(super) fn is_for_hosts(self) -> bool {
         let block = |first: u8, last: u8| {
@@ -69,12 +71,12 @@ impl Ipv4Prefix {
         !block(0, 0) && !block(127, 127) && !block(224, 255)
     }
 
-    /// The addresses that hosts can have: all but the first, which is the network's, and the last, for all.
+    /// Returns the addresses for hosts: all but the first, the network's, and the last, for broadcast.
     pub const fn hosts(self) -> u32 {
         (u32::MAX >> self.length) - 1
     }
 
-    /// The `number`-th address for hosts, counted from one.
+    /// Returns address `number` for hosts, counted from one.
     pub const fn host(self, number: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.address.to_bits().wrapping_add(number))
     }

@@ -1,11 +1,11 @@
-//! A change of a link by hand while a live run goes on: what an entry of `[[changes]]` may say, from now on.
+//! Changes of links on demand in a live run: like an entry of `[[changes]]`, from now on.
 
 use super::document::{Document, Path, Step};
 use super::error::quoted;
 use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
-use super::{checked, overrides, resolve_changes};
+use super::{checked, overrides, resolve_changes, schema};
 use crate::link::config::LinkConfig;
 use baton_proto::time::Instant;
 use toml::{Table, Value};
@@ -23,30 +23,30 @@ impl LinkEdit {
     /// Reads `links.NAME.KEY=VALUE`, where KEY is one of `[[changes]]`.
     ///
     /// # Errors
-    /// Mistake in it.
+    /// Fails with the mistake in it.
     pub fn parse(text: &str) -> Result<LinkEdit, String> {
         let wrong = |why: &str| format!("{}: {why}", quoted(text));
         let (keys, value) = text.split_once('=').ok_or_else(|| wrong(FORM))?;
         let keys: Vec<&str> = keys.trim().split('.').collect();
         let ["links", link, keys @ ..] = keys.as_slice() else {
-            let only = "only links change while a run goes on";
+            let only = "only links can change during a run";
             return Err(wrong(&format!("{only}; {FORM}")));
         };
         if keys.is_empty() || keys.len() > 4 {
             return Err(wrong(FORM));
         }
         if matches!(keys[0], "at" | "link") {
-            let fixed = "is given by the command itself: the change is of that link, now";
+            let fixed = "is set by the command itself, which changes that link now";
             return Err(wrong(&format!("\"{}\" {fixed}", keys[0])));
         }
         let value = overrides::parse(value.trim())
-            .ok_or_else(|| wrong("a key cannot be taken out while a run goes on"))?;
+            .ok_or_else(|| wrong("a key cannot be removed during a run"))?;
         let mut values = nested(keys, value);
         values.insert("at".to_owned(), Value::from("0 s"));
         values.insert("link".to_owned(), Value::from(*link));
         let document = Document::of_values(values.clone(), text);
         let mut report = Report::new(&document, None);
-        match checked::<RawChange>(values, &mut report) {
+        match checked::<RawChange>(values, &schema::of::<RawChange>(), &mut report) {
             Some(raw) => Ok(LinkEdit {
                 raw,
                 text: text.to_owned(),
@@ -55,17 +55,17 @@ impl LinkEdit {
         }
     }
 
-    /// Name of the link.
+    /// Returns the name of the link.
     pub fn link(&self) -> &str {
         &self.raw.link
     }
 
-    /// As it was given.
+    /// Returns the text of the change.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns true if the link works from now on, false if it does not, and `None` if the change is of something else.
+    /// Returns true if the link works from now on, false if it does not, and `None` for a change of another key.
     pub fn up(&self) -> Option<bool> {
         self.raw.state.map(|state| state == RawState::Up)
     }
@@ -73,7 +73,7 @@ impl LinkEdit {
     /// Changes a link's parameters, in a run that ends at `end`.
     ///
     /// # Errors
-    /// Value that does not go with the others.
+    /// Fails with the value that conflicts with the others.
     pub fn apply(&self, config: &mut LinkConfig, end: Instant) -> Result<(), String> {
         let document = Document::of_values(Table::new(), &self.text);
         let (mut report, top) = (Report::new(&document, None), Path::default());
@@ -89,7 +89,7 @@ impl LinkEdit {
     }
 }
 
-/// A value under keys in one another.
+/// Returns a value under nested keys.
 fn nested(keys: &[&str], value: Value) -> Table {
     let mut table = Table::new();
     if let [key, inner @ ..] = keys {
@@ -105,7 +105,7 @@ fn nested(keys: &[&str], value: Value) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::presets::wired;
+    use crate::link::kinds::wired;
 
     #[test]
     fn a_key_of_a_change_takes_the_place_of_what_was_there() {
@@ -137,17 +137,18 @@ mod tests {
     fn what_cannot_be_changed_is_refused() {
         for (text, part) in [
             ("rate", "expected links.NAME.KEY=VALUE"),
-            ("flows.f.bytes=1 kB", "only links change"),
+            ("flows.f.traffic.bytes=1 kB", "only links can change"),
             ("links.wifi=2", "expected links.NAME.KEY=VALUE"),
             ("links.wifi.rate=fast", "\"fast\""),
             ("links.wifi.rat=1 Mbit/s", "did you mean \"rate\"?"),
-            ("links.wifi.rate=@unset", "cannot be taken out"),
-            ("links.wifi.at=3 s", "given by the command itself"),
+            ("links.wifi.rate=@unset", "cannot be removed"),
+            ("links.wifi.at=3 s", "set by the command itself"),
         ] {
             let said = LinkEdit::parse(text).unwrap_err();
             assert!(said.contains(part), "{text}: {said}");
         }
-        let recorded = LinkEdit::parse("links.wifi.mahimahi=a.down").unwrap();
+        let recorded =
+            LinkEdit::parse("links.wifi.recording={ kind = \"csv\", file = \"a.csv\" }").unwrap();
         let said = recorded.apply(&mut wired::link("wifi"), Instant::from_secs(10));
         assert!(said.unwrap_err().contains("a recording runs to its end"));
     }

@@ -1,9 +1,9 @@
 //! Scenario files: TOML to a typed scenario.
 //!
-//! The way of a file: [`document`] parses it and knows where everything stands, [`overrides`] applies
-//! `--set`, [`check`] compares it with the schema (keys, types, units, words, ranges) and reports all that
-//! is wrong, [`raw`] holds what is left in types, [`written_out`] makes many of what has a count, and [`resolve`] makes a
-//! [`model::Scenario`] of it: names become indices, defaults are filled in, and what contradicts itself is reported.
+//! Steps of loading: [`document`] parses a file and knows the place of every value, [`overrides`] applies `--set`,
+//! [`check`] compares it with the schema (keys, types, units, words, ranges) and reports all mistakes, [`raw`] has the
+//! types of the result, [`written_out`] makes copies by each count, and [`resolve`] makes a [`model::Scenario`]: names
+//! become indices, defaults are filled in, and contradictions are reported.
 
 mod check;
 mod control;
@@ -13,6 +13,7 @@ pub(crate) mod defaults;
 pub(crate) mod document;
 pub(crate) mod error;
 mod expectation;
+mod format_1;
 mod hints;
 mod idle;
 mod ipv4_prefix;
@@ -24,7 +25,8 @@ pub(crate) mod raw;
 pub(crate) mod raw_flows;
 pub(crate) mod raw_links;
 mod raw_losses;
-mod raw_reception;
+pub(crate) mod raw_reception;
+mod raw_recordings;
 mod raw_regulators;
 pub(crate) mod raw_tracks;
 pub(crate) mod resolve;
@@ -42,12 +44,12 @@ mod resolve_regulators;
 mod resolve_remedies;
 pub(crate) mod resolve_tcp;
 pub(crate) mod resolve_tracks;
-mod resolve_traffic;
 mod schema;
 pub(crate) mod tagged;
 #[cfg(test)]
 mod tests;
 mod traces;
+pub(crate) mod traffic;
 pub(crate) mod units;
 mod written_out;
 
@@ -70,22 +72,22 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Version of the format of scenario files, which is raised when a file that was right would be read otherwise.
-pub const FORMAT: u32 = 1;
-/// Largest scenario file, in bytes; recordings stand in files of their own.
+/// Version of the format of scenario files, which is raised when an old file would be read differently.
+pub const FORMAT: u32 = 2;
+/// Largest scenario file, in bytes; recordings are separate files.
 const LARGEST_FILE: u64 = 10_000_000;
 
-/// A scenario and what a manifest wants to know of it.
+/// A scenario and the facts about it for a manifest.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The scenario to run.
     pub scenario: Scenario,
-    /// The scenario as TOML values with the overrides applied: which keys were written, and which are defaults.
+    /// The scenario as TOML values with the overrides applied: shows which keys were written, and which are defaults.
     pub document: toml::Table,
     /// TOML text with the overrides applied. Parsed in the same directory it gives the same scenario.
     pub resolved: String,
-    /// Recordings that the scenario names, as it names them (relative to its directory), each with the
-    /// SHA-256 of its content in hexadecimal.
+    /// Recordings named by the scenario (relative to its directory), each with the SHA-256 of its content in
+    /// hexadecimal.
     pub traces: Vec<(String, String)>,
     /// Probable mistakes, such as a change after the end of the run.
     pub warnings: Vec<Diagnostic>,
@@ -93,7 +95,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The table in which a flow is written: that of its copies, if it is one.
+    /// Returns the table in which a flow is written: the original's for a copy.
     pub fn flow_as_written(&self, number: usize) -> Option<&toml::Table> {
         let path = document::Path::default().key("flows").index(number);
         let (path, _) = self.copies.written(&path);
@@ -103,7 +105,8 @@ impl Loaded {
         self.document.get("flows")?.get(place)?.as_table()
     }
 
-    /// The warnings that hold for a live run too: it does what a simulated one ignores, and programs send without flows.
+    /// Returns the warnings that apply to a live run too: it uses settings that a simulated run ignores, and programs
+    /// send without flows.
     pub fn warnings_when_live(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings
             .iter()
@@ -111,19 +114,19 @@ impl Loaded {
     }
 }
 
-/// Reads the scenario at `path` and the recordings that it names, relative to its directory.
+/// Reads the scenario at `path` and its recordings, relative to its directory.
 ///
 /// # Errors
-/// Every mistake that was found.
+/// Fails with every mistake that was found.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
     load_for(path, overrides, Stacks::Simulated)
 }
 
-/// [`load`] for a live run, in which a flow may have any congestion control: the kernel's, of which
-/// [`Loaded::document`] tells. `decisions` brings classes in Python that decide which link a mobile uses.
+/// Reads a scenario like [`load`] for a live run, in which a flow may have any of the kernel's congestion controls,
+/// given in [`Loaded::document`]. `decisions` provides classes in Python that decide which link a mobile uses.
 ///
 /// # Errors
-/// Every mistake that was found.
+/// Fails with every mistake that was found.
 pub fn load_live(
     path: &Path,
     overrides: &[Override],
@@ -132,10 +135,10 @@ pub fn load_live(
     load_for(path, overrides, Stacks::Kernels(decisions))
 }
 
-/// [`load`] where classes in Python may be brought along.
+/// Reads a scenario like [`load`], with classes in Python.
 ///
 /// # Errors
-/// Every mistake that was found.
+/// Fails with every mistake that was found.
 pub fn load_with(
     path: &Path,
     overrides: &[Override],
@@ -144,7 +147,7 @@ pub fn load_with(
     load_for(path, overrides, Stacks::WithPython(classes))
 }
 
-/// The TCP stacks that run a scenario.
+/// TCP stacks of a scenario's run.
 #[derive(Clone, Copy)]
 enum Stacks<'a> {
     Simulated,
@@ -172,7 +175,7 @@ fn load_for(
     parse_for(&text, &origin, directory, overrides, stacks)
 }
 
-/// The text of a file; else what is wrong with it, and at which line and column if at one.
+/// Returns the text of a file, or the fault in it, with line and column if it has a place.
 fn read(path: &Path) -> Result<String, (Option<(usize, usize)>, String)> {
     let cannot = |error: std::io::Error| (None, format!("cannot be read: {error}"));
     let whole = |message: &str| Err((None, format!("{message}; expected a scenario file (TOML)")));
@@ -197,16 +200,16 @@ fn read(path: &Path) -> Result<String, (Option<(usize, usize)>, String)> {
         let place = document::position(&text, right);
         (
             Some(place),
-            "is no UTF-8 text from here; expected TOML".to_owned(),
+            "is not UTF-8 from here on; expected TOML".to_owned(),
         )
     })
 }
 
-/// Parses the scenario `text`; `origin` names it in messages, and files that it names are looked for in
-/// `directory`. `overrides` replace or add values before anything else is looked at.
+/// Parses the scenario `text`; `origin` names it in messages, and its files are relative to `directory`. `overrides`
+/// replace or add values before all checks.
 ///
 /// # Errors
-/// Every mistake that was found.
+/// Fails with every mistake that was found.
 pub fn parse(
     text: &str,
     origin: &str,
@@ -216,10 +219,10 @@ pub fn parse(
     parse_for(text, origin, directory, overrides, Stacks::Simulated)
 }
 
-/// [`parse`] where classes in Python may be brought along.
+/// Parses a scenario like [`parse`], with classes in Python.
 ///
 /// # Errors
-/// Every mistake that was found.
+/// Fails with every mistake that was found.
 pub fn parse_with(
     text: &str,
     origin: &str,
@@ -242,11 +245,11 @@ fn parse_for(
     resolved(document, directory, overrides, stacks)
 }
 
-/// Makes a scenario of `values`, which have the names of the file's keys; messages name it "scenario". Otherwise
-/// as [`parse_with`].
+/// Makes a scenario of `values` with the names of a file's keys; messages name it "scenario". Otherwise it is like
+/// [`parse_with`].
 ///
 /// # Errors
-/// Every mistake that was found.
+/// Fails with every mistake that was found.
 pub fn build(
     values: toml::Table,
     directory: &Path,
@@ -257,20 +260,20 @@ pub fn build(
     resolved(document, directory, overrides, Stacks::WithPython(classes))
 }
 
-/// The settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
+/// Returns the settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
 ///
 /// # Errors
-/// Every mistake that was found, in the words in which a scenario would be told of it.
+/// Fails with every mistake that was found, worded as for a scenario.
 pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
-    lone(settings, "tcp", resolve_tcp::connection)
+    parse_standalone(settings, "tcp", resolve_tcp::connection)
 }
 
-/// The settings of an AeroTP outside a scenario: the keys of a flow's `aerotp`.
+/// Returns the settings of an AeroTP outside a scenario: the keys of a flow's `aerotp`.
 ///
 /// # Errors
-/// As of [`tcp_profile`].
+/// Fails like [`tcp_profile`].
 pub fn aerotp_settings(settings: toml::Table) -> Result<AerotpSettings, ScenarioError> {
-    lone(
+    parse_standalone(
         settings,
         "aerotp",
         |raw: &aerotp::keys::RawAerotp, report| {
@@ -279,8 +282,8 @@ pub fn aerotp_settings(settings: toml::Table) -> Result<AerotpSettings, Scenario
     )
 }
 
-/// Resolves settings that stand by themselves; messages name them `origin`.
-fn lone<R: DeserializeOwned + JsonSchema, T>(
+/// Resolves settings without a scenario; messages name them `origin`.
+fn parse_standalone<R: DeserializeOwned + JsonSchema, T>(
     settings: toml::Table,
     origin: &str,
     resolve: impl FnOnce(&R, &mut Report<'_>) -> Option<T>,
@@ -288,7 +291,7 @@ fn lone<R: DeserializeOwned + JsonSchema, T>(
     let document = Document::of_values(settings, origin);
     let mut report = Report::new(&document, None);
     let values = document.table.clone();
-    let raw: Option<R> = checked(values, &mut report);
+    let raw: Option<R> = checked(values, &schema::of::<R>(), &mut report);
     let resolved = raw.and_then(|raw| resolve(&raw, &mut report));
     match resolved {
         Some(resolved) if report.is_clean() => Ok(resolved),
@@ -296,14 +299,15 @@ fn lone<R: DeserializeOwned + JsonSchema, T>(
     }
 }
 
-/// `values` in types. `None` if some do not fit, of which `report` tells.
-fn checked<T: DeserializeOwned + JsonSchema>(
+/// Returns `values` in types. `None` if some do not fit, which `report` then has.
+fn checked<T: DeserializeOwned>(
     values: toml::Table,
+    schema: &serde_json::Value,
     report: &mut Report<'_>,
 ) -> Option<T> {
     let top = document::Path::default();
     let whole = toml::Value::Table(values);
-    check::check(&whole, &schema::of::<T>(), &top, report);
+    check::check(&whole, schema, &top, report);
     if !report.is_clean() {
         return None;
     }
@@ -320,6 +324,7 @@ fn resolved(
 ) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
     refuse_newer(&document)?;
+    format_1::refuse(&document)?;
     let mut values = document.table.clone();
     let beside_kernels;
     let classes: Option<&dyn PythonClasses> = match stacks {
@@ -332,7 +337,7 @@ fn resolved(
         }
     };
     let mut report = Report::new(&document, classes);
-    let Some(raw) = checked::<raw::RawScenario>(values, &mut report) else {
+    let Some(raw) = checked::<raw::RawScenario>(values, json_schema(), &mut report) else {
         return Err(report.into_error());
     };
     let copied = written_out::written_out(&raw, &mut report);
@@ -368,7 +373,7 @@ fn resolved(
     })
 }
 
-/// Fails if the file is of a newer format: of what else is in it, nothing can be said.
+/// Fails if the file has a newer format, whose other keys cannot be judged.
 fn refuse_newer(document: &Document) -> Result<(), ScenarioError> {
     let format = document
         .table

@@ -1,4 +1,4 @@
-//! A scenario that cannot be wrong: every name resolved, every value inside its range.
+//! A valid scenario: every name resolved, every value inside its range.
 
 pub use super::ipv4_prefix::Ipv4Prefix;
 pub use crate::link::cells::{CellId, StationId};
@@ -30,7 +30,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeIndex(pub usize);
 
-/// A link by its number: its place in [`Scenario::links`], or after these that of an [aircraft's link to a cell](Radio::link).
+/// A link by its number: its place in [`Scenario::links`], or after these that of an [aircraft's link to a
+/// cell](Radio::link).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkIndex(pub usize);
 
@@ -55,11 +56,11 @@ pub struct Scenario {
     pub aerotp_gateways: Vec<AerotpGateways>,
     /// Changes of links, in order of time; equal times in the order of the file.
     pub changes: Vec<LinkChange>,
-    /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
+    /// Mobiles and their attachments. A node that is not listed uses all its links all the time.
     pub mobiles: Vec<Mobile>,
-    /// Agents of mobility protocols that are no mobiles'.
+    /// Agents of mobility protocols that are not on mobiles.
     pub agents: Agents,
-    /// Signalling messages that are lost.
+    /// Signalling messages to lose.
     pub losses: Vec<SignallingLoss>,
     /// Flows, in the order of the file.
     pub flows: Vec<Flow>,
@@ -67,12 +68,12 @@ pub struct Scenario {
     pub record: Record,
     /// Settings of a live run alone.
     pub live: Live,
-    /// Expectations that the scenario holds itself to, as written.
+    /// Expectations of the scenario, as written.
     pub expectations: Vec<String>,
 }
 
 impl Scenario {
-    /// Gives back the room that lists have kept to grow.
+    /// Frees the capacity reserved for growth.
     pub(super) fn shrink(&mut self) {
         self.nodes.shrink_to_fit();
         self.links.shrink_to_fit();
@@ -93,7 +94,7 @@ impl Scenario {
         last.map_or(self.links.len(), |radio| radio.links().end)
     }
 
-    /// A link's name; "network.cell.mobile" of an aircraft's to a cell.
+    /// Returns a link's name; "network.cell.mobile" for an aircraft's link to a cell.
     pub fn link_name(&self, link: LinkIndex) -> Cow<'_, str> {
         if let Some(spec) = self.links.get(link.0) {
             return Cow::Borrowed(&spec.config.name);
@@ -108,17 +109,17 @@ impl Scenario {
         Cow::Owned(name)
     }
 
-    /// The names of all links, by their numbers.
+    /// Returns the names of all links, by their numbers.
     pub fn link_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         (0..self.link_count()).map(|link| self.link_name(LinkIndex(link)))
     }
 
-    /// The nodes at a link's ends A and B.
+    /// Returns the nodes at a link's ends A and B.
     pub fn link_ends(&self, link: LinkIndex) -> [NodeIndex; 2] {
         ends(&self.links, &self.radios, link)
     }
 
-    /// A link's parameters at the start; those of an aircraft's link to a cell have no name.
+    /// Returns a link's parameters at the start; those of an aircraft's link to a cell have no name.
     pub fn link_config(&self, link: LinkIndex) -> &Shared<LinkConfig> {
         match on_radio(&self.radios, link) {
             Some((radio, _, cell)) => &self.radios[radio].stations[usize::from(cell.0)].link,
@@ -137,26 +138,26 @@ impl Scenario {
         behind.collect()
     }
 
-    /// Returns true if any mobile speaks a mobility protocol.
+    /// Returns true if any mobile has a mobility protocol.
     pub fn has_protocols(&self) -> bool {
         !self.agents.is_empty()
     }
 }
 
-/// Signalling messages that are lost at their sender.
+/// Signalling messages to lose at their sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignallingLoss {
-    /// The message's name in the table of signals.
+    /// Name of the message in the table of signals.
     pub message: &'static str,
-    /// Presence of the packet-buffering option in a message that is lost; `None`: either.
+    /// Presence of the packet-buffering option in a message to lose; `None`: either.
     pub buffering: Option<bool>,
     /// Earliest time of sending.
     pub after: Instant,
-    /// Number of messages still to be lost; `None`: all.
+    /// Number of messages still to lose; `None`: all.
     pub left: Option<u32>,
 }
 
-/// A link and what it joins.
+/// A link and its ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// Parameters at the start.
@@ -167,20 +168,20 @@ pub struct LinkSpec {
     pub reception: Option<Box<AlongLine>>,
 }
 
-/// A link whose state follows from the position of the mobile at an end of it.
+/// A link whose state follows from the position of the mobile at one end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlongLine {
     /// Reception along the line.
     pub reception: Reception,
     /// The mobile's run.
     pub run: LineRun,
-    /// The mobile runs later: by a time uniform over [0, jitter), drawn from the seed.
+    /// Delay of the run: uniform over [0, jitter), drawn from the seed.
     pub jitter: Duration,
     /// The mobile.
     pub mobile: NodeIndex,
 }
 
-/// A radio network, in whose cells mobiles are handed over by the network itself.
+/// A radio network, which itself hands mobiles over between its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radio {
     /// Its parameters and cells.
@@ -189,12 +190,12 @@ pub struct Radio {
     pub stations: Vec<BaseStation>,
     /// The mobiles on it.
     pub aircraft: Vec<Aircraft>,
-    /// The number of the first of its links: results tell of each aircraft's links to each cell, aircraft by aircraft. Their ends A
-    /// are the cells'.
+    /// Number of the first of its links: results have each aircraft's links to each cell, aircraft by aircraft. Their
+    /// ends A are the cells'.
     pub first_link: LinkIndex,
-    /// Cells and links between two nodes before its first cell.
+    /// Number of cells, and of links between two nodes, before its first cell.
     pub first_cell: usize,
-    /// The IPv4 networks of its cells, one after the other.
+    /// IPv4 networks of its cells, in their order.
     pub networks: CellNetworks,
 }
 
@@ -212,26 +213,26 @@ pub struct BaseStation {
 pub struct Aircraft {
     /// The mobile's node.
     pub node: NodeIndex,
-    /// Its way.
+    /// Track of the mobile.
     pub track: Arc<Track>,
-    /// It goes this way later: by a time uniform over [0, jitter), drawn from the seed.
+    /// Delay of the track: uniform over [0, jitter), drawn from the seed.
     pub jitter: Duration,
 }
 
 impl Radio {
-    /// The link of an aircraft to a cell.
+    /// Returns the link of an aircraft to a cell.
     pub fn link(&self, aircraft: StationId, cell: CellId) -> LinkIndex {
         let before = aircraft.0 as usize * self.config.cells.len();
         LinkIndex(self.first_link.0 + before + usize::from(cell.0))
     }
 
-    /// The numbers of its links.
+    /// Returns the numbers of its links.
     pub fn links(&self) -> Range<usize> {
         let first = self.first_link.0;
         first..first + self.aircraft.len() * self.config.cells.len()
     }
 
-    /// The aircraft and the cell that a link joins, if it is of this network.
+    /// Returns the aircraft and the cell that a link joins, if the link belongs to this network.
     pub fn ends(&self, link: LinkIndex) -> Option<(StationId, CellId)> {
         let place = link.0.checked_sub(self.first_link.0)?;
         let cells = self.config.cells.len();
@@ -240,7 +241,7 @@ impl Radio {
             .then(|| (StationId(aircraft as u32), CellId((place % cells) as u16)))
     }
 
-    /// The aircraft of a mobile's node.
+    /// Returns the aircraft of a mobile's node.
     pub fn station(&self, node: NodeIndex) -> Option<StationId> {
         let mut aircraft = self.aircraft.iter();
         let place = aircraft.position(|aircraft| aircraft.node == node)?;
@@ -248,7 +249,7 @@ impl Radio {
     }
 }
 
-/// The network, the aircraft and the cell of a link, if it is an aircraft's to a cell.
+/// Returns the network, the aircraft and the cell of a link, if it is an aircraft's link to a cell.
 pub fn on_radio(radios: &[Radio], link: LinkIndex) -> Option<(usize, StationId, CellId)> {
     let mut radios = radios.iter().enumerate();
     radios.find_map(|(number, radio)| {
@@ -257,7 +258,7 @@ pub fn on_radio(radios: &[Radio], link: LinkIndex) -> Option<(usize, StationId, 
     })
 }
 
-/// The nodes at a link's ends A and B.
+/// Returns the nodes at a link's ends A and B.
 pub fn ends(links: &[LinkSpec], radios: &[Radio], link: LinkIndex) -> [NodeIndex; 2] {
     match on_radio(radios, link) {
         Some((radio, station, cell)) => [
@@ -273,31 +274,31 @@ pub fn ends(links: &[LinkSpec], radios: &[Radio], link: LinkIndex) -> [NodeIndex
 pub struct LinkChange {
     /// Time of the change.
     pub at: Instant,
-    /// The link that changes.
+    /// Changed link.
     pub link: LinkIndex,
-    /// Parameters from then on (all earlier changes included).
+    /// Parameters from then on, including all earlier changes.
     pub config: Shared<LinkConfig>,
     /// True if the link works from then on.
     pub up: bool,
 }
 
-/// A node with several access links, of which it uses one at a time.
+/// A node with several access links, of which one is in use at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mobile {
     /// The node.
     pub node: NodeIndex,
     /// Policy by which it chooses its access link.
     pub attachment: AttachmentPolicy,
-    /// The protocol that keeps it reachable; without one routes follow it at once.
+    /// Mobility protocol that keeps it reachable; without one routes follow it at once.
     pub mobility: Option<Arc<Mobility>>,
-    /// The prefix of the network behind it, of a mobile router: its links that its attachment does not speak of lead there.
+    /// For a mobile router, the prefix of the network behind it: its links outside its attachment lead there.
     pub network_prefix: Option<Ipv6Prefix>,
-    /// As what it is written, if it is one of several.
+    /// Written name, if it is one of several.
     pub class: Option<String>,
 }
 
 impl Mobile {
-    /// Returns true if it is the router of a network.
+    /// Returns true if it is a mobile router.
     pub fn is_router(&self) -> bool {
         self.network_prefix.is_some()
     }
@@ -306,16 +307,16 @@ impl Mobile {
 /// Policy by which a mobile chooses its access link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttachmentPolicy {
-    /// By timetable, ascending in time, the first entry at zero.
+    /// Timetable, ascending in time, the first entry at zero.
     Timetable(Vec<TimetableEntry>),
-    /// The most preferred link that is up, with rules for leaving and returning.
+    /// Most preferred link that is up, with rules for leaving and returning.
     Failback(Box<Failback>),
-    /// By a decision from outside.
+    /// Decision from outside.
     Decision(Box<Chosen>),
 }
 
 impl AttachmentPolicy {
-    /// The links that it speaks of, each once and in order; a radio network by the link that stands for it.
+    /// Returns the links of the policy, each once and in order; a radio network by the link that represents it.
     fn named(&self) -> BTreeSet<LinkIndex> {
         match self {
             AttachmentPolicy::Timetable(entries) => {
@@ -326,13 +327,13 @@ impl AttachmentPolicy {
         }
     }
 
-    /// The access links that it speaks of, each once and in order, but for radio networks.
+    /// Returns the access links of the policy, each once and in order, without radio networks.
     pub fn access_links(&self, radios: &[Radio]) -> Vec<LinkIndex> {
         let plain = |link: &LinkIndex| on_radio(radios, *link).is_none();
         self.named().into_iter().filter(plain).collect()
     }
 
-    /// The radio networks that it speaks of, in order, and the aircraft that the mobile is on each.
+    /// Returns the radio networks of the policy, in order, and the mobile's aircraft on each.
     pub fn radios(&self, radios: &[Radio]) -> Vec<(usize, StationId)> {
         let found = |link| on_radio(radios, link).map(|(radio, station, _)| (radio, station));
         self.named().into_iter().filter_map(found).collect()
@@ -342,13 +343,13 @@ impl AttachmentPolicy {
 /// The links that end at each node, in the order of the scenario.
 #[derive(Clone, Debug)]
 pub struct LinksAtNodes {
-    /// For each node where its links begin in the list; and where those of the last one end.
+    /// Start of each node's links in the list, and the end of the last node's.
     starts: Vec<usize>,
     links: Vec<LinkIndex>,
 }
 
 impl LinksAtNodes {
-    /// Sorts the links by the nodes at their ends, of which there are `nodes`.
+    /// Sorts the links by the nodes at their ends, for `nodes` nodes.
     pub fn new(nodes: usize, links: &[LinkSpec]) -> LinksAtNodes {
         let ends = || links.iter().enumerate().flat_map(ends_of);
         let mut starts = vec![0; nodes + 1];
@@ -374,7 +375,7 @@ impl LinksAtNodes {
     }
 }
 
-/// The nodes that a link joins, each once.
+/// Returns the nodes that a link joins, each once.
 fn ends_of((number, link): (usize, &LinkSpec)) -> impl Iterator<Item = (usize, LinkIndex)> {
     let [a, b] = link.ends.map(|end| end.0);
     let second = (a != b).then_some(b);
@@ -382,7 +383,8 @@ fn ends_of((number, link): (usize, &LinkSpec)) -> impl Iterator<Item = (usize, L
     both.map(move |node| (node, LinkIndex(number)))
 }
 
-/// The nodes of the network behind a mobile: those that its links lead to, but for its access links, which are sorted.
+/// Returns the nodes of the network behind a mobile: those that its links reach, without its access links, which must
+/// be sorted.
 pub fn nodes_behind(
     (links, at_nodes): (&[LinkSpec], &LinksAtNodes),
     mobile: NodeIndex,
@@ -404,19 +406,19 @@ pub fn nodes_behind(
     reached.split_off(1)
 }
 
-/// An entry of a timetable, whose time is still to be drawn.
+/// An entry of a timetable, before the draw of its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimetableEntry {
     /// Beginning of the handover.
     pub at: Instant,
-    /// Added to that time: uniform over [−jitter, jitter), drawn from the seed.
+    /// Jitter of that time: uniform over [−jitter, jitter), drawn from the seed.
     pub jitter: Duration,
-    /// The new access link; `None` detaches. A radio network is named by the mobile's link to its first cell: which
-    /// cell it is, the network decides.
+    /// New access link; `None` detaches. A radio network is named by the mobile's link to its first cell; the network
+    /// determines the cell.
     pub link: Option<LinkIndex>,
-    /// Way of leaving the old link. The first entry of a timetable leaves none.
+    /// Way of leaving the old link. The first entry of a timetable has no old link.
     pub handover: Handover,
-    /// Time from the old link's announcement that it is going down to the handover, if it announces it.
+    /// Time from the old link's announcement that it is going down to the handover, if it is announced.
     pub announced: Option<Duration>,
 }
 
@@ -425,14 +427,14 @@ pub struct TimetableEntry {
 pub struct Failback {
     /// Access links, the best first; radio networks as in [`TimetableEntry::link`].
     pub prefer: Vec<LinkIndex>,
-    /// The times that bound leaving and returning.
+    /// Time limits of leaving and returning.
     pub times: FailbackTimes,
 }
 
-/// A decision from outside, and what it chooses from.
+/// A decision from outside, and its options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// The class that decides.
+    /// Class that decides.
     pub decision: decision::External,
     /// Access links; radio networks as in [`TimetableEntry::link`].
     pub links: Vec<LinkIndex>,
@@ -451,39 +453,39 @@ pub struct Flow {
     pub to: NodeIndex,
     /// Start.
     pub start: Instant,
-    /// Added to the start: uniform over [0, jitter), drawn from the seed.
+    /// Jitter of the start: uniform over [0, jitter), drawn from the seed.
     pub start_jitter: Duration,
     /// Time at which its source stops, if before the end of the run.
     pub stop: Option<Instant>,
     /// Transport protocol.
     pub transport: Transport,
-    /// The code point of its packets, both ways, if one is given.
+    /// Code point of its packets, both ways, if given.
     pub code_point: Option<CodePoint>,
     /// Behaviour of the application.
     pub traffic: Traffic,
-    /// Service that radio networks give to its packets.
+    /// Service of radio networks for its packets.
     pub radio_service: RadioService,
-    /// Schemes against what a handover does to it, in the order in which they hear of one.
+    /// Remedies for handovers, in the order in which they learn of one.
     pub remedies: Vec<remedies::Scheme>,
-    /// Links over which its connection sends, if several at once.
+    /// Links of its connection, if it uses several at once.
     pub paths: Option<FlowPaths>,
     /// Settings of a gateway's half towards the mobile, if a remedy splits the connection.
     pub gateway: Option<Profile>,
-    /// With which other flows its results are summed up, if with any.
+    /// Class of flows with a common summary, if any.
     pub class: Option<String>,
 }
 
 /// Service of a radio network for packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioService {
-    /// 0 to 7; the highest goes first.
+    /// Priority, 0 to 7; the highest goes first.
     pub priority: u8,
-    /// True if what is lost on the air is sent again.
+    /// True for retransmission of packets lost on the air.
     pub acknowledged: bool,
 }
 
 impl RadioService {
-    /// Service for packets that belong to no flow.
+    /// Service for packets without a flow.
     pub const DEFAULT: RadioService = RadioService {
         priority: 0,
         acknowledged: true,
@@ -513,7 +515,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Returns true if lost data stays lost: nobody waits for it after the source has stopped.
+    /// Returns true if lost data stays lost: no receiver waits for it after the source has stopped.
     pub fn loses(&self) -> bool {
         match self {
             Transport::Tcp { .. } => false,
@@ -532,7 +534,7 @@ impl Transport {
         }
     }
 
-    /// Returns the transport, if it is another than TCP, UDP and ICMP.
+    /// Returns the transport, if it is none of TCP, UDP and ICMP.
     pub fn other(&self) -> Option<&dyn FlowTransport> {
         match self {
             Transport::Other(transport) => Some(&**transport),
@@ -550,10 +552,10 @@ impl Transport {
     }
 }
 
-/// Links over all of which a connection sends at once.
+/// Links that a connection uses at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPaths {
-    /// The flow's end that has them; no mobile, and no router.
+    /// End of the flow that has them; no mobile, and no router.
     pub host: NodeIndex,
     /// Two or more different ones. The connection begins over the first.
     pub links: Vec<LinkIndex>,
@@ -562,51 +564,51 @@ pub struct FlowPaths {
 /// Behaviour of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// As much as the transport takes, up to a number of bytes or until the end. TCP and AeroTP only.
+    /// As much data as the transport takes, up to a number of bytes or until the end. TCP and AeroTP only.
     Bulk {
-        /// Bytes in all; `None` is until the end.
+        /// Bytes in all; `None` means until the end.
         bytes: Option<u64>,
     },
-    /// One block of `packet_size` payload bytes after another at a constant rate.
+    /// Blocks of `packet_size` payload bytes at a constant rate.
     Constant {
         /// Rate of payload.
         rate: DataRate,
         /// Payload bytes in a block, which over UDP is a datagram.
         packet_size: u32,
-        /// Bytes in all; `None` is until the end.
+        /// Bytes in all; `None` means until the end.
         bytes: Option<u64>,
     },
-    /// A constant rate that pauses.
+    /// Constant rate with pauses.
     OnOff {
         /// Rate of payload while on.
         rate: DataRate,
         /// Payload bytes in a block.
         packet_size: u32,
-        /// Mean time on.
+        /// Mean on-time.
         on: Duration,
-        /// Mean time off.
+        /// Mean off-time.
         off: Duration,
         /// True if the times are exponentially distributed, false if they are exact.
         random: bool,
     },
-    /// A client at `to` asks, a server at `from` answers; over one connection. TCP only.
+    /// Client at `to` and server at `from`, over one connection. TCP and QUIC only.
     Pages {
         /// Bytes of a request.
         request: u32,
         /// Bytes of a page.
         page: u64,
-        /// From the end of a page to the next request.
+        /// Time from the end of a page to the next request.
         think_time: Duration,
-        /// Pages in all; `None` is until the end.
+        /// Pages in all; `None` means until the end.
         count: Option<u32>,
     },
-    /// A request now and then, each answered at once with the same size; round-trip times are recorded.
+    /// Requests, each answered at once with the same size; round-trip times are recorded.
     Ping {
-        /// From one request to the next.
+        /// Time from one request to the next.
         interval: Duration,
         /// Payload bytes of a request and of a reply.
         size: u32,
-        /// Requests in all; `None` is until the end.
+        /// Requests in all; `None` means until the end.
         count: Option<u32>,
     },
 }
@@ -625,27 +627,27 @@ pub struct Record {
 /// Settings of a live run alone; a simulated one ignores them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Live {
-    /// Nodes that are real hosts, each once and never none; all others are simulated.
+    /// Nodes that are real hosts, each once and at least one; all others are simulated.
     pub hosts: Vec<NodeIndex>,
     /// Effect of a handover on the addresses that a real mobile's programs see.
     pub address: AddressPolicy,
     /// True if a real mobile's packets leave each access link under an address and ports of that link.
     pub nat: bool,
-    /// From one look at the kernel's TCP connections to the next; at least 1 ms.
+    /// Interval between samples of the kernel's TCP connections; at least 1 ms.
     pub sample_interval: Duration,
-    /// Flows between real hosts in whose place programs speak: gateways serve the connections of these as they would the
-    /// flow's. No key: a driver with programs moves them here from [`Scenario::flows`].
+    /// Flows between real hosts in whose place programs speak: gateways serve the connections of these as they would
+    /// the flow's. This has no key: a driver with programs moves them here from [`Scenario::flows`].
     pub replaced: Vec<Flow>,
-    /// A 99th percentile of the lateness of events above this marks the run as not to be trusted.
+    /// Bound of the 99th percentile of events' lateness, above which the run is marked as untrustworthy.
     pub lateness_bound: Duration,
 }
 
 /// Effect of a handover on a real mobile's addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressPolicy {
-    /// They stay, as under Mobile IP: only the path changes.
+    /// Kept, as under Mobile IP: only the path changes.
     #[default]
     Kept,
-    /// Each access link has its own; at a handover the old ones go and the new ones come.
+    /// New on each access link: a handover removes the old ones and adds the new ones.
     New,
 }

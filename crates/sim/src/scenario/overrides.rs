@@ -1,23 +1,30 @@
-//! Values that the command line sets: `--set links.gsm.rate="19.2 kbit/s"`.
+//! Values set on the command line: `--set links.gsm.rate="19.2 kbit/s"`.
 
 use super::document::{Document, Path, Set, Step};
 use super::error::{Diagnostic, Place, ScenarioError, nearest, quoted, unknown};
 use std::str::FromStr;
 use toml::{Table, Value};
 
-/// Keys in one another: more than any scenario needs, less than the stack holds.
+/// Most nested keys: more than any scenario needs, less than the stack allows.
 const DEEPEST: usize = 16;
-/// Characters of a value that a message shows.
+/// Characters of a value in a message.
 const LONGEST_SHOWN: usize = 200;
-/// In place of a value: the key is taken out. No value of a key begins so.
+/// Removes the key instead of setting it. No value of a key begins like this.
 const UNSET: &str = "@unset";
+/// Keys whose value is a table, or a text in place of one of the table's keys.
+const TEXT_OR_TABLE: [(&str, &str); 4] = [
+    ("transport", "kind"),
+    ("traffic", "kind"),
+    ("congestion", "kind"),
+    ("queue", "limit"),
+];
 
 /// A value that replaces or adds one in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Dotted keys; an element of an array by its name (`flows.download.bytes`) or its number from 0.
+    /// Dotted keys; an element of an array by its name (`flows.download.traffic.bytes`) or its number from 0.
     pub key: String,
-    /// A TOML value, text that is taken as it stands, or "@unset", which takes the key out.
+    /// A TOML value, text taken literally, or "@unset", which removes the key.
     pub value: String,
 }
 
@@ -34,7 +41,7 @@ impl FromStr for Override {
             _ => Err(error(
                 format!("--set {}", cut(argument)),
                 "",
-                "expected key=value, like flows.download.congestion=cubic".to_owned(),
+                "expected key=value, like flows.download.transport.congestion=cubic".to_owned(),
             )),
         }
     }
@@ -54,7 +61,7 @@ fn error(origin: String, key: &str, message: String) -> ScenarioError {
     }
 }
 
-/// Applies `changes` in their order, so that the last word on a key holds.
+/// Applies `changes` in order, so that the last one for a key holds.
 pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(), ScenarioError> {
     for change in changes {
         let argument = format!("--set {}={}", change.key, cut(&change.value));
@@ -63,10 +70,7 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
         };
         let keys: Vec<&str> = change.key.split('.').collect();
         if keys.len() > DEEPEST {
-            let message = format!(
-                "{} keys in one another; expected at most {DEEPEST}",
-                keys.len()
-            );
+            let message = format!("{} nested keys; expected at most {DEEPEST}", keys.len());
             return Err(error("--set".to_owned(), "", message));
         }
         let value = parse(&change.value);
@@ -81,13 +85,13 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
     Ok(())
 }
 
-/// The value that `text` is; `None` for one to be taken out.
+/// Returns the value of `text`; `None` for one to be removed.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let value = Value::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     (value.as_str() != Some(UNSET)).then_some(value)
 }
 
-/// Walks down to a value and notes the way.
+/// Walks down to a value and records the path.
 struct Setter {
     path: Path,
 }
@@ -102,7 +106,7 @@ impl Setter {
         let [key, rest @ ..] = keys else {
             return Err("a key is missing".to_owned());
         };
-        // A misspelt link must not become a new one. Other keys are checked like those of the file.
+        // A misspelt link must not become a new one. Other keys are checked like the file's.
         let users_names = matches!(self.path.0.as_slice(), [Step::Key(top)] if top == "links" || top == "mobiles");
         if users_names && !table.contains_key(*key) {
             let names: Vec<&str> = table.keys().map(String::as_str).collect();
@@ -122,6 +126,7 @@ impl Setter {
             let inner = table
                 .entry((*key).to_owned())
                 .or_insert_with(|| Value::Table(Table::new()));
+            write_out(inner, key);
             return self.set_in_value(inner, key, rest, value);
         }
         match value {
@@ -142,7 +147,7 @@ impl Setter {
             Value::Table(table) => self.set_in_table(table, keys, value),
             Value::Array(elements) => self.set_in_array(elements, name, keys, value),
             _ => Err(format!(
-                "\"{name}\" is no table that could hold \"{}\"",
+                "\"{name}\" is not a table, and cannot hold \"{}\"",
                 keys[0]
             )),
         }
@@ -173,14 +178,24 @@ impl Setter {
                 Ok(())
             }
             ([_], None) => Err(format!(
-                "is an element of a list, which {UNSET} does not take out; set {name} as a whole"
+                "is an element of a list, which {UNSET} cannot remove; set {name} as a whole"
             )),
             (_, value) => self.set_in_value(&mut elements[index], keys[0], &keys[1..], value),
         }
     }
 }
 
-/// A key that is to be taken out is not there; `names` are.
+/// Makes the table for which a text stands.
+fn write_out(value: &mut Value, key: &str) {
+    let mut known = TEXT_OR_TABLE.iter();
+    if let (Some((_, inner)), Value::String(text)) = (known.find(|(name, _)| name == &key), &value)
+    {
+        let text = Value::String(text.clone());
+        *value = Value::Table(Table::from_iter([((*inner).to_owned(), text)]));
+    }
+}
+
+/// Returns the error for removing a key that does not exist; `names` do.
 fn not_set(key: &str, names: &[&str]) -> String {
     let meant = match nearest(key, names.iter().copied()) {
         Some(name) => format!("; did you mean \"{name}\"?"),
@@ -188,12 +203,12 @@ fn not_set(key: &str, names: &[&str]) -> String {
     };
     let names = names.join(", ");
     format!(
-        "{} is not set, so that {UNSET} takes nothing out{meant} (set: {names})",
+        "{} is not set, so {UNSET} cannot remove it{meant} (set: {names})",
         quoted(key)
     )
 }
 
-/// `text`, cut to what a line of a message holds.
+/// Returns `text`, cut to a length that fits a line of a message.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(LONGEST_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -201,7 +216,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Names by which elements are addressed: their own, or their number.
+/// Returns the names by which elements are addressed: their own, or their numbers.
 fn element_names(elements: &[Value]) -> Vec<String> {
     elements
         .iter()

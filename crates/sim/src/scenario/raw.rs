@@ -1,5 +1,5 @@
-//! A scenario as it is written. The documentation of these types is that of the format, and its JSON
-//! Schema is generated from them; what the keys mean together is the business of `resolve`.
+//! A scenario as written. The documentation of these types is that of the format, and its JSON Schema is generated from
+//! them; the meaning of keys in combination is determined by `resolve`.
 
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
@@ -20,9 +20,10 @@ use std::marker::PhantomData;
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[schemars(title = "Baton scenario")]
 pub struct RawScenario {
-    /// Version of the format of this file. Default 1, which is the only one so far.
+    /// Version of the format of this file. Keys of format 1 that have moved are refused, with the way to write them now.
+    /// Default 2.
     #[serde(default)]
-    #[schemars(range(min = 1, max = 1))]
+    #[schemars(range(min = 1, max = 2))]
     #[allow(dead_code)] // read before the rest, which may be of another version
     pub format: Option<u32>,
     /// Short name: letters, digits, "-" and "_"; names the results folder.
@@ -57,7 +58,7 @@ pub struct RawScenario {
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,
-    /// Signalling messages that are lost, whatever the links do. Default: none.
+    /// Signalling messages that are lost on any link. Default: none.
     #[serde(default)]
     pub losses: Vec<RawLoss>,
     /// Flows of data. Default: nothing.
@@ -66,7 +67,7 @@ pub struct RawScenario {
     /// Parts of the run that are recorded. Default: everything.
     #[serde(default)]
     pub record: RawRecord,
-    /// Settings of a live run (`baton live`) alone. Default: as its keys say.
+    /// Settings of live runs (`baton live`). Default: as its keys say.
     #[serde(default)]
     pub live: RawLive,
     /// Conditions that must hold after the run, like "flows.download.longest_stall_s < 2"; exit status 3 if one does
@@ -118,7 +119,7 @@ pub struct RawAttachment {
     /// Hard only: time for which nothing passes. Default "0 s".
     pub outage: Option<Time>,
     /// Time before the handover at which the link in use tells the mobile and its router that it is going down (802.21
-    /// Link_Going_Down), for agents and remedies that prepare for it. Default: it does not say so.
+    /// Link_Going_Down), for agents and remedies that prepare for it. Default: no announcement.
     pub announced: Option<PositiveTime>,
     /// Fate of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
     pub old_queue: Option<RawOldQueue>,
@@ -128,7 +129,7 @@ pub struct RawAttachment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawHandover {
-    /// Both links work at once: packets take the new one, the old one delivers what it holds.
+    /// Make before break: packets take the new link, the old one delivers the packets that it holds.
     Soft,
     /// Break before make: nothing passes for the outage.
     Hard,
@@ -138,11 +139,11 @@ pub enum RawHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawOldQueue {
-    /// Soft handovers: they are delivered over the old link.
+    /// Soft handovers: delivery over the old link.
     Deliver,
-    /// They are lost.
+    /// Loss.
     Discard,
-    /// Hard handovers: the old link keeps them until the mobile comes back.
+    /// Hard handovers: storage in the old link until the mobile returns.
     Keep,
     /// Packets that wait at IP take the new link, in order; the old link delivers, or by breaking loses, the packets
     /// that `flow_control` lets it hold.
@@ -155,11 +156,11 @@ pub struct RawFailback {
     /// Names of links, the best first.
     #[schemars(length(min = 1))]
     pub prefer: Vec<String>,
-    /// A better link must have been up for this long before the mobile returns to it. Default "5 s".
+    /// Time for which a better link must have been up before the mobile returns to it. Default "5 s".
     pub hold_time: Option<Time>,
-    /// Two returns to a better link are at least this far apart. Default "0 s".
+    /// Least time between two returns to a better link. Default "0 s".
     pub hysteresis: Option<Time>,
-    /// A link that has gone down is left at most this long after. Default "100 ms".
+    /// Longest time until the mobile leaves a link that has gone down. Default "100 ms".
     pub longest_switch_time: Option<Time>,
 }
 
@@ -185,13 +186,13 @@ pub struct RawRecord {
     pub interval: Option<PositiveTime>,
 }
 
-/// Settings of a live run (`baton live`) alone.
+/// Settings of live runs (`baton live`).
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawLive {
-    /// Nodes that are real hosts, with the kernel's network stack and programs; all others are simulated. Default:
-    /// the first mobile, or of a router a host in the network behind it to or from which a flow goes (without mobiles
-    /// the `to` of the first flow), and all that flows join to it, directly or through others; without a flow there,
-    /// the node farthest from it.
+    /// Nodes that are real hosts, with the kernel's network stack and programs; all others are simulated. Default: the
+    /// first mobile (of a router a host in the network behind it with a flow; without mobiles the `to` of the first
+    /// flow) and all nodes that flows join to it, directly or through others; without a flow there, the node farthest
+    /// from it.
     #[schemars(length(min = 1))]
     pub hosts: Option<Vec<String>>,
     /// Effect of a handover on a real mobile's addresses; "kept" with a mobility protocol. Default "kept".
@@ -199,11 +200,10 @@ pub struct RawLive {
     /// Network address translation on each access link: the address and ports of a real mobile's packets are translated
     /// to others there, and so change at a handover as at a change of NAT. Default false.
     pub nat: Option<bool>,
-    /// Interval between two looks at the kernel's TCP connections (windows, timeouts, round-trip times); at least
+    /// Interval between samples of the kernel's TCP connections (windows, timeouts, round-trip times); at least
     /// "1 ms". Default "50 ms".
     pub sample_interval: Option<PositiveTime>,
-    /// The run is marked as not to be trusted if the 99th percentile of the lateness of its events is above this.
-    /// Default "1 ms".
+    /// Bound of the 99th percentile of events' lateness; a run above it is marked as untrustworthy. Default "1 ms".
     pub lateness_bound: Option<PositiveTime>,
 }
 
@@ -211,7 +211,7 @@ pub struct RawLive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawAddress {
-    /// They stay, as under Mobile IP: only the path changes.
+    /// Kept, as under Mobile IP: only the path changes.
     Kept,
     /// The old interface loses its addresses and the new one has others, as without any mobility protocol.
     New,

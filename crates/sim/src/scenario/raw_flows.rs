@@ -2,8 +2,10 @@
 
 use super::control::RawCongestion;
 use super::profiles;
+use super::tagged::NameOr;
+use super::traffic::{Bulk, RawTraffic};
 use super::units::{PositiveTime, Rate, Size, Time};
-use crate::transport::{OtherTransports, RawTransport};
+use crate::transport::RawTransport;
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -16,23 +18,13 @@ pub struct RawFlow {
     /// Name, for results and for `--set flows.NAME.key=value`.
     #[schemars(extend("format" = "name"))]
     pub name: String,
-    /// Node that the data comes from.
+    /// Source of the data.
     pub from: String,
-    /// Node that the data goes to.
+    /// Destination of the data.
     pub to: String,
-    /// Transport protocol. Default "tcp"; for ping "icmp".
-    pub transport: Option<RawTransport>,
-    /// tcp: the stack whose behaviour both ends follow. Default "linux-6".
-    #[schemars(extend("oneOf" = profiles::profile_choices()))]
-    pub profile: Option<String>,
-    /// tcp: congestion control. Default: the profile's.
-    pub congestion: Option<RawCongestion>,
-    /// tcp: settings that differ from the profile's. Default: none.
-    pub tcp: Option<RawTcp>,
-    /// Settings of other transports, each under its name.
-    #[serde(flatten)]
-    pub others: OtherTransports,
-    /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
+    /// Transport protocol by name, or a table with its settings. Default "tcp"; for ping "icmp".
+    pub transport: Option<NameOr<RawTransport>>,
+    /// tcp: remedies for handovers, one or several: published schemes, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
     /// tcp, udp, icmp: code point of differentiated services of its packets (RFC 2474), both ways; queues by priority
     /// go by it. Default 0.
@@ -46,42 +38,25 @@ pub struct RawFlow {
     /// Number of flows between these nodes: NAME-1, NAME-2 and on. Default: one, called NAME.
     #[schemars(range(min = 1, max = 60_000))]
     pub copies: Option<u32>,
-    /// Class of flows with which it is summed up in the results. Default: none; of several copies, NAME.
+    /// Class of flows to which the results add it. Default: none; of several copies, NAME.
     #[schemars(extend("format" = "name"))]
     pub class: Option<String>,
-    /// Behaviour of the application. Default "bulk".
-    pub traffic: Option<RawTraffic>,
+    /// Behaviour of the application by name, or a table with its settings. Default "bulk".
+    pub traffic: Option<NameOr<RawTraffic>>,
     /// Start of the flow. Default "0 s".
     pub start: Option<Time>,
     /// Added to the start: drawn from the seed, uniform from zero up to this. Default "0 s".
     pub start_jitter: Option<Time>,
     /// Time at which its source stops. Default: at the end of the run.
     pub stop: Option<Time>,
-    /// bulk, constant: bytes in all. Default: until the end.
-    pub bytes: Option<Size>,
-    /// constant, on-off: rate of payload. Default: none, it must be given.
-    pub rate: Option<Rate>,
-    /// constant, on-off: payload bytes in a block, over UDP a datagram, over AeroTP a record. Default "1000 B".
-    pub packet_size: Option<Size>,
-    /// on-off: mean time on. Default: none, it must be given.
-    pub on: Option<PositiveTime>,
-    /// on-off: mean time off. Default: none, it must be given.
-    pub off: Option<Time>,
-    /// on-off: the times are exponentially distributed; if false, exact. Default true.
-    pub random: Option<bool>,
-    /// pages: bytes of a request. Default "400 B".
-    pub request: Option<Size>,
-    /// pages: bytes of a page. Default: none, it must be given.
-    pub page: Option<Size>,
-    /// pages: time from the end of a page to the next request. Default "1 s".
-    pub think_time: Option<Time>,
-    /// pages, ping: number in all. Default: until the end.
-    #[schemars(range(min = 1))]
-    pub count: Option<u32>,
-    /// ping: interval between requests. Default "1 s".
-    pub interval: Option<PositiveTime>,
-    /// ping: payload bytes of a request and of its reply. Default "56 B".
-    pub size: Option<Size>,
+}
+
+impl RawFlow {
+    /// Returns the behaviour of the application.
+    pub fn traffic(&self) -> &RawTraffic {
+        const BULK: &RawTraffic = &RawTraffic::Bulk(Bulk { bytes: None });
+        self.traffic.as_ref().map_or(BULK, |traffic| &traffic.0)
+    }
 }
 
 /// One remedy, several, or "none": published ones by name, or classes in Python.
@@ -90,12 +65,12 @@ pub struct RawFlow {
 pub enum RemedyNames {
     /// One, or "none".
     One(String),
-    /// Several; each hears of things after the one before it.
+    /// Several, which learn of each event in this order.
     Several(Vec<String>),
 }
 
 impl RemedyNames {
-    /// The names.
+    /// Returns the names.
     pub fn names(&self) -> &[String] {
         match self {
             RemedyNames::One(name) => core::slice::from_ref(name),
@@ -125,22 +100,6 @@ impl JsonSchema for RemedyNames {
     }
 }
 
-/// Behaviour of an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RawTraffic {
-    /// As much as the transport takes. Not over UDP.
-    Bulk,
-    /// Block after block at a constant rate.
-    Constant,
-    /// A constant rate that pauses.
-    OnOff,
-    /// `to` asks `from` for page after page. TCP and QUIC only.
-    Pages,
-    /// Requests that are answered at once, for their round-trip times.
-    Ping,
-}
-
 /// Settings of one TCP, outside a scenario.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawConnection {
@@ -152,18 +111,21 @@ pub struct RawConnection {
     pub settings: RawTcpEnd,
 }
 
-/// Settings of TCP at both ends, or in `sender` and `receiver` at one.
+/// TCP. Settings of both ends, or in `sender` and `receiver` of one, differ from the profile's.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawTcp {
+    /// The stack whose behaviour both ends follow. Default "linux-6".
+    #[schemars(extend("oneOf" = profiles::profile_choices()))]
+    pub profile: Option<String>,
     /// Both ends.
     #[serde(flatten)]
     pub both: RawTcpEnd,
-    /// Only the end at `from`. Default: as both.
+    /// Settings of the end at `from` alone. Default: as both.
     pub sender: Option<RawTcpEnd>,
-    /// Only the end at `to`. Default: as both.
+    /// Settings of the end at `to` alone. Default: as both.
     pub receiver: Option<RawTcpEnd>,
-    /// Only the gateway's half towards the mobile, where a remedy splits the connection. Default: as both; of satellite-pep
-    /// Hybla.
+    /// Settings of the gateway's half towards the mobile alone, where a remedy splits the connection. Default: as both; of
+    /// satellite-pep Hybla.
     pub gateway: Option<RawTcpEnd>,
 }
 
@@ -197,9 +159,9 @@ pub struct RawTcpEnd {
     pub timestamps: Option<bool>,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: Option<bool>,
-    /// Offer selective negative acknowledgments (SCPS-TP), which are used where SACK is not agreed on.
+    /// Offer selective negative acknowledgments (SCPS-TP), used where SACK is not negotiated.
     pub snack: Option<bool>,
-    /// Data leaves no faster, in bits of IP packets, whatever the windows say (SCPS-TP); "off" is without a limit.
+    /// Upper bound of the sending rate, in bits of IP packets, whatever the windows allow (SCPS-TP); "off" sets none.
     pub rate_limit: Option<OrOff<Rate>>,
     /// Longest delay of an acknowledgment; "off" acknowledges every segment at once.
     pub delayed_ack: Option<OrOff<PositiveTime>>,
@@ -222,9 +184,9 @@ pub struct RawTcpEnd {
     /// The retransmission timer counts from the last transmission of the oldest segment (Linux 2.0), not from
     /// the last acknowledgment that moved the window.
     pub timer_from_transmission: Option<bool>,
-    /// After a timeout nothing new is sent until all that was outstanding is acknowledged (Linux 2.0).
+    /// After a timeout, send nothing new until all outstanding data is acknowledged (Linux 2.0).
     pub repair_before_new_data: Option<bool>,
-    /// A loss halves the congestion window (Linux 2.0) instead of what is outstanding.
+    /// A loss halves the congestion window (Linux 2.0) instead of the flight size.
     pub threshold_from_window: Option<bool>,
     /// Restart from the initial window after an idle time.
     pub idle_restart: Option<bool>,
@@ -242,7 +204,7 @@ pub struct RawTcpEnd {
     pub syn_linear_timeouts: Option<u32>,
     /// Delay acknowledgments as Linux does, of which `delayed_ack` is the least delay.
     pub quick_acks: Option<bool>,
-    /// Longest time for which acknowledgments of a gap are put together (Linux); "off" sends each.
+    /// Longest time for which acknowledgments of a gap are compressed into one (Linux); "off" sends each.
     pub sack_compression: Option<OrOff<PositiveTime>>,
     /// Report duplicates by SACK (RFC 2883).
     pub duplicate_sack: Option<bool>,
@@ -250,27 +212,26 @@ pub struct RawTcpEnd {
     pub rack: Option<bool>,
     /// recovery "linux": probe for the loss of a tail (RFC 8985).
     pub tail_loss_probe: Option<bool>,
-    /// recovery "linux": reduce the window in proportion to what is delivered (RFC 6937).
+    /// recovery "linux": reduce the window in proportion to delivered data (RFC 6937).
     pub proportional_rate_reduction: Option<bool>,
     /// recovery "linux": after a timeout try new data first (F-RTO, RFC 5682).
     pub forward_rto: Option<bool>,
-    /// recovery "linux": take back reductions that were wrong (RFC 3522, RFC 3708).
+    /// recovery "linux": undo spurious reductions (RFC 3522, RFC 3708).
     pub undo: Option<bool>,
-    /// Form of Reno and CUBIC, the RFC's or Linux's; for others, how much an acknowledgment counts in slow start, and
-    /// how much a loss reduces.
+    /// Form of Reno and CUBIC, the RFC's or Linux's; for others, the segments counted per acknowledgment in slow start,
+    /// and the reduction at a loss.
     pub window_arithmetic: Option<RawWindowArithmetic>,
     /// HyStart in Linux's CUBIC.
     pub hystart: Option<bool>,
-    /// BBR recognises a policer, and keeps to the rate that it lets through.
+    /// BBR detects a policer and keeps to its rate.
     pub long_term_rate: Option<bool>,
-    /// recovery "linux": the shortest round-trip time is that of so long a time; "off" is the connection's.
+    /// recovery "linux": period over which the shortest round-trip time is taken; "off" takes the connection's.
     pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
     /// recovery "linux": segments leave in pieces of several, wait a moment for a full one, and the last carries PSH.
     pub push_bursts: Option<bool>,
     /// Timers with the granularity of Linux's.
     pub timer_wheel: Option<bool>,
-    /// Open with a request (T/TCP, RFC 1644) where the hosts have spoken before; anyone who guesses a number can have his data
-    /// taken for the peer's.
+    /// Open with a request (T/TCP, RFC 1644) if the hosts have spoken before; anyone who guesses a number can inject data.
     pub transaction_opening: Option<bool>,
     /// Duration of TIME_WAIT.
     pub time_wait: Option<Time>,
@@ -282,7 +243,7 @@ pub struct RawTcpEnd {
 pub enum RawRecovery {
     /// Leave at the first new acknowledgment (RFC 5681).
     Reno,
-    /// Stay until all that was outstanding is acknowledged (RFC 6582).
+    /// Stay until all data outstanding at its start is acknowledged (RFC 6582).
     NewReno,
     /// By selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
     Sack,

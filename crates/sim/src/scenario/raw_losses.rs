@@ -1,9 +1,9 @@
-//! Signalling messages that are lost, as written.
+//! Losses of signalling messages, as written.
 
 use super::units::Time;
 use schemars::JsonSchema;
 
-/// Signalling messages that are lost where their sender hands them to its link, whatever the link does.
+/// Signalling messages that are lost where their sender hands them to its link, whatever the link's state.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawLoss {
     /// The message, by its name in the table of signals.

@@ -1,4 +1,4 @@
-//! Lines with tunnels, and where links along them are received, as written.
+//! Lines with tunnels, and reception of links along them, as written.
 
 use super::units::{Distance, Frequency, PositiveTime, Power, Time};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct RawTunnel {
     pub from: Distance,
     /// End of the tunnel, which is farther from the line's beginning.
     pub to: Distance,
-    /// Distance ahead of `from` within which the tunnel already hides the satellite (`baton plan coverage` computes
+    /// Distance before `from` within which the tunnel already hides the satellite (`baton plan coverage` computes
     /// it). Default "0 m".
     pub shadow_before: Option<Distance>,
     /// Distance behind `to` within which the tunnel still hides the satellite. Default "0 m".
@@ -31,14 +31,14 @@ pub struct RawTunnel {
 pub struct RawLineOfSight {
     /// Time from line of sight until the antenna points to the satellite. Default "500 ms".
     pub repointing: Option<Time>,
-    /// Time from then until the link is up. Default "50 ms".
+    /// Time from the end of pointing until the link is up. Default "50 ms".
     pub synchronisation: Option<Time>,
-    /// Time before a tunnel hides the satellite at which the link says that it is going down, since tunnels are known;
-    /// with zero it does not say so. Default "0 s".
+    /// Time before a tunnel hides the satellite at which the link reports that it is going down, since tunnels are
+    /// known; zero: no report. Default "0 s".
     pub announced: Option<Time>,
 }
 
-/// Moments without line of sight, each for exponentially distributed times.
+/// Times without line of sight, of exponentially distributed lengths.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawShadowing {
     /// Mean time between shadows.
@@ -52,15 +52,15 @@ pub struct RawShadowing {
 pub struct RawCoverage {
     /// Position of the first access point.
     pub from: Distance,
-    /// Position of the last one. Default: there is only one.
+    /// Position of the last access point. Default: there is only one.
     pub to: Option<Distance>,
-    /// Largest distance between two neighbours; they stand evenly. `to` needs it. Default: none.
+    /// Largest distance between neighbouring access points, which are evenly spaced; `to` needs it. Default: none.
     pub spacing: Option<Distance>,
     /// Transmit power of an access point. Default "20 dBm".
     pub transmit_power: Option<Power>,
     /// Received power below which nothing is received. Default "-80 dBm".
     pub threshold: Option<Power>,
-    /// Margin above the threshold, in dB; below it the link says that it is going down. Default 3.
+    /// Margin above the threshold, in dB; below it the link reports that it is going down. Default 3.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub margin_db: Option<f64>,
     /// Frequency of the channel. Default "2.4 GHz".

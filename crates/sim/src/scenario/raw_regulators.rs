@@ -12,13 +12,13 @@ pub struct RawShaper {
     pub flows: Vec<String>,
     /// Separate buckets and queues, one of each for every flow; otherwise the flows share. Default false.
     pub per_flow: Option<bool>,
-    /// Rate of their IP packets in the long run, above zero.
+    /// Sustained rate of their IP packets, above zero.
     pub rate: Rate,
     /// Size of the bucket: bytes that may pass at once after a pause; at least the link's MTU.
     pub burst: Size,
     /// Capacity of the queue in which the excess waits.
     pub queue: QueueSize,
-    /// In which direction of the link. Default "down".
+    /// Direction of the link. Default "down".
     pub direction: Option<RawWay>,
 }
 
@@ -30,11 +30,11 @@ pub struct RawPolicer {
     pub flows: Vec<String>,
     /// Separate buckets, one for each flow; otherwise the flows share one. Default false.
     pub per_flow: Option<bool>,
-    /// Rate of their IP packets in the long run, above zero.
+    /// Sustained rate of their IP packets, above zero.
     pub rate: Rate,
     /// Size of the bucket: bytes that may pass at once after a pause; at least the link's MTU.
     pub burst: Size,
-    /// In which direction of the link. Default "down".
+    /// Direction of the link. Default "down".
     pub direction: Option<RawWay>,
 }
 

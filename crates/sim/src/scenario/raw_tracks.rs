@@ -24,7 +24,7 @@ pub struct RawPosition {
 pub struct RawTrack {
     /// Place at which it stands. Default: it moves.
     pub position: Option<RawPosition>,
-    /// Points from which it goes straight to the next, at `speed`. Default: none.
+    /// Points joined by straight legs, at `speed`. Default: none.
     pub legs: Option<Vec<RawPosition>>,
     /// Name of one of `lines`, along which it runs at `speed`. Default: none.
     pub along: Option<String>,
@@ -44,7 +44,7 @@ pub struct RawTrack {
     pub begin: Option<Time>,
     /// Added to `begin`: drawn from the seed, uniform from zero up to this. Default "0 s".
     pub begin_jitter: Option<Time>,
-    /// Lead of each of the mobiles over the one before, with a count: as if it had begun so much earlier.
+    /// With a count: lead of each mobile over the one before, as if it had begun so much earlier.
     /// Default "0 s".
     pub spacing: Option<Time>,
     /// Lead of this one over the first.

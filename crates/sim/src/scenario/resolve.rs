@@ -1,8 +1,8 @@
-//! From what is written to what is meant. Values fit their types already; here names become indices,
-//! defaults are filled in, and what contradicts itself is reported.
+//! Resolution of a written scenario. Values have valid types already; here names become indices, defaults are filled
+//! in, and contradictions are reported.
 
 use super::copies::Copies;
-use super::document::{Document, Path, Step};
+use super::document::{Document, Path};
 use super::error::{
     Diagnostic, MOST_LISTED, Place, ScenarioError, nearest, quoted, seconds, unknown_of,
 };
@@ -10,7 +10,7 @@ use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonClasses;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
-use super::resolve_radios::Sky;
+use super::resolve_radios::Tracks;
 use super::traces::Traces;
 use super::{
     expectation, idle, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
@@ -21,33 +21,32 @@ use crate::transport::{self, aerotp};
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
-/// never end.
+/// Largest number of anything (packets of a flow, bins of a series, bursts): beyond it a run is taken to be endless.
 pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 
-/// Wrong names are compared with so many names in all, to find the ones that were meant.
+/// Largest number of comparisons with wrong names, in all.
 const MOST_COMPARISONS: usize = 200_000;
 
-/// Collects mistakes and warnings.
+/// Collector of mistakes and warnings.
 pub(crate) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
-    /// The same, to find one again.
+    /// Index of the mistakes, for look-ups.
     known: BTreeSet<Diagnostic>,
-    /// Names that are still compared with a wrong one.
+    /// Remaining comparisons of wrong names.
     comparisons: usize,
-    /// Source of classes in Python, where Python runs the scenario.
+    /// Source of classes in Python, if Python runs the scenario.
     pub classes: Option<&'d dyn PythonClasses>,
     /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
     /// Copies made of written tables.
     pub(super) copies: Copies,
-    /// For each written value the number of the copy that was found wrong first, or warned of.
+    /// Number of the first copy of each written value that was found wrong, or warned of.
     told: BTreeMap<(Path, bool), u32>,
 }
 
 impl<'d> Report<'d> {
-    /// Nothing is wrong so far.
+    /// Creates an empty report.
     pub fn new(document: &'d Document, classes: Option<&'d dyn PythonClasses>) -> Report<'d> {
         Report {
             document,
@@ -61,7 +60,7 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// The value at `path` is wrong, or what it lacks.
+    /// Reports that the value at `path` is wrong, or incomplete.
     pub fn wrong(&mut self, path: &Path, message: String) {
         if let Some((path, message)) = self.in_words(path, message, false) {
             let place = self.document.place_of_value(&path);
@@ -69,7 +68,7 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// The key at the end of `path` should not be there.
+    /// Reports that the key at the end of `path` should not exist.
     pub fn wrong_key(&mut self, path: &Path, message: String) {
         if let Some((path, message)) = self.in_words(path, message, false) {
             let place = self.document.place_of_key(&path);
@@ -77,8 +76,8 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// Returns the path of the value at `path` as the user wrote it, and the message in the user's names; `None` if
-    /// another copy of the value was reported already.
+    /// Returns the written path of the value at `path`, and the message with written names; `None` if another copy of
+    /// the value was reported already.
     fn in_words(
         &mut self,
         path: &Path,
@@ -106,28 +105,14 @@ impl<'d> Report<'d> {
             key: self.document.describe(path),
             message,
         };
-        // A key for both directions is looked at twice.
+        // A key for both directions is checked twice.
         if self.known.insert(diagnostic.clone()) {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    /// The value at `path`, as it is written.
-    pub fn written(&self, path: &Path) -> Option<&'d toml::Value> {
-        let (path, _) = self.copies.written(path);
-        let mut steps = path.0.iter();
-        let Step::Key(first) = steps.next()? else {
-            return None;
-        };
-        let top = self.document.table.get(first)?;
-        steps.try_fold(top, |value, step| match step {
-            Step::Key(key) => value.get(key),
-            Step::Index(index) => value.get(*index),
-        })
-    }
-
-    /// There is no `what` called `given`; there are `count`, whose names `name_of` tells. After very many mistakes no near
-    /// name is looked for any more: a message shows the first ones only.
+    /// Reports that no `what` is called `given`; there are `count`, whose names `name_of` returns. After very many
+    /// mistakes near names are no longer searched for: a message lists the first names only.
     pub fn unknown<'n>(
         &mut self,
         path: &Path,
@@ -141,7 +126,7 @@ impl<'d> Report<'d> {
         }
         if let Some(copies) = self.copies.count(given) {
             let message = format!(
-                "{} is there {copies} times, as {given}-1 to {given}-{copies}; expected one of them",
+                "{} has {copies} copies, {given}-1 to {given}-{copies}; expected one of them",
                 quoted(given)
             );
             let place = self.document.place_of_value(&written);
@@ -158,7 +143,7 @@ impl<'d> Report<'d> {
         self.wrong(path, message);
     }
 
-    /// The first names to list, and how many there are in all; copies have one name.
+    /// Returns the first names to list, and the number of all; copies share one name.
     fn names_in_words<'n>(
         &self,
         count: usize,
@@ -178,7 +163,7 @@ impl<'d> Report<'d> {
         (listed, known.len())
     }
 
-    /// The value at `path` is probably not meant.
+    /// Warns that the value at `path` is probably a mistake.
     pub fn warn(&mut self, path: &Path, message: String) {
         if let Some((path, message)) = self.in_words(path, message, true) {
             self.warnings.push(Diagnostic {
@@ -211,21 +196,21 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// Returns true if nothing is wrong so far.
+    /// Returns true if there are no mistakes so far.
     pub fn is_clean(&self) -> bool {
         self.diagnostics.is_empty()
     }
 
-    /// The error, where something is known to be wrong.
+    /// Returns the error, if there are mistakes.
     pub fn into_error(self) -> ScenarioError {
         let mut diagnostics = self.diagnostics;
-        // Stable: what the command line says comes first, then the file from top to bottom.
+        // A stable sort: mistakes on the command line come first, then those of the file from top to bottom.
         diagnostics.sort_by_key(|diagnostic| diagnostic.place.position);
         ScenarioError { diagnostics }
     }
 }
 
-/// Makes the scenario. What is wrong stands in `report`; the scenario is of use only if nothing is.
+/// Makes the scenario. Mistakes go to `report`; the scenario is usable only without mistakes.
 pub(super) fn resolve(
     raw: &RawScenario,
     traces: &mut Traces<'_>,
@@ -233,7 +218,7 @@ pub(super) fn resolve(
 ) -> Scenario {
     let top = Path::default();
     let end = Instant::ZERO + raw.duration.0;
-    let sky = Sky {
+    let sky = Tracks {
         mobiles: &raw.mobiles,
         lines: &raw.lines,
         end,
@@ -250,7 +235,7 @@ pub(super) fn resolve(
     let gateways = &raw.aerotp_gateways;
     let aerotp_gateways = aerotp::gateways::gateways(gateways, &links, (&mobiles, &flows), report);
     mobility::check_flows(raw, &flows, &mobiles, report);
-    let around = resolve_remedies::Around {
+    let around = resolve_remedies::RemedyContext {
         links: &links,
         mobiles: &mobiles,
         agents: &agents,
@@ -313,7 +298,7 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
     }
 }
 
-/// The node called `name`, which stands at `path`.
+/// Returns the node called `name`, which is written at `path`.
 pub(crate) fn node(
     name: &str,
     path: &Path,

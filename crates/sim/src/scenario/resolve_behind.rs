@@ -1,5 +1,5 @@
-//! Links of a mobile with a protocol, beside its access links: of a mobile router the network behind it; of any other
-//! mobile a link that it never uses.
+//! Links of a mobile with a protocol besides its access links: for a mobile router those to the network behind it; for
+//! any other mobile a link that it never uses.
 
 use super::document::Path;
 use super::error::quoted;
@@ -25,7 +25,7 @@ pub(super) fn check(
             let link = &links.specs[place.0];
             if access.binary_search(place).is_err() {
                 let message = format!(
-                    "link {} is never used: {name} attaches to it nowhere; a network behind a mobile needs \
+                    "link {} is never used: {name} never attaches to it; a network behind a mobile needs \
                      `protocol = \"nemo\"`",
                     quoted(&link.config.name)
                 );

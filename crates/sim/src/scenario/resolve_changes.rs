@@ -5,7 +5,7 @@ use super::model::LinkChange;
 use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
-use super::resolve_links::{Links, check_repeating, layers, set_mtu, trace_keys};
+use super::resolve_links::{Links, check_repeating, layers, set_mtu};
 use crate::link::config::{LinkConfig, Shared};
 use baton_proto::time::Instant;
 
@@ -39,7 +39,7 @@ pub(super) fn changes(
         };
         let (config, up) = &mut present[link.0];
         if change.state.is_some() && links.specs[link.0].reception.is_some() {
-            let message = "follows from where the mobile is; expected no change of it";
+            let message = "follows from the mobile's position; expected no change of it";
             report.wrong_key(&path.key("state"), message.to_owned());
         }
         change_config(change, &path, config, report);
@@ -57,7 +57,7 @@ pub(super) fn changes(
     changes
 }
 
-/// Applies what a change says to a link's parameters.
+/// Applies a change to a link's parameters.
 pub(super) fn change_config(
     raw: &RawChange,
     path: &Path,
@@ -70,12 +70,10 @@ pub(super) fn change_config(
         (&raw.up, path.key("up")),
     ];
     for (layer, path) in layers_of {
-        report.misplaced(
-            &path,
-            &trace_keys(layer),
-            &[],
-            "a change: a recording runs to its end",
-        );
+        if layer.recording.is_some() {
+            let message = "does not go with a change: a recording runs to its end";
+            report.wrong_key(&path.key("recording"), message.to_owned());
+        }
     }
     set_mtu(raw.mtu, path, config, report);
     layers(&raw.both, &raw.down, &raw.up, path, config, report);

@@ -1,17 +1,15 @@
-//! One direction of a link: what is given replaces what was there.
+//! Resolution of a link's direction: given keys replace earlier values.
 
 use super::document::Path;
-use super::error::quoted;
 use super::raw_links::{
     RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawQueue, RawRetransmission, RawSpared,
 };
 use super::resolve::{MOST_EVENTS, Report};
-use super::units;
 use crate::link::config::{Damaged, DirectionConfig, GilbertElliott, QueueConfig, Retransmission};
 use crate::link::queue::Management;
-use baton_proto::time::{Duration, Instant};
+use baton_proto::time::Instant;
 
-/// Applies the keys that `raw`, at `path`, gives.
+/// Applies the keys of `raw`, at `path`.
 pub(super) fn apply(
     raw: &RawDirection,
     path: &Path,
@@ -21,15 +19,8 @@ pub(super) fn apply(
     if let Some(rate) = raw.rate {
         config.rate = rate.0;
     }
-    // Beside `bandwidth`, the delay is the name of a file.
-    if let (Some(text), None) = (&raw.delay, &raw.bandwidth) {
-        match units::time(text) {
-            Ok(delay) => config.delay = delay,
-            Err(why) => {
-                let message = format!("{} {why}; expected {}", quoted(text), units::EXPECTED_TIME);
-                report.wrong(&path.key("delay"), message);
-            }
-        }
+    if let Some(delay) = raw.delay {
+        config.delay = delay.0;
     }
     if let Some(jitter) = raw.jitter {
         config.jitter = jitter.0;
@@ -58,7 +49,7 @@ pub(super) fn apply(
         Some(RawRetransmission::Repeating(raw)) => {
             config.retransmission = Some(Retransmission {
                 attempts: raw.attempts,
-                pause: raw.pause.map_or(Duration::ZERO, |time| time.0),
+                pause: raw.pause.0,
             });
         }
     }
@@ -93,12 +84,12 @@ fn gilbert_elliott(raw: &RawBursts) -> GilbertElliott {
     GilbertElliott {
         mean_good: raw.mean_good.0,
         mean_bad: raw.mean_bad.0,
-        loss_good: raw.loss_good.unwrap_or(0.0),
-        loss_bad: raw.loss_bad.unwrap_or(1.0),
+        loss_good: raw.loss_good,
+        loss_bad: raw.loss_bad,
     }
 }
 
-/// Reports what would never end.
+/// Reports keys that would make a run endless.
 pub(super) fn check_direction(
     config: &DirectionConfig,
     path: &Path,
@@ -114,7 +105,7 @@ pub(super) fn check_direction(
         let bursts = end.as_nanos() / cycle;
         if bursts > MOST_EVENTS {
             let message = format!(
-                "would change its state {bursts} times until {} s; choose longer stays",
+                "would change state {bursts} times until {} s; choose longer mean times",
                 end.as_secs_f64()
             );
             report.wrong(&path.key("burst_loss"), message);

@@ -1,14 +1,15 @@
-//! Flows: who sends what to whom, over what.
+//! Resolution of flows: their ends, data and transports.
 
 use super::document::Path;
 use super::error::{quoted, seconds};
 use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
-use super::raw_flows::{RawFlow, RawTraffic};
+use super::raw_flows::{RawFlow, RawTcp};
 use super::resolve::{MOST_EVENTS, Report, node};
 use super::resolve_links::Links;
 use super::resolve_remedies;
 use super::resolve_tcp;
-use super::resolve_traffic::traffic;
+use super::tagged::NameOr;
+use super::traffic::RawTraffic;
 use crate::transport::{RawTransport, aerotp};
 use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
@@ -34,7 +35,7 @@ pub(super) fn flows(
         let path = top.index(index);
         if !names.insert(raw.name.as_str()) {
             let message = format!(
-                "there is a flow {} already; expected another name",
+                "there is already a flow {}; expected another name",
                 quoted(&raw.name)
             );
             report.wrong(&path.key("name"), message);
@@ -59,7 +60,7 @@ fn flow(
     let stop = raw.stop.map(|stop| Instant::ZERO + stop.0);
     let span = span(start, stop, end, path, report);
     let transport = transport(raw, path, report)?;
-    let traffic = traffic(raw, path, span, report)?;
+    let traffic = raw.traffic().resolve(&path.key("traffic"), span, report)?;
     let (from, to) = (from?, to?);
     check_ends(from, to, raw, links, path, report);
     if transport.connects() {
@@ -70,8 +71,12 @@ fn flow(
     }
     let remedies = resolve_remedies::named(raw, path, report);
     let paths = aerotp::paths::paths(raw, [from, to], links, path, report);
+    let tcp = match &raw.transport {
+        Some(NameOr(RawTransport::Tcp(tcp))) => tcp,
+        _ => &RawTcp::default(),
+    };
     Some(Flow {
-        gateway: resolve_tcp::gateway(raw, &remedies, path, report),
+        gateway: resolve_tcp::gateway(tcp, &remedies, &path.key("transport"), report),
         name: raw.name.clone(),
         from,
         to,
@@ -93,7 +98,7 @@ fn flow(
     })
 }
 
-/// Returns the span in which the source is at work.
+/// Returns the span in which the source is active.
 fn span(
     start: Instant,
     stop: Option<Instant>,
@@ -135,7 +140,7 @@ fn check_ends(
     }
 }
 
-/// A stream takes what the links give: reports a run that would never end. Flows that send less than that are
+/// Reports a stream that would make a run endless, since it takes all that the links give. Flows at a lower rate are
 /// many times cheaper, and pass all the same.
 fn check_stream(
     span: Duration,
@@ -168,7 +173,7 @@ fn datagram_headers(transport: &Transport) -> u32 {
     })
 }
 
-/// A datagram that fits no link of its source, or none of its destination, never arrives.
+/// Reports datagrams that fit no link of their source, or none of their destination, and so never arrive.
 fn check_datagram(
     (traffic, headers): (Traffic, u32),
     ends: [NodeIndex; 2],
@@ -195,51 +200,37 @@ fn check_datagram(
              expected at most {} B",
             largest.saturating_sub(headers)
         );
-        report.wrong(&path.key(key), message);
+        report.wrong(&path.key("traffic").key(key), message);
     }
 }
 
 fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Transport> {
-    let traffic = raw.traffic.unwrap_or(RawTraffic::Bulk);
-    let ping = traffic == RawTraffic::Ping;
-    let default = if ping {
-        RawTransport::Icmp
-    } else {
-        RawTransport::Tcp
-    };
-    let transport = raw.transport.unwrap_or(default);
-    let mut keys = vec![
-        ("profile", raw.profile.is_some()),
-        ("congestion", raw.congestion.is_some()),
-        ("tcp", raw.tcp.is_some()),
-    ];
-    keys.extend(raw.others.given());
+    let traffic = raw.traffic();
     let here = path.key("transport");
-    match transport {
-        RawTransport::Tcp => {
-            report.misplaced(path, &keys[3..], &[], "transport = \"tcp\"");
-            let [sender, receiver] = resolve_tcp::ends(raw, path, report)?;
+    let default = match traffic.is_ping() {
+        true => RawTransport::Icmp,
+        false => RawTransport::Tcp(Box::default()),
+    };
+    let given = raw.transport.as_ref().map(|transport| &transport.0);
+    match given.unwrap_or(&default) {
+        RawTransport::Tcp(tcp) => {
+            let [sender, receiver] = resolve_tcp::ends(tcp, &here, report)?;
             Some(Transport::Tcp { sender, receiver })
         }
         RawTransport::Udp => {
-            report.misplaced(path, &keys, &[], "transport = \"udp\"");
-            if matches!(traffic, RawTraffic::Bulk | RawTraffic::Pages) {
-                let message = "bulk and pages need a connection, as \"tcp\" and \"quic\" have; over \"udp\" go constant, on-off and ping";
+            if matches!(traffic, RawTraffic::Bulk(_) | RawTraffic::Pages(_)) {
+                let message = "bulk and pages need a connection; expected transport \"tcp\" or \"quic\", as \"udp\" \
+                               carries only constant, on-off and ping";
                 report.wrong(&here, message.to_owned());
             }
             Some(Transport::Udp)
         }
         RawTransport::Icmp => {
-            report.misplaced(path, &keys, &[], "transport = \"icmp\"");
-            if !ping {
+            if !traffic.is_ping() {
                 report.wrong(&here, "\"icmp\" carries only traffic = \"ping\"".to_owned());
             }
             Some(Transport::Icmp)
         }
-        other => {
-            let name = other.name();
-            report.misplaced(path, &keys, &[name], &format!("transport = \"{name}\""));
-            other.resolve(raw, path, report)
-        }
+        other => other.resolve(raw, path, report),
     }
 }

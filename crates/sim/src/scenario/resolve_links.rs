@@ -7,17 +7,17 @@ use super::model::{
     nodes_behind, on_radio,
 };
 use super::raw::Named;
-use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble, RawStart};
+use super::raw_links::{RawDirection, RawLink};
 use super::resolve::Report;
 use super::resolve_direction::{apply, check_direction};
-use super::resolve_radios::{self, Sky, refuse_keys_of_radios};
+use super::resolve_radios::{self, Tracks};
 use super::resolve_reception::{along_line, check_lines, shadowing};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
 use crate::addresses::on_access_link;
 use crate::link::cells::{CellId, StationId};
-use crate::link::config::{DirectionConfig, LinkConfig, Medium, Start};
-use baton_proto::time::Duration;
+use crate::link::config::{DirectionConfig, LinkConfig, Start};
+use crate::link::kinds::traced::RawStart;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes and links, by name and by index.
@@ -28,10 +28,10 @@ pub(crate) struct Links {
     pub specs: Vec<LinkSpec>,
     /// Radio networks in the order of the file.
     pub radios: Vec<Radio>,
-    /// For each node, by its place in `nodes`, the island on which it lies: links lead, directly or through
-    /// others, to all that lie on the same one. Asked for each flow, so that it is worked out once.
+    /// The island of each node, by its place in `nodes`: nodes on the same island are joined by links, directly or
+    /// through others. Computed once, since each flow needs it.
     islands: Vec<usize>,
-    /// Links that could not be resolved. What names them, or a node that only they have, is not wrong for that.
+    /// Links that could not be resolved. References to them, or to a node that only they have, are no further mistakes.
     pub failed: BTreeSet<String>,
     /// Nodes and links of the file by their names.
     node_places: BTreeMap<String, NodeIndex>,
@@ -43,12 +43,12 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The link called `name`, which stands at `path`.
+    /// Returns the link called `name`, which is written at `path`.
     pub fn find(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
         let found = self.link_places.get(name).copied();
         if self.radios.iter().any(|radio| radio.config.name == name) {
             let message = format!(
-                "{} is a radio network; expected a link between two nodes, or as a home link one of its cells, like \"{name}.CELL\"",
+                "{} is a radio network; expected a link between two nodes or, as a home link, one of its cells, like \"{name}.CELL\"",
                 quoted(name)
             );
             report.wrong(path, message);
@@ -59,13 +59,13 @@ impl Links {
         found
     }
 
-    /// Returns the link that stands for a radio network where the mobile at `node` chooses among links: its link to the
+    /// Returns the link that represents a radio network where the mobile at `node` chooses among links: its link to the
     /// first cell.
     pub fn find_radio(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
         self.cell_link(self.radio(name)?, CellId(0), node)
     }
 
-    /// The link of the mobile at `node` to a cell that is written "network.cell".
+    /// Returns the link of the mobile at `node` to a cell written as "network.cell".
     pub fn find_cell(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
         let (network, cell) = name.split_once('.')?;
         let radio = self.radio(network)?;
@@ -84,7 +84,7 @@ impl Links {
         Some(self.radios[radio].link(station, cell))
     }
 
-    /// Returns true if a link is of a radio network.
+    /// Returns true if a link belongs to a radio network.
     pub fn is_of_radio(&self, link: LinkIndex) -> bool {
         on_radio(&self.radios, link).is_some()
     }
@@ -103,7 +103,7 @@ impl Links {
         })
     }
 
-    /// The first IPv4 address that no access link and no cell so far has.
+    /// Returns the first IPv4 address beyond those of all access links and cells so far.
     pub fn free_ipv4(&self) -> u32 {
         let last = self.radios.last();
         last.map_or_else(
@@ -112,19 +112,19 @@ impl Links {
         )
     }
 
-    /// The nodes at a link's ends A and B.
+    /// Returns the nodes at a link's ends A and B.
     pub fn ends(&self, link: LinkIndex) -> [NodeIndex; 2] {
         ends_of_link(&self.specs, &self.radios, link)
     }
 
-    /// The names of the radio networks that a mobile is on.
+    /// Returns the names of a mobile's radio networks.
     pub fn radios_at(&self, node: NodeIndex) -> impl Iterator<Item = &str> {
         let radios = self.radios.iter().enumerate();
         let own = radios.filter(move |(number, _)| self.stations.contains_key(&(*number, node)));
         own.map(|(_, radio)| radio.config.name.as_str())
     }
 
-    /// The nodes across a mobile's access links, and its base stations.
+    /// Returns the nodes across a mobile's access links, and its base stations.
     pub fn gateways(&self, mobile: &Mobile) -> BTreeSet<NodeIndex> {
         let access = mobile.attachment.access_links(&self.radios);
         let plain = access.iter().flat_map(|link| self.specs[link.0].ends);
@@ -134,7 +134,8 @@ impl Links {
         all.filter(|&end| end != mobile.node).collect()
     }
 
-    /// The base stations that a mobile on radio networks may use, and the mobiles that may use the base station at a node.
+    /// Returns the base stations that a mobile on radio networks may use, and the mobiles that may use the base station
+    /// at a node.
     pub fn across_radios(&self, node: NodeIndex) -> impl Iterator<Item = NodeIndex> {
         let radios = self.radios.iter().enumerate();
         radios.flat_map(move |(number, radio)| {
@@ -147,7 +148,7 @@ impl Links {
         })
     }
 
-    /// Pairs of nodes that tell which nodes are joined at all.
+    /// Returns pairs of nodes from which it follows which nodes are joined.
     pub fn joins(&self) -> impl Iterator<Item = [NodeIndex; 2]> {
         let plain = self.specs.iter().map(|spec| spec.ends);
         let radios = self.radios.iter().flat_map(|radio| {
@@ -161,7 +162,7 @@ impl Links {
         plain.chain(radios)
     }
 
-    /// The largest packet that any link at a node takes, in bytes.
+    /// Returns the largest packet of any link at a node, in bytes.
     pub fn largest_mtu(&self, node: NodeIndex) -> Option<u32> {
         let plain = self.of(node).map(|link| link.config.mtu);
         let radios = self.radios.iter().enumerate();
@@ -173,7 +174,7 @@ impl Links {
         plain.chain(stations.map(|station| station.link.mtu)).max()
     }
 
-    /// The node called `name`; a new one if there is none.
+    /// Returns the node called `name`, creating it if needed.
     pub fn node(&mut self, name: &str) -> NodeIndex {
         if let Some(&known) = self.node_places.get(name) {
             return known;
@@ -184,7 +185,7 @@ impl Links {
         new
     }
 
-    /// The node called `name`.
+    /// Returns the node called `name`.
     pub fn known_node(&self, name: &str) -> Option<NodeIndex> {
         self.node_places.get(name).copied()
     }
@@ -197,12 +198,12 @@ impl Links {
         })
     }
 
-    /// The places of links between two nodes that end at `node`, once all are known.
+    /// Returns the places of links between two nodes that end at `node`, once all are known.
     pub fn places_of(&self, node: NodeIndex) -> &[LinkIndex] {
         self.at_nodes.as_ref().map_or(&[], |all| all.of(node))
     }
 
-    /// Links between two nodes that end at `node`.
+    /// Returns the links between two nodes that end at `node`.
     pub fn of(&self, node: NodeIndex) -> impl Iterator<Item = &LinkSpec> {
         let own = self.places_of(node).iter();
         own.map(|link| &self.specs[link.0])
@@ -214,14 +215,14 @@ impl Links {
     }
 }
 
-/// The island of each node; see [`Links`].
+/// Returns the island of each node; see [`Links`].
 fn islands(nodes: usize, joins: impl Iterator<Item = [NodeIndex; 2]>) -> Vec<usize> {
     let mut islands: Vec<usize> = (0..nodes).collect();
     let mut members: Vec<Vec<usize>> = (0..nodes).map(|node| vec![node]).collect();
     for ends in joins {
         let [a, b] = ends.map(|end| islands[end.0]);
         if a != b {
-            // The smaller one moves, so that no node moves more often than the number of nodes has bits.
+            // The smaller island moves, so that a node moves at most as often as the number of nodes has bits.
             let (kept, gone) = if members[a].len() < members[b].len() {
                 (b, a)
             } else {
@@ -238,7 +239,7 @@ fn islands(nodes: usize, joins: impl Iterator<Item = [NodeIndex; 2]>) -> Vec<usi
 /// Resolves all links.
 pub(super) fn links(
     raw: &Named<RawLink>,
-    sky: &Sky<'_>,
+    sky: &Tracks<'_>,
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Links {
@@ -270,7 +271,6 @@ pub(super) fn links(
         let Some(mut config) = config(name, link, &path, traces, report) else {
             continue;
         };
-        refuse_keys_of_radios(link, &path, report);
         let Some(ends) = ends(link, &path, &mut links, report) else {
             links.failed.insert(name.clone());
             continue;
@@ -291,9 +291,13 @@ pub(super) fn links(
             reception,
         });
     }
-    let radios = raw.0.iter().filter(|(_, link)| link.kind.is_radio());
+    let radios = raw
+        .0
+        .iter()
+        .filter(|(_, link)| link.kind.settings().radio().is_some());
     if links.specs.is_empty() {
-        // No link to join them to; with one, a cell's node must be known, so that a slip in its name is found.
+        // Without other links there is none to join them to; with one, a cell's node must exist, so that a misspelt
+        // name is found.
         for (name, link) in radios.clone() {
             resolve_radios::nodes((name, link), &mut links, report);
         }
@@ -342,7 +346,7 @@ fn ends(
     }))
 }
 
-/// A link's parameters; none of a radio network, which is no link between two nodes.
+/// Returns a link's parameters; `None` for a radio network, which is no link between two nodes.
 fn config(
     name: &str,
     raw: &RawLink,
@@ -350,8 +354,9 @@ fn config(
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Option<LinkConfig> {
-    let mut config = raw.kind.preset(name)?;
-    medium(raw, path, &mut config, report);
+    let kind = raw.kind.settings();
+    let mut config = kind.link(name)?;
+    kind.check(&mut |key, message| report.wrong_key(&path.key(key), message));
     set_mtu(raw.mtu, path, &mut config, report);
     layers(&raw.both, &raw.down, &raw.up, path, &mut config, report);
     check_repeating(&config, path, report);
@@ -363,23 +368,17 @@ fn config(
     start(raw, path, &mut config, report);
     let mut unreadable = false;
     for (layer, path, which) in layers {
-        if raw.kind != RawKind::Trace {
-            let mut keys = trace_keys(layer);
-            if layer.bandwidth.is_some() {
-                let message = "names a recording, which only kind = \"trace\" has; of this kind say rate, like rate = \"5 Mbit/s\"";
-                report.wrong_key(&path.key("bandwidth"), message.to_owned());
-                keys[1].1 = false;
-            }
-            report.misplaced(
-                &path,
-                &keys,
-                &[],
-                "this kind of link; expected kind = \"trace\"",
-            );
+        let Some(recording) = &layer.recording else {
+            continue;
+        };
+        let path = path.key("recording");
+        if kind.recorded().is_none() {
+            let message = "does not go with this kind of link; expected kind = \"trace\"";
+            report.wrong_key(&path, message.to_owned());
             continue;
         }
-        let Some(trace) = traces.of_direction(layer, &path, report) else {
-            unreadable |= trace_keys(layer).iter().any(|(_, given)| *given);
+        let Some(trace) = traces.of_direction(recording, &path, report) else {
+            unreadable = true;
             continue;
         };
         if which != "up" {
@@ -389,7 +388,7 @@ fn config(
             config.up.trace = Some(trace);
         }
     }
-    if raw.kind == RawKind::Trace && !unreadable {
+    if kind.recorded().is_some() && !unreadable {
         for (key, own, direction) in [
             ("down", &raw.down, &config.down),
             ("up", &raw.up, &config.up),
@@ -404,10 +403,12 @@ fn config(
 /// Resolves the place in its recordings at which a link begins.
 fn start(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
     let layers = [&raw.both, &raw.down, &raw.up];
-    let is_recorded = |layer: &&RawDirection| trace_keys(layer).iter().any(|(_, given)| *given);
-    let Some(start) = &raw.start else { return };
-    if raw.kind != RawKind::Trace || !layers.iter().any(is_recorded) {
-        let message = "there is no recording that could begin there; expected kind = \"trace\" with mahimahi, bandwidth or csv";
+    let recorded = raw.kind.settings().recorded();
+    let Some(start) = recorded.and_then(|own| own.start.as_ref()) else {
+        return;
+    };
+    if layers.iter().all(|layer| layer.recording.is_none()) {
+        let message = "there is no recording to start; expected kind = \"trace\" with a recording";
         return report.wrong_key(&path.key("start"), message.to_owned());
     }
     config.start = match start {
@@ -416,15 +417,15 @@ fn start(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Repor
     };
 }
 
-/// Medium access sends again itself.
+/// Reports retransmission on a medium whose access retransmits itself.
 pub(super) fn check_repeating(config: &LinkConfig, path: &Path, report: &mut Report<'_>) {
-    if matches!(config.medium, Medium::Dcf(_)) && config.repeats() {
-        let message = "medium access sends again what is lost already; expected medium_access = false, or no retransmission";
+    if config.medium.is_contended() && config.repeats() {
+        let message = "medium access already retransmits lost frames; expected medium_access = false, or no retransmission";
         report.wrong_key(&path.key("retransmission"), message.to_owned());
     }
 }
 
-/// The default rate of a recorded link would go unnoticed.
+/// Reports a recorded link with a default rate, which would go unnoticed.
 fn check_capacity(
     direction: &DirectionConfig,
     rate_is_given: bool,
@@ -436,42 +437,8 @@ fn check_capacity(
         .as_ref()
         .is_some_and(|trace| trace.capacity.is_some());
     if !recorded && !rate_is_given {
-        let message = "has neither a recorded rate nor a rate; expected mahimahi, bandwidth, \
-                       a csv with rate_bps, or rate";
+        let message = "has no rate; expected a recording (in a csv, with the column rate_bps) or the key rate";
         report.wrong(path, message.to_owned());
-    }
-}
-
-/// Keys of recordings, and whether they are given.
-pub(super) fn trace_keys(raw: &RawDirection) -> [(&'static str, bool); 4] {
-    [
-        ("mahimahi", raw.mahimahi.is_some()),
-        ("bandwidth", raw.bandwidth.is_some()),
-        ("csv", raw.csv.is_some()),
-        ("at_end", raw.at_end.is_some()),
-    ]
-}
-
-fn medium(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
-    let keys = [
-        ("medium_access", raw.medium_access.is_some()),
-        ("preamble", raw.preamble.is_some()),
-    ];
-    if raw.kind != RawKind::Wifi {
-        report.misplaced(
-            path,
-            &keys,
-            &[],
-            "this kind of link; only kind = \"wifi\" has it",
-        );
-        return;
-    }
-    if raw.medium_access == Some(false) {
-        config.medium = Medium::FullDuplex;
-        report.misplaced(path, &keys, &["medium_access"], "medium_access = false");
-    } else if let (Medium::Dcf(dcf), Some(RawPreamble::Short)) = (&mut config.medium, raw.preamble)
-    {
-        dcf.preamble = Duration::from_micros(96);
     }
 }
 
@@ -493,7 +460,7 @@ pub(super) fn set_mtu(
     }
 }
 
-/// Keys for both directions first, then those of each.
+/// Applies the keys for both directions, then those of each.
 pub(super) fn layers(
     both: &RawDirection,
     down: &RawDirection,

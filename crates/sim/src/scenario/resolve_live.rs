@@ -1,4 +1,4 @@
-//! Settings of a live run alone: real hosts, and their view of a handover.
+//! Settings of a live run alone: real hosts, and the effects of a handover visible to them.
 
 use super::document::Path;
 use super::error::{quoted, seconds};
@@ -9,7 +9,7 @@ use super::resolve_links::Links;
 use baton_proto::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Shortest time between looks at the kernel's connections: below it they would cost more than the world does.
+/// Shortest interval between samples of the kernel's connections: shorter ones would cost more than the world does.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Resolves the table `live`.
@@ -72,15 +72,16 @@ fn named_hosts(
             continue;
         };
         if hosts.contains(&host) {
-            report.wrong(&here, format!("{} stands here twice", quoted(name)));
+            report.wrong(&here, format!("{} is listed twice", quoted(name)));
         }
         hosts.push(host);
     }
     hosts
 }
 
-/// The first mobile, or of a router the first end of a flow in the network behind it, or else where the first flow goes, or
-/// else the last node; and all that flows join to it. A host without flows gets the node farthest from it as its peer.
+/// Returns the first mobile, or for a router the first end of a flow in the network behind it, or else the destination
+/// of the first flow, or else the last node; and all nodes that flows join to it. A host without flows gets the node
+/// farthest from it as its peer.
 fn default_hosts(links: &Links, mobiles: &[Mobile], flows: &[Flow]) -> Vec<NodeIndex> {
     let first = match (mobiles, flows) {
         ([mobile, ..], _) => end_behind(links, mobile, flows).unwrap_or(mobile.node),

@@ -1,4 +1,4 @@
-//! Signalling messages that are lost.
+//! Resolution of losses of signalling messages.
 
 use super::document::Path;
 use super::model::SignallingLoss;
@@ -6,7 +6,7 @@ use super::raw_losses::{RawLoss, RawMessage};
 use super::resolve::Report;
 use baton_proto::time::{Duration, Instant};
 
-/// The losses, where `protocols` says that there is anybody who signals.
+/// Resolves the losses; `protocols` is true if any node sends signalling messages.
 pub(super) fn losses(
     raw: &[RawLoss],
     protocols: bool,
@@ -14,7 +14,8 @@ pub(super) fn losses(
 ) -> Vec<SignallingLoss> {
     let top = Path::default().key("losses");
     if !raw.is_empty() && !protocols {
-        let message = "no mobile has a `mobility` protocol, so that nothing is signalled; give it one, or take this out";
+        let message =
+            "no mobile has a `mobility` protocol, so nothing is signalled; add one, or remove this";
         report.wrong_key(&top, message.to_owned());
     }
     let losses = raw.iter().enumerate().map(|(index, loss)| {
@@ -38,7 +39,7 @@ pub(super) fn losses(
     losses.collect()
 }
 
-/// As in the table of signals.
+/// Returns the name in the table of signals.
 const fn name(message: RawMessage) -> &'static str {
     match message {
         RawMessage::BindingUpdate => "Binding Update",

@@ -1,4 +1,4 @@
-//! Mobiles: timetables and failback.
+//! Resolution of mobiles: timetables and failback.
 
 use super::document::Path;
 use super::error::quoted;
@@ -81,7 +81,7 @@ pub(super) fn mobiles(
     mobiles
 }
 
-/// A cell is one link with one prefix: it is the home link of all who may come there and have its home agent.
+/// Checks that a home agent's mobiles have the same home cell on a radio network: a cell is one link with one prefix.
 fn check_home_cells(
     mobiles: &[Mobile],
     (links, agents): (&Links, &Agents),
@@ -111,8 +111,8 @@ fn check_home_cells(
             if own.is_none_or(|(_, _, own)| own != cell) {
                 let network = &links.radios[radio].config;
                 let message = format!(
-                    "is not \"{}.{}\", the home link of {}: a cell is one link, the home link of all mobiles of a home agent that may \
-                     come there or of none; expected that one",
+                    "is not \"{}.{}\", the home link of {}: a cell is the home link of all the mobiles of a home agent \
+                     that may enter it, or of none; expected that one",
                     network.name,
                     network.cells[usize::from(cell.0)].name,
                     quoted(&links.nodes[other.node.0])
@@ -126,7 +126,7 @@ fn check_home_cells(
     }
 }
 
-/// Resolves the policy by which a mobile chooses its link, from whichever of three keys is there.
+/// Resolves the policy by which a mobile chooses its link, from the one given key of three.
 fn attachment(
     mobile: &RawMobile,
     path: &Path,
@@ -135,7 +135,7 @@ fn attachment(
     report: &mut Report<'_>,
 ) -> Option<AttachmentPolicy> {
     let beside = |key: &str, other: &str, report: &mut Report<'_>| {
-        let message = format!("stands beside {other}; expected one of them");
+        let message = format!("is set beside {other}; expected only one of them");
         report.wrong_key(&path.key(key), message);
         None
     };
@@ -164,7 +164,7 @@ fn attachment(
     }
 }
 
-/// With a protocol, its messages decide when the mobile's own packets leave the old link.
+/// Refuses `outgoing_after` with a protocol, whose messages determine when the mobile's own packets leave the old link.
 fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mut Report<'_>) {
     let AttachmentPolicy::Timetable(entries) = attachment else {
         return;
@@ -173,14 +173,13 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
         if let Handover::Soft { outgoing_after, .. } = entry.handover
             && !outgoing_after.is_zero()
         {
-            let message =
-                "does not go with mobility, whose registration says when; expected one of them";
+            let message = "does not go with mobility, where the registration sets the time; expected only one of them";
             report.wrong_key(&path.index(index).key("outgoing_after"), message.to_owned());
         }
     }
 }
 
-/// Refuses to reroute packets of links that cannot hold them back.
+/// Refuses rerouting for links that cannot hold packets back.
 fn check_rerouting(
     (attachment, has_protocol): (&AttachmentPolicy, bool),
     path: &Path,
@@ -198,21 +197,22 @@ fn check_rerouting(
         }
         let path = path.index(index + 1).key("old_queue");
         if has_protocol {
-            let message = "\"reroute\" does not go with mobility: what waits is in a tunnel to the address that the mobile leaves, \
-                           and no other way leads there; expected \"discard\", or buffers of the home agent or of access routers";
+            let message = "\"reroute\" does not go with mobility: waiting packets are in a tunnel to the address that the \
+                           mobile leaves, and no other path leads there; expected \"discard\", or buffers of the home \
+                           agent or of access routers";
             report.wrong(&path, message.to_owned());
         }
         let Some(LinkIndex(old)) = before.link else {
             report.wrong(&path, "leaves no link".to_owned());
             continue;
         };
-        // A radio network is left softly, as was said.
+        // A radio network is always left softly, as reported.
         let Some(LinkSpec { config, .. }) = links.specs.get(old) else {
             continue;
         };
         if !config.flow_controlled() {
             let message = format!(
-                "nothing waits at IP before {}, which holds all itself; expected flow_control at that link, like \"2 packets\"",
+                "no packet waits at IP before {}, whose own queue takes them all; expected flow_control at that link, like \"2 packets\"",
                 quoted(&config.name)
             );
             report.wrong(&path, message);
@@ -220,7 +220,7 @@ fn check_rerouting(
     }
 }
 
-/// A radio network breaks its links itself, at its own handovers: it is joined and left softly.
+/// Checks that a radio network is joined and left softly: it breaks links only at its own handovers.
 fn check_radio(
     mobile: &RawMobile,
     attachment: &AttachmentPolicy,
@@ -243,7 +243,8 @@ fn check_radio(
         let excused = along.is_some() && (asked || !report.is_clean()) || !links.failed.is_empty();
         if mobile.track.is_some() && !excused {
             let message = format!(
-                "nothing asks where the mobile is; expected a link of kind = \"{}\", in its timetable, failback or decision, or one with line_of_sight or coverage",
+                "nothing uses the position of the mobile; expected a link of kind = \"{}\", in its timetable, failback or \
+                 decision, or one with line_of_sight or coverage",
                 cells::KIND
             );
             report.wrong_key(&path.key("track"), message);
@@ -260,21 +261,20 @@ fn check_radio(
     };
     for (index, entry) in entries.iter().enumerate().skip(1) {
         if entry.handover != plain {
-            let message = "a mobile on a radio network changes softly, and both links then go on; \
-                           expected handover = \"soft\" and nothing more";
+            let message = "a handover on a radio network is soft, and both links stay in use; expected handover = \"soft\" and nothing more";
             report.wrong(&path.key("timetable").index(index), message.to_owned());
         }
     }
 }
 
-/// A mobile and what it may attach to.
+/// A mobile and its possible attachments.
 struct Access<'a> {
     node: NodeIndex,
     links: &'a Links,
 }
 
 impl Access<'_> {
-    /// The link called `name`, if it ends at the mobile.
+    /// Returns the link called `name`, if it ends at the mobile.
     fn link(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
         if let Some(link) = self.links.find_radio(name, self.node) {
             return Some(link);
@@ -296,7 +296,7 @@ impl Access<'_> {
         None
     }
 
-    /// Links by name, each once.
+    /// Resolves links by name, each once.
     fn links(&self, names: &[String], path: &Path, report: &mut Report<'_>) -> Vec<LinkIndex> {
         let mut links = Vec::new();
         for (index, name) in names.iter().enumerate() {
@@ -305,7 +305,7 @@ impl Access<'_> {
                 continue;
             };
             if links.contains(&link) {
-                report.wrong(&here, format!("{} stands here twice", quoted(name)));
+                report.wrong(&here, format!("{} is listed twice", quoted(name)));
             }
             links.push(link);
         }
@@ -314,7 +314,7 @@ impl Access<'_> {
 
     fn decision(&self, raw: &RawDecision, path: &Path, report: &mut Report<'_>) -> Option<Chosen> {
         let links = self.links(&raw.links, &path.key("links"), report);
-        let brought = profiles::brought(&raw.class, report.classes);
+        let brought = profiles::resolve_class(&raw.class, report.classes);
         match brought.and_then(|(class, classes)| classes.decision(class)) {
             Ok(decision) => Some(Chosen {
                 decision,
@@ -402,7 +402,7 @@ fn check_time(
     let Some(last) = last else {
         let path = path.key("at");
         if at != Instant::ZERO && path.0.contains(&super::document::Step::Index(0)) {
-            let message = "the first entry says where the mobile starts; expected \"0 s\"";
+            let message = "the first entry gives the mobile's first link; expected \"0 s\"";
             report.wrong(&path, message.to_owned());
         }
         return;
@@ -432,7 +432,7 @@ fn check_time(
     }
 }
 
-/// A link says that it is going down while it is in use.
+/// Refuses an announcement at a time when the link is not in use.
 fn check_announcement(
     entry: &RawAttachment,
     (last, outage): (&TimetableEntry, Duration),
@@ -444,23 +444,23 @@ fn check_announcement(
     };
     let path = path.key("announced");
     if last.link.is_none() {
-        let message = "leaves no link that could say so; expected an entry after one with a link";
+        let message = "leaves no link that could be announced as going down; expected an entry after one with a link";
         return report.wrong_key(&path, message.to_owned());
     }
-    // As far as the two are apart at least.
+    // The least distance in time between the two.
     let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
     let begun = last.at + last.jitter + outage + jitter;
     let longest = (Instant::ZERO + entry.at.0).saturating_since(begun);
     if announced.0 > longest {
         let message = format!(
-            "is longer than the link is in use for; expected at most \"{} s\"",
+            "is longer than the link is in use; expected at most \"{} s\"",
             longest.as_secs_f64()
         );
         report.wrong(&path, message);
     }
 }
 
-/// Seconds without needless zeros.
+/// Returns seconds without needless zeros.
 fn seconds(at: Instant) -> String {
     format!("\"{} s\"", at.as_secs_f64())
 }

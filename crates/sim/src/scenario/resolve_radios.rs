@@ -1,13 +1,13 @@
-//! Radio networks: their cells, and the mobiles on them.
+//! Resolution of radio networks: their cells, and the mobiles on them.
 
 use super::document::Path;
 use super::error::quoted;
 use super::model::{Aircraft, BaseStation, LinkIndex, Radio};
 use super::raw::{Named, RawMobile};
-use super::raw_links::{RawDirection, RawLink};
+use super::raw_links::RawLink;
 use super::raw_reception::RawLine;
 use super::resolve::Report;
-use super::resolve_links::{Links, check_name, set_mtu, trace_keys};
+use super::resolve_links::{Links, check_name, set_mtu};
 use super::resolve_tracks::{first_outside, track};
 use super::traces::Traces;
 use crate::addresses::CellNetworks;
@@ -16,32 +16,31 @@ use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
-/// Surroundings with which links are resolved that depend on the positions of mobiles.
-pub(super) struct Sky<'a> {
+/// Context for the resolution of links that depend on the positions of mobiles.
+pub(super) struct Tracks<'a> {
     pub mobiles: &'a Named<RawMobile>,
     pub lines: &'a Named<RawLine>,
     pub end: Instant,
 }
 
-/// Makes the nodes at base stations.
+/// Creates the nodes at base stations.
 pub(super) fn nodes((name, raw): (&str, &RawLink), links: &mut Links, report: &mut Report<'_>) {
     let path = Path::default().key("links").key(name).key("cells");
-    for (name, cell) in raw.radio.cells.iter().flat_map(|cells| &cells.0) {
+    for (name, cell) in raw.cells() {
         check_name(&cell.node, &path.key(name).key("node"), report);
         links.node(&cell.node);
     }
 }
 
-/// Resolves the network called `name` and adds it to the others. Cells' nodes must be known.
+/// Resolves the network called `name` and adds it to the others. The cells' nodes must exist.
 pub(super) fn radio(
     (name, raw): (&str, &RawLink),
-    sky: &Sky<'_>,
+    sky: &Tracks<'_>,
     links: &mut Links,
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) {
     let path = Path::default().key("links").key(name);
-    refuse_keys_of_links(raw, &path, report);
     let Some((config, nodes)) = cells::network((name, raw), &path, links, report) else {
         links.failed.insert(name.to_owned());
         return;
@@ -54,7 +53,7 @@ pub(super) fn radio(
             let node = links.node(mobile);
             let known = track_of(raw, (mobile, name), &path, traces, report);
             let is_known = known.is_some();
-            // So that what hangs on the mobile is not reported for its track's mistake.
+            // A track's mistake must not cause further reports about the mobile.
             let somewhere = || (Track::fixed(config.cells[0].position), Duration::ZERO);
             let (track, jitter) = known.unwrap_or_else(somewhere);
             let flier = Aircraft {
@@ -69,7 +68,7 @@ pub(super) fn radio(
         }
     }
     if aircraft.is_empty() {
-        let message = "no mobile attaches to it: it does nothing".to_owned();
+        let message = "no mobile attaches to it, so it has no effect".to_owned();
         report.warn(&path, message);
     }
     let mut stations = Vec::new();
@@ -95,7 +94,7 @@ pub(super) fn radio(
     });
 }
 
-/// The track of a mobile on a radio network, and how much later it may begin.
+/// Returns the track of a mobile on a radio network, and the largest delay of its start.
 fn track_of(
     raw: &RawMobile,
     (mobile, network): (&str, &str),
@@ -105,7 +104,7 @@ fn track_of(
 ) -> Option<(Track, Duration)> {
     let Some(raw) = &raw.track else {
         let message = format!(
-            "key \"track\" is missing; expected where {} is, since it uses radio network {}",
+            "key \"track\" is missing; expected the position of {}, which uses radio network {}",
             quoted(mobile),
             quoted(network)
         );
@@ -115,7 +114,7 @@ fn track_of(
     track(raw, &path.key("track"), traces, report)
 }
 
-/// The links that a mobile's timetable, preferences or decision name.
+/// Returns the links named in a mobile's timetable, preferences or decision.
 pub(super) fn attached(raw: &RawMobile) -> impl Iterator<Item = &str> {
     let entries = raw.timetable.iter().flatten();
     let preferred = raw.failback.iter().flat_map(|failback| &failback.prefer);
@@ -125,7 +124,7 @@ pub(super) fn attached(raw: &RawMobile) -> impl Iterator<Item = &str> {
         .chain(preferred.chain(chosen).map(String::as_str))
 }
 
-/// Without another link, an aircraft outside all cells is out of reach.
+/// Warns of an aircraft that leaves all cells without another link.
 fn check_inside(
     aircraft: &Aircraft,
     network: &NetworkConfig,
@@ -135,8 +134,8 @@ fn check_inside(
 ) {
     if let Some((at, cell, beyond)) = first_outside(aircraft, network, end) {
         let message = format!(
-            "is outside all cells of {} at {:.0} s: the nearest, {}, ends {:.1} km before; expected a track inside them to the \
-             end of the run, or another link in the mobile's timetable or failback",
+            "is outside all cells of {} at {:.0} s: the edge of the nearest, {}, is {:.1} km away; expected a track inside \
+             them to the end of the run, or another link in the mobile's timetable or failback",
             quoted(&network.name),
             at.as_secs_f64(),
             quoted(&network.cells[usize::from(cell.0)].name),
@@ -144,57 +143,4 @@ fn check_inside(
         );
         report.wrong(path, message);
     }
-}
-
-/// Refuses keys of other links, which a radio network does not have.
-fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
-    let context = format!("kind = \"{}\"", cells::KIND);
-    let own = [
-        ("between", raw.between.is_some()),
-        ("medium_access", raw.medium_access.is_some()),
-        ("preamble", raw.preamble.is_some()),
-        ("line_of_sight", raw.line_of_sight.is_some()),
-        ("shadowing", raw.shadowing.is_some()),
-        ("coverage", raw.coverage.is_some()),
-        ("start", raw.start.is_some()),
-        ("shapers", raw.shapers.is_some()),
-        ("policers", raw.policers.is_some()),
-    ];
-    report.misplaced(path, &own, &[], &context);
-    let layers = [
-        (&raw.both, path.clone()),
-        (&raw.down, path.key("down")),
-        (&raw.up, path.key("up")),
-    ];
-    for (number, (layer, path)) in layers.iter().enumerate() {
-        let mut keys = keys_of_direction(layer).to_vec();
-        if number > 0 {
-            keys.push(("queue", layer.queue.is_some()));
-        }
-        report.misplaced(path, &keys, &[], &context);
-        report.misplaced(path, &trace_keys(layer), &[], &context);
-    }
-}
-
-/// Keys of a direction that a radio network has not, and whether they are given.
-fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 11] {
-    [
-        ("rate", raw.rate.is_some()),
-        ("delay", raw.delay.is_some()),
-        ("jitter", raw.jitter.is_some()),
-        ("packet_error_rate", raw.packet_error_rate.is_some()),
-        ("bit_error_rate", raw.bit_error_rate.is_some()),
-        ("burst_loss", raw.burst_loss.is_some()),
-        ("damaged", raw.damaged.is_some()),
-        ("spares", raw.spares.is_some()),
-        ("framing", raw.framing.is_some()),
-        ("flow_control", raw.flow_control.is_some()),
-        ("retransmission", raw.retransmission.is_some()),
-    ]
-}
-
-/// Reports each key of radio networks that another kind of link has.
-pub(super) fn refuse_keys_of_radios(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
-    let context = format!("this kind of link; only kind = \"{}\" has it", cells::KIND);
-    report.misplaced(path, &raw.radio.written(), &[], &context);
 }

@@ -1,39 +1,39 @@
-//! Links that are up where the mobile receives them, and the lines along which it runs.
+//! Resolution of links that are up where the mobile receives them, and the lines along which it runs.
 
 use super::document::Path;
 use super::error::unknown;
 use super::model::{AlongLine, NodeIndex};
-use super::raw_links::{RawKind, RawLink};
+use super::raw_links::RawLink;
 use super::raw_reception::{RawCoverage, RawLine, RawLineOfSight};
 use super::raw_tracks::RawTrack;
 use super::resolve::{MOST_EVENTS, Report};
-use super::resolve_radios::Sky;
+use super::resolve_radios::Tracks;
 use super::units::Distance;
 use crate::link::config::{LinkConfig, LinkKind, Shadowing};
+use crate::link::kinds::RawReception;
 use crate::link::reception::two_ray::TwoRay;
 use crate::link::reception::{Coverage, LineOfSight, Reception};
 use crate::position::line::{LineRun, Stretch};
 use baton_proto::time::{Duration, Instant};
 
-/// Farthest place on a line in metres, as far as a distance may be.
+/// Farthest place on a line in metres, the largest distance of a scenario.
 const END_OF_LINE_M: f64 = 1e8;
 /// Most access points of a link.
 const MOST_ACCESS_POINTS: f64 = 10_000.0;
 
-/// Resolves the keys about reception of a link at `path`, whose ends are these nodes.
+/// Resolves the reception of a link at `path`, whose ends are these nodes.
 pub(super) fn along_line(
     raw: &RawLink,
     path: &Path,
     nodes: &[NodeIndex; 2],
-    sky: &Sky<'_>,
+    sky: &Tracks<'_>,
     report: &mut Report<'_>,
 ) -> Option<Box<AlongLine>> {
-    let (key, is_sight) = match (&raw.line_of_sight, &raw.coverage) {
-        (None, None) => return None,
-        (Some(_), _) => ("line_of_sight", true),
-        (None, Some(_)) => ("coverage", false),
-    };
-    let path = path.key(key);
+    let given = raw.kind.settings().reception()?;
+    let path = path.key(match given {
+        RawReception::LineOfSight(_) => "line_of_sight",
+        RawReception::Coverage(_) => "coverage",
+    });
     let names = raw.between.as_ref()?;
     let mobiles = &sky.mobiles.0;
     let at = |end: usize| mobiles.iter().find(|(name, _)| *name == names[end]);
@@ -43,7 +43,7 @@ pub(super) fn along_line(
     let track = found.and_then(|(end, (name, mobile))| Some((end, name, mobile.track.as_ref()?)));
     let Some((end, name, track)) = track.filter(|(.., track)| track.along.is_some()) else {
         let message = format!(
-            "depends on where the mobile is, which nothing says; expected [mobiles.{}] with \
+            "depends on the mobile's position, which is not given; expected [mobiles.{}] with \
              track = {{ along = LINE, speed = \"320 km/h\" }}",
             found.map_or(&names[1], |(_, (name, _))| name)
         );
@@ -52,10 +52,9 @@ pub(super) fn along_line(
     };
     let track_path = Path::default().key("mobiles").key(name).key("track");
     let (run, line) = run(track, &track_path, sky, report)?;
-    let reception = match (&raw.line_of_sight, &raw.coverage) {
-        (Some(raw), _) if is_sight => Reception::LineOfSight(line_of_sight(raw, line)),
-        (_, Some(raw)) => Reception::Coverage(coverage(raw, &path, report)?),
-        _ => return None,
+    let reception = match given {
+        RawReception::LineOfSight(raw) => Reception::LineOfSight(line_of_sight(raw, line)),
+        RawReception::Coverage(raw) => Reception::Coverage(coverage(raw, &path, report)?),
     };
     Some(Box::new(AlongLine {
         reception,
@@ -65,11 +64,11 @@ pub(super) fn along_line(
     }))
 }
 
-/// A mobile's run, and the line along which it goes.
+/// Resolves a mobile's run, and its line.
 fn run<'a>(
     raw: &RawTrack,
     path: &Path,
-    sky: &Sky<'a>,
+    sky: &Tracks<'a>,
     report: &mut Report<'_>,
 ) -> Option<(LineRun, &'a RawLine)> {
     let name = raw.along.as_ref()?;
@@ -102,15 +101,14 @@ fn run<'a>(
     Some((run.advanced(raw.ahead), line))
 }
 
-/// Looks at the tunnels of all lines.
-pub(super) fn check_lines(sky: &Sky<'_>, report: &mut Report<'_>) {
+/// Checks the tunnels of all lines.
+pub(super) fn check_lines(sky: &Tracks<'_>, report: &mut Report<'_>) {
     let top = Path::default().key("lines");
     for (name, line) in &sky.lines.0 {
         for (index, tunnel) in line.tunnels.iter().enumerate() {
             if tunnel.to.0 <= tunnel.from.0 {
                 let path = top.key(name).key("tunnels").index(index).key("to");
-                let message =
-                    "is not behind where the tunnel begins; both count from the line's beginning";
+                let message = "is not beyond the tunnel's `from`; both are distances from the start of the line";
                 report.wrong(&path, message.to_owned());
             }
         }
@@ -182,13 +180,13 @@ fn access_points(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Opt
             return None;
         }
         (None, Some(_)) => {
-            let message = "goes with \"to\", where the last access point stands";
+            let message = "goes with \"to\", the position of the last access point";
             report.wrong_key(&path.key("spacing"), message.to_owned());
             return None;
         }
     };
     if to < from {
-        let message = "is before where the first access point stands";
+        let message = "is before the first access point";
         report.wrong(&path.key("to"), message.to_owned());
         return None;
     }
@@ -204,7 +202,7 @@ fn access_points(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Opt
     Some((0..=gaps as u32).map(place).collect())
 }
 
-/// Sets shadowing, and refuses what other kinds have.
+/// Sets shadowing.
 pub(super) fn shadowing(
     raw: &RawLink,
     path: &Path,
@@ -212,20 +210,7 @@ pub(super) fn shadowing(
     end: Instant,
     report: &mut Report<'_>,
 ) {
-    let keys = [
-        ("line_of_sight", raw.line_of_sight.is_some()),
-        ("shadowing", raw.shadowing.is_some()),
-    ];
-    if raw.kind != RawKind::Geo {
-        let context = "this kind of link; only kind = \"geo\" has it";
-        report.misplaced(path, &keys, &[], context);
-    }
-    if raw.kind != RawKind::Wifi {
-        let keys = [("coverage", raw.coverage.is_some())];
-        let context = "this kind of link; only kind = \"wifi\" has it";
-        report.misplaced(path, &keys, &[], context);
-    }
-    let Some(shadowing) = &raw.shadowing else {
+    let Some(shadowing) = raw.kind.settings().shadowing() else {
         return;
     };
     let model = Shadowing {
@@ -235,7 +220,7 @@ pub(super) fn shadowing(
     let cycle = (model.mean_clear + model.mean_shadow).as_nanos().max(1);
     let shadows = end.as_nanos() / cycle;
     if shadows > MOST_EVENTS {
-        let message = format!("would come {shadows} times; choose longer stays");
+        let message = format!("would occur {shadows} times; choose longer mean times");
         report.wrong(&path.key("shadowing"), message);
     }
     let LinkKind { down, up, .. } = &mut **config;

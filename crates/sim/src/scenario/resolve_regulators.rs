@@ -27,7 +27,7 @@ pub(super) fn regulators(raw: &RawScenario, links: &mut Links, report: &mut Repo
     }
 }
 
-/// A link's regulators: shapers first.
+/// Resolves a link's regulators: shapers first.
 fn of_link(
     raw: &RawLink,
     (path, mtu): (&Path, u32),
@@ -47,7 +47,7 @@ fn of_link(
                     .any(|other| other.from == config.from && other.flows.contains(flow));
             if twice {
                 let message = format!(
-                    "{} is regulated already in this direction; expected each flow once",
+                    "{} is already regulated in this direction; expected each flow once",
                     quoted(flows[flow.0 as usize])
                 );
                 report.wrong(&path.key("flows"), message);
@@ -58,7 +58,7 @@ fn of_link(
     found
 }
 
-/// Keys that shapers and policers have in common.
+/// Keys common to shapers and policers.
 struct Written<'a> {
     flows: &'a [String],
     per_flow: Option<bool>,

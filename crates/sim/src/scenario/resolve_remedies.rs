@@ -1,4 +1,4 @@
-//! Remedies of flows: which they are, and whether they can act where they would be installed.
+//! Resolution of remedies of flows, and checks that they can act.
 
 use super::document::Path;
 use super::error::quoted;
@@ -29,7 +29,7 @@ pub fn json_remedies() -> Value {
     Kind::ALL.iter().map(told).collect()
 }
 
-/// The remedies that a flow names.
+/// Resolves the remedies that a flow names.
 pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<Scheme> {
     let Some(given) = &raw.remedies else {
         return Vec::new();
@@ -37,9 +37,9 @@ pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<
     let path = path.key("remedies");
     let mut schemes: Vec<Scheme> = Vec::new();
     for name in given.names().iter().filter(|name| *name != "none") {
-        // The schema has taken no other names.
+        // The schema allows no other names.
         let Some(kind) = Kind::named(name) else {
-            let brought = profiles::brought(name, report.classes);
+            let brought = profiles::resolve_class(name, report.classes);
             match brought.and_then(|(class, classes)| classes.remedy(class)) {
                 Ok(external) => schemes.push(Scheme::External(external)),
                 Err(why) => report.wrong(&path, format!("{} {why}", quoted(name))),
@@ -70,7 +70,7 @@ fn refuse_contradiction(kind: Kind, others: &[Scheme], path: &Path, report: &mut
 }
 
 /// Parts of a scenario that decide whether a remedy can act.
-pub(super) struct Around<'a> {
+pub(super) struct RemedyContext<'a> {
     /// All links.
     pub links: &'a Links,
     /// All mobiles.
@@ -79,8 +79,13 @@ pub(super) struct Around<'a> {
     pub agents: &'a Agents,
 }
 
-/// Refuses remedies that cannot act.
-pub(super) fn check(raw: &RawScenario, flows: &[Flow], around: &Around, report: &mut Report<'_>) {
+/// Reports remedies that cannot act.
+pub(super) fn check(
+    raw: &RawScenario,
+    flows: &[Flow],
+    around: &RemedyContext,
+    report: &mut Report<'_>,
+) {
     for flow in flows.iter().filter(|flow| !flow.remedies.is_empty()) {
         let place = raw.flows.iter().position(|raw| raw.name == flow.name);
         let path = Path::default().key("flows").index(place.unwrap_or(0));
@@ -91,8 +96,9 @@ pub(super) fn check(raw: &RawScenario, flows: &[Flow], around: &Around, report: 
             }
             if *scheme == Scheme::Published(Kind::SplitConnection) && changes_gateway(flow, around)
             {
-                let message = "\"split-connection\" stays behind when the mobile goes to another gateway: unless the old one is still on \
-                               the way, the connection stalls for ever; \"satellite-pep\" goes along";
+                let message = "\"split-connection\" stays at the old gateway when the mobile moves to another: unless the \
+                               old one is still on the path, the connection stalls for ever; \"satellite-pep\" moves with \
+                               the mobile";
                 report.warn(&path, message.to_owned());
             }
         }
@@ -100,14 +106,14 @@ pub(super) fn check(raw: &RawScenario, flows: &[Flow], around: &Around, report: 
 }
 
 /// Returns true if the access links of a flow's mobile lead to several gateways.
-fn changes_gateway(flow: &Flow, around: &Around) -> bool {
+fn changes_gateway(flow: &Flow, around: &RemedyContext) -> bool {
     let mut mobiles = around.mobiles.iter();
     let mobile = mobiles.find(|mobile| [flow.from, flow.to].contains(&mobile.node));
     let Some(mobile) = mobile else { return false };
     around.links.gateways(mobile).len() > 1
 }
 
-/// Refuses remedies that a base station is to help and that none can.
+/// Reports remedies that need the help of a base station and cannot have it.
 pub(super) fn check_base_stations(
     raw: &RawScenario,
     (flows, mobiles): (&[Flow], &[Mobile]),
@@ -123,9 +129,10 @@ pub(super) fn check_base_stations(
             mobile.mobility.is_some() && [flow.from, flow.to].contains(&mobile.node)
         };
         let why = if !repeats {
-            "hears of a link that sends again what it has lost; expected retransmission at one of `links`"
+            "needs a link with link-layer retransmission; expected `retransmission` at one of `links`"
         } else if mobiles.iter().any(speaks) {
-            "hears from a base station, which knows of a packet in a tunnel only where the tunnel begins; expected no mobility at the flow's mobile"
+            "is notified by a base station, which can reach only the entry of a tunnel, not the sender in it; expected no \
+             mobility at the flow's mobile"
         } else {
             continue;
         };
@@ -139,7 +146,7 @@ pub(super) fn check_base_stations(
 }
 
 /// Checks that a remedy can act on a flow; an error is the rest of a sentence.
-fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> {
+fn can_act(scheme: &Scheme, flow: &Flow, around: &RemedyContext) -> Result<(), String> {
     let Transport::Tcp { sender, receiver } = &flow.transport else {
         return Err("acts on TCP; expected transport \"tcp\"".to_owned());
     };
@@ -153,33 +160,35 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
         (None, Some(mobile)) => (mobile, false),
         (None, None) => {
             return Err(
-                "needs an end that moves; expected from or to to be one of `mobiles`".to_owned(),
+                "needs a mobile end; expected `from` or `to` to be one of `mobiles`".to_owned(),
             );
         }
         (Some(_), Some(_)) => {
             return Err(
-                "needs an end that stays; expected from or to to be none of `mobiles`".to_owned(),
+                "needs a fixed end; expected only one of `from` and `to` to be one of `mobiles`"
+                    .to_owned(),
             );
         }
     };
     match scheme {
         Scheme::Published(kind) => match kind.place() {
             Place::MobileReceiver if sends => {
-                return Err("acts where the mobile receives; here it sends".to_owned());
+                return Err("acts when the mobile receives; here it sends".to_owned());
             }
             Place::CorrespondentSender | Place::BothEnds if sends => {
-                return Err("acts where the correspondent sends; here the mobile does".to_owned());
+                return Err("acts when the correspondent sends; here the mobile does".to_owned());
             }
             _ => {}
         },
-        // It may hear by the notices of a class at the mobile.
+        // The notices of a class at the mobile may reach it.
         Scheme::External(_) if flow.remedies.iter().any(is_class_at_mobile) => return Ok(()),
         Scheme::External(_) => {}
     }
     let repairs_by_sack = matches!(sender.recovery, Recovery::Sack | Recovery::Linux);
     let takes_sack = sender.sack && receiver.sack && repairs_by_sack;
     if sends && scheme.at_gateway() == Some(GatewayPart::Watch) && !takes_sack {
-        return Err("tells a mobile that sends of gaps by selective acknowledgments; expected sack = true at both ends of the flow and recovery \"sack\" or \"linux\" at the mobile, or a profile that has them".to_owned());
+        return Err("reports gaps to a sending mobile by selective acknowledgments; expected sack = true at both ends of \
+                    the flow and recovery \"sack\" or \"linux\" at the mobile, or a profile that has them".to_owned());
     }
     let correspondent = if sends { flow.to } else { flow.from };
     if scheme.at_gateway().is_some() {
@@ -200,7 +209,7 @@ fn is_class_at_mobile(scheme: &Scheme) -> bool {
 fn can_act_at_gateway(
     mobile: &Mobile,
     correspondent: NodeIndex,
-    around: &Around,
+    around: &RemedyContext,
 ) -> Result<(), String> {
     mobile
         .mobility
@@ -208,21 +217,21 @@ fn can_act_at_gateway(
         .map_or(Ok(()), Mobility::check_gateways)?;
     if around.links.gateways(mobile).contains(&correspondent) {
         return Err(
-            "acts at the gateway, which is an end of this flow; expected a flow that passes it"
+            "acts at the gateway, which is an end of this flow; expected a flow that passes through it"
                 .to_owned(),
         );
     }
     Ok(())
 }
 
-/// Checks that a remedy hears of the mobile though another one splits the connection.
+/// Checks that a remedy learns of the mobile's handovers although another one splits the connection.
 fn beside_split(scheme: &Scheme, flow: &Flow, sends: bool) -> Result<(), String> {
     let mut others = flow.remedies.iter();
     let split = others.find(|other| other.at_gateway() == Some(GatewayPart::Split));
     match split {
         Some(split) if scheme.part(Side::Correspondent, !sends).is_some() => Err(format!(
-            "acts at the correspondent, whose connection {} ends at the gateway: it neither hears of the mobile's handover nor \
-             reaches beyond; expected one of them",
+            "acts at the correspondent, whose connection {} ends at the gateway: it does not learn of the mobile's \
+             handover, nor reach the mobile; expected only one of them",
             quoted(split.name())
         )),
         _ => Ok(()),

@@ -1,10 +1,10 @@
-//! The settings of TCP: a profile, and what a scenario changes in it.
+//! Resolution of TCP's settings: a profile, and a scenario's changes to it.
 
 use super::control::congestion;
 use super::document::Path;
 use super::error::seconds;
 use super::raw_flows::{
-    OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd, RawWindowArithmetic,
+    OrOff, RawConnection, RawRecovery, RawRtoArithmetic, RawTcp, RawTcpEnd, RawWindowArithmetic,
 };
 use super::resolve::Report;
 use super::units::{PositiveTime, Size};
@@ -12,75 +12,62 @@ use baton_proto::remedies::{GatewayPart, Kind, Scheme};
 use baton_proto::tcp::congestion::HyblaParameters;
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 
-/// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
+/// Largest buffer: the largest scaled window (RFC 7323 section 2.3) is just below 1 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
 
-/// Profile of a flow that names none: what most machines speak today.
+/// Default profile of a flow: that of most machines today.
 const DEFAULT_PROFILE: &str = "linux-6";
 
-/// Settings of the ends at `from` and `to` of the flow at `path`.
-pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<[Profile; 2]> {
-    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or(DEFAULT_PROFILE))?;
-    set(
-        &mut profile.congestion,
-        congestion(&raw.congestion, path, report),
-    );
-    let tcp_path = &path.key("tcp");
-    let Some(tcp) = &raw.tcp else {
-        check_together(&profile, path, report);
-        return Some([profile.clone(), profile]);
-    };
-    apply(&tcp.both, tcp_path, &mut profile, report);
+/// Returns the settings of the ends at `from` and `to`, for the TCP at `path`.
+pub(crate) fn ends(tcp: &RawTcp, path: &Path, report: &mut Report<'_>) -> Option<[Profile; 2]> {
+    let profile = both(tcp, path, report)?;
     let ends = [("sender", &tcp.sender), ("receiver", &tcp.receiver)];
     Some(ends.map(|(key, settings)| {
         let mut profile = profile.clone();
-        let path = tcp_path.key(key);
         if let Some(settings) = settings {
-            apply(settings, &path, &mut profile, report);
+            apply(settings, &path.key(key), &mut profile, report);
         }
-        check_together(&profile, tcp_path, report);
+        check_together(&profile, path, report);
         profile
     }))
 }
 
-/// Settings of a gateway's half towards the mobile, if a remedy of the flow at `path` splits its connection.
+/// Returns the settings of both ends.
+fn both(tcp: &RawTcp, path: &Path, report: &mut Report<'_>) -> Option<Profile> {
+    let mut profile = Profile::named(tcp.profile.as_deref().unwrap_or(DEFAULT_PROFILE))?;
+    apply(&tcp.both, path, &mut profile, report);
+    Some(profile)
+}
+
+/// Returns the settings of a gateway's half towards the mobile, if a remedy splits the connection of the TCP at `path`.
 pub(super) fn gateway(
-    raw: &RawFlow,
+    tcp: &RawTcp,
     remedies: &[Scheme],
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<Profile> {
-    let tcp_path = path.key("tcp");
-    let given = raw.tcp.as_ref().and_then(|tcp| tcp.gateway.as_ref());
     let mut schemes = remedies.iter();
     let splits = |scheme: &&Scheme| scheme.at_gateway() == Some(GatewayPart::Split);
     let Some(scheme) = schemes.find(splits) else {
-        if given.is_some() {
+        if tcp.gateway.is_some() {
             let message = "belongs to a remedy that splits the connection; expected remedies = [\"split-connection\"] or [\"satellite-pep\"]";
-            report.wrong_key(&tcp_path.key("gateway"), message.to_owned());
+            report.wrong_key(&path.key("gateway"), message.to_owned());
         }
         return None;
     };
-    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or(DEFAULT_PROFILE))?;
-    set(
-        &mut profile.congestion,
-        congestion(&raw.congestion, path, report),
-    );
-    if let Some(tcp) = &raw.tcp {
-        apply(&tcp.both, &tcp_path, &mut profile, report);
-    }
+    let mut profile = both(tcp, path, report)?;
     if *scheme == Scheme::Published(Kind::SatellitePep) {
         profile.congestion = Algorithm::Hybla(HyblaParameters::default());
     }
-    if let Some(given) = given {
-        let path = tcp_path.key("gateway");
+    if let Some(given) = &tcp.gateway {
+        let path = path.key("gateway");
         apply(given, &path, &mut profile, report);
         check_together(&profile, &path, report);
     }
     Some(profile)
 }
 
-/// Settings of a TCP outside a scenario.
+/// Returns the settings of a TCP outside a scenario.
 pub(super) fn connection(raw: &RawConnection, report: &mut Report<'_>) -> Option<Profile> {
     let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
     let top = Path::default();
@@ -91,8 +78,8 @@ pub(super) fn connection(raw: &RawConnection, report: &mut Report<'_>) -> Option
 
 fn check_together(profile: &Profile, path: &Path, report: &mut Report<'_>) {
     if profile.congestion == Algorithm::Bbr && profile.recovery != Recovery::Linux {
-        let message = "congestion bbr needs recovery \"linux\", which measures the rate of delivery; \
-                       expected profile \"linux-6\" or \"classic\"";
+        let message = "congestion bbr needs recovery \"linux\", which measures the delivery rate; expected profile \
+                       \"linux-6\" or \"classic\"";
         report.wrong(path, message.to_owned());
     }
     if profile.snack && profile.recovery == Recovery::Linux {
@@ -206,7 +193,7 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
         &mut profile.maximum_segment_size,
         segment.map(|bytes| bytes as u16),
     );
-    // A size that is given is fixed, as a socket's option makes it.
+    // A given size is fixed, as by a socket option.
     profile.receive_autotuning &= receive.is_none();
     profile.send_autotuning &= send.is_none();
     set(&mut profile.receive_autotuning, raw.receive_autotuning);
@@ -254,7 +241,7 @@ fn rto_arithmetic(raw: RawRtoArithmetic) -> RtoArithmetic {
     }
 }
 
-/// `given` if it lies from `least` to `most`, which fits 32 bits.
+/// Returns `given` if it is from `least` to `most`, which fits 32 bits.
 pub(crate) fn bounded(
     given: Option<Size>,
     least: u64,

@@ -1,4 +1,4 @@
-//! Tracks of mobiles.
+//! Resolution of tracks of mobiles.
 
 use super::document::Path;
 use super::model::Aircraft;
@@ -9,13 +9,13 @@ use crate::link::cells::{CellId, NetworkConfig};
 use crate::position::{Position, Track};
 use baton_proto::time::{Duration, Instant};
 
-/// A point as it is meant.
+/// Resolves a point.
 pub(crate) fn position(raw: &RawPosition) -> Position {
     let altitude_m = raw.altitude.map_or(0.0, |altitude| altitude.0);
     Position::new(raw.latitude, raw.longitude, altitude_m)
 }
 
-/// The track that stands at `path`, and how much later it may begin.
+/// Resolves the track at `path`, and the largest delay of its start.
 pub(super) fn track(
     raw: &RawTrack,
     path: &Path,
@@ -23,7 +23,7 @@ pub(super) fn track(
     report: &mut Report<'_>,
 ) -> Option<(Track, Duration)> {
     if raw.along.is_some() {
-        let message = "is no place on the earth, which a radio network asks for; expected position, legs, timetable or file";
+        let message = "is not a place on the earth, as a radio network needs; expected position, legs, timetable or file";
         report.wrong_key(&path.key("along"), message.to_owned());
         return None;
     }
@@ -35,12 +35,12 @@ pub(super) fn track(
     ];
     let mut given = kinds.iter().filter(|(_, given)| *given);
     let Some((kind, _)) = given.next() else {
-        let message = "says nothing; expected position, legs, timetable or file";
+        let message = "is empty; expected position, legs, timetable or file";
         report.wrong(path, message.to_owned());
         return None;
     };
     if let Some((second, _)) = given.next() {
-        let message = format!("stands beside \"{kind}\"; expected one of them");
+        let message = format!("is set beside \"{kind}\"; expected only one of them");
         report.wrong_key(&path.key(second), message);
         return None;
     }
@@ -64,7 +64,7 @@ pub(super) fn track(
     Some((track, or_zero(raw.begin_jitter)))
 }
 
-/// The track as if it began at once.
+/// Resolves the track without its start time.
 fn shape(
     raw: &RawTrack,
     path: &Path,
@@ -100,14 +100,14 @@ fn shape(
         .ok()
 }
 
-/// Finds the first time before `end` at which an aircraft is outside all cells' radii, the cell that is nearest then,
-/// and how far outside it is, in metres.
+/// Returns the first time before `end` at which an aircraft is outside all cells' radii, the nearest cell then, and the
+/// distance outside it, in metres.
 pub(super) fn first_outside(
     aircraft: &Aircraft,
     network: &NetworkConfig,
     end: Instant,
 ) -> Option<(Instant, CellId, f64)> {
-    // Precise enough for a message, and bounded for whoever flies for years.
+    // Precise enough for a message, and bounded for flights of years.
     let step = Duration::from_nanos((end.as_nanos() / 100_000).max(1_000_000_000));
     let mut now = Instant::ZERO;
     while now < end {

@@ -5,16 +5,22 @@ use super::raw::RawScenario;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
-/// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
-/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `distance`, `speed`, `frequency`, `power`, `ipv6-prefix`, `name` and `python-class`. Its `$id` ends in the version of the format.
-pub fn json_schema() -> Value {
-    let mut schema = of::<RawScenario>();
-    schema["$id"] = format!("urn:baton:scenario:{FORMAT}").into();
-    schema
+/// Returns the JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
+/// values with units: `time`, `positive-time`, `data-rate`, `size`, `queue-size`, `distance`, `speed`, `frequency`,
+/// `power`, `ipv6-prefix`, `name` and `python-class`. Its `$id` ends in the version of the format.
+pub fn json_schema() -> &'static Value {
+    // Built once per process: it takes longer than checking most scenarios.
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema = of::<RawScenario>();
+        schema["$id"] = format!("urn:baton:scenario:{FORMAT}").into();
+        schema
+    });
+    &SCHEMA
 }
 
-/// The JSON Schema of one type.
+/// Returns the JSON Schema of one type.
 pub(super) fn of<T: JsonSchema>() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -24,7 +30,7 @@ pub(super) fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// TOML has no null, and a table holds no keys but its own.
+/// Adapts a schema to TOML, which has no null, and closes tables to unknown keys.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Array(elements) => elements.iter_mut().for_each(tidy),

@@ -4,6 +4,7 @@ mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod copies;
+mod format_1;
 mod hints;
 mod many;
 mod messages;
@@ -71,21 +72,23 @@ state = "down"
 name = "download"
 from = "server"
 to = "laptop"
-profile = "linux-2.0.36"
-congestion = "newreno"
-bytes = "110 kB"
-tcp = { receive_buffer = "16 kB", delayed_ack = "off", sender = { maximum_segment_size = "1420 B" } }
+transport.profile = "linux-2.0.36"
+transport.congestion = "newreno"
+traffic.bytes = "110 kB"
+transport.receive_buffer = "16 kB"
+transport.delayed_ack = "off"
+transport.sender = { maximum_segment_size = "1420 B" }
 
 [[flows]]
 name = "voice"
 from = "laptop"
 to = "server"
 transport = "udp"
-traffic = "on-off"
-rate = "64 kbit/s"
-packet_size = "160 B"
-on = "1 s"
-off = "1.35 s"
+traffic.kind = "on-off"
+traffic.rate = "64 kbit/s"
+traffic.packet_size = "160 B"
+traffic.on = "1 s"
+traffic.off = "1.35 s"
 start = "2 s"
 stop = "100 s"
 
@@ -100,8 +103,8 @@ fn parsed(text: &str) -> Scenario {
     }
 }
 
-/// A scenario that is right, with one thing in it made wrong after the other: what is put in place of what, and what is said
-/// of it.
+/// Breaks a correct scenario at one place after another, and checks the messages: each mistake is the replaced text,
+/// its replacement, and the message.
 fn assert_mistakes_are_named(right: &str, mistakes: &[(&str, &str, &str)]) {
     for (part, wrong, expected) in mistakes {
         assert!(right.contains(part), "{part}");
@@ -286,7 +289,7 @@ fn an_aerotp_outside_a_scenario_has_its_settings_and_messages() {
     }
 }
 
-/// Classes as Python brings them.
+/// Classes as provided by Python.
 struct Brought;
 
 impl PythonClasses for Brought {
@@ -328,7 +331,7 @@ fn a_class_as_a_remedy_must_be_able_to_hear_of_handovers() {
         names(with(both).expect("valid")),
         ["mine.AtMobile", "path-window"]
     );
-    // Without a binding update it may hear of another class by its notices, and otherwise of nothing.
+    // Without a binding update the notices of another class may reach it, and otherwise nothing.
     let told = "[\"python:mine.AtServer\", \"python:mine.AtMobile\"]";
     assert_eq!(
         names(with(told).expect("valid")),
@@ -337,10 +340,13 @@ fn a_class_as_a_remedy_must_be_able_to_hear_of_handovers() {
     for (remedies, expected) in [
         (
             "python:mine.AtServer",
-            "\"mine.AtServer\" hears of a handover by a binding update; expected mobility",
+            "\"mine.AtServer\" learns of a handover from a binding update; expected mobility",
         ),
         ("python:mine.Nobody", "\"python:mine.Nobody\" is unknown"),
-        ("python:mine", "\"python:mine\" names no class in a module"),
+        (
+            "python:mine",
+            "\"python:mine\" does not name a class in a module",
+        ),
     ] {
         let error = with(remedies).expect_err(remedies).to_string();
         assert!(error.contains(expected), "{error}");
@@ -361,9 +367,9 @@ fn a_control_in_python_is_brought_by_whoever_has_one() {
 #[test]
 fn the_resolved_text_gives_the_same_scenario() {
     let overrides = [
-        set("flows.download.congestion=cubic"),
+        set("flows.download.transport.congestion=cubic"),
         set("links.gsm.rate=19.2 kbit/s"),
-        set("flows.download.tcp.nagle=false"),
+        set("flows.download.transport.nagle=false"),
         set("links.gsm.down.delay='1 s'"),
         set("mobiles.laptop.timetable.1.at=13 s"),
         set("changes.0.at=41 s"),
@@ -388,6 +394,34 @@ fn the_resolved_text_gives_the_same_scenario() {
     assert_eq!((scenario.seed, scenario.record.series), (9, false));
 }
 
+/// A key of a table that the file shortened to a name or a size.
+#[test]
+fn overrides_write_a_short_form_out() {
+    let text = EXAMPLE.replace("[[flows]]\nname = \"voice\"", "[[flows]]\nname = \"copy\"\nfrom = \"server\"\nto = \"laptop\"\ntransport = \"tcp\"\ntraffic = \"bulk\"\n\n[[flows]]\nname = \"voice\"");
+    let overrides = [
+        set("flows.copy.transport.congestion=cubic"),
+        set("flows.copy.traffic.bytes=1 MB"),
+        set("links.ethernet.queue.management=codel"),
+    ];
+    let loaded = parse(&text, "test.toml", Path::new(""), &overrides).expect("valid");
+    let scenario = &loaded.scenario;
+    let copy = scenario.flows.iter().find(|flow| flow.name == "copy");
+    let copy = copy.expect("flow");
+    let Transport::Tcp { sender, .. } = &copy.transport else {
+        panic!("TCP");
+    };
+    assert_eq!(sender.congestion, Algorithm::Cubic);
+    assert_eq!(
+        copy.traffic,
+        Traffic::Bulk {
+            bytes: Some(1_000_000)
+        }
+    );
+    let queue = &scenario.links[0].config.down.queue;
+    assert_eq!(queue.limit, QueueLimit::Packets(100));
+    assert_ne!(queue.management, crate::link::queue::Management::default());
+}
+
 #[test]
 fn what_never_happens_is_a_warning() {
     let overrides = [set("duration=35 s")];
@@ -403,7 +437,7 @@ fn what_never_happens_is_a_warning() {
     );
 }
 
-/// The names of `text`'s real hosts.
+/// Returns the names of `text`'s real hosts.
 fn hosts(text: &str) -> Vec<String> {
     let scenario = parsed(text);
     let hosts = scenario.live.hosts.iter();
@@ -415,7 +449,7 @@ fn hosts(text: &str) -> Vec<String> {
 #[test]
 fn real_hosts_are_the_mobile_and_whom_flows_join_to_it() {
     assert_eq!(hosts(EXAMPLE), ["server", "laptop"]);
-    // Through another, and whatever does not reach the mobile stays simulated.
+    // Through another host; hosts not connected to the mobile stay simulated.
     let relayed = EXAMPLE.replace("to = \"server\"", "to = \"home-agent\"");
     assert_eq!(hosts(&relayed), ["server", "home-agent", "laptop"]);
     let aside = relayed.replace(
@@ -445,7 +479,7 @@ fn real_hosts_without_mobiles() {
     assert_eq!(hosts(&format!("{links}\n{flow}")), ["a", "b"]);
 }
 
-/// A mobile router is simulated; real are those behind it to whom flows go, and their peers.
+/// A mobile router is simulated; real are the hosts behind it that receive flows, and their peers.
 #[test]
 fn real_hosts_behind_a_mobile_router() {
     let text = include_str!("../../../../scenarios/train-network.toml");
@@ -475,8 +509,8 @@ fn what_only_a_live_run_does_is_a_warning_in_a_simulated_one() {
     assert_eq!(
         warnings,
         [
-            "test.toml:72:11: live.address: only a live run (baton live) changes addresses; a simulated one keeps them",
-            "test.toml:73:7: live.nat: only a live run (baton live) translates addresses; a simulated one leaves them",
+            "test.toml:74:11: live.address: only a live run (baton live) changes addresses; a simulated one keeps them",
+            "test.toml:75:7: live.nat: only a live run (baton live) translates addresses; a simulated one leaves them",
         ]
     );
     assert_eq!(loaded.warnings_when_live().count(), 0);
@@ -506,7 +540,7 @@ fn the_schema_describes_every_key() {
         }
     }
     let schema = json_schema();
-    described(&schema, "");
+    described(schema, "");
     assert!(!schema.to_string().contains("null"), "TOML has no null");
 }
 
@@ -523,7 +557,7 @@ fn shipped_scenarios() {
             }
         }
     }
-    // Beside the scenarios of a study stand what was published, why results differ, and what a sweep crosses.
+    // The folder of a study also has files with the published results, reasons for differences, and sweeps.
     fn is_scenario(path: &Path) -> bool {
         path.extension()
             .is_some_and(|extension| extension == "toml")
@@ -550,7 +584,7 @@ proptest! {
         let _ = parse(&text, "test.toml", Path::new(""), &[]);
     }
 
-    /// Mutations of a valid text go deeper than random text does.
+    /// Mutations of a valid text reach deeper than random text does.
     #[test]
     fn a_damaged_scenario_does_not_panic(at in 0..EXAMPLE.len(), length in 0..20_usize, with in ".{0,8}") {
         let end = (at + length).min(EXAMPLE.len());

@@ -1,25 +1,23 @@
-//! Recordings that a scenario names: found, read, hashed.
+//! Recordings of a scenario: found, read, hashed.
 
 use super::document::Path;
-use super::error::quoted;
-use super::raw_links::{RawAtEnd, RawDirection};
+use super::raw_recordings::{RawAtEnd, RawFiles, RawRecording};
 use super::resolve::Report;
-use super::units;
 use crate::link::trace::{self, AtEnd, LARGEST_FILE, Trace, TraceError};
 use crate::position::Track;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads recordings and keeps their hashes.
+/// Reader of recordings, which keeps their hashes.
 pub(super) struct Traces<'a> {
     directory: &'a std::path::Path,
-    /// Files as the scenario names them, with their SHA-256.
+    /// Files by the scenario's names, with their SHA-256.
     pub hashes: Vec<(String, String)>,
 }
 
 impl<'a> Traces<'a> {
-    /// Files are looked for in `directory`.
+    /// Creates a reader of files in `directory`.
     pub fn new(directory: &'a std::path::Path) -> Traces<'a> {
         Traces {
             directory,
@@ -27,10 +25,10 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// The recording that the direction keys at `path` name, if they name one that can be read.
+    /// Reads the recording at `path`.
     pub fn of_direction(
         &mut self,
-        raw: &RawDirection,
+        raw: &RawRecording,
         path: &Path,
         report: &mut Report<'_>,
     ) -> Option<Arc<Trace>> {
@@ -38,47 +36,15 @@ impl<'a> Traces<'a> {
             Some(RawAtEnd::Hold) => AtEnd::Hold,
             Some(RawAtEnd::Repeat) | None => AtEnd::Repeat,
         };
-        let given = [
-            ("mahimahi", &raw.mahimahi),
-            ("bandwidth", &raw.bandwidth),
-            ("csv", &raw.csv),
-        ];
-        let mut given = given
-            .iter()
-            .filter_map(|(key, name)| Some((*key, name.as_deref()?)));
-        let Some((key, name)) = given.next() else {
-            if raw.at_end.is_some() {
-                let message =
-                    "there is no recording beside it; expected mahimahi, bandwidth or csv";
-                report.wrong_key(&path.key("at_end"), message.to_owned());
-            }
-            return None;
-        };
-        if let Some((second, _)) = given.next() {
-            let message = format!("stands beside \"{key}\"; expected one of them");
-            report.wrong_key(&path.key(second), message);
-            return None;
-        }
+        let (key, name) = raw.kind.first();
         let here = path.key(key);
-        if key == "bandwidth" && units::rate(name).is_ok() {
-            let name = quoted(name);
-            let message =
-                format!("{name} is a rate, and bandwidth names a recording; say rate = {name}");
-            report.wrong_key(&here, message);
-            return None;
-        }
         let file = self.open(name, &here, report)?;
-        let trace = match (key, &raw.delay) {
-            ("mahimahi", _) => Trace::load_mahimahi(&file, at_end),
-            ("csv", _) => Trace::load_csv(&file, at_end),
-            (_, Some(delay)) => {
-                let delay = self.open(delay, &path.key("delay"), report)?;
+        let trace = match &raw.kind {
+            RawFiles::Mahimahi(_) => Trace::load_mahimahi(&file, at_end),
+            RawFiles::Csv(_) => Trace::load_csv(&file, at_end),
+            RawFiles::Leoreplayer(pair) => {
+                let delay = self.open(&pair.delay, &path.key("delay"), report)?;
                 Trace::load_leoreplayer(&file, &delay, at_end)
-            }
-            (_, None) => {
-                let message = "is half of a pair; expected delay = \"FILE\" beside it";
-                report.wrong(&here, message.to_owned());
-                return None;
             }
         };
         match trace {
@@ -90,7 +56,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// The recorded track in the file called `name`.
+    /// Returns the recorded track in the file called `name`.
     pub fn track(&mut self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<Track> {
         let file = self.open(name, path, report)?;
         let text = trace::read(&file).map_err(|error| error.to_string());
@@ -102,7 +68,7 @@ impl<'a> Traces<'a> {
             .ok()
     }
 
-    /// The path of the file called `name`, once it is known to be readable.
+    /// Returns the path of the file called `name`, checked to be readable.
     fn open(&mut self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<PathBuf> {
         let file = self.directory.join(name);
         match hash(&file) {
@@ -130,7 +96,7 @@ fn hash(file: &std::path::Path) -> Result<String, String> {
     let metadata = std::fs::metadata(file).map_err(cannot)?;
     // A pipe or a device may never end.
     if !metadata.is_file() {
-        return Err("is no regular file".to_owned());
+        return Err("is not a regular file".to_owned());
     }
     if metadata.len() > LARGEST_FILE {
         return Err("is above 2 GB".to_owned());

@@ -13,19 +13,25 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Longest time that a scenario may hold: ten years.
+/// Longest time in a scenario: ten years.
 pub const LONGEST_TIME: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// Highest rate: 1 Tbit/s.
 pub const HIGHEST_RATE: DataRate = DataRate::from_bits_per_second(1_000_000_000_000);
 /// Largest size: 1 PB.
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
-/// Most packets that a queue may be allowed to hold.
+/// Most packets of a queue's limit.
 pub const MOST_QUEUED_PACKETS: u64 = 1_000_000_000;
 
 /// A time, zero included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Time(pub Duration);
+
+impl From<Time> for String {
+    fn from(time: Time) -> String {
+        defaults::time(time.0)
+    }
+}
 
 /// A time above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -43,9 +49,11 @@ impl From<PositiveTime> for String {
 #[serde(try_from = "String")]
 pub struct Rate(pub DataRate);
 
-/// The prefix of a network.
+/// Parses the prefix of a network.
 pub(crate) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
-    let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
+    let (address, length) = text
+        .split_once('/')
+        .ok_or("has no prefix length after a \"/\"")?;
     let address: Ipv6Addr = address
         .parse()
         .map_err(|_| format!("{} is not an IPv6 address", quoted(address)))?;
@@ -53,28 +61,28 @@ pub(crate) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
         .parse()
         .ok()
         .filter(|length| *length <= 64)
-        .ok_or_else(|| format!("{} is no length of a prefix from 0 to 64", quoted(length)))?;
-    // RFC 4291 section 2.4: ::/8 is reserved, ff00::/8 for groups, and fe80::/10 for single links.
+        .ok_or_else(|| format!("{} is not a prefix length from 0 to 64", quoted(length)))?;
+    // RFC 4291 section 2.4: ::/8 is reserved, ff00::/8 is multicast, and fe80::/10 link-local.
     if address.octets()[0] == 0 || address.is_multicast() || address.is_unicast_link_local() {
         return Err(NO_HOSTS.to_owned());
     }
     let prefix = Ipv6Prefix::new(address, length).filter(|prefix| prefix.address() == address);
-    prefix.ok_or_else(|| "has bits behind its length".to_owned())
+    prefix.ok_or_else(|| "has host bits set".to_owned())
 }
 
-/// Reason for refusing a prefix whose addresses are not for hosts that routers may reach.
-const NO_HOSTS: &str = "holds no addresses that a host can be reached by";
+/// Reason for refusing a prefix whose addresses are not routable unicast.
+const NO_HOSTS: &str = "has no addresses at which routers can reach hosts";
 
 /// The prefix of a home network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HomePrefix {
-    /// Of Mobile IPv6.
+    /// Prefix for Mobile IPv6.
     Ipv6(Ipv6Prefix),
-    /// Of Mobile IPv4.
+    /// Prefix for Mobile IPv4.
     Ipv4(Ipv4Prefix),
 }
 
-/// The prefix of a home network.
+/// Parses the prefix of a home network.
 pub(crate) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
     match text.contains(':') {
         true => prefix(text).map(HomePrefix::Ipv6),
@@ -121,25 +129,25 @@ pub struct Power(pub f64);
 #[serde(try_from = "String")]
 pub struct QueueSize(pub QueueLimit);
 
-/// A kind of text in a scenario: how it is checked and described. The schema names it as `format`.
+/// A kind of text in a scenario: its check and its description. The schema names it as `format`.
 pub(super) struct Format {
     /// Name in the schema.
     pub name: &'static str,
-    /// A description of a right value.
+    /// Description of valid values.
     pub expected: &'static str,
-    /// Check of a text; an error follows the text in a sentence: `is no data rate`.
+    /// Check of a text; an error is worded to follow the text in a sentence.
     pub check: fn(&str) -> Result<(), String>,
 }
 
-/// Form of a time.
+/// Syntax of a time.
 pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
 const EXPECTED_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"";
 const EXPECTED_HOME_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\", or an IPv4 prefix of at most 30 bits, like \"192.0.2.0/24\"";
 const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
-/// Every kind of text that the schema names.
-pub(super) const FORMATS: [Format; 14] = [
+/// All kinds of text in the schema.
+pub(super) const FORMATS: [Format; 13] = [
     Format {
         name: "time",
         expected: EXPECTED_TIME,
@@ -159,12 +167,6 @@ pub(super) const FORMATS: [Format; 14] = [
         name: "ip-prefix",
         expected: EXPECTED_HOME_PREFIX,
         check: |text| home_prefix(text).map(drop),
-    },
-    // The name of a file beside `bandwidth`; which it is, `resolve_direction` knows.
-    Format {
-        name: "delay",
-        expected: EXPECTED_TIME,
-        check: |_| Ok(()),
     },
     Format {
         name: "data-rate",
@@ -277,9 +279,9 @@ const SPEED_UNITS: [(&str, f64); 3] = [("m/s", 1.0), ("km/h", 1.0 / 3.6), ("kt",
 const FREQUENCY_UNITS: [(&str, f64); 3] = [("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 const PACKET_UNITS: [(&str, f64); 2] = [("packets", 1.0), ("packet", 1.0)];
 
-/// A text with a unit as a number, read as a scenario's value of this format of its schema would be: `time` and
-/// `positive-time` in seconds, `data-rate` in bit/s, `size` in bytes, `distance` in metres, `speed` in m/s, `frequency` in
-/// hertz, `power` in dBm. The error says what is wrong and what was expected, to follow the text in a sentence.
+/// Parses a text with a unit as a value of this format in a scenario's schema: `time` and `positive-time` in seconds,
+/// `data-rate` in bit/s, `size` in bytes, `distance` in metres, `speed` in m/s, `frequency` in hertz, `power` in dBm.
+/// The error gives the fault and the expected value, worded to follow the text in a sentence.
 pub fn quantity_of(format: &str, text: &str) -> Result<f64, String> {
     let value = match format {
         "time" => time(text).map(Duration::as_secs_f64),
@@ -344,7 +346,7 @@ fn exponent(text: &str, at: usize) -> bool {
         && after.is_some_and(u8::is_ascii_digit)
 }
 
-/// A time, zero included, to the nearest nanosecond.
+/// Parses a time, zero included, to the nearest nanosecond.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     let nanoseconds = libm::round(quantity(text, "time", &[&TIME_UNITS])?);
     if nanoseconds > LONGEST_TIME.as_nanos() as f64 {
@@ -400,7 +402,7 @@ fn queue_size(text: &str) -> Result<QueueLimit, String> {
     Ok(QueueLimit::Packets(libm::round(number) as u32))
 }
 
-/// At most 100 000 km: beyond geostationary satellites.
+/// Parses a distance of at most 100 000 km: beyond geostationary satellites.
 fn distance(text: &str) -> Result<f64, String> {
     let metres = quantity(text, "distance", &[&DISTANCE_UNITS])?;
     if metres > 1e8 {
@@ -427,7 +429,10 @@ fn frequency(text: &str) -> Result<f64, String> {
 }
 
 fn power(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix("dBm").ok_or("has no unit dBm")?;
+    let number = text
+        .trim()
+        .strip_suffix("dBm")
+        .ok_or("does not have the unit dBm")?;
     let power: f64 = number.trim().parse().map_err(|_| "is not a power")?;
     if !(-300.0..=300.0).contains(&power) {
         return Err("is not from -300 to 300 dBm".to_owned());
@@ -435,7 +440,7 @@ fn power(text: &str) -> Result<f64, String> {
     Ok(power)
 }
 
-/// Names become parts of file names and of dotted keys.
+/// Parses a name that may become part of file names and of dotted keys.
 fn name(text: &str) -> Result<(), String> {
     let valid = text.len() <= 64
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())

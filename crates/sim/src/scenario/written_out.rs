@@ -1,4 +1,4 @@
-//! Copies written out: a mobile with a `count` becomes so many, with what each has for itself; a flow with `copies`, or to or
+//! Copies written out: a mobile with a `count` becomes so many, each with its own parts; a flow with `copies`, or to or
 //! from such a mobile, becomes so many.
 
 use super::copies::Copies;
@@ -9,16 +9,17 @@ use super::raw::{Named, RawMobile, RawScenario};
 use super::raw_flows::RawFlow;
 use super::raw_links::RawLink;
 use super::resolve::Report;
+use super::tagged::NameOr;
 use super::units::prefix;
 use baton_proto::time::Duration;
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Flows that one may become: as many as a host has ports for.
+/// Most copies of one flow: as many as a host has ports for.
 const MOST_FLOWS: u64 = 60_000;
 
-/// The scenario with all copies written out; `report` learns what they are copies of. `None` if there are none, or if
-/// something is wrong.
+/// Returns the scenario with all copies written out; `report` gets their origins. `None` if there are none, or if there
+/// are mistakes.
 pub(super) fn written_out(raw: &RawScenario, report: &mut Report<'_>) -> Option<RawScenario> {
     let counted = raw
         .mobiles
@@ -45,19 +46,20 @@ pub(super) fn written_out(raw: &RawScenario, report: &mut Report<'_>) -> Option<
     report.is_clean().then_some(whole)
 }
 
-/// Mobiles that are there once keep no distance.
+/// Reports spacing of a mobile without a count.
 pub(super) fn refuse_spacing(raw: &RawScenario, report: &mut Report<'_>) {
     for (name, mobile) in &raw.mobiles.0 {
         let spacing = mobile.track.as_ref().and_then(|track| track.spacing);
         if spacing.is_some() && mobile.count.is_none() {
             let path = Path::default().key("mobiles").key(name).key("track");
-            let message = "is between several mobiles; expected a count beside the track";
+            let message =
+                "is a distance between several mobiles; expected a count beside the track";
             report.wrong_key(&path.key("spacing"), message.to_owned());
         }
     }
 }
 
-/// A flow belongs to the mobiles of one fleet, and becomes no more than hosts can tell apart.
+/// Checks that a flow belongs to the mobiles of one fleet, and has no more copies than hosts can distinguish.
 fn check_flows(raw: &RawScenario, fleets: &Fleets<'_>, report: &mut Report<'_>) {
     for (index, flow) in raw.flows.iter().enumerate() {
         let path = Path::default().key("flows").index(index);
@@ -66,7 +68,7 @@ fn check_flows(raw: &RawScenario, fleets: &Fleets<'_>, report: &mut Report<'_>) 
             && from != to
         {
             let message = format!(
-                "{} and {} are both there several times; expected a node that is there once at one end",
+                "both {} and {} have several copies; expected a node without copies at one end",
                 quoted(&flow.from),
                 quoted(&flow.to)
             );
@@ -84,9 +86,9 @@ fn check_flows(raw: &RawScenario, fleets: &Fleets<'_>, report: &mut Report<'_>) 
     }
 }
 
-/// A flow that a written one has become.
+/// A copy of a written flow.
 struct Written {
-    /// The fleet and the mobile of it to which it belongs.
+    /// Fleet and mobile to which it belongs.
     mobile: Option<(usize, u32)>,
     name: String,
 }
@@ -94,7 +96,7 @@ struct Written {
 struct Writer<'r> {
     raw: &'r RawScenario,
     fleets: Fleets<'r>,
-    /// By the name of each flow that has become several.
+    /// Copies of each flow, by its name.
     flows: BTreeMap<&'r str, Vec<Written>>,
     copies: Copies,
 }
@@ -138,21 +140,21 @@ impl<'r> Writer<'r> {
         whole
     }
 
-    /// Gives the name of a link the number of the mobile that it belongs to, if it belongs to one.
+    /// Adds to a link's name the number of its mobile, if it belongs to one.
     fn link(&self, number: u32, name: &mut String) {
         if self.fleets.of_link(name).is_some() {
             *name = numbered(name, number);
         }
     }
 
-    /// The same of a node.
+    /// Adds to a node's name the number of its mobile, if it belongs to one.
     fn node(&self, number: u32, name: &mut String) {
         if self.fleets.of_node(name).is_some() {
             *name = numbered(name, number);
         }
     }
 
-    /// The name of a table's copy; of what is no copy its own.
+    /// Returns the name of a table's copy, or of a table without copies its own, and notes it.
     fn note_table(&mut self, key: &str, name: &str, number: u32) -> String {
         let named = numbered(name, number);
         if number > 0 {
@@ -180,15 +182,10 @@ impl<'r> Writer<'r> {
                 copy.name = numbered(&flow.name, number);
                 self.node(number, &mut copy.from);
                 self.node(number, &mut copy.to);
-                let paths = copy
-                    .others
-                    .aerotp
-                    .as_mut()
-                    .and_then(|aerotp| aerotp.paths.as_mut());
-                paths
-                    .into_iter()
-                    .flatten()
-                    .for_each(|link| self.link(number, link));
+                if let Some(NameOr(transport)) = &mut copy.transport {
+                    let links = transport.links_mut();
+                    links.iter_mut().for_each(|link| self.link(number, link));
+                }
                 let again = flow.copies.map_or(0..=0, |copies| 1..=copies);
                 for each in again {
                     let mut copy = copy.clone();
@@ -227,7 +224,7 @@ impl<'r> Writer<'r> {
         all
     }
 
-    /// Puts the flows that each has become in its place: at a mobile's own link those of that mobile.
+    /// Puts the copies of each flow in its place: at a mobile's own link those of that mobile.
     fn regulated(&self, (fleet, number): (Option<usize>, u32), flows: &mut Vec<String>) {
         let names = core::mem::take(flows);
         for name in names {
@@ -273,8 +270,10 @@ impl<'r> Writer<'r> {
                         .for_each(|link| self.link(number, link));
                     let nodes = mobility.nodes_mut();
                     nodes.for_each(|node| self.node(number, node));
-                    if let Some(networks) = &networks {
-                        *mobility.network_prefix_mut() = Some(networks.text(number));
+                    if let Some(networks) = &networks
+                        && let Some(prefix) = mobility.network_prefix_mut()
+                    {
+                        *prefix = networks.text(number);
                     }
                 }
                 let named = self.note_table("mobiles", name, number);
@@ -284,15 +283,13 @@ impl<'r> Writer<'r> {
         all
     }
 
-    /// Reports each copy that has the name of something else.
+    /// Reports each copy whose name exists already.
     fn check_names(&self, report: &mut Report<'_>) {
         let links = self.raw.links.0.iter();
         let ends = links
             .clone()
             .flat_map(|(_, link)| link.between.iter().flatten());
-        let cells = links
-            .clone()
-            .flat_map(|(_, link)| link.radio.cells.iter().flat_map(|cells| &cells.0));
+        let cells = links.clone().flat_map(|(_, link)| link.cells());
         let nodes: BTreeSet<&str> = ends
             .map(String::as_str)
             .chain(cells.map(|(_, cell)| cell.node.as_str()))
@@ -310,7 +307,7 @@ impl<'r> Writer<'r> {
             let mut twice = made.filter(|(name, is_link)| known(*is_link).contains(name.as_str()));
             if let Some((name, _)) = twice.next() {
                 let message = format!(
-                    "makes {}, and there is one already; expected another name for that",
+                    "makes {}, which already exists; expected another name for that one",
                     quoted(&name)
                 );
                 report.wrong(&path, message);
@@ -326,7 +323,7 @@ fn numbered(written: &str, number: u32) -> String {
     }
 }
 
-/// Prefixes of the networks behind several mobile routers: the one that is written, and those that follow it.
+/// Prefixes of the networks behind several mobile routers: the written one and its successors.
 struct Networks {
     first: u128,
     length: u8,
@@ -346,7 +343,7 @@ impl Networks {
         if prefix(&networks.text(count)).is_err() {
             let path = Path::default().key("mobiles").key(name).key("mobility");
             let message = format!(
-                "is followed by fewer than {count} networks of its length for hosts; expected a longer prefix, like a \"/64\""
+                "does not leave room for {count} consecutive networks of its length; expected a longer prefix, like a \"/64\""
             );
             report.wrong(&path.key("network_prefix"), message);
             return None;
@@ -354,7 +351,7 @@ impl Networks {
         Some(networks)
     }
 
-    /// The network of a copy.
+    /// Returns the network of a copy.
     fn text(&self, number: u32) -> String {
         let step = 1u128.checked_shl(128 - u32::from(self.length)).unwrap_or(0);
         let further = step.saturating_mul(u128::from(number.saturating_sub(1)));

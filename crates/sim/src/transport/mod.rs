@@ -1,5 +1,5 @@
-//! Transports of flows beside TCP, UDP and ICMP: a folder each, with its keys in a scenario, their resolution and its part in a run.
-//! Other modules call a flow's [`FlowTransport`].
+//! Transports of flows besides TCP, UDP and ICMP: a folder each, with its keys in a scenario, their resolution and its
+//! part in a run. Other modules call a flow's [`FlowTransport`].
 
 pub mod aerotp;
 pub mod quic;
@@ -7,9 +7,10 @@ pub mod quic;
 use crate::scenario::document::Path;
 use crate::scenario::model::{Flow, Mobile, Transport};
 use crate::scenario::raw::RawScenario;
-use crate::scenario::raw_flows::RawFlow;
+use crate::scenario::raw_flows::{RawFlow, RawTcp};
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
+use crate::scenario::tagged::{Kind, Tag, Tagged};
 use baton_proto::host::{Host, Socket, SocketId};
 use baton_proto::packet::{FlowId, Payload};
 use baton_proto::rate::DataRate;
@@ -18,67 +19,62 @@ use baton_proto::time::Instant;
 use core::any::Any;
 use core::fmt::Debug;
 use core::net::IpAddr;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transport of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+/// Transport of a flow, with its settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum RawTransport {
     /// TCP.
-    Tcp,
+    Tcp(Box<RawTcp>),
     /// UDP.
     Udp,
     /// AeroTP.
-    Aerotp,
-    /// QUIC (RFC 9000), as quinn has it.
-    Quic,
-    /// ICMP echo; only for ping.
+    Aerotp(aerotp::keys::RawFlowAerotp),
+    /// QUIC.
+    Quic(quic::RawQuic),
+    /// ICMP echo.
     Icmp,
 }
 
-/// Settings of transports beside TCP, each under its name.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub struct OtherTransports {
-    /// aerotp: settings of both ends. Default: none.
-    pub aerotp: Option<aerotp::keys::RawFlowAerotp>,
-    /// quic: settings of both ends. Default: none.
-    pub quic: Option<quic::RawQuic>,
-}
+impl Tagged for RawTransport {
+    const TAG: Tag = Tag {
+        key: "kind",
+        about: "The transport protocol.",
+        default: Some("tcp"),
+    };
 
-impl OtherTransports {
-    /// Returns the names, and true for those with settings.
-    pub(crate) fn given(&self) -> [(&'static str, bool); 2] {
-        [
-            ("aerotp", self.aerotp.is_some()),
-            ("quic", self.quic.is_some()),
+    fn kinds() -> Vec<Kind> {
+        vec![
+            Kind::of::<RawTcp>("tcp"),
+            Kind::plain("udp", "UDP."),
+            Kind::of::<aerotp::keys::RawFlowAerotp>("aerotp"),
+            Kind::of::<quic::RawQuic>("quic"),
+            Kind::plain("icmp", "ICMP echo; only for ping."),
         ]
     }
 }
 
 impl RawTransport {
-    /// Returns its name in scenarios.
-    pub(crate) const fn name(self) -> &'static str {
+    /// Returns the names of links in its settings.
+    pub(crate) fn links_mut(&mut self) -> &mut [String] {
         match self {
-            RawTransport::Tcp => "tcp",
-            RawTransport::Udp => "udp",
-            RawTransport::Aerotp => "aerotp",
-            RawTransport::Quic => "quic",
-            RawTransport::Icmp => "icmp",
+            RawTransport::Aerotp(own) => own.paths.as_deref_mut().unwrap_or_default(),
+            _ => &mut [],
         }
     }
 
     /// Resolves the settings of the flow at `path`, if this is another transport than TCP, UDP and ICMP.
     pub(crate) fn resolve(
-        self,
+        &self,
         raw: &RawFlow,
         path: &Path,
         report: &mut Report<'_>,
     ) -> Option<Transport> {
         match self {
-            RawTransport::Aerotp => aerotp::resolve::transport(raw, path, report),
-            RawTransport::Quic => Some(quic::transport(raw)),
-            RawTransport::Tcp | RawTransport::Udp | RawTransport::Icmp => None,
+            RawTransport::Aerotp(own) => aerotp::resolve::transport(own, raw, path, report),
+            RawTransport::Quic(own) => Some(quic::transport(*own)),
+            RawTransport::Tcp(_) | RawTransport::Udp | RawTransport::Icmp => None,
         }
     }
 }
@@ -91,7 +87,7 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
     /// Returns its number in IP headers (IANA, "Protocol Numbers").
     fn protocol(&self) -> u8;
 
-    /// Returns the bytes of its headers around a full payload, without options and without IP's.
+    /// Returns the bytes of its headers around a full payload, without options and IP's headers.
     fn header_length(&self) -> u32;
 
     /// Returns the bytes of its headers around a datagram's payload, without IP's.
@@ -104,13 +100,13 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
         true
     }
 
-    /// Returns true if lost data stays lost: after the source has stopped, it is not waited for.
+    /// Returns true if lost data stays lost: after the source has stopped, it is no longer awaited.
     fn loses(&self) -> bool {
         false
     }
 
-    /// Returns true if its sender goes by the rates that links report: nodes tell it of full queues, and a mobile's binding updates
-    /// report the parameters of its link.
+    /// Returns true if its sender uses the rates that links report: nodes report full queues to it, and a mobile's
+    /// binding updates report the parameters of its link.
     fn follows_links(&self) -> bool {
         false
     }
@@ -120,15 +116,15 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
         false
     }
 
-    /// Returns true if a mobile has another address at each of its links, from which it opens and goes on.
+    /// Returns true if a mobile has another address at each of its links, from which its connections open and continue.
     fn has_new_addresses(&self) -> bool {
         false
     }
 
-    /// Lets a host listen, or take datagrams, at a port.
+    /// Lets a host listen, or accept datagrams, at a port.
     fn listen(&self, host: &mut Host, port: u16, flow: FlowId);
 
-    /// Opens a connection, or gives `None` if there is none to open.
+    /// Opens a connection, or returns `None` if there is none to open.
     fn connect(&self, now: Instant, host: &mut Host, opening: &Opening) -> Option<SocketId>;
 
     /// Opens a further path of a connection, between these addresses, own first, whose slowest link has this rate.
@@ -145,13 +141,14 @@ pub trait FlowTransport: Any + Debug + Send + Sync {
     /// Sends a datagram, without a connection.
     fn send_datagram(&self, _now: Instant, _host: &mut Host, _datagram: Datagram) {}
 
-    /// Returns the advice for a run with kernels, none of which speaks it.
+    /// Returns the advice for a run with kernels, which do not support it.
     fn in_place_of_kernels(&self) -> &'static str;
 
-    /// Returns its own results by the connection's ends at source and sink.
+    /// Returns the transport's own results by the connection's ends at source and sink.
     fn result(&self, source: &dyn Socket, sink: Option<&dyn Socket>) -> Option<TransportResult>;
 
-    /// Returns the number of packets with data that were sent again without need, if links have lost so many of those to the sink.
+    /// Returns the number of packets with data retransmitted needlessly, if links have lost so many of those to the
+    /// sink.
     fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket, lost: u64) -> u64;
 }
 
@@ -188,7 +185,7 @@ pub struct Datagram {
     pub flow: FlowId,
 }
 
-/// Results that only one transport has; in JSON under its name.
+/// Results of one transport alone; in JSON under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportResult {
@@ -198,7 +195,7 @@ pub enum TransportResult {
     Quic(quic::QuicResult),
 }
 
-/// Reports what the transports of flows do not go with.
+/// Reports parts of a scenario that conflict with the transports of flows.
 pub(crate) fn check(
     raw: &RawScenario,
     users: (&[Flow], &[Mobile]),

@@ -4,7 +4,6 @@ use super::{FlowTransport, Opening, TransportResult};
 use crate::scenario::document::Path;
 use crate::scenario::model::{Flow, Mobile, Transport};
 use crate::scenario::raw::RawScenario;
-use crate::scenario::raw_flows::RawFlow;
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
 use baton_proto::host::{Host, Socket, SocketId};
@@ -17,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Settings of QUIC, the same at both ends.
+/// QUIC (RFC 9000), as implemented by quinn, with the same settings at both ends.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawQuic {
     /// Congestion control. Default "cubic".
@@ -42,10 +41,10 @@ pub enum RawControl {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawAddress {
-    /// It stays.
+    /// The same address on all links.
     #[default]
     Kept,
-    /// Each link has its own.
+    /// An address per link.
     New,
 }
 
@@ -57,15 +56,14 @@ struct Quic {
 }
 
 /// Resolves the transport of a flow.
-pub(crate) fn transport(raw: &RawFlow) -> Transport {
-    let settings = raw.others.quic.unwrap_or_default();
+pub(crate) fn transport(settings: RawQuic) -> Transport {
     Transport::Other(Arc::new(Quic {
         congestion: settings.congestion.unwrap_or_default(),
         address: settings.address.unwrap_or_default(),
     }))
 }
 
-/// Refuses new addresses where there is no mobile that could have them.
+/// Reports new addresses without a mobile that could have them.
 pub(crate) fn check(
     raw: &RawScenario,
     (flows, mobiles): (&[Flow], &[Mobile]),
@@ -91,7 +89,7 @@ pub(crate) fn check(
         let place = raw.flows.iter().position(|raw| raw.name == flow.name);
         let path = Path::default().key("flows").index(place.unwrap_or(0));
         let message = format!("\"new\": {why}; expected \"kept\"");
-        report.wrong(&path.key("quic").key("address"), message);
+        report.wrong(&path.key("transport").key("address"), message);
     }
 }
 
@@ -115,7 +113,8 @@ impl FlowTransport for Quic {
         protocol::UDP
     }
 
-    /// UDP's header, a short header with a connection ID of 8 bytes and a packet number of 2, a STREAM frame's and the tag.
+    /// Returns the bytes of UDP's header, a short header with a connection ID of 8 bytes and a packet number of 2, a
+    /// STREAM frame's and the tag.
     fn header_length(&self) -> u32 {
         8 + (1 + 8 + 2) + 7 + 16
     }
@@ -158,7 +157,7 @@ impl FlowTransport for Quic {
         }))
     }
 
-    /// Packets declared lost beyond those that were.
+    /// Returns the packets declared lost beyond those really lost.
     fn spurious(&self, source: Option<&dyn Socket>, _: &dyn Socket, lost: u64) -> u64 {
         let declared = source.and_then(connection);
         let declared = declared.map_or(0, |source| source.statistics().lost_packets);
@@ -178,6 +177,6 @@ pub struct QuicResult {
     pub congestion_events: u64,
     /// Changes of an end's address.
     pub migrations: u64,
-    /// Largest UDP payload from the source, in bytes, as far as it has found out.
+    /// Largest UDP payload from the source found by path-MTU discovery, in bytes.
     pub path_mtu: u16,
 }

@@ -1,4 +1,4 @@
-//! Accounts of flows' packets on their way from sender to end: on a link, being processed by a host, or in an agent's
+//! Accounts of flows' packets on their way from sender to end: on a link, in processing by a host, or in an agent's
 //! buffer. All of them begin in [`World::count_sent`] or [`World::count_unsent`], and end in [`World::end_way`].
 
 use super::delays::brings_data;
@@ -37,9 +37,9 @@ struct InHand {
 #[derive(Clone, Copy, Debug)]
 struct Several {
     made: u8,
-    /// Number of them, itself included, that have not come to their end.
+    /// Number of copies, itself included, that have not come to their end.
     left: u16,
-    /// True once one has come to its receiver.
+    /// True once one has arrived at its receiver.
     has_arrived: bool,
 }
 
@@ -71,7 +71,7 @@ impl Accounts {
         packet.identify(identity.with_copy(several.made));
     }
 
-    /// Takes this packet out of the host's hand, if it is there.
+    /// Takes this packet from the host's processing, if it is there.
     fn leave_hand(&mut self, identity: Identity) -> Option<InHand> {
         let is_it = |hand: &mut InHand| key(hand.identity) == key(identity);
         self.in_hand.take_if(is_it)
@@ -98,14 +98,14 @@ impl Accounts {
         !had_arrived && (!is_lost || left == 0)
     }
 
-    /// Tells if one of a packet's copies has come to its receiver.
+    /// Returns true if one of a packet's copies has arrived at its receiver.
     fn has_arrived(&self, identity: Identity) -> bool {
         let several = self.several.get(&identity.number());
         several.is_some_and(|several| several.has_arrived)
     }
 }
 
-// Rare cases are in functions of their own, so that the rest is small.
+// Rare cases are functions of their own, so that the rest is small.
 impl World {
     /// Accounts for a flow's packet sent by a host: one that was never sent before is counted, and gets its direction.
     #[inline]
@@ -120,7 +120,8 @@ impl World {
             .count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
     }
 
-    /// Begins the way of a packet that a kernel has given to the agents of its host, which send it on like one that has come to them.
+    /// Begins the way of a packet that a kernel has given to the agents of its host, which send it on like a received
+    /// one.
     pub(super) fn begin_way(&mut self, node: usize, packet: &mut Packet) {
         let way = packet.flow.map_or(Way::ToSink, |flow| {
             self.load
@@ -130,8 +131,8 @@ impl World {
         self.probes.put_in_hand(node, packet, false);
     }
 
-    /// Settles a host's packet after its polls are drained. The packet has come to its end there unless the host has sent it on or
-    /// holds it.
+    /// Settles a host's packet after its polls are drained. The packet's way has ended there unless the host has sent
+    /// it on or holds it.
     #[inline]
     pub(super) fn settle_accounts(&mut self, node: usize) {
         self.hear_staying(node);
@@ -144,7 +145,7 @@ impl World {
         else {
             return;
         };
-        // An agent that takes in an error reports it to nobody.
+        // An agent reports a received error to no application.
         let lost = match (is_accepted || hand.is_error, hand.is_damaged) {
             (true, _) => None,
             (false, true) => Some(LossCause::Channel),
@@ -162,7 +163,7 @@ impl World {
         }
     }
 
-    /// Counts the delay of a packet that has come to its end of the flow.
+    /// Counts the delay of a packet that has arrived at its end of the flow.
     #[inline]
     pub(super) fn count_delay(&mut self, flow: FlowId, identity: Identity, has_data: bool) {
         let delay = self.now.saturating_since(identity.sent());
@@ -231,7 +232,8 @@ impl World {
         is_end
     }
 
-    /// Ends the wait of a flow to which no datagram is to come any more, and tells its mobiles how long it was.
+    /// Ends the wait of a flow for which no datagram is under way any more, and reports its length to the flow's
+    /// mobiles.
     #[inline]
     pub(super) fn end_silence(&mut self, flow: usize) {
         if let Some(waited) = self.load.flows[flow].end_silence(self.now) {

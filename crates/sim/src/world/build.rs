@@ -13,14 +13,14 @@ use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
 use crate::scenario::model::{Flow, NodeIndex, Scenario};
-use baton_proto::host::{Few, Host};
+use baton_proto::host::{Host, InlineVec};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Port of the first flow of a host. Each further flow has the next port that is free at both its ends, which
-/// is all that a host needs to tell its flows apart. That is enough for 60,535 flows of one host; with more,
-/// flows share ports and are mistaken for each other.
+/// Port of the first flow of a host. Each further flow has the next port that is free at both its ends, so that a host
+/// can distinguish its flows. This suffices for 60,535 flows of one host; with more, flows share ports and are confused
+/// with one another.
 const FIRST_PORT: u16 = 5001;
 
 impl World {
@@ -125,7 +125,7 @@ impl World {
         world
     }
 
-    /// Gives back the room that lists have kept to grow.
+    /// Frees the capacity reserved for growth.
     fn shrink(&mut self) {
         self.queue.shrink();
         self.net.packets.shrink();
@@ -183,8 +183,8 @@ fn node(scenario: &Scenario, directory: &Directory, number: usize) -> Node {
     Node {
         host: Host::new(directory.ipv4(scenario, number).into(), secret),
         timer: Timer::default(),
-        interfaces: Few::default(),
-        sockets: Few::default(),
+        interfaces: InlineVec::default(),
+        sockets: InlineVec::default(),
         apart: None,
         real: false,
         forwards: true,
@@ -241,7 +241,8 @@ fn flows(
 }
 
 impl Net {
-    /// Returns the nodes of the network behind a mobile router, ascending: those that can be reached without a mobile's access links.
+    /// Returns the nodes of the network behind a mobile router, ascending: those reachable without a mobile's access
+    /// links.
     fn nodes_behind(&self, router: usize, mobile_nodes: &BTreeSet<NodeIndex>) -> Vec<usize> {
         let mut reached = BTreeSet::from([router]);
         let mut next = vec![router];
@@ -283,7 +284,7 @@ impl Load {
             .iter()
             .flat_map(|&inner| flows_at.get(&NodeIndex(inner)));
         let of_others = of_others.flatten().filter(|&&flow| {
-            // Packets that stay within the network do not notice.
+            // Packets within the network are not affected.
             let spec = &self.flows[flow].spec;
             within(spec.from) != within(spec.to)
         });

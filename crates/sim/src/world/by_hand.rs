@@ -1,4 +1,4 @@
-//! Changes of links on demand, while a live run goes on.
+//! Changes of links on demand, during a live run.
 
 use super::World;
 use crate::scenario::LinkEdit;
@@ -46,7 +46,7 @@ impl World {
         if edit.up().is_some() && plain[link].reception.is_some() {
             let name = edit.link();
             return Err(format!(
-                "whether {name} works follows from where its mobile is; expected no change of it"
+                "the state of {name} follows from the position of its mobile; expected no change of it"
             ));
         }
         Ok(LinkIndex(link))

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Buckets in an octave, of equal width. The middle of a bucket is within 1/128 of all that falls into it.
 const BUCKETS: usize = 1 << BUCKET_BITS;
 const BUCKET_BITS: u32 = 6;
-/// Octaves of 64 bits: the first holds what is below [`BUCKETS`].
+/// Octaves of 64 bits: the first holds times below [`BUCKETS`].
 const OCTAVES: usize = (u64::BITS - BUCKET_BITS) as usize + 1;
 
 /// Delays of packets, in nanoseconds: a histogram that is linear within octaves. Only octaves with a packet have
@@ -37,7 +37,7 @@ impl Default for Delays {
 }
 
 impl Delays {
-    /// Makes one without packets; apart, since a way asks for it once.
+    /// Creates an empty histogram; out of line, since a way needs it once.
     #[cold]
     fn none() -> Box<Delays> {
         Box::default()
@@ -115,7 +115,7 @@ impl Delays {
 
     #[cold]
     fn give_buckets(&mut self, octave: usize) {
-        // One more, and not the four that a vector begins with: most flows meet one octave or two.
+        // One octave of growth, not the four with which a vector begins: most flows have delays in one octave or two.
         self.counts.reserve_exact(1);
         self.counts.push([0; BUCKETS]);
         self.places[octave] = self.counts.len() as u8;
@@ -151,7 +151,7 @@ fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
 }
 
-/// Delays of a flow's packets in one direction, without payload and with it. A histogram is made for its first
+/// Delays of a flow's packets in one direction, without payload and with it. A histogram is created for its first
 /// packet, since few flows have packets of all kinds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WayDelays([Option<Box<Delays>>; 2]);

@@ -30,7 +30,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The end across.
+    /// Returns the opposite end.
     pub const fn other(self) -> Role {
         match self {
             Role::Source => Role::Sink,
@@ -39,7 +39,7 @@ impl Role {
     }
 }
 
-/// Bytes that have come to an application.
+/// Bytes delivered to an application.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// Number of bytes.
@@ -48,7 +48,7 @@ pub struct Delivered {
     pub waited: Duration,
 }
 
-/// Returns the end of an application that keeps the time: it asks for pages, or sends.
+/// Returns the active end of an application, which keeps the time: it requests pages, or sends.
 const fn active(traffic: &Traffic) -> Role {
     match traffic {
         Traffic::Pages { .. } => Role::Sink,
@@ -86,7 +86,7 @@ pub struct FlowRun {
     pub sockets: [Option<SocketId>; 2],
     /// Paths of its connection, if it has several.
     pub(super) paths: Vec<FlowPath>,
-    /// Bytes that its transport has left out.
+    /// Bytes skipped by its transport.
     pub(super) skipped: u64,
     /// Progress of delivery.
     pub progress: Progress,
@@ -98,9 +98,9 @@ pub struct FlowRun {
     pub(super) data_to_sink: u64,
     /// Time and access link of the last arrival at the end of each direction.
     pub(super) arrivals: [Option<(Instant, usize)>; 2],
-    /// Delays of its packets that have come to their end of it, for each [`Way`].
+    /// Delays of its packets that have arrived at their end of it, for each [`Way`].
     pub(super) delays: [WayDelays; 2],
-    /// Packets that links dropped, each copy for itself.
+    /// Packets that links dropped, each copy separately.
     pub dropped_packets: u64,
     /// Time from the start to the delivery of the last byte, for a finite flow that has completed.
     pub completion: Option<Duration>,
@@ -110,7 +110,7 @@ pub struct FlowRun {
     pub observed: Option<Box<ObservedFlow>>,
     /// The applications at source and sink.
     pub(super) applications: [Application; 2],
-    /// Blocks that have come to the sink in datagrams.
+    /// Blocks received by the sink in datagrams.
     pub(super) received: Received,
     subject: Subject,
     /// Time of the last record of delivered bytes.
@@ -212,8 +212,8 @@ impl FlowRun {
         }
     }
 
-    /// Returns the direction of a packet by its first sender. A packet from one of its ends goes to the other. A gateway's packets show
-    /// their direction by their addresses, one of which may be that of a mobile abroad.
+    /// Returns the direction of a packet by its first sender. A packet from one of its ends goes to the other. A
+    /// gateway's packets show their direction by their addresses, one of which may be that of a mobile abroad.
     pub(super) fn way(&self, node: usize, ip: &IpHeader) -> Way {
         let is_from_source = match &self.observed {
             Some(observed) => observed.opener_sends(node, ip),
@@ -247,7 +247,7 @@ impl FlowRun {
         }
     }
 
-    /// Bytes of headers before the payload of a packet, without options.
+    /// Returns the bytes of headers before the payload of a packet, without options.
     fn header_length(&self) -> u32 {
         match (&self.spec.transport, self.addresses[0]) {
             (Transport::Tcp { .. }, IpAddr::V4(_)) => 40,
@@ -337,7 +337,7 @@ impl FlowRun {
         }
     }
 
-    /// Takes in what happened at one end; says what was delivered by it.
+    /// Takes in the events at one end; returns the data delivered there.
     pub fn handle_event(
         &mut self,
         now: Instant,
@@ -350,7 +350,7 @@ impl FlowRun {
                 self.sockets[role as usize] = Some(socket);
                 None
             }
-            // Called as itself, not as a trait object: bulk data comes this way.
+            // Called directly, not as a trait object: bulk data takes this path.
             HostEvent::Socket { socket, event } if socket.is_tcp() => {
                 let connection = host.connection_mut(socket)?;
                 self.handle_socket(now, role, event, connection)
@@ -408,7 +408,7 @@ impl FlowRun {
         }
     }
 
-    /// Notes the delivery of bytes to the application; `more` says whether others are to follow.
+    /// Notes the delivery of bytes to the application; `more` is true if others are to follow.
     pub(super) fn delivered(&mut self, now: Instant, bytes: u64, more: bool) -> Delivered {
         Delivered {
             bytes,
@@ -416,7 +416,7 @@ impl FlowRun {
         }
     }
 
-    /// Notes that the last byte has come.
+    /// Notes the delivery of the last byte.
     pub(super) fn complete(&mut self, now: Instant) {
         self.completion
             .get_or_insert(now.saturating_since(self.spec.start));
@@ -435,13 +435,14 @@ impl FlowRun {
         self.progress.current_stall(until)
     }
 
-    /// Returns true if all of its data under way is in datagrams of its own: in no connection, not even between gateways.
+    /// Returns true if all of its data under way is in separate datagrams: in no connection, not even between gateways.
     #[inline]
     fn is_datagrams(&self) -> bool {
         !self.spec.transport.connects() && !self.in_custody && self.observed.is_none()
     }
 
-    /// Ends a wait for datagrams that will not come, since all are lost or delivered and the source rests. Returns its length.
+    /// Ends a wait for datagrams that will not arrive, since all are lost or delivered and the source rests. Returns
+    /// its length.
     #[inline]
     pub(super) fn end_silence(&mut self, now: Instant) -> Option<Duration> {
         let ends = self.progress.is_waiting()

@@ -97,7 +97,8 @@ impl Connections {
         self.spec.remedies.iter().filter_map(Scheme::published)
     }
 
-    /// Returns what a gateway serves, and the service; none without TCP. `sends` is true if the mobile is the source.
+    /// Returns the connections that a gateway serves, and the service; none without TCP. `sends` is true if the mobile
+    /// is the source.
     fn service(&self, sends: bool) -> Option<(Served, Service)> {
         let [mobile, correspondent] = match sends {
             true => self.ends,
@@ -135,7 +136,7 @@ fn part(flow: &Flow) -> Option<GatewayPart> {
 }
 
 impl Net {
-    /// Tells the gateways of a mobile of each other.
+    /// Informs the gateways of a mobile of each other.
     fn introduce_gateways(&mut self, number: usize) {
         let gateways: BTreeSet<usize> =
             self.gateways(number).into_iter().map(|end| end.0).collect();

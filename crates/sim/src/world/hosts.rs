@@ -11,7 +11,7 @@ use baton_proto::packet::Packet;
 use baton_proto::rate::DataRate;
 
 impl World {
-    /// Lets a host say and send all that it has to, and its applications answer.
+    /// Lets a host send everything that is due, and its applications answer.
     pub(super) fn pump(&mut self, node: usize) {
         self.drive(node);
         loop {
@@ -34,7 +34,7 @@ impl World {
         while let Some(socket) = self.net.nodes[node].host.poll_changed() {
             self.record_socket(node, socket);
         }
-        // A context from another gateway brings deadlines that passed on the way: time does not run back.
+        // A context from another gateway brings deadlines that passed on the way: time never decreases.
         let deadline = self.net.nodes[node].host.poll_timeout();
         let deadline = deadline.map(|deadline| deadline.max(self.now));
         self.net.nodes[node]
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    /// Returns the flow that an event is about, and its end here.
+    /// Returns the flow that an event concerns, and its end here.
     fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
         let state = &self.net.nodes[node];
         let port = match event {
@@ -135,7 +135,7 @@ impl World {
         Some((flow, self.load.flows[flow].role_at(node)))
     }
 
-    /// Records a sender's state after something has touched it.
+    /// Records a sender's state after an event.
     fn record_socket(&mut self, node: usize, socket: SocketId) {
         if !self.probes.recorder.records_series() {
             return;
@@ -173,7 +173,7 @@ impl World {
         self.arm_flow(flow);
     }
 
-    /// Opens a flow's connection, at whichever end does.
+    /// Opens a flow's connection, at the end that opens it.
     fn start_flow(&mut self, flow: usize) {
         let run = &self.load.flows[flow];
         let (role, node) = (run.opener, run.node_of(run.opener));
@@ -198,7 +198,7 @@ impl World {
             .arm(&mut self.queue, run.deadline(), Event::Flow(flow as u32));
     }
 
-    /// Tells the record and the mobiles of bytes that have come to an application.
+    /// Reports bytes delivered to an application to the record and the mobiles.
     pub(super) fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
         let Some(delivered) = delivered else { return };
         for &mobile in &self.load.flows[flow].movers {

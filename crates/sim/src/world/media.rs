@@ -8,7 +8,7 @@ use baton_proto::interface::{LinkEvent, LinkParameters, TransmitStatus};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
-/// A full packet, where no smaller one fits the link.
+/// A full packet, on links with no smaller MTU.
 const FULL_PACKET: u32 = 1500;
 
 impl World {
@@ -20,7 +20,7 @@ impl World {
         self.pump(node);
     }
 
-    /// Lets access links say what they have to say to the network's ends.
+    /// Lets access links report their events to the network's ends.
     pub(super) fn tell_networks(&mut self) {
         for (link, event) in core::mem::take(&mut self.net.to_tell) {
             self.tell_network(link, event);
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// Lets each medium say at both ends what it carries, before anything happens.
+    /// Lets each medium report its parameters at both ends, before anything happens.
     pub(super) fn introduce_links(&mut self) {
         let between_nodes = self.net.wires.iter().flat_map(|wire| {
             let at_a = parameters(wire.link.config(), End::A);

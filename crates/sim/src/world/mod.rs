@@ -1,9 +1,9 @@
 //! A world: hosts, links and flows in simulated time.
 //!
-//! The way of a packet: a host's [`Host::poll_transmit`] gives it to [`World::offer`], a link holds it and
-//! gives its fate to [`World::handle_fate`], which hands it to the next link or to the host that it is for.
-//! Links that were touched stand in a list and are polled before the next event, so that what a packet sets
-//! off at one moment has happened before the next moment begins.
+//! The way of a packet: [`World::offer`] gets it from a host's [`Host::poll_transmit`], a link holds it and passes its
+//! fate to [`World::handle_fate`], which hands it to the next link or to its destination host. Touched links are in a
+//! list and are polled before the next event, so that all effects of a packet at one moment occur before the next
+//! moment begins.
 
 mod accounts;
 mod aerotp_gateways;
@@ -85,7 +85,7 @@ use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Tables};
 use crate::scenario::model::{NodeIndex, Scenario, SignallingLoss};
 use agents::Directory;
-use baton_proto::host::{Few, Host, SocketId};
+use baton_proto::host::{Host, InlineVec, SocketId};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::time::Instant;
 use core::net::IpAddr;
@@ -96,7 +96,7 @@ use overload::Drops;
 use ports::{BehindAgent, BehindLink, PortId, RealHosts};
 use radio::BehindCell;
 use radio::RadioRun;
-use reception::Notice;
+use reception::ScheduledLinkEvent;
 use signals::SignalsUnderWay;
 use std::collections::BTreeMap;
 use summary::Summary;
@@ -133,7 +133,7 @@ pub(crate) struct Net {
     pub(crate) behind_cells: Vec<BehindCell>,
     /// Nodes whose routes follow mobiles; none if an address is at several nodes.
     routers: Option<Vec<usize>>,
-    /// Links to poll before the next event, in this order; some at the front are done.
+    /// Links to poll before the next event, in this order; those at the front may be done.
     touched: Vec<usize>,
     /// Radio networks to poll when the links are done.
     touched_radios: Vec<usize>,
@@ -162,7 +162,7 @@ struct Probes {
 /// The scenario's script, except for its changes, which are in the scenario.
 struct Script {
     /// Coming events of links whose state follows from their mobile's position.
-    notices: Vec<Notice>,
+    notices: Vec<ScheduledLinkEvent>,
     /// The runs of those links' mobiles, as drawn.
     runs: BTreeMap<usize, LineRun>,
     /// Signalling messages still to be lost.
@@ -185,10 +185,10 @@ enum Event {
 #[repr(C, align(64))]
 pub(crate) struct Node {
     timer: Timer,
-    /// For each interface what it leads to.
-    pub(crate) interfaces: Few<LeadsTo>,
+    /// Medium behind each interface.
+    pub(crate) interfaces: InlineVec<LeadsTo>,
     /// Flow and end of each TCP connection.
-    sockets: Few<Option<(u32, Role)>>,
+    sockets: InlineVec<Option<(u32, Role)>>,
     /// True if a kernel takes its place.
     real: bool,
     /// True if it forwards packets: every node except hosts with several paths.
@@ -277,7 +277,7 @@ impl World {
         self.probes.recorder.check()
     }
 
-    /// Hands on what has been recorded so far, where a thread of its own writes it.
+    /// Hands on the rows recorded so far, if a thread of its own writes them.
     pub fn flush_record(&mut self) {
         if let Some(captures) = &mut self.probes.captures {
             captures.flush();
@@ -325,7 +325,7 @@ impl World {
             Event::Flow(flow) => self.run_source(flow as usize),
             Event::Change(change) => self.apply_change(change as usize),
             Event::Radio(radio) => self.run_radio(radio as usize),
-            Event::Notice(number) => self.hear_notice(number as usize),
+            Event::Notice(number) => self.handle_scheduled_event(number as usize),
         }
         self.settle();
     }

@@ -1,7 +1,7 @@
 //! Conversations between real hosts, as flows of the world.
 //!
-//! Each conversation ([`crate::observe`]) is a [`FlowRun`]: the scenario's, if it uses that flow's port, or a new
-//! one made for its first packet. So the record, handovers and the summary treat it like any flow.
+//! Each conversation ([`crate::observe`]) is a [`FlowRun`]: the scenario's, if it uses that flow's port, or a new one
+//! made for its first packet. So the record, handovers and the summary treat it like any flow.
 
 mod flow;
 mod kernel;
@@ -77,8 +77,8 @@ impl World {
         packet.retransmission = sending == Sending::Retransmission;
     }
 
-    /// Observes a packet delivered to a real host; `number` is the same as on every link that it crossed. A damaged one
-    /// does not get past the host's checksums.
+    /// Observes a packet delivered to a real host; `number` is the same as on every link that it crossed. The host's
+    /// checksums drop a damaged one.
     pub(super) fn observe_delivered(&mut self, node: usize, number: u64, packet: &Packet) {
         let Some(FlowId(flow)) = packet.flow else {
             return;
@@ -200,12 +200,12 @@ impl World {
             .sum()
     }
 
-    /// Packets that links dropped, by the cause as it stands in the table of packets.
+    /// Returns the packets that links dropped, by the cause in the table of packets.
     pub fn drops(&self) -> &BTreeMap<&'static str, u64> {
         &self.probes.observed.drops
     }
 
-    /// Packets at real hosts that belong to no conversation.
+    /// Returns the packets at real hosts that belong to no conversation.
     pub fn unassigned(&self) -> Unassigned {
         self.probes.observed.table.unassigned
     }

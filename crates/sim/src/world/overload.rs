@@ -101,7 +101,7 @@ impl World {
         balances
     }
 
-    /// Name of a link; of one to a cell that of the cell.
+    /// Returns the name of a link, or for a link to a cell that of the cell.
     fn place_of(&self, link: usize) -> String {
         let Some(RadioPlace { radio, cell, .. }) = self.net.wires.place(link) else {
             return self.scenario.links[link].config.name.clone();

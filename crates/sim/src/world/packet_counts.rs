@@ -95,7 +95,7 @@ pub(super) struct PacketCounts {
 }
 
 impl PacketCounts {
-    /// Counts a packet that has come to its end: delivered, or lost for this cause.
+    /// Counts a packet whose way has ended: delivered, or lost for this cause.
     pub fn end(&mut self, lost: Option<LossCause>) {
         match lost {
             None => self.delivered += 1,

@@ -1,4 +1,4 @@
-//! Several paths of one connection: an address of its host for each link, and routes to that.
+//! Several paths of one connection: an address of its host for each link, and routes to each address.
 
 use super::agents::access_links;
 use super::ports::BehindLink;
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// Gives a mobile an address at each of its links, if a flow of it wants that.
+    /// Gives a mobile an address at each of its links, if one of its flows uses them.
     pub(super) fn add_link_addresses(&mut self) {
         for flow in 0..self.load.flows.len() {
             let run = &self.load.flows[flow];

@@ -66,7 +66,7 @@ pub enum InterfaceEvent {
     Mtu(PortId, u32),
 }
 
-/// A packet that has come to a real host.
+/// A packet delivered to a real host.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// Time of delivery.
@@ -200,7 +200,7 @@ impl World {
         self.net.real.not_forwarded
     }
 
-    /// Packets that translators of addresses have refused so far, all together.
+    /// Returns the packets that address translators have refused so far, all together.
     pub fn refused_by_nat(&self) -> Refused {
         let mut sum = Refused::default();
         for layers in self.net.nodes.iter().filter_map(|node| node.host.layers()) {
@@ -302,8 +302,9 @@ impl World {
         }
     }
 
-    /// Tells a kernel of an error about its packet at its agents' first hop, from a neighbour, as [`refuse`](Self::refuse) does. A
-    /// mobile that is registered nowhere loses its packets without a word: a kernel would give up a connection that it opens.
+    /// Reports to a kernel an error about its packet at its agents' first hop, from a neighbour, like
+    /// [`refuse`](Self::refuse). A mobile that is registered nowhere loses its packets silently: with an error a kernel
+    /// would give up a connection that it opens.
     pub(super) fn tell_kernel(&mut self, node: usize, error: IcmpError, quoted: QuotedPacket) {
         if error == IcmpError::Unreachable {
             return;

@@ -9,7 +9,7 @@ use baton_proto::time::{Duration, Instant};
 
 /// A scheduled event of a link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Notice {
+pub(super) struct ScheduledLinkEvent {
     link: usize,
     event: ReceptionEvent,
 }
@@ -35,15 +35,15 @@ impl World {
                     continue;
                 }
                 let number = self.script.notices.len() as u32;
-                self.script.notices.push(Notice { link, event });
+                self.script.notices.push(ScheduledLinkEvent { link, event });
                 self.queue.push(event.at, Event::Notice(number));
             }
         }
     }
 
     /// Takes in a link's scheduled event.
-    pub(super) fn hear_notice(&mut self, number: usize) {
-        let Notice { link, event } = self.script.notices[number];
+    pub(super) fn handle_scheduled_event(&mut self, number: usize) {
+        let ScheduledLinkEvent { link, event } = self.script.notices[number];
         self.record_notice(link, &event);
         match event.news {
             LinkEvent::Up => self.turn(link, true),
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// Records what a link says, but for what a protocol is told, which records it itself.
+    /// Records a link's events, except those for a protocol, which records them itself.
     fn record_notice(&mut self, link: usize, event: &ReceptionEvent) {
         let Some(number) = self.net.wires[link].mobile else {
             return;

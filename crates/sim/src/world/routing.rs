@@ -75,8 +75,9 @@ pub fn install(
     groups.is_empty().then(|| routers.collect())
 }
 
-/// Lets routes follow a mobile with one link in use to the node at the far end: they lead where those to that node do. The result is
-/// that of [`install`], in time that does not grow with the number of mobiles. Returns true if every node has a route.
+/// Lets routes follow a mobile with one link in use to the node at the far end: they become the same as those to that
+/// node. The result is that of [`install`], in time independent of the number of mobiles. Returns true if every node
+/// has a route.
 pub fn follow(nodes: &mut [Node], routers: &[usize], [far, mobile]: [NodeInterface; 2]) -> bool {
     if !nodes[far.0].forwards {
         return false;
@@ -97,7 +98,7 @@ pub fn follow(nodes: &mut [Node], routers: &[usize], [far, mobile]: [NodeInterfa
     true
 }
 
-/// Tells for each node if mobiles may attach to it: it is a base station, or at the far end of an access link.
+/// Returns for each node true if mobiles may attach to it: a base station, or the far end of an access link.
 fn serving(nodes: &[Node], (wires, mobiles): (&Wires, &[MobileRun])) -> Vec<bool> {
     let has_cell = |node: &Node| {
         let mut interfaces = node.interfaces.iter();
@@ -117,9 +118,9 @@ fn serving(nodes: &[Node], (wires, mobiles): (&Wires, &[MobileRun])) -> Vec<bool
     serves
 }
 
-/// The place of each address: the number of its node. What lies behind a link is where that leads to; of an address that is at
-/// several nodes, each of which may be out of reach, the last that can be reached counts, and it has a place of its own with
-/// these.
+/// Returns the place of each address: the number of its node. For an address behind a link it is the link's far end.
+/// For an address at several nodes, each of which may be out of reach, the last reachable one counts, and these nodes
+/// have a place of their own together.
 fn places(nodes: &[Node], behind_links: &[BehindLink]) -> (Places, BTreeMap<Vec<usize>, u32>) {
     let mut at: BTreeMap<IpAddr, Vec<usize>> = BTreeMap::new();
     let own = nodes.iter().enumerate();
@@ -161,8 +162,8 @@ struct Neighbour {
     back: InterfaceId,
 }
 
-/// Returns the neighbours of each node over links in use. Links are in the same order at both ends, so that of several between two
-/// nodes both find the same one first.
+/// Returns the neighbours of each node over links in use. Links are in the same order at both ends, so that both nodes
+/// find the same one of several links first.
 fn neighbours(nodes: usize, wires: &Wires) -> Vec<Vec<Neighbour>> {
     let mut all = vec![Vec::new(); nodes];
     for wire in wires.iter().filter(|wire| wire.in_use) {
@@ -181,8 +182,8 @@ fn neighbours(nodes: usize, wires: &Wires) -> Vec<Vec<Neighbour>> {
 /// A node and its interface towards a destination.
 type Hop = (usize, InterfaceId);
 
-/// The paths through the links in use. Thousands of hosts are attached to few routers: paths to a router are searched for once, and
-/// lead to each host attached to it.
+/// Paths through the links in use. Thousands of hosts are attached to few routers: paths to a router are searched for
+/// once, and lead to each host attached to it.
 struct Ways {
     /// The neighbours of each node.
     in_use: Vec<Vec<Neighbour>>,
@@ -210,7 +211,7 @@ impl Ways {
         }
     }
 
-    /// Gives every node that has a choice a route to a place, which is at a node.
+    /// Gives every node that has a choice a route to a place at a node.
     fn set_towards(&mut self, destination: usize, place: u32, nodes: &mut [Node]) {
         let mut set =
             |(node, interface): Hop| nodes[node].host.routes_mut().set_way(place, interface);

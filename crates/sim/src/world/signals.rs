@@ -1,5 +1,5 @@
-//! The signalling ladder: sender, receiver and time of each message. A message is noted when a host sends it, and its row is
-//! written when it has ended.
+//! The signalling ladder: sender, receiver and time of each message. A message is noted when a host sends it, and its
+//! row is written at its end.
 
 use super::{Probes, World};
 use crate::link::DropReason;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) type SignalsUnderWay = BTreeMap<(u64, u8), SignalRecord>;
 
 impl World {
-    /// Notes a packet sent by a host over a link, which may carry a signal. Called where signals are recorded.
+    /// Notes a packet sent by a host over a link, which may carry a signal. Called only where signals are recorded.
     #[inline(never)]
     pub(super) fn begin_signal(&mut self, node: usize, link: usize, id: PacketId) {
         let travelling = &self.net.packets[id];

@@ -11,12 +11,13 @@ use std::fmt::Write;
 const FLOWS_SHOWN: usize = 3;
 
 impl World {
-    /// Packets that wait or fly on a link.
+    /// Returns the number of packets waiting or in flight on links.
     pub fn packets_under_way(&self) -> usize {
         self.net.packets.len()
     }
 
-    /// Returns the scenario's flows in its order, with their ports and starts as drawn; then conversations in order of their start.
+    /// Returns the scenario's flows in its order, with their ports and drawn starts; then conversations in order of
+    /// their start.
     pub fn flows(&self) -> &[FlowRun] {
         &self.load.flows
     }
@@ -48,7 +49,7 @@ impl World {
     }
 }
 
-/// Returns a number of bytes with three or four digits and a unit.
+/// Formats a number of bytes with three or four digits and a unit.
 fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} B"),
@@ -90,9 +91,9 @@ mod tests {
         from = "server"
         to = "laptop"
         transport = "udp"
-        traffic = "constant"
-        rate = "80 kbit/s"
-        packet_size = "1000 B"
+        traffic.kind = "constant"
+        traffic.rate = "80 kbit/s"
+        traffic.packet_size = "1000 B"
     "#;
 
     #[test]

@@ -116,7 +116,8 @@ pub struct AgentSummary {
     pub overflowed_bytes: u64,
     /// Packets dropped because they had waited too long.
     pub expired: u64,
-    /// Segments dropped because they were held already, and copies because the mobile had got them from another router.
+    /// Segments dropped because they were held already, and copies because the mobile had received them from another
+    /// router.
     pub duplicates: u64,
     /// Most bytes held at once for one mobile.
     pub most_bytes: u32,

@@ -1,4 +1,4 @@
-//! Packets on their way: offered to links, delivered or dropped, handed on.
+//! Packets on their way: offered to links, delivered or dropped, forwarded.
 
 use super::packet_counts::LossCause;
 use super::{Net, World};
@@ -66,8 +66,8 @@ impl World {
         travelling.length
     }
 
-    /// Records the queues at both ends of a touched link, as they are when all events of this
-    /// moment are done. For worlds that record series.
+    /// Records the queues at both ends of a touched link after all events of this moment. Only for worlds that record
+    /// series.
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
         let wire = &mut self.net.wires[link];
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    // Cases that most packets do not meet stand in functions of their own: this one is to stay small.
+    // Rare cases are functions of their own: this one must stay small.
     pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
         if self.probes.recorder.records_packets() {
             self.record_packet(link, &fate);
@@ -140,11 +140,11 @@ impl World {
         match host.route(self.now, interface, packet, *length) {
             Verdict::Forward(interface) => {
                 self.offer(node, interface, id);
-                if self.net.nodes[node].host.take_stirred() {
+                if self.net.nodes[node].host.take_needs_poll() {
                     self.pump(node);
                 }
             }
-            Verdict::Local => self.arrive_for_good(at, id),
+            Verdict::Local => self.deliver_local(at, id),
             Verdict::Discard => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
                 let packet = self.net.packets.remove(id);
@@ -156,7 +156,7 @@ impl World {
 
     /// Delivers a packet at its destination host.
     #[inline(never)]
-    fn arrive_for_good(&mut self, (node, interface): (usize, InterfaceId), id: PacketId) {
+    fn deliver_local(&mut self, (node, interface): (usize, InterfaceId), id: PacketId) {
         if self.net.nodes[node].real && !self.net.nodes[node].host.has_kernel() {
             return self.deliver_to_port(node, id);
         }
@@ -170,7 +170,7 @@ impl World {
         self.probes.arrived_over = None;
     }
 
-    /// Gives up a packet with an address that nobody in a cell has.
+    /// Drops a packet with an address that no node in a cell has.
     #[cold]
     pub(super) fn give_up(&mut self, id: PacketId) {
         let packet = self.net.packets.remove(id);
@@ -208,7 +208,7 @@ impl World {
 }
 
 impl Net {
-    /// Flips the bits that the channel of a link has hit, except those that it spares.
+    /// Flips the bits that the channel of a link has hit, except the spared ones.
     #[inline(never)]
     fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
         let config = self.wires[link].link.config();

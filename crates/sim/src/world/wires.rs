@@ -19,7 +19,7 @@ use super::ports::PortId;
 /// A node and one of its interfaces.
 pub(crate) type NodeInterface = (usize, InterfaceId);
 
-/// The same, as a link keeps it: a fleet has thousands.
+/// A node and interface in the form that a link keeps: a fleet has thousands.
 #[derive(Clone, Copy, Debug)]
 struct Joint {
     node: u32,
@@ -104,12 +104,12 @@ pub(crate) struct Wire {
     pub works: bool,
     /// True if a handover has broken it.
     pub broken: bool,
-    /// For an access link, true if it has last reported to the network's end that its mobile is there.
+    /// For an access link, true if its last report to the network's end was the mobile's arrival.
     pub told_up: bool,
-    /// The machine that carries its packets, except those of an aircraft's link, which the radio network carries.
+    /// State machine that carries its packets; not for an aircraft's link, which the radio network carries.
     pub link: Link,
-    /// Numbers of the packets held since the handover, while its mobile leaves it and its interface has to go when it has
-    /// drained.
+    /// Numbers of the packets held since the handover, while its mobile leaves it and its interface is to be removed
+    /// once it has drained.
     #[expect(
         clippy::box_collection,
         reason = "nearly all links have none, and so pay for a pointer only"
@@ -267,7 +267,7 @@ impl Wires {
         self.plain.iter().chain(&self.aircraft)
     }
 
-    /// Tells the aircraft and the cell of a link, if it is of a radio network.
+    /// Returns the aircraft and the cell of a link, if the link belongs to a radio network.
     #[inline]
     pub fn place(&self, link: usize) -> Option<RadioPlace> {
         match link < self.plain.len() {
@@ -290,14 +290,14 @@ impl Wires {
         })
     }
 
-    /// The number of an aircraft's link to a cell.
+    /// Returns the number of an aircraft's link to a cell.
     pub fn number(&self, place: RadioPlace) -> usize {
         let radio = &self.radios[place.radio as usize];
         let before = place.station.0 as usize * radio.cells.len();
         radio.first_link + before + usize::from(place.cell.0)
     }
 
-    /// The number of an aircraft's link to the cell where it is, or was last.
+    /// Returns the number of an aircraft's link to its present or last cell.
     pub fn present(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
         let cell = self.radios[radio as usize].at[station.0 as usize];
         self.number(RadioPlace {
@@ -307,7 +307,7 @@ impl Wires {
         })
     }
 
-    /// The numbers of an aircraft's links to all cells, of which one is given; of another link its own.
+    /// Returns the numbers of an aircraft's links to all cells, of which one is given; for another link its own number.
     pub fn to_all_cells(&self, link: usize) -> Range<usize> {
         match self.place(link) {
             Some(place) => {
@@ -417,7 +417,7 @@ fn add_interface(
     (node, nodes[node].host.add_interface(mtu))
 }
 
-/// Makes the names of the directions of a link in series.
+/// Creates the names of the directions of a link in series.
 pub(super) fn subjects(recorder: &mut Recorder, name: &str) -> [Subject; 2] {
     ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}")))
 }

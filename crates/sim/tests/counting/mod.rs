@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts for each thread, because tests run side by side.
+/// Counts per thread, because tests run side by side.
 struct Counting;
 
 thread_local! {
@@ -38,13 +38,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of this thread so far, growth of what was there included.
+/// Returns the allocations of this thread so far, including growth of existing ones.
 #[allow(dead_code)] // The benchmark asks only for the other.
 pub fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
-/// Bytes that this thread has allocated and not freed.
+/// Returns the bytes that this thread has allocated and not freed.
 pub fn live_bytes() -> i64 {
     LIVE_BYTES.get()
 }

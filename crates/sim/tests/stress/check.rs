@@ -24,8 +24,8 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     for flow in 0..scenario.flows.len() {
         check_flow(scenario, results, &rows, flow)?;
         let spec = &scenario.flows[flow];
-        // A packet that takes another way after it has waited has a row of that time: the time at which its host sent
-        // it is unknown.
+        // A packet that takes another way after waiting has a row of the time of that change: the time at which its
+        // host sent it is unknown.
         let timed = !reroutes(scenario, spec.from.0) && !reroutes(scenario, spec.to.0);
         if timed && matches!(spec.transport, Transport::Tcp { .. }) {
             tcp::check(scenario, results, &rows, flow)?;
@@ -34,7 +34,8 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     Ok(())
 }
 
-/// Every packet goes from link to link without a gap in place or time, and ends where it is for, or in a count.
+/// Checks that every packet goes from link to link without a gap in place or time, and ends at its destination, or in a
+/// count.
 fn check_ways(scenario: &Scenario, results: &Results, rows: &[Row]) -> Verdict {
     let end = (scenario.duration.as_nanos()) as i64;
     let mut ways: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
@@ -96,14 +97,14 @@ fn check_ways(scenario: &Scenario, results: &Results, rows: &[Row]) -> Verdict {
     Ok(())
 }
 
-/// The address of an endpoint without its port.
+/// Returns the address of an endpoint without its port.
 fn address(endpoint: &str) -> &str {
     endpoint
         .rsplit_once(':')
         .map_or(endpoint, |(address, _)| address)
 }
 
-/// The node of every address that sends: where its packets are first seen.
+/// Returns the node of every sending address: the place of its packets' first appearance.
 fn homes<'a>(
     scenario: &Scenario,
     ways: &mut BTreeMap<u64, Vec<&'a Row>>,
@@ -124,7 +125,8 @@ fn homes<'a>(
     Ok(homes)
 }
 
-/// Nobody overtakes where nobody may, nothing is faster than the link, and nothing denser than its rate.
+/// Checks that no packet overtakes another where it must not, nothing is faster than the link, and nothing denser than
+/// its rate.
 fn check_links(scenario: &Scenario, rows: &[Row]) -> Verdict {
     for (index, link) in scenario.links.iter().enumerate() {
         let mut configs: Vec<&LinkConfig> = vec![&link.config];
@@ -204,7 +206,7 @@ fn check_direction(configs: &[&DirectionConfig], delivered: &[&Row], plain: bool
     Ok(())
 }
 
-/// Series are in order of time, and hold numbers that can be.
+/// Checks that series are in order of time, with plausible values.
 fn check_series(results: &Results) -> Verdict {
     let mut before = 0;
     for batch in batches(results.tables.series.clone()) {
@@ -286,8 +288,8 @@ fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize
     Ok(())
 }
 
-/// Returns true if a transfer still gets on at the end: behind others on a slow link it may take longer than the run.
-/// The receiver's acknowledgment must have changed in the second half.
+/// Returns true if a transfer is still progressing at the end: behind others on a slow link it may take longer than the
+/// run. The receiver's acknowledgment must have changed in the second half.
 fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     let half = (Duration::from_secs(END_S).as_nanos() / 2) as i64;
     let acknowledgments = rows
@@ -304,7 +306,7 @@ fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
     before != last
 }
 
-/// Returns true if a mobile leaves a link at this node such that packets waiting there take another way.
+/// Returns true if a mobile leaves a link at this node such that packets waiting there are rerouted.
 fn reroutes(scenario: &Scenario, node: usize) -> bool {
     scenario.mobiles.iter().any(|mobile| {
         let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {

@@ -21,7 +21,7 @@ pub fn check(results: &Results, rows: &[Row]) -> Verdict {
     Ok(())
 }
 
-/// Every packet is sent once, and then is delivered, lost for one reason, or under way.
+/// Checks that every packet is sent once, and then is delivered, lost for one reason, or under way.
 fn check_sums(name: &str, way: &PacketSummary) -> Verdict {
     ensure!(
         way.sent == way.delivered + way.lost + way.under_way,
@@ -34,7 +34,7 @@ fn check_sums(name: &str, way: &PacketSummary) -> Verdict {
     Ok(())
 }
 
-/// The causes that links know, from the table of packets.
+/// Checks the causes known to links, from the table of packets.
 fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
     let ways = [flow.packets.to_sink, flow.packets.to_source];
     let sum = |of: fn(&PacketSummary) -> u64| ways.iter().map(of).sum::<u64>();
@@ -58,7 +58,7 @@ fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
         (sum(|way| way.lost_by.queue), queue),
         (sum(|way| way.lost_by.link_down), down),
     ];
-    // Beyond what channels lose, checksums do; beyond what is on links, buffers hold.
+    // Checksums lose more than channels do; buffers hold packets besides those on links.
     let at_least = [
         (sum(|way| way.lost_by.channel), channel),
         (sum(|way| way.under_way), under_way),
@@ -75,7 +75,7 @@ fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
     check_delays(flow)
 }
 
-/// Checks that every packet with a delay was delivered. At gateways more is.
+/// Checks that every packet with a delay was delivered. At gateways more are delivered.
 fn check_delays(flow: &FlowSummary) -> Verdict {
     let ways = flow.packet_delay;
     let [of_data, there, back] = [flow.delay, ways.to_sink, ways.to_source]
@@ -89,7 +89,7 @@ fn check_delays(flow: &FlowSummary) -> Verdict {
     Ok(())
 }
 
-/// Checks that a mobile's handovers have lost no more than was lost in all.
+/// Checks that a mobile's handovers have lost no more packets than were lost in all.
 fn check_handovers(summary: &Summary, flow: &FlowSummary) -> Verdict {
     let all = [flow.packets.to_sink, flow.packets.to_source].map(|way| way.lost_by);
     let mut of_mobiles: BTreeMap<&str, [Vec<LossCounts>; 2]> = BTreeMap::new();

@@ -1,29 +1,29 @@
-//! Random scenarios as text. Blocks are divided by blank lines, and every key has its line, so that a failing
-//! scenario can be made smaller.
+//! Random scenarios as text. Blocks are divided by blank lines, and every key has its own line, so that a failing
+//! scenario can be shrunk.
 
 use baton_proto::remedies::{Kind, Place, Tells};
 use baton_sim::rng::{Seed, Stream};
 use std::fmt::Write;
 
-/// Until when, in seconds, things change and endless flows last; then the network is left in peace.
+/// Time, in seconds, until which things change and endless flows last; then the network is left in peace.
 pub const RESTLESS_S: u64 = 20;
-/// The end: whatever is finite has long been delivered by then.
+/// End of the run: all finite data has long been delivered by then.
 pub const END_S: u64 = 4_000;
 
 struct Generator {
     draws: Stream,
-    /// Of its own for links along a line, so that all else of a seed's scenario stays as it was without them.
+    /// Separate draws for links along a line, so that the rest of a seed's scenario is the same as without them.
     line_draws: Stream,
-    /// Of its own for remedies, announcements and T/TCP, for the same reason.
+    /// Separate draws for remedies, announcements and T/TCP, for the same reason.
     remedy_draws: Stream,
     /// True if the flows of this scenario open with T/TCP.
     transactions: bool,
-    /// The same for what the network does against losses and handovers.
+    /// Separate draws for the network's measures against losses and handovers.
     network_draws: Stream,
     text: String,
 }
 
-/// The scenario of a seed.
+/// Returns the scenario of a seed.
 pub fn scenario(seed: u64) -> String {
     let mut remedy_draws = Seed(seed).stream("stress remedy");
     let mut generator = Generator {
@@ -56,7 +56,7 @@ impl Generator {
         self.text.push('\n');
     }
 
-    /// `key = value` with one of a few values, one time in `of`.
+    /// Writes `key = value` with one of a few values, one time in `of`.
     fn sometimes(&mut self, percent: u64, key: &str, values: &[&str]) {
         if self.chance(percent) {
             let value = self.pick(values);
@@ -128,12 +128,12 @@ impl Generator {
             "wifi" => self.sometimes(30, "preamble", &["\"long\"", "\"short\""]),
             "trace" => {
                 let file = self.pick(&[
-                    "csv = \"drive.csv\"",
-                    "mahimahi = \"cell\"",
-                    "bandwidth = \"cell\"\ndelay = \"delays\"",
+                    "recording.kind = \"csv\"\nrecording.file = \"drive.csv\"",
+                    "recording.kind = \"mahimahi\"\nrecording.file = \"cell\"",
+                    "recording.kind = \"leoreplayer\"\nrecording.bandwidth = \"cell\"\nrecording.delay = \"delays\"",
                 ]);
                 self.line(file);
-                self.sometimes(30, "at_end", &["\"repeat\""]);
+                self.sometimes(30, "recording.at_end", &["\"repeat\""]);
                 if file.contains("rate") || file.contains("cell") {
                     self.sometimes(50, "jitter", &["\"3 ms\""]);
                 }
@@ -160,7 +160,8 @@ impl Generator {
         }
     }
 
-    /// Shadows, and links whose state follows from where their mobile is: received from some place on to the end.
+    /// Writes shadows, and links whose state follows from their mobile's position: received from some place on to the
+    /// end.
     fn reception(&mut self, kind: &str, to: &str) {
         let draw = self.line_draws.below(100);
         let is_access = to.starts_with('m');
@@ -176,7 +177,7 @@ impl Generator {
         self.line(key);
     }
 
-    /// Links that send again, flow control before access links, shapers and policers.
+    /// Writes links with retransmission, flow control before access links, shapers and policers.
     fn network(&mut self, kind: &str, to: &str) {
         let draw = self.network_draws.below(100);
         if kind != "wifi" && draw < 25 {
@@ -195,7 +196,7 @@ impl Generator {
         }
     }
 
-    /// Writes the way of leaving a link, now and then with packets that wait at IP taking the new way.
+    /// Returns the way of leaving a link, now and then with rerouting of packets that wait at IP.
     fn rerouted(&mut self, how: &'static str) -> String {
         let draw = self.network_draws.below(100);
         match how {
@@ -204,7 +205,7 @@ impl Generator {
         }
     }
 
-    /// Keys of a direction.
+    /// Writes keys of a direction.
     fn direction(&mut self) {
         let rates = [
             "\"9.6 kbit/s\"",
@@ -228,7 +229,7 @@ impl Generator {
         self.noise();
     }
 
-    /// Queue and channel.
+    /// Writes queue and channel.
     fn noise(&mut self) {
         let queues = [
             "\"1 packets\"",
@@ -338,7 +339,7 @@ impl Generator {
         keys.any(|line| line.starts_with("line_of_sight") || line.starts_with("coverage"))
     }
 
-    /// Outages that end, and other parameters.
+    /// Writes outages that end, and changes of parameters.
     fn changes(&mut self) {
         let names: Vec<String> = self
             .text
@@ -398,7 +399,7 @@ impl Generator {
                 if self.chance(85) {
                     self.sometimes(
                         100,
-                        "bytes",
+                        "traffic.bytes",
                         &[
                             "\"1 B\"",
                             "\"1459 B\"",
@@ -414,18 +415,18 @@ impl Generator {
                 self.tcp();
             }
             6 => {
-                self.line("traffic = \"pages\"\npage = \"9 kB\"");
-                self.sometimes(80, "count", &["1", "7"]);
-                self.sometimes(50, "think_time", &["\"0 s\"", "\"300 ms\""]);
+                self.line("traffic.kind = \"pages\"\ntraffic.page = \"9 kB\"");
+                self.sometimes(80, "traffic.count", &["1", "7"]);
+                self.sometimes(50, "traffic.think_time", &["\"0 s\"", "\"300 ms\""]);
                 self.line(&format!("stop = \"{RESTLESS_S} s\""));
                 self.remedies(from, to);
                 self.tcp();
             }
             7 => {
-                self.line("traffic = \"ping\"");
+                self.line("traffic.kind = \"ping\"");
                 self.sometimes(30, "transport", &["\"udp\"", "\"icmp\""]);
-                self.sometimes(50, "interval", &["\"40 ms\"", "\"333 ms\""]);
-                self.sometimes(50, "size", &["\"1 B\"", "\"200 B\""]);
+                self.sometimes(50, "traffic.interval", &["\"40 ms\"", "\"333 ms\""]);
+                self.sometimes(50, "traffic.size", &["\"1 B\"", "\"200 B\""]);
                 self.line(&format!("stop = \"{RESTLESS_S} s\""));
             }
             _ => {
@@ -435,16 +436,20 @@ impl Generator {
                 }
                 self.sometimes(
                     100,
-                    "rate",
+                    "traffic.rate",
                     &["\"8 kbit/s\"", "\"50 kbit/s\"", "\"200 kbit/s\""],
                 );
-                self.sometimes(100, "packet_size", &["\"20 B\"", "\"160 B\"", "\"260 B\""]);
+                self.sometimes(
+                    100,
+                    "traffic.packet_size",
+                    &["\"20 B\"", "\"160 B\"", "\"260 B\""],
+                );
                 if self.chance(50) {
-                    self.line("traffic = \"on-off\"\non = \"700 ms\"");
-                    self.sometimes(100, "off", &["\"0 s\"", "\"2 s\""]);
-                    self.sometimes(50, "random", &["true", "false"]);
+                    self.line("traffic.kind = \"on-off\"\ntraffic.on = \"700 ms\"");
+                    self.sometimes(100, "traffic.off", &["\"0 s\"", "\"2 s\""]);
+                    self.sometimes(50, "traffic.random", &["true", "false"]);
                 } else {
-                    self.line("traffic = \"constant\"");
+                    self.line("traffic.kind = \"constant\"");
                 }
                 self.line(&format!("stop = \"{RESTLESS_S} s\""));
                 if !udp {
@@ -454,7 +459,7 @@ impl Generator {
         }
     }
 
-    /// One or two that can act on a flow between these nodes and do not contradict each other.
+    /// Writes one or two remedies that can act on a flow between these nodes and do not contradict each other.
     fn remedies(&mut self, from: &str, to: &str) {
         let [sends, receives] = [from, to].map(|node| node.starts_with('m'));
         if sends == receives || self.remedy_draws.below(100) >= 50 {
@@ -479,7 +484,7 @@ impl Generator {
 
     fn tcp(&mut self) {
         if self.transactions {
-            self.line("tcp.transaction_opening = true");
+            self.line("transport.transaction_opening = true");
         }
         let profiles = [
             "\"rfc\"",
@@ -489,7 +494,7 @@ impl Generator {
             "\"classic\"",
             "\"scps-tp\"",
         ];
-        self.sometimes(70, "profile", &profiles);
+        self.sometimes(70, "transport.profile", &profiles);
         let controls = [
             "\"reno\"",
             "\"newreno\"",
@@ -501,13 +506,13 @@ impl Generator {
             "\"vegas\"",
             "\"hybla\"",
         ];
-        self.sometimes(50, "congestion", &controls);
+        self.sometimes(50, "transport.congestion", &controls);
         for end in ["", "sender.", "receiver."] {
             if !self.chance(if end.is_empty() { 50 } else { 15 }) {
                 continue;
             }
             for (key, values) in TCP_KEYS {
-                self.sometimes(12, &format!("tcp.{end}{key}"), values);
+                self.sometimes(12, &format!("transport.{end}{key}"), values);
             }
         }
     }

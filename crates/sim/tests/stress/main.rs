@@ -1,7 +1,7 @@
-//! Thousands of random scenarios, and what must hold in every one of them. One that breaks an invariant is made as
-//! small as possible and printed: save it, and `baton run` repeats it.
+//! Thousands of random scenarios, and the invariants of every one of them. A scenario that breaks an invariant is made
+//! as small as possible and printed: save it, and `baton run` repeats it.
 //!
-//! `BATON_STRESS_COUNT` and `BATON_STRESS_FIRST` say how many, and the first seed (`make stress`).
+//! `BATON_STRESS_COUNT` and `BATON_STRESS_FIRST` give their number, and the first seed (`make stress`).
 
 mod check;
 mod counts;
@@ -21,16 +21,16 @@ use std::path::Path;
 
 /// Scenarios of an ordinary test run.
 const COUNT: u64 = 1_000;
-/// More than any of these scenarios needs by far: who needs more goes round in circles.
+/// Events, far more than any of these scenarios needs: a run with more is in an endless loop.
 const MOST_EVENTS: u64 = 3_000_000;
 /// Scenarios with mobility protocols and gateways of an ordinary test run.
 const MOVING: u64 = 300;
-/// One scenario in so many is run twice.
+/// Number of scenarios of which one is run twice.
 const TWICE: u64 = 8;
 /// Folder of the recordings that scenarios name.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stress");
 
-/// Result of a check: the mistake that was found.
+/// Result of a check: the mistake found.
 type Verdict = Result<(), String>;
 
 /// Fails with a message unless a condition holds.
@@ -83,7 +83,7 @@ fn packets_add_up_through_tunnels_buffers_and_gateways() {
     }
 }
 
-/// Tries a scenario out; one that fails is made small.
+/// Tries a scenario; one that fails is shrunk.
 fn try_out(seed: u64, text: String, check: impl Fn(&str) -> Verdict) {
     let Err(reason) = attempt(&text, &check) else {
         return;
@@ -133,7 +133,7 @@ fn run(text: &str) -> Result<(Scenario, Results), String> {
     Ok((scenario, results))
 }
 
-/// The same seed, the same bytes.
+/// Checks that the same seed gives the same bytes.
 fn compare(first: &Results, second: &Results) -> Verdict {
     let tables = |results: &Results| {
         [

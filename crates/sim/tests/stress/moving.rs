@@ -10,8 +10,7 @@ use baton_sim::scenario::model::{Scenario, Traffic, Transport};
 use std::fmt::Write;
 
 /// A datagram every 20 ms.
-const DATAGRAM: &str =
-    "transport = \"udp\"\ntraffic = \"constant\"\nrate = \"40 kbit/s\"\npacket_size = \"100 B\"";
+const DATAGRAM: &str = "transport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"40 kbit/s\"\ntraffic.packet_size = \"100 B\"";
 /// Seconds of a run.
 const END_S: u64 = 30;
 
@@ -31,7 +30,7 @@ struct Generator {
     text: String,
 }
 
-/// The scenario of a seed.
+/// Returns the scenario of a seed.
 pub fn scenario(seed: u64) -> String {
     let mut draws = Seed(seed).stream("stress moving");
     let worlds = [
@@ -54,7 +53,7 @@ pub fn scenario(seed: u64) -> String {
     generator.text
 }
 
-/// Counts add up, and a source of datagrams has sent as many as its rate says.
+/// Checks that counts add up, and a source of datagrams has sent as many as its rate implies.
 pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     let rows = rows::read(scenario, results);
     counts::check(results, &rows)?;
@@ -242,9 +241,9 @@ impl Generator {
             );
             let kind = match self.draws.below(6) {
                 0 | 1 => DATAGRAM.to_owned(),
-                2 => "transport = \"udp\"\ntraffic = \"on-off\"\nrate = \"50 kbit/s\"\npacket_size = \"160 B\"\non = \"700 ms\"\noff = \"1 s\"".to_owned(),
+                2 => "transport = \"udp\"\ntraffic.kind = \"on-off\"\ntraffic.rate = \"50 kbit/s\"\ntraffic.packet_size = \"160 B\"\ntraffic.on = \"700 ms\"\ntraffic.off = \"1 s\"".to_owned(),
                 3 if self.world != World::AerotpGateways => {
-                    "traffic = \"ping\"\ninterval = \"100 ms\"".to_owned()
+                    "traffic.kind = \"ping\"\ntraffic.interval = \"100 ms\"".to_owned()
                 }
                 _ => self.download(),
             };
@@ -270,6 +269,6 @@ impl Generator {
             "[\"snoop\"]" => "linux-6",
             _ => self.pick(&["rfc", "linux-6", "ns2"]),
         };
-        format!("profile = \"{profile}\"\nremedies = {remedies}")
+        format!("transport.profile = \"{profile}\"\nremedies = {remedies}")
     }
 }

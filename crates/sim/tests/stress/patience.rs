@@ -1,5 +1,5 @@
 //! Longest time for which an end of a connection may let the other wait: data is acknowledged soon, and an end with
-//! data that is not acknowledged does not fall silent for longer than its longest timeout.
+//! unacknowledged data is not silent for longer than its longest timeout.
 
 use super::rows::{Row, Tcp};
 use super::{Verdict, ensure};
@@ -8,10 +8,12 @@ use baton_proto::time::Duration;
 use baton_sim::link::config::Damaged;
 use baton_sim::scenario::model::Scenario;
 
-/// RFC 1122 section 4.2.3.2: an acknowledgment is delayed by less than half a second, unless a profile has it longer.
+/// RFC 1122 section 4.2.3.2: an acknowledgment is delayed by less than half a second, unless a profile has a longer
+/// delay.
 const MOST_DELAY: Duration = Duration::from_millis(500);
 
-/// Returns true if some link delivers damaged packets, which the table of packets does not tell from whole ones.
+/// Returns true if some link delivers damaged packets, which the table of packets does not distinguish from intact
+/// ones.
 pub fn delivers_damaged(scenario: &Scenario) -> bool {
     let given = scenario.links.iter().map(|link| &link.config);
     let changed = scenario.changes.iter().map(|change| &change.config);
@@ -21,21 +23,21 @@ pub fn delivers_damaged(scenario: &Scenario) -> bool {
     })
 }
 
-/// One end, by what it sends and what reaches it. Times in nanoseconds.
+/// One end, by the packets that it sends and receives. Times are in nanoseconds.
 pub struct Patience {
     answers_within: i64,
     silent_for: i64,
-    /// Since when data waits for an acknowledgment.
+    /// Time since which data waits for an acknowledgment.
     waits: Option<i64>,
     stirred: i64,
-    /// Its FIN was sent, and the peer's has come.
+    /// True if its FIN was sent, and the peer's has arrived.
     fins: [bool; 2],
     reset: bool,
 }
 
 impl Patience {
     pub fn new(profile: &Profile) -> Patience {
-        // A timer goes off at a tick, and a coarse one of Linux up to an eighth late.
+        // A timer expires at a tick, and a coarse one of Linux up to an eighth late.
         let late = |time: Duration| {
             (time.as_nanos() + time.as_nanos() / 8 + 2 * profile.tick.as_nanos()) as i64
                 + Duration::from_millis(10).as_nanos() as i64
@@ -50,12 +52,12 @@ impl Patience {
         }
     }
 
-    /// Checks what it owes by now; `out`: true if it has something out.
+    /// Checks its duties up to now; `out` is true if it has unacknowledged data.
     pub fn check(&self, now: i64, out: bool) -> Verdict {
         if self.reset {
             return Ok(());
         }
-        // When both have closed, what comes late finds nobody.
+        // When both have closed, late segments find no connection.
         let waited = self.waits.filter(|_| self.fins != [true; 2]);
         let waited = waited.map_or(0, |since| now - since);
         ensure!(

@@ -12,7 +12,7 @@ use baton_sim::run::Results;
 use baton_sim::scenario::model::{AttachmentPolicy, Scenario};
 use std::collections::BTreeMap;
 
-/// By when, before the end, whatever was sent has met its fate.
+/// Seconds before the end by which all packets sent have met their fate.
 const PEACE_S: u64 = 1_000;
 
 /// Checks both.
@@ -49,8 +49,8 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row]) -> Verdict {
     Ok(())
 }
 
-/// Links that keep what they hold while their mobile is away: what is in flight goes back into the queue, limit or not.
-/// A break is one of all links that the mobile has used, an old one that still delivers included.
+/// Returns links that keep their packets while their mobile is away: those in flight go back into the queue, limit or
+/// not. A break concerns all links that the mobile has used, including an old one that still delivers.
 fn keeping(scenario: &Scenario) -> Vec<&str> {
     let mut keeping = Vec::new();
     for mobile in &scenario.mobiles {
@@ -72,12 +72,12 @@ fn keeping(scenario: &Scenario) -> Vec<&str> {
 }
 
 /// Returns the bound of each direction, by its subject: the series and its largest value. A direction that has had
-/// limits of both kinds, or that keeps what was in flight, has no bound.
+/// limits of both kinds, or that keeps packets in flight, has no bound.
 fn limits(scenario: &Scenario, keeping: &[&str]) -> BTreeMap<String, (&'static str, f64)> {
     let mut limits = BTreeMap::new();
     for (index, link) in scenario.links.iter().enumerate() {
         let name = link.config.name.as_str();
-        // The series counts what waits at a shaper, too.
+        // The series includes packets waiting at a shaper.
         if keeping.contains(&name) || !link.config.regulators.is_empty() {
             continue;
         }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub struct Row {
     pub number: u64,
     pub copy: u32,
-    /// The link, its direction (0 is down), and the nodes that it comes from and goes to.
+    /// The link, its direction (0 is down), and the nodes of departure and arrival.
     pub link: usize,
     pub direction: usize,
     pub from: usize,
@@ -29,7 +29,7 @@ pub struct Row {
     pub tcp: Option<Tcp>,
 }
 
-/// Its TCP header.
+/// TCP header of the packet.
 #[derive(Clone, Debug)]
 pub struct Tcp {
     pub sequence: u32,
@@ -55,7 +55,7 @@ fn names(column: &ArrayRef) -> Vec<Option<Rc<str>>> {
         .collect()
 }
 
-/// All rows, in the order of the table.
+/// Returns all rows, in the order of the table.
 pub fn read(scenario: &Scenario, results: &Results) -> Vec<Row> {
     let batches = super::batches(results.tables.packets.clone());
     batches

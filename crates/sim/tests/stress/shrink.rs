@@ -1,9 +1,9 @@
-//! Makes a failing scenario small: takes out blocks and lines for as long as what is left fails in the same way.
+//! Shrinks a failing scenario: removes blocks and lines for as long as the rest fails in the same way.
 
-/// Attempts in all: a minute or two.
+/// Most attempts in all: a minute or two.
 const MOST_ATTEMPTS: u32 = 400;
 
-/// The smallest scenario found that still fails, and how.
+/// Returns the smallest scenario found that still fails, and its failure.
 pub fn smallest(
     text: String,
     reason: String,
@@ -29,7 +29,7 @@ pub fn smallest(
             pieces.remove(index);
             let less = pieces.join(separator);
             attempts += 1;
-            // A text that is no scenario any more is another failure.
+            // A text that is no longer a scenario is another failure.
             match fails(&less).filter(|now| !now.starts_with("not accepted")) {
                 Some(now) if kind(&now) == kind(&reason) => (text, reason) = (less, now),
                 _ => index += 1,
@@ -39,7 +39,7 @@ pub fn smallest(
     (text, reason)
 }
 
-/// The words of a message without its numbers.
+/// Returns the words of a message without its numbers.
 fn kind(reason: &str) -> String {
     let words = reason.chars().take_while(|letter| *letter != ':');
     words.filter(|letter| !letter.is_ascii_digit()).collect()

@@ -1,4 +1,5 @@
-//! The rules of TCP, judged from outside by what crossed the links: what each end sent, and what had reached it by then.
+//! The rules of TCP, judged from outside by the packets on the links: those that each end sent, and those received by
+//! then.
 
 use super::patience::{Patience, delivers_damaged};
 use super::rows::{Row, Tcp};
@@ -7,7 +8,7 @@ use baton_proto::tcp::profile::Profile;
 use baton_sim::run::Results;
 use baton_sim::scenario::model::{Scenario, Traffic, Transport};
 
-/// One end of a connection, as an observer beside it sees it.
+/// One end of a connection, as seen by an observer beside it.
 #[derive(Default)]
 struct End {
     shift: u32,
@@ -15,19 +16,19 @@ struct End {
     initial: Option<u32>,
     /// The first position never sent; 0 is the SYN.
     next: i64,
-    /// The peer's farthest acknowledgment that has reached it.
+    /// Highest acknowledgment received from the peer.
     confirmed: i64,
-    /// The farthest right edge of the windows that have reached it.
+    /// Highest right edge of the windows received.
     edge: i64,
-    /// Its latest acknowledgment and the right edge of its own window.
+    /// Latest acknowledgment sent and the right edge of its own window.
     acknowledged: i64,
     offered: i64,
-    /// Data that has reached it: disjoint ranges of the peer's positions, ascending.
+    /// Received data: disjoint ranges of the peer's positions, ascending.
     arrived: Vec<(i64, i64)>,
 }
 
 impl End {
-    /// The position of a sequence number of this end's.
+    /// Returns the position of a sequence number of this end's.
     fn position(&self, number: u32) -> Option<i64> {
         let initial = self.initial?;
         let near = initial.wrapping_add(self.next as u32);
@@ -48,13 +49,13 @@ impl End {
         self.arrived.insert(place, (start, end));
     }
 
-    /// Returns true if something is out that is not acknowledged. Who has not heard the answer to its SYN may give up
-    /// in silence.
+    /// Returns true if something is unacknowledged. An end that has not received the answer to its SYN may give up
+    /// silently.
     fn has_out(&self) -> bool {
         self.confirmed > 0 && self.next > self.confirmed
     }
 
-    /// Up to where everything has reached it.
+    /// Returns the position up to which everything has been received.
     fn in_order(&self) -> i64 {
         self.arrived
             .first()
@@ -63,7 +64,7 @@ impl End {
     }
 }
 
-/// RFC 7323 section 2.2: the smallest shift with which the buffer fits the field.
+/// Returns the smallest shift with which the buffer fits the field (RFC 7323 section 2.2).
 fn shift(ends: [&Profile; 2], end: usize) -> u32 {
     if !ends.iter().all(|profile| profile.window_scaling) {
         return 0;
@@ -106,9 +107,9 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
         return Ok(());
     }
     let summary = &results.summary.flows[flow];
-    // An end without a way out waits for one, and an end that has failed says so.
+    // An end without a route out waits for one, and a failed end reports its failure.
     let unwell = summary.failure.is_some() || delivers_damaged(scenario);
-    // Remedies keep acknowledgments back, stop a sender, and take back what a receiver has offered.
+    // Remedies hold acknowledgments back, stop a sender, and shrink a window that a receiver has offered.
     let steered = !spec.remedies.is_empty();
     let excused = !whole || unwell || steered;
     let mut patience = [sender, receiver].map(Patience::new);
@@ -147,7 +148,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
         return Ok(());
     }
     let sink = &ends[1];
-    // The SYN's position, and perhaps the FIN's, are none of the data's.
+    // The positions of the SYN, and perhaps the FIN, are not data.
     let delivered = summary.delivered_bytes as i64;
     ensure!(
         delivered < sink.in_order().max(1),
@@ -176,7 +177,7 @@ enum Side {
     Sent(usize),
 }
 
-/// Arrivals at and departures from both ends in order of time; at one moment arrivals first.
+/// Returns arrivals at and departures from both ends in order of time; at one time arrivals first.
 fn events<'a>(rows: &[&'a Row], nodes: [usize; 2]) -> Vec<(i64, u64, &'a Row, Side)> {
     let mut events = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
@@ -269,7 +270,7 @@ fn sent(own: &mut End, peer: &End, row: &Row, tcp: &Tcp, whole: bool) -> Verdict
     );
     own.acknowledged = acknowledged;
     let offered = acknowledged + (i64::from(tcp.window) << if tcp.syn { 0 } else { own.shift });
-    // The window of a SYN that is sent again cannot say what a scaled one said meanwhile.
+    // The window of a retransmitted SYN cannot express a scaled window sent meanwhile.
     ensure!(
         offered >= own.offered || tcp.syn,
         "the right edge of the window moved back"

@@ -72,7 +72,7 @@ function outline(trace, begin, end, view) {
   return kept;
 }
 
-// What is drawn of a trace: for Plotly, which draws lines and crosses, and tells what lies under the pointer.
+// Returns a trace in Plotly's form: lines and crosses, with the texts under the pointer.
 function drawn(trace, view) {
   const [begin, end] = inView(trace, view.from, view.to);
   if (trace.shape === "steps" || trace.shape === "line") {

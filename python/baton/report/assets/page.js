@@ -1,4 +1,4 @@
-// What the pages have in common: elements, colours, the drawing library, and words for a browser that cannot draw.
+// Shared by the pages: elements, colours, the drawing library, and words for a browser that cannot draw.
 
 const $ = (id) => document.getElementById(id);
 

@@ -77,7 +77,7 @@ function curves() {
     yaxis: valueAxis(), height: 380 });
 }
 
-// Whether the names on an axis of words are too long to stand beside one another.
+// Returns true if the names on an axis of words are too long to stand beside one another.
 function crowded(axis) {
   return !axis.numbers && 7 * axis.values.reduce((sum, value) => sum + value.length + 3, 0) > $("curves").clientWidth;
 }

@@ -1,6 +1,6 @@
-//! The way between a mobile router and its home agent without encryption: UDP over IPv4 as in RFC 5555, authenticated as in RFC 4285
-//! (`baton_proto::mobility::dual_stack`), as media of their nodes. Everybody on the way can read, change and redirect
-//! what it carries.
+//! The unencrypted tunnel between a mobile router and its home agent: UDP over IPv4 as in RFC 5555, authenticated as in
+//! RFC 4285 (`baton_proto::mobility::dual_stack`), as media of their nodes. Anyone on the path can read, change and
+//! redirect its packets.
 
 pub mod routers;
 pub mod uplink;
@@ -10,11 +10,11 @@ use super::pieces::Cutter;
 use baton_path::NotSent;
 use baton_proto::packet::Packet;
 
-/// Headers of UDP and IPv4 around a packet, in bytes.
+/// Length of the UDP and IPv4 headers around a packet, in bytes.
 const HEADERS: u32 = 20 + 8;
 
-/// Returns the longest packet of a node's interface to this way over an uplink with this MTU, in bytes: with the header that is left
-/// out.
+/// Returns the MTU of a node's interface to this tunnel over an uplink with this MTU, in bytes, including the omitted
+/// header.
 pub fn longest_packet(uplink_mtu: u32) -> u32 {
     longest_carried(uplink_mtu) + outer::HEADER as u32
 }
@@ -24,10 +24,10 @@ fn longest_carried(uplink_mtu: u32) -> u32 {
     uplink_mtu.saturating_sub(HEADERS)
 }
 
-/// Gives each packet for which one stands to `take`, as long as none is longer than a datagram carries.
+/// Passes each packet for which one stands to `take`, up to the first that is too long for a datagram.
 ///
 /// # Errors
-/// [`NotSent::TooLong`]: the packets behind are given up.
+/// [`NotSent::TooLong`]: the remaining packets are dropped.
 fn cut(
     cutter: &mut Cutter,
     packet: &Packet,

@@ -1,4 +1,4 @@
-//! The routers of a home agent that speak without encryption, beside the paths of the others.
+//! Routers of a home agent without encryption, beside the paths of the others.
 
 use super::uplink::add;
 use super::{cut, longest_carried};
@@ -24,16 +24,16 @@ pub struct PlainRouters {
     end: HomeEnd,
     home_agent: Ipv6Addr,
     care_of: CareOfPrefix,
-    /// The MTU of the home agent's own link, in bytes.
+    /// MTU of the home agent's own link, in bytes.
     mtu: u32,
-    /// The care-of address at which each router was reached last, by its home address.
+    /// Care-of address of the latest message to each router, by home address.
     current: BTreeMap<Ipv6Addr, Ipv6Addr>,
-    /// Answers that are to be sent.
+    /// Answers to send.
     refusals: VecDeque<(SocketAddrV4, Packet)>,
 }
 
 impl PlainRouters {
-    /// Makes them without any. The time zero is so many nanoseconds after 1970.
+    /// Creates an empty set. The instant zero is so many nanoseconds after the Unix epoch.
     pub fn new(
         (home_agent, care_of): (Ipv6Addr, CareOfPrefix),
         mtu: u32,
@@ -52,7 +52,7 @@ impl PlainRouters {
         }
     }
 
-    /// Replaces the routers that may register; those that stay are not touched.
+    /// Replaces the routers that may register; those that stay are unaffected.
     pub fn set(&mut self, routers: &[RouterConfig]) {
         let plain = |router: &RouterConfig| match &router.protection {
             Protection::Unencrypted(plain) => Some((router.home_address.0, plain.clone())),
@@ -69,8 +69,8 @@ impl PlainRouters {
         }
     }
 
-    /// Takes in a datagram that begins like an IP packet, with its byte of DSCP and ECN; returns false if its packet is dropped, as
-    /// it would have to be marked and cannot.
+    /// Takes in a datagram that begins like an IP packet, with its byte of DSCP and ECN. Returns false if its packet is
+    /// dropped: it needed a congestion mark that its sender does not support.
     pub fn take(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl PlainRouters {
         true
     }
 
-    /// Returns true if a care-of address is that of one of these routers.
+    /// Returns true if a care-of address belongs to one of these routers.
     pub fn has(&self, care_of: Ipv6Addr) -> bool {
         self.end.remote(care_of).is_some()
     }
@@ -101,7 +101,7 @@ impl PlainRouters {
     /// Sends a packet of the node to a care-of address, of the kind that a path would carry.
     ///
     /// # Errors
-    /// The reason why it was not sent.
+    /// The reason for not sending it.
     pub fn send(
         &mut self,
         care_of: Ipv6Addr,
@@ -126,14 +126,14 @@ impl PlainRouters {
         Ok(())
     }
 
-    /// Appends the next answer to a datagram, and returns where it goes.
+    /// Appends the next answer to a datagram, and returns its destination.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> Option<SocketAddr> {
         let (to, answer) = self.refusals.pop_front()?;
         answer.encode(out);
         Some(to.into())
     }
 
-    /// Adds what is known of the routers to a state.
+    /// Adds these routers to a state.
     pub fn report(&self, status: &mut Status) {
         for home in self.end.mobiles() {
             let current = self.current.get(&home);

@@ -1,4 +1,4 @@
-//! An uplink of a mobile router without encryption, as a link on which the home agent is the only router.
+//! An uplink of a mobile router without encryption, as a link whose only router is the home agent.
 
 use super::{cut, longest_carried};
 use crate::capture::{Direction, Tap, View};
@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Time between two looks at the uplink's own address (chosen): when it is another one, the router registers anew.
+/// Interval of checks of the uplink's own address (chosen): after a change the router registers again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// An uplink without encryption.
@@ -48,17 +48,17 @@ pub struct PlainUplink {
     counts: UplinkCounts,
 }
 
-/// Numbers of what was not taken.
+/// Counts of rejected datagrams and packets.
 #[derive(Debug, Default)]
 struct UplinkCounts {
-    /// Datagrams of somebody else, or no IP packets.
+    /// Datagrams from other senders, or without an IP packet.
     misdirected: u64,
-    /// Marked packets whose ends do not understand marks of congestion.
+    /// Congestion-marked packets whose ends do not support ECN.
     congested: u64,
 }
 
 impl PlainUplink {
-    /// Makes the uplink by a device, which need not exist yet, with a number of its own among those of the router.
+    /// Creates the uplink by a device, which need not exist yet, with its number among the router's uplinks.
     pub fn new(
         device: &str,
         number: u8,
@@ -89,7 +89,7 @@ impl PlainUplink {
         }
     }
 
-    /// Looks at the address that the uplink has.
+    /// Checks the uplink's present address.
     fn look(&mut self, now: Instant) {
         let source = source_towards(self.remote.into(), Some(&self.device));
         let address = match source {
@@ -101,7 +101,7 @@ impl PlainUplink {
         self.next_look = Some(now + LOOK_INTERVAL);
     }
 
-    /// Takes what the end has for the node.
+    /// Takes the end's packets and events for the node.
     fn take_news(&mut self, now: Instant) {
         while let Some(event) = self.end.poll_event() {
             if event == LinkEvent::Up {
@@ -116,7 +116,7 @@ impl PlainUplink {
         }
     }
 
-    /// Lets the node hear of its prefix, as from a router on the link.
+    /// Advertises the prefix to the node, like a router on the link.
     fn advertise(&mut self, now: Instant) {
         let prefix = CareOfPrefix::default().network(self.number);
         if let Some(prefix) = prefix {
@@ -125,7 +125,7 @@ impl PlainUplink {
         self.next_advertisement = Some(now + ADVERTISEMENT_INTERVAL);
     }
 
-    /// Opens the socket by a device that has come, and looks at its address.
+    /// Opens the socket by a device that has appeared, and checks its address.
     fn take_device(&mut self, now: Instant, index: InterfaceIndex, mtu: u32) {
         self.mtu = mtu;
         if self.index != Some(index) {
@@ -145,7 +145,7 @@ impl PlainUplink {
         self.end.set_address(now, None);
     }
 
-    /// Reads datagrams of one call; returns how many, or `None` if none waits.
+    /// Reads the datagrams of one call; returns their number, or `None` if none waits.
     fn take_batch(&mut self, now: Instant) -> io::Result<Option<usize>> {
         let Some(mut batch) = self.sockets.receive(0, &mut self.buffer)? else {
             return Ok(None);
@@ -166,7 +166,7 @@ impl PlainUplink {
         Ok(Some(read))
     }
 
-    /// Sends a packet of the tunnel, or all for which it stands.
+    /// Sends a tunnelled packet, or all for which it stands.
     fn send_inside(&mut self, now: Instant, packet: &Packet, class: u8) -> Result<(), NotSent> {
         let remote = SocketAddr::V4(self.remote);
         let (outgoing, sockets) = (&mut self.outgoing, &mut self.sockets);
@@ -178,7 +178,7 @@ impl PlainUplink {
     }
 }
 
-/// Adds a datagram to those that are to be sent.
+/// Adds a datagram to those to send.
 pub(super) fn add(
     outgoing: &mut Outgoing,
     sockets: &mut Sockets,

@@ -1,10 +1,10 @@
-//! A packet that can be joined with the one before it: TCP over IP with data, nothing unusual about it, and sound, since the
-//! checksum of what is joined is not looked at any more.
+//! A packet that can be joined with the one before it: TCP over IP with data, without unusual fields, and with valid
+//! checksums, since nothing verifies those of joined segments later.
 
 use crate::offload::checksum::{fold, pseudo_header, sum};
 use crate::offload::headers::{ACK, IPV4_HEADER, IPV6_HEADER, PSH, TCP, TCP_FLAGS, TCP_HEADER};
 
-/// The bit of IPv4's header that says not to fragment; with none of the others, it is whole.
+/// The DF bit of the IPv4 header; with all others zero, the packet is not a fragment.
 const DF: u8 = 0x40;
 
 /// A TCP segment with data.
@@ -12,14 +12,14 @@ const DF: u8 = 0x40;
 pub(super) struct Segment<'a> {
     /// The packet.
     pub packet: &'a [u8],
-    /// Place of TCP's header.
+    /// Offset of the TCP header.
     pub transport: usize,
     /// Length of both headers, in bytes.
     pub headers: usize,
 }
 
 impl<'a> Segment<'a> {
-    /// Reads a packet; `None` if it is something else, or not sound.
+    /// Reads a packet; `None` if it is something else, or invalid.
     pub(super) fn read(packet: &'a [u8]) -> Option<Segment<'a>> {
         let transport = match packet {
             [0x45, _, a, b, _, _, flags, 0, _, TCP, ..]
@@ -57,20 +57,20 @@ impl<'a> Segment<'a> {
         self.packet.get(self.headers..).unwrap_or_default()
     }
 
-    /// Tells whether the sender had nothing more to send (PSH).
+    /// Returns true if the sender had no more to send (PSH).
     pub(super) fn is_pushed(&self) -> bool {
         self.packet
             .get(self.transport + TCP_FLAGS)
             .is_some_and(|flags| flags & PSH != 0)
     }
 
-    /// Tells whether a packet is of the same TCP connection and direction.
+    /// Returns true if a packet belongs to the same TCP connection and direction.
     pub(super) fn same_connection(&self, other: &[u8]) -> bool {
         let ports = self.transport..self.transport + 4;
         same_hosts(self.packet, other) && self.packet.get(ports.clone()) == other.get(ports)
     }
 
-    /// Tells whether this is what follows on so many packets with so much data, whose first one has these headers.
+    /// Returns true if this segment continues so many packets with so much data, the first of which has these headers.
     pub(super) fn follows(&self, first: &[u8], packets: usize, data: usize) -> bool {
         let Some(headers) = self.packet.get(..self.headers) else {
             return false;
@@ -81,16 +81,16 @@ impl<'a> Segment<'a> {
         let same = |from: usize, to: usize| headers.get(from..to) == first.get(from..to);
         let tcp = self.transport;
         let same_ip = if tcp == IPV4_HEADER {
-            // All but the length, the identification and the checksum.
+            // All except length, identification and checksum.
             same(0, 2) && same(6, 10)
         } else {
             same(0, 4) && same(6, 40)
         };
-        // A number of packets that may not be fragmented means nothing (RFC 6864 section 4.1).
+        // The identification of a packet with DF has no meaning (RFC 6864 section 4.1).
         let is_numbered = tcp == IPV6_HEADER
             || headers.get(6) == Some(&DF)
             || number(headers, 4, 2) == number(first, 4, 2).wrapping_add(packets as u32) & 0xffff;
-        // All but the sequence number, PSH and the checksum.
+        // All except sequence number, PSH and checksum.
         let sequence = number(first, tcp + 4, 4).wrapping_add(data as u32);
         same_ip
             && is_numbered
@@ -101,7 +101,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Tells whether two packets have the same source and destination addresses.
+/// Returns true if two packets have the same source and destination addresses.
 pub(super) fn same_hosts(one: &[u8], other: &[u8]) -> bool {
     addresses(one).is_some() && addresses(one) == addresses(other)
 }
@@ -141,7 +141,7 @@ mod tests {
             }
             let transport = if first >> 4 == 6 { IPV6_HEADER } else { IPV4_HEADER };
             let _ = Segment::read(&packet);
-            // As if it were one: nothing depends on its having been looked at.
+            // Treated as a valid segment: nothing depends on the earlier checks.
             let segment = Segment { packet: &packet, transport, headers: transport + 20 };
             let _ = (segment.payload(), segment.is_pushed(), segment.follows(&other, 1, 10));
             assert!(packet.len() < 60 || segment.same_connection(&packet) == matches!(first >> 4, 4 | 6));

@@ -3,7 +3,7 @@ use crate::offload::Coalescer;
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 
-/// Writes all packets of a frame, and returns them.
+/// Returns all packets of a frame.
 fn packets_of(frame: &mut [u8]) -> Option<Vec<Vec<u8>>> {
     let plan = Plan::read(frame)?;
     let mut packets = Packets::new(&frame[LENGTH..], plan);
@@ -59,7 +59,7 @@ proptest! {
 
 #[test]
 fn a_frame_that_does_not_say_how_to_cut_it_is_refused() {
-    // TCP over IPv4, its checksum at 20 + 16: a sound one, and then with one thing wrong.
+    // TCP over IPv4, with its checksum at 20 + 16: a valid packet, and then variants with one error each.
     let mut sound = vec![1, 1];
     for number in [40_u16, 100, 20, 16] {
         sound.extend(number.to_ne_bytes());
@@ -85,7 +85,7 @@ fn a_frame_that_does_not_say_how_to_cut_it_is_refused() {
     assert_eq!(packets_of(&mut sound), None, "packets of no bytes");
 }
 
-/// Makes a TCP segment with the place of its data in the stream, its checksums in place.
+/// Returns a TCP segment with its data's place in the stream, and valid checksums.
 fn segment(is_ipv4: bool, number: u16, place: u32, data: &[u8]) -> Vec<u8> {
     let length = (20 + data.len()) as u16;
     let mut tcp = vec![0x12, 0x34, 0, 80];

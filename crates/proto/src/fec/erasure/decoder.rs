@@ -1,12 +1,12 @@
-//! The receiver's side: what is missing, out of what has arrived.
+//! The receiver's side: recovery of missing packets from the received ones.
 
 use super::{BlockError, BlockSize, LENGTH_BYTES, add_packet, check_index, check_length, factor};
 use crate::fec::field::{add_scaled, inverse, multiply};
 
-/// Source packets that were missing, each with its number in the block.
+/// Restored source packets, each with its number in the block.
 pub type Restored = Vec<(u8, Vec<u8>)>;
 
-/// Collects what arrives of one block, and restores what does not.
+/// Decoder of one block, which collects received packets and restores missing ones.
 #[derive(Clone, Debug)]
 pub struct BlockDecoder {
     size: BlockSize,
@@ -15,7 +15,7 @@ pub struct BlockDecoder {
 }
 
 impl BlockDecoder {
-    /// A block of which nothing has arrived. `size` has as many sources as the encoder took in.
+    /// Creates a block without received packets. `size` has as many sources as the encoder took in.
     pub fn new(size: BlockSize) -> BlockDecoder {
         BlockDecoder {
             size,
@@ -24,7 +24,7 @@ impl BlockDecoder {
         }
     }
 
-    /// Takes a source packet in; a second one with its number is ignored.
+    /// Takes in a source packet; a second one with its number is ignored.
     ///
     /// # Errors
     /// Fails if its number is beyond the block, or it is longer than 65535 bytes.
@@ -35,10 +35,10 @@ impl BlockDecoder {
         Ok(())
     }
 
-    /// Takes a repair packet in; a second one with its number is ignored.
+    /// Takes in a repair packet; a second one with its number is ignored.
     ///
     /// # Errors
-    /// Fails if its number is beyond the block, or its length is not that of the repair packets before it.
+    /// Fails if its number is beyond the block, or its length differs from that of earlier repair packets.
     pub fn add_repair(&mut self, index: u8, packet: &[u8]) -> Result<(), BlockError> {
         check_index(index, self.size.repairs)?;
         let known = self.repairs.iter().flatten().next().map(Vec::len);
@@ -51,12 +51,11 @@ impl BlockDecoder {
         Ok(())
     }
 
-    /// The source packets that were missing, with their numbers; they count as arrived from now on. `None` while fewer
-    /// packets have arrived than the block has sources, and something is missing.
+    /// Returns the missing source packets, with their numbers, which count as received from now on; `None` while some
+    /// are missing and fewer packets were received than the block has sources.
     ///
     /// # Errors
-    /// Fails if packets contradict each other. They are checked before they come here, by their checksums; not every
-    /// contradiction can be seen.
+    /// Fails if packets contradict each other. Verify their checksums before; not every contradiction is detectable.
     pub fn try_restore(&mut self) -> Result<Option<Restored>, BlockError> {
         let numbers = |packets: &[Option<Vec<u8>>], there: bool| -> Vec<u8> {
             let numbered = (0..).zip(packets);
@@ -82,7 +81,7 @@ impl BlockDecoder {
         Ok(Some(restored))
     }
 
-    /// The repair packets that are `used` without what the sources that are there have added to them.
+    /// Returns the `used` repair packets without the contributions of the received sources.
     fn without_sources(&self, used: &[u8]) -> Result<Vec<Vec<u8>>, BlockError> {
         let mut sums = Vec::with_capacity(used.len());
         for repair in used {
@@ -102,7 +101,7 @@ impl BlockDecoder {
     }
 }
 
-/// Solves for the missing shards, in place: Gauss and Jordan's elimination. No pivot is zero, since each is a quotient of
+/// Solves for the missing shards in place, by Gauss–Jordan elimination. No pivot is zero, since each is a quotient of
 /// minors of a Cauchy matrix.
 fn eliminate(missing: &[u8], used: &[u8], sums: &mut [Vec<u8>]) {
     let row = |repair: &u8| -> Vec<u8> {
@@ -127,7 +126,7 @@ fn eliminate(missing: &[u8], used: &[u8], sums: &mut [Vec<u8>]) {
     }
 }
 
-/// The packet in a shard, if its length is possible and zeros follow.
+/// Returns the packet in a shard, if its length is possible and zeros follow.
 fn packet_of(shard: &[u8]) -> Option<&[u8]> {
     let (length, bytes) = shard.split_first_chunk::<LENGTH_BYTES>()?;
     let (packet, padding) = bytes.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;

@@ -15,7 +15,8 @@ fn encoded(packets: &[Vec<u8>], repairs: u8) -> BlockEncoder {
     encoder
 }
 
-/// From Python's galois 0.4.11, its field GF(2^8) with 0x11D: the row of 1 / (i + (255 - j)) times the matrix of shards.
+/// Checks values from Python's galois 0.4.11, its field GF(2^8) with 0x11D: the row of 1 / (i + (255 - j)) times the
+/// matrix of shards.
 #[test]
 fn repair_packets_are_those_of_galois() {
     let packets = [pattern(5), pattern(9), Vec::new(), pattern(1)];
@@ -52,7 +53,7 @@ fn what_is_not_of_the_block_is_refused() {
     assert_eq!(decoder.add_repair(0, &[0]), Err(length(1, 2, 65_537)));
     assert_eq!(decoder.add_repair(0, &[0; 9]), Ok(()));
     assert_eq!(decoder.add_repair(1, &[0; 8]), Err(length(8, 9, 9)));
-    // A source packet that no repair packet can be of is noticed when it matters.
+    // A source packet that contradicts every repair packet is detected when it matters.
     assert_eq!(decoder.add_source(0, &[0; 8]), Ok(()));
     assert_eq!(decoder.add_repair(1, &[0; 9]), Ok(()));
     assert_eq!(decoder.try_restore(), Err(length(8, 0, 7)));
@@ -85,7 +86,7 @@ fn a_block_that_is_closed_early_is_one_of_as_many_packets() {
     assert_eq!(decoder.try_restore(), Ok(Some(Vec::new())));
 }
 
-/// Packets of a block, how many repair packets there are, and an order in which all arrive.
+/// Packets of a block, the number of repair packets, and an order of their arrivals.
 fn block() -> impl Strategy<Value = (Vec<Vec<u8>>, u8, Vec<usize>)> {
     let sizes = (1..=60_u8, 0..=30_u8);
     let packet = proptest::collection::vec(any::<u8>(), 0..90);

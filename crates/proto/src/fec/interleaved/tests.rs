@@ -15,8 +15,8 @@ fn protected(data: &[u8], strength: Strength) -> Vec<u8> {
     block
 }
 
-/// With each codeword's parity from Python's reedsolo 1.7.0 (as in the tests of codewords), put where the layout
-/// says.
+/// Checks the parity of each codeword from Python's reedsolo 1.7.0 (as in the tests of codewords), at the positions of
+/// the layout.
 #[test]
 fn parity_is_that_of_reedsolo_in_the_layout() {
     let parity = &protected(&pattern(1500), words(8))[1500..];
@@ -68,7 +68,7 @@ fn a_burst_is_spread_over_the_codewords() {
         decode(&mut block, words(32), &[]),
         Err(FecError::Uncorrectable)
     );
-    // All of a burst of 126 bytes whose place is known.
+    // All of a burst of 126 bytes at a known position.
     let erasures: Vec<usize> = (700..826).collect();
     let mut block = sent.clone();
     block[700..826].fill(0);
@@ -91,8 +91,8 @@ fn what_one_codeword_cannot_correct_leaves_the_others_corrected() {
     assert_eq!(block[0], sent[0] ^ 1);
 }
 
-/// Bits flipped independently, drawn from SplitMix64: of 4000 packets as many stay damaged as the closed form says, within
-/// four standard deviations.
+/// Checks independent bit errors drawn from SplitMix64: of 4000 packets as many stay damaged as the closed form
+/// predicts, within four standard deviations.
 #[test]
 fn as_many_packets_fail_as_the_closed_form_says() {
     const RATE: f64 = 1e-3;

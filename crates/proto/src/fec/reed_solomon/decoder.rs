@@ -1,7 +1,7 @@
-//! Decoding: syndromes, Berlekamp and Massey's algorithm from the erasures on, a search for the locator's roots (Chien),
-//! and Forney's formula. R. E. Blahut, Theory and Practice of Error Control Codes, chapters 7 and 9.
+//! Decoding: syndromes, the Berlekamp–Massey algorithm starting from the erasures, a search for the locator's roots
+//! (Chien), and Forney's formula. R. E. Blahut, Theory and Practice of Error Control Codes, chapters 7 and 9.
 //!
-//! The byte at place p of n is the coefficient of x^(n-1-p); an error there has the locator alpha^(n-1-p).
+//! The byte at position p of n is the coefficient of x^(n-1-p); an error there has the locator alpha^(n-1-p).
 
 use super::{Code, LONGEST_CODEWORD};
 use crate::fec::FecError;
@@ -11,13 +11,13 @@ use crate::fec::field::{ORDER, Sparse, add_scaled, inverse, multiply, power};
 type Polynomial = [u8; 256];
 
 impl Code {
-    /// Corrects a codeword in place and returns how many of its bytes were wrong. `erasures` are places, from 0,
-    /// whose bytes are not to be trusted, in any order. Corrected are e erasures and v errors elsewhere where
-    /// 2 v + e is at most the number of parity bytes.
+    /// Corrects a codeword in place and returns the number of wrong bytes. `erasures` are positions, from 0, of
+    /// untrusted bytes, in any order. It corrects e erasures and v errors elsewhere if 2 v + e is at most the number of
+    /// parity bytes.
     ///
     /// # Errors
-    /// Fails if there are more, as far as that can be told: the codeword is then as it was. It also fails if it is
-    /// shorter than its parity or longer than 255 bytes, or an erasure is not in it.
+    /// Fails if there are more, as far as that is detectable, and leaves the codeword unchanged. It also fails if the
+    /// codeword is shorter than its parity or longer than 255 bytes, or an erasure is outside it.
     pub fn decode(&self, codeword: &mut [u8], erasures: &[usize]) -> Result<usize, FecError> {
         self.check_length(codeword.len())?;
         let erased = Erased::new(erasures, codeword.len())?;
@@ -42,7 +42,7 @@ impl Code {
     }
 }
 
-/// Places that are not to be trusted, each once.
+/// Untrusted positions, each once.
 struct Erased {
     places: [u8; LONGEST_CODEWORD],
     count: usize,
@@ -70,7 +70,7 @@ impl Erased {
         Ok(erased)
     }
 
-    /// The product of (1 - X x) over the erasures' locators X.
+    /// Returns the product of (1 - X x) over the erasures' locators X.
     fn locator(&self) -> Polynomial {
         let mut product = [0; 256];
         product[0] = 1;
@@ -96,11 +96,12 @@ fn syndromes(remainder: &[u8]) -> Polynomial {
     syndromes
 }
 
-/// The shortest recurrence that makes the syndromes and has the erasures' locators among its roots, and its degree.
+/// Returns the shortest recurrence that generates the syndromes and has the erasures' locators among its roots, and its
+/// degree.
 fn locator(syndromes: &[u8], erased: &Erased) -> (Polynomial, usize) {
     let mut locator = erased.locator();
     let mut degree = erased.count;
-    // The locator before the degree last changed, its degree, the discrepancy then, and the steps since.
+    // The locator before the last change of degree, its degree, its discrepancy, and the steps since.
     let (mut before, mut before_degree, mut before_discrepancy, mut steps) =
         (locator, degree, 1, 1);
     for step in erased.count..syndromes.len() {
@@ -127,7 +128,7 @@ fn locator(syndromes: &[u8], erased: &Erased) -> (Polynomial, usize) {
     (locator, degree)
 }
 
-/// The places whose locators' inverses are roots of `locator`; all its roots must be in the codeword.
+/// Returns the positions whose inverse locators are roots of `locator`; all its roots must be in the codeword.
 fn places(locator: &[u8], length: usize) -> Result<[u8; LONGEST_CODEWORD], FecError> {
     let wanted = locator.len() - 1;
     let locator = Sparse::new(locator.iter().copied().enumerate());
@@ -148,14 +149,14 @@ fn places(locator: &[u8], length: usize) -> Result<[u8; LONGEST_CODEWORD], FecEr
     Ok(places)
 }
 
-/// The exponent of the inverse of the locator of a place.
+/// Returns the exponent of the inverse locator of a position.
 fn inverse_exponent(length: usize, place: u8) -> u16 {
     (ORDER + 1 + u16::from(place) - length as u16) % ORDER
 }
 
-/// Adds to the byte at each place its error, the evaluator over the odd part of the locator, both at the inverse of the
-/// place's locator: Forney's formula where the first root is alpha^0, as x times a derivative is the odd part here.
-/// Returns how many errors are not zero; erased bytes may have been right.
+/// Adds the error to the byte at each position, the evaluator over the odd part of the locator, both at the position's
+/// inverse locator: Forney's formula with a first root of alpha^0, where x times the derivative is the odd part.
+/// Returns the number of errors that are not zero; erased bytes may have been right.
 fn correct(
     codeword: &mut [u8],
     syndromes: &Polynomial,

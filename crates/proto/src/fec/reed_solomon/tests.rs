@@ -11,8 +11,8 @@ fn parity_of(data: &[u8], parity: u8) -> Vec<u8> {
     out
 }
 
-/// From Python's reedsolo 1.7.0: `rs_encode_msg(data, r, fcr=0, generator=2, gen=rs_generator_poly(r, 0, 2))` after
-/// `init_tables(0x11D)`.
+/// Checks values from Python's reedsolo 1.7.0: `rs_encode_msg(data, r, fcr=0, generator=2, gen=rs_generator_poly(r, 0,
+/// 2))` after `init_tables(0x11D)`.
 #[test]
 fn parity_is_that_of_reedsolo() {
     let vectors = [
@@ -32,7 +32,7 @@ fn parity_is_that_of_reedsolo() {
     }
 }
 
-/// The same for the full codewords of every code, one after another, as a digest.
+/// Checks the same for the full codewords of every code, one after another, by a digest.
 #[test]
 fn parity_of_every_code_is_that_of_reedsolo() {
     let mut digest = Sha1::new();
@@ -73,14 +73,14 @@ fn one_erasure_more_than_parity_is_uncorrectable_even_where_the_bytes_fit() {
     assert_eq!(code.decode(&mut codeword, &places), refused);
 }
 
-/// A codeword, and changes to it: a place each, what is added there, and whether the decoder is told.
+/// A codeword and its changes: for each a position, the added value, and true if the decoder is told.
 #[derive(Clone, Debug)]
 struct Damaged {
     parity: u8,
     sent: Vec<u8>,
     received: Vec<u8>,
     erasures: Vec<usize>,
-    /// Bytes that differ, and those of them at places that the decoder is not told.
+    /// Changed bytes, and those of them at positions that the decoder is not told.
     wrong: usize,
     untold: usize,
 }
@@ -96,7 +96,7 @@ impl Damaged {
     }
 }
 
-/// Codewords with up to about `times` as much damage as can be corrected.
+/// Codewords with up to about `times` as much damage as is correctable.
 fn damaged(times: usize) -> impl Strategy<Value = Damaged> {
     let code = (0..=254_u8).prop_flat_map(|parity| (Just(parity), 0..=254 - parity));
     let code = code.prop_flat_map(move |(parity, more)| {
@@ -147,7 +147,7 @@ proptest! {
         prop_assert_eq!(codeword, damaged.sent);
     }
 
-    /// A decoder may take another codeword for the right one, but only one that is as near, and it tells how near.
+    /// Checks that a decoder takes another codeword for the right one only if it is as near, and reports its distance.
     #[test]
     fn beyond_the_capacity_it_finds_a_codeword_or_nothing(damaged in damaged(3)) {
         let mut codeword = damaged.received.clone();

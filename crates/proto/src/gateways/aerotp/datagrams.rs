@@ -36,7 +36,7 @@ impl AerotpGateway {
                     source_port: header.source_port,
                     to: ends.1,
                     class: configuration.class,
-                    // Without answers there is no report of the channel's state.
+                    // In this mode no report of the channel's state arrives.
                     protection: match configuration.coding {
                         Coding::Fixed(protection) => protection,
                         Coding::Adaptive => Protection::default(),

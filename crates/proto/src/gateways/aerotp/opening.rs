@@ -15,17 +15,17 @@ use core::net::IpAddr;
 
 /// A TCP half that answers a SYN.
 pub(super) struct Half {
-    /// The ends of its connection across the link, the one on this side first.
+    /// Ends of the connection across the link, own side first.
     pub ends: Pair,
     pub flow: Option<FlowId>,
     pub profile: Profile,
-    /// The far end's answer, if it has been asked.
+    /// The far end's answer, if it was asked.
     pub agreed: Option<TcpOffer>,
 }
 
 impl AerotpGateway {
-    /// Takes in a TCP segment from this side: a SYN opens a connection across the link, others are for their half. Returns
-    /// true if there is a connection for it.
+    /// Takes in a TCP segment from this side: a SYN opens a connection across the link, others go to their half.
+    /// Returns true if there is a connection for the segment.
     pub(super) fn take_segment(
         &mut self,
         now: Instant,
@@ -40,11 +40,11 @@ impl AerotpGateway {
             return true;
         };
         self.touched.insert(ends);
-        // The SYN again: its answer is under way.
+        // A retransmitted SYN: its answer is under way.
         matches!(splice.near, Near::Waiting(_)) || self.deliver(now, around, packet)
     }
 
-    /// Hands a segment to its half; a closed one answers with a reset.
+    /// Passes a segment to its half; a closed one answers with a reset.
     fn deliver(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
         let Body::Tcp(header, payload) = packet.body else {
             return false;
@@ -111,7 +111,7 @@ impl AerotpGateway {
         self.add_splice(splice);
     }
 
-    /// Answers a SYN in the name of the far end, with only the options agreed by the far end, if that has been asked.
+    /// Answers a SYN in the name of the far end, with only the options that the far end has agreed to, if it was asked.
     pub(super) fn accept_half(
         &mut self,
         now: Instant,
@@ -136,7 +136,7 @@ impl AerotpGateway {
         socket
     }
 
-    /// Takes in an AeroTP packet from the other gateway; returns false if it belongs to no connection here.
+    /// Takes in an AeroTP packet from the other gateway; returns false if there is no connection for it here.
     pub(super) fn take_from_air(
         &mut self,
         now: Instant,
@@ -155,8 +155,8 @@ impl AerotpGateway {
             end(source, body.header.source_port),
         );
         if !self.splices.contains_key(&ends) {
-            // An answer to an opening that was never sent from here opens no connection, as a SYN-ACK does not: otherwise a flood
-            // forged at one gateway would come back from the other.
+            // Like a SYN-ACK, an answer to an opening that was never sent from here opens no connection: otherwise a
+            // flood forged at one gateway would return from the other.
             if body.header.opening.is_none() || body.header.mack.is_some() {
                 self.discards.strangers += 1;
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
@@ -178,7 +178,7 @@ impl AerotpGateway {
         true
     }
 
-    /// Opens the TCP half to the far end for a connection from the other gateway, if that carries TCP.
+    /// Opens the TCP half to the far end for a connection from the other gateway, if that connection carries TCP.
     fn open_from_air(
         &mut self,
         now: Instant,
@@ -188,7 +188,7 @@ impl AerotpGateway {
         flow: Option<FlowId>,
     ) {
         let mtu = around.mtu_towards(ends.1.address);
-        // The other gateway's rule is not transmitted; here it is the first rule with this mode for the destination.
+        // The other gateway's rule is not transmitted: here, the first rule with this mode for the destination applies.
         let selected = self.rules.iter().position(|rule| {
             rule.selector.leads_to(ends.0) && rule.connection_mode() == body.header.mode
         });
@@ -229,7 +229,7 @@ impl AerotpGateway {
         self.add_splice(splice);
     }
 
-    /// Adds a connection. If another has to make room for it, that one's TCP is told.
+    /// Adds a connection. The TCP of a connection removed to make room is notified.
     pub(super) fn add_splice(&mut self, splice: Splice) {
         let gone = self.make_room();
         self.add(splice);

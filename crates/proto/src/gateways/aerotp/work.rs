@@ -1,4 +1,4 @@
-//! Progress of a connection across the link: after each event, all that can be done for the connection is done.
+//! Progress of a connection across the link: each event triggers all work that is then possible.
 
 use super::opening::{Half, agreed_on};
 use super::{AerotpGateway, Near, Pair, Splice};
@@ -10,7 +10,7 @@ use crate::tcp::{self, Connection, State};
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::Mode;
 
-/// Time without a datagram after which a datagrams' connection ends (RFC 4787, REQ-5).
+/// Idle time after which a datagram connection ends (RFC 4787, REQ-5).
 const UDP_IDLE: Duration = Duration::from_secs(120);
 
 /// Notes an event of the half here.
@@ -28,7 +28,7 @@ pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
 }
 
 impl AerotpGateway {
-    /// Works on connections that have had an event, and on the events caused by this work.
+    /// Works on connections with new events, and on the events caused by this work.
     pub(super) fn work_splices(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(ends) = self.next_splice() {
             let Some(mut splice) = self.splices.remove(&ends) else {
@@ -45,7 +45,7 @@ impl AerotpGateway {
         }
     }
 
-    /// Lets the halves send.
+    /// Sends the segments of the halves.
     pub(super) fn send_segments(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(outgoing) = self.sockets.poll_transmit(now) {
             self.outbox
@@ -54,7 +54,8 @@ impl AerotpGateway {
         while self.sockets.poll_changed().is_some() {}
     }
 
-    /// Drops a half whose connection is closed. One that is not closing would wait for an application that does not exist.
+    /// Drops a half whose connection is closed. A half that is not closing would wait for an application that does not
+    /// exist.
     pub(super) fn leave_half(&mut self, socket: SocketId) {
         let Some(tcp) = self.sockets.connection_mut(socket) else {
             return;
@@ -65,7 +66,7 @@ impl AerotpGateway {
         self.sockets.abandon(socket);
     }
 
-    /// Returns the next connection that has had an event. The halves are polled first, which also lets them send.
+    /// Returns the next connection with a new event. The halves are polled first, which also lets them send.
     fn next_splice(&mut self) -> Option<Pair> {
         while let Some((socket, event)) = self.sockets.poll_event() {
             let Some(&ends) = self.by_socket.get(&socket) else {
@@ -79,7 +80,7 @@ impl AerotpGateway {
         self.touched.pop_first()
     }
 
-    /// Does all that can be done for a connection. Returns true if it continues.
+    /// Does all work that is possible for a connection. Returns true if the connection continues.
     fn work_splice(&mut self, now: Instant, around: &mut Around<'_>, splice: &mut Splice) -> bool {
         while let Some(event) = splice.aerotp.poll_event() {
             match event {
@@ -113,8 +114,8 @@ impl AerotpGateway {
         goes_on
     }
 
-    /// Ends the half here after the other gateway has reset the connection or is out of reach. A waiting SYN is answered by a
-    /// refusal only if there was one.
+    /// Ends the half here after the other gateway has reset the connection or timed out. A waiting SYN is refused only
+    /// after a refusal.
     fn far_failed(&mut self, around: &mut Around<'_>, splice: &Splice, is_refused: bool) {
         let ends = splice.ends;
         match &splice.near {
@@ -137,7 +138,7 @@ impl AerotpGateway {
         }
     }
 
-    /// Refuses the other gateway's connection after the far end has refused or does not answer.
+    /// Refuses the other gateway's connection after the far end has refused it or timed out.
     fn refuse(&mut self, now: Instant, around: &mut Around<'_>, splice: &mut Splice) {
         let ends = splice.ends;
         let opened_by = splice.opened_by.take();
@@ -151,7 +152,7 @@ impl AerotpGateway {
         }
     }
 
-    /// Answers the waiting SYN after the far end has answered, with the options agreed by the far end.
+    /// Answers the waiting SYN after the far end's answer, with the options agreed by the far end.
     fn answer_waiting(&mut self, now: Instant, around: &Around<'_>, splice: &mut Splice) {
         let (Near::Waiting(syn), Some(offer)) = (&splice.near, splice.aerotp.peer_offer()) else {
             return;
@@ -169,7 +170,8 @@ impl AerotpGateway {
         self.by_socket.insert(socket, splice.ends);
     }
 
-    /// Moves bytes both ways as far as there is room, the end of both streams, and confirmations.
+    /// Moves bytes in both directions as far as there is room, and passes on the ends of both streams, and
+    /// confirmations.
     fn carry_stream(&mut self, now: Instant, splice: &mut Splice, socket: SocketId) -> bool {
         let Some(tcp) = self.sockets.connection_mut(socket) else {
             return false;
@@ -207,7 +209,7 @@ impl AerotpGateway {
         !is_over || has_left(tcp)
     }
 
-    /// Passes datagrams on, and ends the connection after a long time without one.
+    /// Forwards datagrams, and ends the connection after a long idle time.
     fn carry_datagrams(
         &mut self,
         now: Instant,
@@ -227,7 +229,7 @@ impl AerotpGateway {
     }
 }
 
-/// Returns true if a connection has been closed by its application, or is closed.
+/// Returns true if a connection is closed, or closed by its application.
 fn is_closing(state: State) -> bool {
     match state {
         State::SynSent | State::SynReceived | State::Established | State::CloseWait => false,

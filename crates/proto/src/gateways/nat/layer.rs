@@ -7,8 +7,8 @@ use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::time::Instant;
 
-/// Translator at one interface of a router, which leads inside. Packets arriving there are translated before the router looks at
-/// them, and packets leaving there after everything else, including the router's own.
+/// Translator at one interface of a router, which leads inside. Packets arriving there are translated before all other
+/// processing, and packets leaving there after it, including the router's own.
 #[derive(Debug)]
 pub struct Translator {
     inside: InterfaceId,
@@ -21,7 +21,7 @@ impl Translator {
         Translator { inside, nat }
     }
 
-    /// Returns the counts of packets refused so far.
+    /// Returns the counts of refused packets.
     pub fn refused(&self) -> Refused {
         self.nat.refused()
     }

@@ -25,7 +25,7 @@ use core::net::IpAddr;
 use rewrite::{endpoint, locate, rewrite};
 use std::collections::BTreeMap;
 
-/// First outside port that is assigned: lower ones are for well-known services.
+/// First outside port to assign: lower ones are for well-known services.
 const FIRST_PORT: u16 = 1024;
 
 /// A translator.
@@ -107,8 +107,8 @@ enum Way {
 }
 
 impl Nat {
-    /// Creates a translator with these IPv4 and IPv6 addresses in the network, which assigns ports from `first_port`
-    /// on and continues at 1024 after the last.
+    /// Creates a translator with these IPv4 and IPv6 addresses in the network, which assigns ports from `first_port` on
+    /// and continues at 1024 after the last one.
     pub fn new(outside: [IpAddr; 2], first_port: u16) -> Nat {
         Nat {
             outside,
@@ -119,12 +119,12 @@ impl Nat {
         }
     }
 
-    /// Returns the counts of packets refused so far.
+    /// Returns the counts of refused packets.
     pub fn refused(&self) -> Refused {
         self.refused
     }
 
-    /// Translates a packet from inside; its headers become bytes. Returns true if it gets through.
+    /// Translates a packet from inside; its headers become bytes. Returns false if the packet is refused.
     pub fn translate_out(&mut self, now: Instant, packet: &mut Packet) -> bool {
         if self.outside.contains(&packet.ip.destination) {
             self.refused.hairpin += 1;
@@ -161,7 +161,7 @@ impl Nat {
         true
     }
 
-    /// Translates a packet from outside; its headers become bytes. Returns true if it gets through.
+    /// Translates a packet from outside; its headers become bytes. Returns false if the packet is refused.
     pub fn translate_in(&mut self, now: Instant, packet: &mut Packet) -> bool {
         let Some((place, _)) = locate(packet, Way::In) else {
             self.refused.unsupported += 1;

@@ -19,8 +19,8 @@ pub(super) struct Place {
     checksum: Option<usize>,
 }
 
-/// Encodes the headers of a packet and finds the address and port to translate; the flag is true if they are in a packet
-/// quoted by an ICMP error. Returns `None` for a packet that is not translated here.
+/// Encodes the headers of a packet and finds the address and port to translate; the flag is true if they are in a
+/// packet quoted by an ICMP error. Returns `None` for a packet that cannot be translated.
 pub(super) fn locate(packet: &mut Packet, way: Way) -> Option<(Place, bool)> {
     if packet.is_typed() {
         let mut bytes = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn locate(packet: &mut Packet, way: Way) -> Option<(Place, bool)> {
         _ => false,
     };
     if is_error && carried.fragment == 0 {
-        // The inside host is at the other end of the quoted packet than of the error itself.
+        // In an error, the inside host's role is opposite to its role in the quoted packet.
         let sent_inside = way == Way::In;
         let place = Place::find(verbatim.bytes(), start + 8, sent_inside)?;
         return (place.family.v6 == v6).then_some((place, true));
@@ -147,7 +147,7 @@ pub(super) fn rewrite(
     let over_addresses = place
         .checksum
         .filter(|_| v6 || place.family.protocol != protocol::ICMP);
-    // Bytes covered by an ICMP error's own checksum; none of other packets.
+    // Bytes covered by an ICMP error's own checksum; none for other packets.
     let even = (bytes.len() - start) & !1;
     let quoting = place.header > 0;
     let before = if quoting {

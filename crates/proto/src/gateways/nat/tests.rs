@@ -96,7 +96,7 @@ fn there_and_back() {
                 (inside, inside)
             );
             assert_eq!(received.body, body(443, 5555));
-            // RFC 4787 REQ-1 and REQ-8: the same port to and from anybody.
+            // RFC 4787 REQ-1 and REQ-8: the same port towards and from every address.
             let other = packet(
                 inside,
                 translator,
@@ -135,7 +135,7 @@ fn echoes_and_errors_about_them() {
         let mut back = written(&packet(server, translator, pong(2000)));
         assert!(nat.translate_in(NOW, &mut back));
         assert_eq!((read(&back).body, back.ip.destination), (pong(9), inside));
-        // A ping from outside, to an identifier that is in use as well.
+        // A ping from outside, even to an identifier that is in use.
         assert!(!nat.translate_in(NOW, &mut written(&packet(server, translator, ping(2000)))));
         // A router's error about the request: type 8 or 128 in the first word, the identifier in the last.
         let error = |source, identifier: u16| {
@@ -319,7 +319,7 @@ proptest::proptest! {
         ..Default::default()
     })]
 
-    // Whatever stands behind a right header.
+    // Arbitrary bytes after a valid header.
     #[test]
     fn no_bytes_panic(
         body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..120),

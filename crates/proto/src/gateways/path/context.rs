@@ -1,4 +1,4 @@
-//! Split connections on their way to another gateway with their mobile: detached here, and attached there.
+//! Transfer of split connections to another gateway with their mobile: detached here, and attached there.
 
 use super::PathAgents;
 use super::split::Relay;
@@ -12,14 +12,14 @@ use crate::wire::split_context::{SplitContext, TcpContext};
 use core::net::{IpAddr, SocketAddr};
 
 impl PathAgents {
-    /// Returns true if connections of a mobile move from gateway to gateway with it.
+    /// Returns true if connections of a mobile follow it from gateway to gateway.
     pub(super) fn moves_with(&self, mobile: &IpAddr) -> bool {
         let flows = self.mobiles.get(mobile).map(|mobile| &mobile.flows);
         let mut flows = flows.into_iter().flat_map(|flows| flows.values());
         flows.any(|flow| flow.service.transfers_context())
     }
 
-    /// Returns the halves of a mobile's connections that move with it: towards the mobile, and towards the correspondent.
+    /// Returns the halves of a mobile's connections that follow it: towards the mobile, and towards the correspondent.
     fn moving(&self, mobile: &IpAddr) -> Vec<[SocketId; 2]> {
         let moves = |relay: &Relay| {
             let flow = self.flow(&relay.served);
@@ -33,7 +33,7 @@ impl PathAgents {
             .collect()
     }
 
-    /// Detaches the split connections of a mobile that move with it from this gateway; the others stay.
+    /// Detaches the split connections that follow a mobile from this gateway; the others stay.
     pub(super) fn detach_contexts(&mut self, now: Instant, mobile: IpAddr) -> Vec<SplitContext> {
         let mut contexts = Vec::new();
         for halves in self.moving(&mobile) {
@@ -52,7 +52,7 @@ impl PathAgents {
         contexts
     }
 
-    /// Relays the events of two halves, so that none is left.
+    /// Relays all pending events of two halves.
     fn pass_events(&mut self, halves: [SocketId; 2]) {
         let mut next = || {
             halves.iter().find_map(|&socket| {
@@ -69,7 +69,8 @@ impl PathAgents {
         }
     }
 
-    /// Returns the context of two halves, unless both are closed or one has yet to send its end.
+    /// Returns the context of two halves; `None` if both are closed, or if one has a reset to send or was opened by
+    /// T/TCP.
     fn split_context(
         &self,
         now: Instant,
@@ -94,7 +95,7 @@ impl PathAgents {
         })
     }
 
-    /// Continues a connection that another gateway has detached `away` ago; returns true if this gateway serves it.
+    /// Continues a connection that another gateway detached `away` ago; returns true if this gateway serves it.
     pub(super) fn attach_context(
         &mut self,
         now: Instant,
@@ -121,7 +122,7 @@ impl PathAgents {
             let flow = context.flow.map(FlowId);
             Some(self.sockets.attach(connection, flow))
         };
-        // A service that does not split has neither.
+        // A service without splitting has neither.
         let (Some(to_mobile), Some(to_correspondent)) = (seat(halves[0]), seat(halves[1])) else {
             return false;
         };

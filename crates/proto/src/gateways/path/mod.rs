@@ -14,16 +14,17 @@
 //! or, if the home agent is this router, leave from here.
 
 mod context;
+mod mobile_locations;
 mod snooping;
 mod split;
 mod transfer;
-mod whereabouts;
 
 pub use split::Split;
 
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
 use crate::host::layer::{Around, Counters, Ended, Layer, Look, Neighbor, Rank, Step};
-use crate::host::sockets::{Pair, Sockets};
+use crate::host::sockets::Sockets;
+use crate::host::table::Pair;
 use crate::host::{Discarded, RouteTable, SocketId};
 use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
 use crate::packet::{Body, Packet};
@@ -32,19 +33,19 @@ use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
+use mobile_locations::{Asked, Binding, Wrapping};
 use snooping::Snooping;
 use split::Relay;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transfer::Transfers;
-use whereabouts::{Asked, Binding, Wrapping};
 
-/// Most bytes that tunnels add around a packet to a mobile.
+/// Maximum tunnel overhead of a packet to a mobile, in bytes.
 const TUNNEL_HEADER: u32 = 40;
 
-/// Connections of others that a gateway serves.
+/// Other hosts' connections that a gateway serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Served {
-    /// The mobile's address; its home address, if it has one.
+    /// The mobile's address: its home address, if it has one.
     pub mobile: IpAddr,
     /// The other end's address.
     pub correspondent: IpAddr,
@@ -52,12 +53,12 @@ pub struct Served {
     pub port: Option<u16>,
 }
 
-/// A service for such connections.
+/// A service for served connections.
 #[derive(Debug)]
 pub enum Service {
-    /// Losses of the last hop are retransmitted from copies, or reported to the mobile.
+    /// The gateway retransmits losses of the last hop from copies, or reports them to the mobile.
     Watch,
-    /// Each connection is ended here, and another one opened.
+    /// The gateway ends each connection, and opens another one.
     Split(Box<Split>),
 }
 
@@ -74,9 +75,9 @@ pub struct PathAgents {
     /// The halves of split connections, bound to addresses of others.
     sockets: Sockets,
     mobiles: BTreeMap<IpAddr, Mobile>,
-    /// Mobiles by the care-of addresses that they have bound.
+    /// Mobiles by their bound care-of addresses.
     by_care_of: BTreeMap<IpAddr, IpAddr>,
-    /// Halves of connections that are split.
+    /// Halves of split connections.
     relays: BTreeMap<SocketId, Relay>,
     snooping: Snooping,
     /// Events of access links not yet acted upon.
@@ -84,9 +85,9 @@ pub struct PathAgents {
     /// Mobiles that have just been bound elsewhere.
     moved: Vec<IpAddr>,
     transfers: Transfers,
-    /// True if a packet in transit has given the layer something to do.
+    /// True if a packet in transit has left work for the layer.
     stirred: bool,
-    /// The next deadline of a half, as of the last work.
+    /// The next deadline of a half, as of the latest work.
     half_deadline: Option<Instant>,
     outbox: VecDeque<Packet>,
     discarded: Discarded,
@@ -107,7 +108,7 @@ struct Mobile {
     access: BTreeSet<InterfaceId>,
     binding: Option<Binding>,
     asked: Option<Asked>,
-    /// True while no packet reaches it.
+    /// True while the mobile is unreachable.
     is_lost: bool,
     flows: BTreeMap<(IpAddr, Option<u16>), Flow>,
 }
@@ -115,7 +116,7 @@ struct Mobile {
 #[derive(Debug)]
 struct Flow {
     service: Service,
-    /// The encapsulation in which the correspondent's packets reach the mobile when it is away.
+    /// Encapsulation of the correspondent's packets to the mobile while it is away.
     wrapping: Wrapping,
 }
 
@@ -138,7 +139,7 @@ impl PathAgents {
         }
     }
 
-    /// Serves connections.
+    /// Adds connections to serve.
     pub fn serve(&mut self, served: Served, service: Service) {
         let mobile = self.mobiles.entry(served.mobile).or_default();
         let flow = Flow {
@@ -156,7 +157,7 @@ impl PathAgents {
         mobile.access.insert(interface);
     }
 
-    /// Returns the mobile with an address on an access link: its own, or the care-of address that it has bound.
+    /// Returns the mobile with an address on an access link: its own, or its bound care-of address.
     fn mobile_at(&self, address: IpAddr) -> Option<IpAddr> {
         match self.mobiles.contains_key(&address) {
             true => Some(address),
@@ -164,7 +165,7 @@ impl PathAgents {
         }
     }
 
-    /// Signals an event of the access link towards a mobile to the halves towards it.
+    /// Signals an event of a mobile's access link to the halves towards the mobile.
     fn tell_of_link(&mut self, now: Instant, around: &Around<'_>, heard: Heard) {
         let Some(mobile) = self.mobile_at(heard.address) else {
             return;
@@ -174,7 +175,7 @@ impl PathAgents {
         }
         match heard.event {
             LinkEvent::Down => self.note_loss(&mobile),
-            // One whose protocol tells where it is has come once its binding says so.
+            // A mobile whose protocol reports its location has arrived only with its binding.
             LinkEvent::Up if !self.mobiles[&mobile].is_bound() => self.note_arrival(mobile),
             _ => {}
         }
@@ -184,7 +185,7 @@ impl PathAgents {
         }
     }
 
-    /// Looks at an arrived packet.
+    /// Inspects an arrived packet.
     fn look(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
         self.learn_binding(packet);
         let Some((served, pair)) = self.find(packet) else {
@@ -196,7 +197,7 @@ impl PathAgents {
         };
         match flow.service {
             Service::Split(_) if self.takes(packet, &served, &pair, routes) => Look::Take,
-            // The connection may still arrive, if the mobile has come from elsewhere.
+            // The connection may still be transferred, if the mobile has come from another gateway.
             Service::Split(_)
                 if flow.service.transfers_context() && self.is_here(&served.mobile, routes) =>
             {
@@ -213,7 +214,7 @@ impl PathAgents {
         }
     }
 
-    /// Notes that a queue of this router had no room for a packet. A repair of the last hop's losses must not hide this one.
+    /// Notes that a queue of this router dropped a packet. The repair of last-hop losses must not hide this loss.
     fn handle_drop(&mut self, now: Instant, packet: &Packet) {
         if let Some((served, pair)) = self.find(packet)
             && pair.0.address == served.mobile
@@ -222,8 +223,8 @@ impl PathAgents {
         }
     }
 
-    /// Returns true if a packet belongs to a half of a split connection, or may open one: with several gateways on the path, only
-    /// where the mobile's access link is the next hop.
+    /// Returns true if a packet belongs to a half of a split connection, or may open one. With several gateways on the
+    /// path, only the one whose next hop is the mobile's access link may open a connection.
     fn takes(&self, packet: &Packet, served: &Served, pair: &Pair, routes: &RouteTable) -> bool {
         let opens = |packet: &Packet| {
             packet.segment_within().is_some_and(|segment| {
@@ -236,8 +237,8 @@ impl PathAgents {
         self.sockets.is_open(pair) || opens(packet) && self.is_here(&served.mobile, routes)
     }
 
-    /// Returns true for a packet to or from a mobile's access link. A packet in a tunnel may pass twice, on its way to the
-    /// tunnel's end and from there: the mobile's ACKs must not count twice.
+    /// Returns true for a packet to or from a mobile's access link. A tunnelled packet may pass twice, to the tunnel's
+    /// end and from there: the mobile's ACKs must not count twice.
     fn crosses_access(
         &self,
         packet: &Packet,
@@ -251,7 +252,7 @@ impl PathAgents {
         };
         let is_access = |interface: InterfaceId| {
             let known = self.mobiles.get(&served.mobile);
-            // A home agent of this host takes it to the mobile's location.
+            // A home agent on this host sends it to the mobile's location.
             known.is_some_and(|mobile| mobile.access.contains(&interface))
                 || to_mobile && interface.is_virtual()
         };
@@ -263,7 +264,7 @@ impl PathAgents {
         self.interface_towards(mobile, routes).is_some()
     }
 
-    /// Returns the access link's interface by which packets for a mobile leave.
+    /// Returns the interface of the access link by which packets for a mobile leave.
     fn interface_towards(&self, mobile: &IpAddr, routes: &RouteTable) -> Option<InterfaceId> {
         let known = self.mobiles.get(mobile)?;
         let care_of = known.binding.and_then(|binding| binding.care_of);
@@ -271,8 +272,8 @@ impl PathAgents {
         known.access.contains(&interface).then_some(interface)
     }
 
-    /// Finds the served connections of a packet, and the ends of its own connection, the destination first. An ICMP error belongs to
-    /// the end that sent the quoted packet.
+    /// Finds the served connections of a packet, and the ends of its own connection, the destination first. An ICMP
+    /// error belongs to the sender of the quoted packet.
     fn find(&self, packet: &Packet) -> Option<(Served, Pair)> {
         let end = |address, port| Endpoint { address, port };
         let pair = if let Body::Icmp(IcmpMessage::Error { quoted, .. }) = &packet.body {
@@ -313,14 +314,14 @@ impl PathAgents {
         flows.get_mut(&(served.correspondent, served.port))
     }
 
-    /// Returns the parameters of the access link by which packets for a mobile leave, if they are known.
+    /// Returns the parameters of the access link by which packets for a mobile leave, if known.
     fn path_to(&self, mobile: &IpAddr, around: &Around<'_>) -> Option<PathParameters> {
         let access = self.interface_towards(mobile, around.routes)?;
         let link = around.link_parameters(access);
         link.map(PathParameters::at_network)
     }
 
-    /// Signals the access link to which their mobile has moved to halves.
+    /// Signals a mobile's new access link to its halves.
     fn tell_of_moves(&mut self, now: Instant, around: &Around<'_>) {
         while let Some(mobile) = self.moved.pop() {
             if self.interface_towards(&mobile, around.routes).is_some() {
@@ -333,7 +334,7 @@ impl PathAgents {
         }
     }
 
-    /// Returns the next packet that snoop sends, addressed to its mobile's present location.
+    /// Returns snoop's next packet, addressed to its mobile's present location.
     fn poll_snooping(&mut self) -> Option<Packet> {
         let mut packet = self.snooping.poll_transmit()?;
         let mobile = packet
@@ -348,7 +349,7 @@ impl PathAgents {
         Some(packet)
     }
 
-    /// Returns the most bytes of encapsulation around a packet for this address.
+    /// Returns the maximum encapsulation overhead of a packet for this address, in bytes.
     fn overhead(&self, address: &IpAddr) -> u32 {
         match self.mobiles.contains_key(address) && address.is_ipv6() {
             true => TUNNEL_HEADER,

@@ -2,7 +2,7 @@
 
 use super::Served;
 use crate::host::layer::Look;
-use crate::host::sockets::Pair;
+use crate::host::table::Pair;
 use crate::packet::{Packet, Payload};
 use crate::remedies::snoop::{FromMobile, Snoop, Watched};
 use crate::time::Instant;
@@ -10,7 +10,7 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Most connections watched; others pass unwatched.
+/// Maximum number of watched connections; others pass unwatched.
 const MOST_CONNECTIONS: usize = 4096;
 
 /// Watched connections, the mobile's end first.
@@ -25,18 +25,18 @@ pub(super) struct Snooping {
 struct Watching {
     snoop: Snoop,
     from_mobile: FromMobile,
-    /// Its deadline in the list.
+    /// Deadline of its entry in the list.
     queued: Option<Instant>,
     last_acknowledgment: Option<Packet>,
-    /// The sequence number after all data of the mobile, used by an ACK without data. The sender would ignore an ACK with an older one
-    /// (RFC 9293 section 3.10.7.4).
+    /// The sequence number after all data of the mobile, used in an ACK without data. The sender would ignore an ACK
+    /// with an older one (RFC 9293 section 3.10.7.4).
     next_of_mobile: Option<SequenceNumber>,
     /// True once the mobile, and the correspondent, has sent its FIN.
     closed: [bool; 2],
 }
 
 impl Watching {
-    /// Takes in a packet for the mobile with the length of its segment in sequence space.
+    /// Takes in a packet for the mobile, with its segment's length in sequence space.
     fn take_for_mobile(
         &mut self,
         now: Instant,
@@ -52,8 +52,7 @@ impl Watching {
         (watched, told)
     }
 
-    /// Takes in a packet of the mobile's with an ACK, with the length of its segment in bytes of data and in sequence
-    /// space.
+    /// Takes in a packet from the mobile with an ACK, with its segment's length in bytes of data and in sequence space.
     fn take_from_mobile(
         &mut self,
         now: Instant,
@@ -65,7 +64,7 @@ impl Watching {
         let said = (header, length);
         let (watched, resent) = self.snoop.handle_acknowledgment(now, said);
         sent.extend(resent);
-        // A late one, such as with a retransmitted FIN, says less than another that went on.
+        // A late ACK, such as one with a retransmitted FIN, has older information than an ACK that has already passed.
         if watched != Watched::Drop && self.snoop.is_newest(header.acknowledgment) {
             self.last_acknowledgment = Some(one_hop_on(packet));
         }
@@ -100,7 +99,7 @@ impl Watching {
         }
     }
 
-    /// Returns the mobile's last ACK, without the data or the FIN that it came with.
+    /// Returns the mobile's last ACK, without its data or FIN.
     fn acknowledgment_again(&self) -> Option<Packet> {
         let mut packet = self.last_acknowledgment.clone()?;
         let (header, payload) = packet.segment_mut()?;
@@ -112,7 +111,7 @@ impl Watching {
 }
 
 impl Snooping {
-    /// Looks at a packet of a connection; `pair` has the packet's destination first.
+    /// Inspects a packet of a connection; `pair` has the packet's destination first.
     pub fn look(&mut self, now: Instant, packet: &Packet, served: &Served, pair: &Pair) -> Look {
         let Some(segment) = packet.segment_within() else {
             return Look::Pass;
@@ -174,7 +173,7 @@ impl Snooping {
         look
     }
 
-    /// Notes that this router's own queue had no room for a packet; `pair` has the packet's destination first.
+    /// Notes that this router's own queue dropped a packet; `pair` has the packet's destination first.
     pub fn handle_drop(&mut self, now: Instant, packet: &Packet, pair: &Pair) {
         if let Some(watching) = self.connections.get_mut(pair)
             && let Some(segment) = packet.segment_within()
@@ -227,14 +226,14 @@ impl Snooping {
     }
 }
 
-/// Returns a packet as it leaves a router.
+/// Returns a packet with its hop limit decremented, as a router forwards it.
 fn one_hop_on(packet: &Packet) -> Packet {
     let mut packet = packet.clone();
     packet.ip.hop_limit = packet.ip.hop_limit.saturating_sub(1);
     packet
 }
 
-/// Returns a copy as a packet of its own: the original has gone on.
+/// Turns a copy into a new packet, since the original was forwarded.
 fn again(mut copy: Packet) -> Packet {
     copy.identify(copy.identity_within().again());
     copy

@@ -8,7 +8,8 @@
 use super::{PathAgents, Served, Service};
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
 use crate::host::layer::{Around, Ended};
-use crate::host::sockets::{Opening, Pair};
+use crate::host::sockets::Opening;
+use crate::host::table::Pair;
 use crate::host::{RouteTable, SocketId};
 use crate::packet::{Body, FlowId, Packet};
 use crate::remedies::Kind;
@@ -20,7 +21,7 @@ use crate::wire::icmp::IcmpMessage;
 use crate::wire::tcp::TcpHeader;
 use core::net::IpAddr;
 
-/// Most half-open connections of one rule: the backlog of a flow's listener.
+/// Maximum number of half-open connections of one rule: the backlog of a flow's listener.
 const BACKLOG: u32 = 16;
 
 /// Settings and listener of split connections.
@@ -36,8 +37,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// Creates a service with these profiles, towards the mobile and towards the correspondent; each half towards the mobile is
-    /// steered by the remedies in `steering` ([`Kind::steering`]).
+    /// Creates a service with these profiles, towards the mobile and towards the correspondent; the remedies in
+    /// `steering` ([`Kind::steering`]) steer each half towards the mobile.
     pub fn new(
         towards_mobile: Profile,
         towards_correspondent: Profile,
@@ -58,7 +59,7 @@ impl Split {
         self.steering.iter().any(|kind| kind.transfers_context())
     }
 
-    /// Returns the profile of a half towards a mobile with an access link of these parameters.
+    /// Returns the profile of a half towards a mobile whose access link has these parameters.
     fn towards_mobile(&self, path: Option<PathParameters>) -> Profile {
         let mut profile = self.towards_mobile.clone();
         if self.steering.iter().any(|kind| kind.knows_path())
@@ -71,10 +72,10 @@ impl Split {
     }
 }
 
-/// The profile and the MTU with which a half begins at this gateway.
+/// Profile and MTU with which a half begins at this gateway.
 pub(super) struct Ground {
     pub profile: Profile,
-    /// Largest packet on the path, in bytes.
+    /// Path MTU in bytes.
     pub mtu: u32,
 }
 
@@ -85,7 +86,7 @@ pub(super) struct Relay {
     pub served: Served,
     /// True while the rule counts it as half open.
     pub half_open: bool,
-    /// True once its peer has closed: all its data has arrived.
+    /// True once its peer has closed and all data has arrived.
     pub peer_closed: bool,
 }
 
@@ -116,7 +117,7 @@ impl PathAgents {
         }
     }
 
-    /// Finds the half of a split connection that a packet is for or may open.
+    /// Finds the half of a split connection to which a packet belongs, or which it may open.
     pub(super) fn find_split(
         &self,
         packet: &Packet,
@@ -158,7 +159,7 @@ impl PathAgents {
         Ended::Taken
     }
 
-    /// Answers a SYN from one end, and sends one of its own to the other.
+    /// Answers a SYN from one end, and sends another to the other end.
     fn open_split(
         &mut self,
         now: Instant,
@@ -260,7 +261,7 @@ impl PathAgents {
         }
     }
 
-    /// Moves bytes from one half to the other, as far as there is room, and the end of the stream.
+    /// Moves bytes from one half to the other, as far as there is room, and passes on the end of the stream.
     pub(super) fn carry(&mut self, from: SocketId, to: SocketId) {
         let relay = self.relays.get(&from);
         let peer_closed = relay.is_some_and(|relay| relay.peer_closed);

@@ -1,4 +1,4 @@
-//! Agents on the path, in a server (10.0.0.1), a gateway (10.0.0.2) and a mobile (10.0.0.3) in a row.
+//! Agents on the path, in a row of a server, a gateway and a mobile.
 
 mod from_mobile;
 mod mobile_ipv6;
@@ -11,23 +11,20 @@ use crate::packet::{BitErrors, Identity, IpHeader, Payload, pattern_byte};
 use crate::rate::DataRate;
 use crate::tcp::profile::Profile;
 use crate::tcp::{Connection, State};
+use crate::testing::{Entering, Logged, Net, Passage, address, at};
 use crate::time::Duration;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpHeader, TcpOptions};
 use proptest::prelude::*;
-use std::collections::BTreeMap as Map;
 
 const PORT: u16 = 5001;
 
-fn address(last: u8) -> IpAddr {
-    [10, 0, 0, last].into()
-}
-
-fn ms(count: u64) -> Duration {
+const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Returns the parameters of an access link at the gateway, with so many bits a second to the mobile and a million from it.
+/// Returns the parameters of an access link at the gateway, with so many bits per second to the mobile and a million
+/// from it.
 fn carries(bits_to_mobile: u64) -> LinkParameters {
     LinkParameters {
         outgoing: DataRate::from_bits_per_second(bits_to_mobile),
@@ -39,131 +36,43 @@ fn carries(bits_to_mobile: u64) -> LinkParameters {
     }
 }
 
-/// Fate of a packet between two nodes: the delay of each copy that arrives.
-type Fate = Box<dyn FnMut(usize, usize) -> Vec<Duration>>;
+/// Delays to the gateway and from it.
+const DELAYS: [Duration; 2] = [ms(10), ms(50)];
 
-/// Nodes 0, 1, 2 in a row, and packets under way between them.
-struct Row {
-    now: Instant,
-    hosts: [Host; 3],
-    flying: Map<(Instant, u64), (usize, usize, Packet)>,
-    fate: Fate,
-    count: u64,
-    /// Packets that left a node, in order: from, to, packet.
-    log: Vec<(Instant, usize, usize, Packet)>,
-    events: Vec<(usize, HostEvent)>,
+/// Returns a row with these delays, in which the gateway serves connections to a port, or to any.
+fn serving(delays: [Duration; 2], port: Option<u16>, service: Service) -> Net {
+    let mut row = Net::row(&delays);
+    let served = Served {
+        mobile: address(2),
+        correspondent: address(0),
+        port,
+    };
+    let gateway = &mut row.hosts[1];
+    let path = gateway.layers_mut().get_or_add(|| PathAgents::new([2; 16]));
+    path.serve(served, service);
+    path.add_access(address(2), InterfaceId(1));
+    let carries = LinkEvent::Parameters(carries(1_000_000));
+    gateway.handle_link(Instant::ZERO, InterfaceId(1), carries);
+    row
 }
 
-impl Row {
-    /// Creates a row with delays of 10 ms to the gateway and 50 ms from it, which serves connections to [`PORT`].
-    fn new(service: Service) -> Row {
-        Row::serving(Some(PORT), service)
-    }
+/// Returns a row with the usual delays, in which the gateway serves connections to [`PORT`].
+fn row(service: Service) -> Net {
+    serving(DELAYS, Some(PORT), service)
+}
 
-    fn serving(port: Option<u16>, service: Service) -> Row {
-        let mut hosts = [1, 2, 3].map(|last| Host::new(address(last), [last; 16]));
-        for (node, host) in hosts.iter_mut().enumerate() {
-            let interface = host.add_interface(1500);
-            if node == 1 {
-                let mobile = host.add_interface(1500);
-                host.routes_mut().set(address(3), mobile);
-            }
-            host.routes_mut().set_default(Some(interface));
-        }
-        let served = Served {
-            mobile: address(3),
-            correspondent: address(1),
-            port,
-        };
-        let path = hosts[1]
-            .layers_mut()
-            .get_or_add(|| PathAgents::new([2; 16]));
-        path.serve(served, service);
-        path.add_access(address(3), InterfaceId(1));
-        let carries = LinkEvent::Parameters(carries(1_000_000));
-        hosts[1].handle_link(Instant::ZERO, InterfaceId(1), carries);
-        Row {
-            now: Instant::ZERO,
-            hosts,
-            flying: Map::new(),
-            fate: Box::new(|from, to| vec![way(from, to)]),
-            count: 0,
-            log: Vec::new(),
-            events: Vec::new(),
-        }
-    }
+trait Row {
+    /// Returns a connection of a host, or the half of one at the gateway.
+    fn connection(&mut self, node: usize, socket: u32) -> &mut Connection;
 
-    fn send(&mut self, from: usize, interface: InterfaceId, packet: Packet) {
-        let to = match (from, interface) {
-            (1, InterfaceId(1)) => 2,
-            (1, _) => 0,
-            _ => 1,
-        };
-        self.log.push((self.now, from, to, packet.clone()));
-        for delay in (self.fate)(from, to) {
-            self.count += 1;
-            let at = self.now + delay;
-            self.flying
-                .insert((at, self.count), (from, to, packet.clone()));
-        }
-    }
+    /// Opens the server's connection to the mobile; both sockets are the first of their hosts.
+    fn begin(&mut self, profile: &Profile);
 
-    fn settle(&mut self) {
-        for node in 0..3 {
-            loop {
-                let mut quiet = true;
-                while let Some(event) = self.hosts[node].poll_event() {
-                    self.events.push((node, event));
-                }
-                while let Some((interface, packet)) = self.hosts[node].poll_transmit(self.now) {
-                    quiet = false;
-                    self.send(node, interface, packet);
-                }
-                if quiet {
-                    break;
-                }
-            }
-        }
-    }
+    /// Returns the TCP packets that left a node for another: time in ms, flags, payload.
+    fn segments(&self, from: usize, to: usize) -> Vec<(u64, TcpFlags, u32)>;
+}
 
-    fn arrive(&mut self, from: usize, to: usize, mut packet: Packet) {
-        let interface = InterfaceId(usize::from(to == 1 && from == 2));
-        let length = packet.wire_length();
-        match self.hosts[to].route(self.now, interface, &mut packet, length) {
-            Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
-            Verdict::Forward(interface) => self.send(to, interface, packet),
-            Verdict::Discard => {}
-        }
-    }
-
-    /// Takes the next event; returns true if there was one before `until`.
-    fn step(&mut self, until: Instant) -> bool {
-        self.settle();
-        let arrival = self.flying.keys().next().map(|&(at, _)| at);
-        let timers = self.hosts.iter_mut().filter_map(Host::poll_timeout);
-        let Some(at) = timers.chain(arrival).min().filter(|&at| at <= until) else {
-            self.now = self.now.max(until);
-            return false;
-        };
-        self.now = self.now.max(at);
-        while let Some((&key, _)) = self.flying.iter().next()
-            && key.0 <= self.now
-        {
-            let (from, to, packet) = self.flying.remove(&key).unwrap();
-            self.arrive(from, to, packet);
-            self.settle();
-        }
-        let now = self.now;
-        self.hosts
-            .iter_mut()
-            .for_each(|host| host.handle_timeout(now));
-        true
-    }
-
-    fn run(&mut self, until: Instant) {
-        while self.step(until) {}
-    }
-
+impl Row for Net {
     fn connection(&mut self, node: usize, socket: u32) -> &mut Connection {
         let (host, socket) = (&mut self.hosts[node], SocketId(socket));
         let connection = match node {
@@ -176,33 +85,26 @@ impl Row {
         connection.unwrap()
     }
 
-    /// Opens the server's connection to the mobile; both sockets are the first of their hosts.
     fn begin(&mut self, profile: &Profile) {
         self.hosts[2].tcp_listen(PORT, profile.clone(), 1, None);
         let remote = Endpoint {
-            address: address(3),
+            address: address(2),
             port: PORT,
         };
-        self.hosts[0].tcp_connect(self.now, remote, profile, None);
+        let now = self.now();
+        self.hosts[0].tcp_connect(now, remote, profile, None);
     }
 
-    /// Returns the TCP packets that left a node for another: time in ms, flags, payload.
-    fn seen(&self, from: usize, to: usize) -> Vec<(u64, TcpFlags, u32)> {
-        let way = self
-            .log
-            .iter()
-            .filter(|(_, a, b, _)| (*a, *b) == (from, to));
-        way.map(|(at, _, _, packet)| {
-            let segment = packet.segment_within().unwrap();
-            let milliseconds = at.as_nanos() / 1_000_000;
+    fn segments(&self, from: usize, to: usize) -> Vec<(u64, TcpFlags, u32)> {
+        let way = self.sent.iter();
+        let way = way.filter(|sent| (sent.from, sent.to) == (from, to));
+        way.map(|sent| {
+            let segment = sent.packet.segment_within().unwrap();
+            let milliseconds = sent.at.as_nanos() / 1_000_000;
             (milliseconds, segment.header.flags, segment.payload.length())
         })
         .collect()
     }
-}
-
-fn way(from: usize, to: usize) -> Duration {
-    if from + to == 1 { ms(10) } else { ms(50) }
 }
 
 fn split(profile: &Profile) -> Service {
@@ -215,47 +117,52 @@ const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
 #[test]
 fn a_syn_is_answered_at_the_gateway_which_opens_the_other_half_in_the_same_names() {
     let profile = Profile::rfc();
-    let mut row = Row::new(split(&profile));
+    let mut row = row(split(&profile));
     row.begin(&profile);
     row.connection(0, 0).write_pattern(7, 1000);
-    row.run(Instant::from_millis(400));
+    row.run_until(at(400));
     // The server has its answer after 20 ms, the mobile after 60.
-    assert_eq!(row.seen(1, 0)[0], (10, SYN_ACK, 0));
+    assert_eq!(row.segments(1, 0)[0], (10, SYN_ACK, 0));
     let pushed = TcpFlags::PSH.with(TcpFlags::ACK);
-    assert_eq!(row.seen(0, 1)[1], (20, pushed, 1000));
-    assert_eq!(row.seen(1, 2)[0], (10, TcpFlags::SYN, 0));
-    assert_eq!(row.seen(2, 1)[0], (60, SYN_ACK, 0));
-    assert_eq!(row.seen(1, 2)[1], (110, pushed, 1000));
+    assert_eq!(row.segments(0, 1)[1], (20, pushed, 1000));
+    assert_eq!(row.segments(1, 2)[0], (10, TcpFlags::SYN, 0));
+    assert_eq!(row.segments(2, 1)[0], (60, SYN_ACK, 0));
+    assert_eq!(row.segments(1, 2)[1], (110, pushed, 1000));
     // The gateway's ACKs run ahead of the mobile's.
-    let data = row.seen(1, 0).into_iter().find(|seen| seen.0 > 20);
+    let data = row.segments(1, 0).into_iter().find(|seen| seen.0 > 20);
     assert_eq!(
         data,
         Some((30, TcpFlags::ACK, 0)),
         "with a window that is scaled"
     );
-    for (from, to, [source, destination]) in [(1, 2, [1, 3]), (1, 0, [3, 1])] {
-        for (_, _, _, packet) in row.log.iter().filter(|log| (log.1, log.2) == (from, to)) {
-            let ends = (packet.ip.source, packet.ip.destination);
+    for (from, to, [source, destination]) in [(1, 2, [0, 2]), (1, 0, [2, 0])] {
+        for sent in row
+            .sent
+            .iter()
+            .filter(|sent| (sent.from, sent.to) == (from, to))
+        {
+            let ends = (sent.packet.ip.source, sent.packet.ip.destination);
             assert_eq!(ends, (address(source), address(destination)));
         }
     }
     assert_eq!(row.connection(2, 0).readable(), 1000);
     assert!(
-        row.events.iter().all(|(node, _)| *node != 1),
+        row.log.iter().all(|logged| logged.host != 1),
         "no one's business"
     );
 }
 
-/// A mobile that reads nothing takes its window, the gateway a send and a receive buffer, the server the rest.
+/// With a mobile that reads nothing, its window takes the first data, the gateway a send and a receive buffer, and the
+/// server the rest.
 #[test]
 fn a_gateway_may_serve_connections_to_any_port() {
     let profile = Profile::rfc();
     for (port, is_split) in [(None, true), (Some(PORT), true), (Some(PORT + 1), false)] {
-        let mut row = Row::serving(port, split(&profile));
+        let mut row = serving(DELAYS, port, split(&profile));
         row.begin(&profile);
-        row.run(Instant::from_millis(400));
+        row.run_until(at(400));
         let answered = if is_split { 10 } else { 110 };
-        assert_eq!(row.seen(1, 0)[0], (answered, SYN_ACK, 0), "{port:?}");
+        assert_eq!(row.segments(1, 0)[0], (answered, SYN_ACK, 0), "{port:?}");
     }
 }
 
@@ -263,12 +170,12 @@ fn a_gateway_may_serve_connections_to_any_port() {
 fn the_window_towards_the_sender_follows_the_room_that_is_left() {
     let mut profile = Profile::rfc();
     (profile.receive_buffer, profile.send_buffer) = (20_000, 30_000);
-    let mut row = Row::new(split(&profile));
+    let mut row = row(split(&profile));
     let mut open = profile.clone();
     open.send_buffer = 1 << 20;
     row.begin(&open);
     row.connection(0, 0).write_pattern(7, 500_000);
-    row.run(Instant::from_secs(30));
+    row.run_until(at(30_000));
     assert_eq!(row.connection(2, 0).readable(), 20_000);
     // A window smaller than a segment is not used up.
     let at_gateway = row.connection(0, 0).bytes_acknowledged();
@@ -277,10 +184,9 @@ fn the_window_towards_the_sender_follows_the_room_that_is_left() {
     assert!(row.connection(0, 0).peer_window() < 1460);
     // As the mobile reads, the rest follows.
     let mut read = 0;
-    while row.now < Instant::from_secs(600) && read < 500_000 {
-        let now = row.now;
+    while row.now() < Instant::from_secs(600) && read < 500_000 {
         read += row.connection(2, 0).discard(u64::MAX);
-        row.run(now + ms(20));
+        row.run_for(ms(20));
     }
     assert_eq!(read, 500_000);
 }
@@ -288,20 +194,20 @@ fn the_window_towards_the_sender_follows_the_room_that_is_left() {
 #[test]
 fn one_direction_closes_while_the_other_goes_on() {
     let profile = Profile::rfc();
-    let mut row = Row::new(split(&profile));
+    let mut row = row(split(&profile));
     row.begin(&profile);
     row.connection(0, 0).write(b"question");
     row.connection(0, 0).close();
-    row.run(Instant::from_secs(1));
+    row.run_until(at(1_000));
     assert_eq!(row.connection(2, 0).state(), State::CloseWait);
     assert_eq!(row.connection(0, 0).state(), State::FinWait2);
     row.connection(2, 0).write(b"a longer answer");
     row.connection(2, 0).close();
-    row.run(Instant::from_secs(3));
+    row.run_until(at(3_000));
     let mut heard = [0; 20];
     assert_eq!(row.connection(0, 0).read(&mut heard), 15);
     assert_eq!(&heard[..15], b"a longer answer");
-    row.run(Instant::from_secs(200));
+    row.run_until(at(200_000));
     for (node, socket) in [(0, 0), (1, 0), (1, 1), (2, 0)] {
         let state = row.connection(node, socket).state();
         assert_eq!(state, State::Closed, "{node} {socket}");
@@ -312,26 +218,27 @@ fn one_direction_closes_while_the_other_goes_on() {
 fn a_reset_is_carried_across_and_so_is_a_refusal() {
     let profile = Profile::rfc();
     for resets in [0, 2] {
-        let mut row = Row::new(split(&profile));
+        let mut row = row(split(&profile));
         row.begin(&profile);
-        row.run(Instant::from_secs(1));
+        row.run_until(at(1_000));
         row.connection(resets, 0).abort();
-        row.run(Instant::from_secs(2));
+        row.run_until(at(2_000));
         for (node, socket) in [(0, 0), (1, 0), (1, 1), (2, 0)] {
             let state = row.connection(node, socket).state();
             assert_eq!(state, State::Closed, "{resets}: {node} {socket}");
         }
     }
     // The mobile has no listener: the server, answered already, is reset.
-    let mut row = Row::new(split(&profile));
+    let mut row = row(split(&profile));
     let remote = Endpoint {
-        address: address(3),
+        address: address(2),
         port: PORT,
     };
-    row.hosts[0].tcp_connect(row.now, remote, &profile, None);
-    row.run(Instant::from_secs(1));
-    let reset = (0, tcp_event(crate::tcp::Event::Reset));
-    assert!(row.events.contains(&reset), "{:?}", row.events);
+    row.hosts[0].tcp_connect(at(0), remote, &profile, None);
+    row.run_until(at(1_000));
+    let reset = tcp_event(crate::tcp::Event::Reset);
+    let is_reset = |logged: &Logged| logged.host == 0 && logged.event == reset;
+    assert!(row.log.iter().any(is_reset), "{:?}", row.log);
 }
 
 fn tcp_event(event: crate::tcp::Event) -> HostEvent {
@@ -344,17 +251,17 @@ fn tcp_event(event: crate::tcp::Event) -> HostEvent {
 #[test]
 fn only_the_gateway_at_the_last_hop_splits() {
     let profile = Profile::rfc();
-    let mut row = Row::new(split(&profile));
+    let mut row = row(split(&profile));
     // The mobile is behind another router now.
     let routes = row.hosts[1].routes_mut();
-    routes.set(address(3), InterfaceId(0));
+    routes.set(address(2), InterfaceId(0));
     let mut syn = tcp(header(TcpFlags::SYN), Payload::EMPTY);
-    let verdict = row.hosts[1].route(row.now, InterfaceId(0), &mut syn, 40);
+    let verdict = row.hosts[1].route(at(0), InterfaceId(0), &mut syn, 40);
     assert_eq!(verdict, Verdict::Forward(InterfaceId(0)));
-    // As do packets of no connection here.
-    row.hosts[1].routes_mut().set(address(3), InterfaceId(1));
+    // So do packets of connections unknown here.
+    row.hosts[1].routes_mut().set(address(2), InterfaceId(1));
     let mut late = tcp(header(TcpFlags::ACK), Payload::EMPTY);
-    let verdict = row.hosts[1].route(row.now, InterfaceId(0), &mut late, 40);
+    let verdict = row.hosts[1].route(at(0), InterfaceId(0), &mut late, 40);
     assert_eq!(verdict, Verdict::Forward(InterfaceId(1)));
 }
 
@@ -374,8 +281,8 @@ fn header(flags: TcpFlags) -> TcpHeader {
 fn tcp(header: TcpHeader, payload: Payload) -> Packet {
     Packet {
         ip: IpHeader {
-            source: address(1),
-            destination: address(3),
+            source: address(0),
+            destination: address(2),
             hop_limit: 64,
             traffic_class: 0,
             identification: 0,
@@ -393,41 +300,37 @@ fn tcp(header: TcpHeader, payload: Payload) -> Packet {
 #[test]
 fn an_error_about_a_half_reaches_it() {
     let profile = Profile::rfc();
-    let mut row = Row::new(split(&profile));
+    let mut row = row(split(&profile));
     row.begin(&profile);
-    row.run(Instant::from_secs(1));
+    row.run_until(at(1_000));
     row.connection(2, 0).write_pattern(3, 1460);
-    let far = row.now + ms(55);
-    row.run(far);
-    let sent = row.log.iter().rfind(|log| log.1 == 1 && log.2 == 0);
-    let quoted = sent.unwrap().3.quote().unwrap();
+    row.run_until(at(1_055));
+    let sent = row.sent.iter().rfind(|sent| (sent.from, sent.to) == (1, 0));
+    let quoted = sent.unwrap().packet.quote().unwrap();
     let kind = crate::wire::icmp::IcmpError::PacketTooBig { mtu: 1000 };
     let mut error = tcp(header(TcpFlags::ACK), Payload::EMPTY);
-    error.ip.source = address(9);
+    error.ip.source = address(8);
     error.body = Body::Icmp(IcmpMessage::Error { kind, quoted });
-    row.arrive(0, 1, error);
+    row.arrive(1, InterfaceId(0), error);
     row.settle();
     let half = row.connection(1, 0);
     assert_eq!(half.statistics().path_mtu_reductions, 1);
     assert_eq!(half.segment_size(), 960);
 }
 
-/// Takes fates from a list of numbers, and then only the delay.
-fn by_list(list: Vec<u8>) -> Fate {
+/// Takes passages from a list of numbers; then all packets arrive.
+fn by_list(list: Vec<u8>) -> impl FnMut(&mut Packet, Entering) -> Passage {
     let mut list = list.into_iter();
-    Box::new(move |from, to| {
-        let way = way(from, to);
-        match list.next() {
-            None => vec![way],
-            Some(number) if number < 40 => vec![],
-            Some(number) if number < 60 => vec![way, way + ms(u64::from(number))],
-            Some(number) => vec![way + ms(u64::from(number) / 4)],
-        }
-    })
+    move |_, _| match list.next() {
+        None => Passage::Arrives,
+        Some(number) if number < 40 => Passage::Lost,
+        Some(number) if number < 60 => Passage::Copies(vec![ms(0), ms(number.into())]),
+        Some(number) => Passage::Copies(vec![ms(u64::from(number) / 4)]),
+    }
 }
 
-/// Asserts that a million bytes cross once from a node to the other end, in order and complete, and that both directions close, if
-/// `list` has the fates of the first packets.
+/// Asserts that a million bytes cross once from a node to the other end, in order and complete, and that both
+/// directions close, if `list` determines the fates of the first packets.
 fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: usize) {
     const LENGTH: u64 = 1_000_000;
     let mut profile = Profile::named(Profile::NAMES[name]).unwrap();
@@ -440,14 +343,14 @@ fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: us
     } else {
         Service::Watch
     };
-    let mut row = Row::new(service);
-    row.fate = by_list(list);
+    let mut row = row(service);
+    row.decide(by_list(list));
     row.begin(&profile);
     let receiver = 2 - sender;
     let bytes: Vec<u8> = (0..LENGTH).map(|place| pattern_byte(7, place)).collect();
     let (mut written, mut heard) = (0, Vec::new());
     let mut buffer = vec![0; 1 << 20];
-    while heard.len() < bytes.len() && row.now < Instant::from_secs(100_000) {
+    while heard.len() < bytes.len() && row.now() < Instant::from_secs(100_000) {
         if row.hosts[2].connection(SocketId(0)).is_some() {
             let from = row.connection(sender, 0);
             written += match pattern {
@@ -471,14 +374,13 @@ fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: us
     }
     assert_eq!(heard.len(), bytes.len());
     assert!(heard == bytes);
-    let limit = row.now + Duration::from_secs(1000);
-    row.run(limit);
+    row.run_for(Duration::from_secs(1000));
     assert_eq!(row.connection(0, 0).state(), State::Closed);
     assert_eq!(row.connection(2, 0).state(), State::Closed);
 }
 
-/// An ACK that snoop repeats to the sender is the newest, and without the mobile's FIN: TCP ignores an ACK with a sequence number
-/// before its window (RFC 9293 section 3.10.7.4).
+/// An ACK that snoop repeats to the sender is the newest, and without the mobile's FIN: TCP ignores an ACK with a
+/// sequence number before its window (RFC 9293 section 3.10.7.4).
 #[test]
 fn an_acknowledgment_that_is_told_again_is_one_that_the_sender_takes() {
     let late = [
@@ -551,15 +453,13 @@ proptest! {
         snoops in any::<bool>(),
     ) {
         let service = if snoops { Service::Watch } else { split(&Profile::rfc()) };
-        let mut row = Row::new(service);
-        row.fate = Box::new(|_, _| vec![]);
+        let mut row = row(service);
+        row.decide(|_, _| Passage::Lost);
         for (packet, wait) in packets {
-            let from = if packet.ip.source == address(1) { 0 } else { 2 };
-            row.arrive(from, 1, packet);
-            let until = row.now + ms(wait);
-            row.run(until);
+            let interface = InterfaceId(usize::from(packet.ip.source != address(0)));
+            row.arrive(1, interface, packet);
+            row.run_for(ms(wait));
         }
-        let limit = row.now + Duration::from_secs(10_000);
-        row.run(limit);
+        row.run_for(Duration::from_secs(10_000));
     }
 }

@@ -1,20 +1,22 @@
-//! Transfer of split connections between gateways: the new gateway asks, as I-TCP's mobility support router does (Bakre and Badrinath,
-//! ICDCS 1995), since it is the first to know the mobile's location.
+//! Transfer of split connections between gateways. The new gateway asks for them, like I-TCP's mobility support router
+//! (Bakre and Badrinath, ICDCS 1995), since it is the first to know the mobile's location.
 //!
-//! A gateway learns of a mobile's arrival from its own access link (Link_Up), or, for a mobile that speaks Mobile IPv6, from a
-//! binding update in transit. It then asks each of its peers over a TCP connection of its own. A peer answers with its contexts
-//! and closes. While it waits for contexts of that mobile itself, it answers once they have come, so that contexts follow a mobile
-//! that has gone on; if the mobile comes to it meanwhile, they stay there. Each request is answered once: contexts do not run in circles.
+//! A gateway learns of a mobile's arrival from its own access link (Link_Up) or, with Mobile IPv6, from a binding
+//! update in transit. It then asks each of its peers over a TCP connection of its own. A peer answers with its contexts
+//! and closes. A peer that itself waits for contexts of that mobile answers once they have come, so that contexts
+//! follow a mobile that has moved on; if the mobile comes to that peer meanwhile, they stay there. Each request is
+//! answered once, so that contexts do not circulate.
 //!
-//! Peers are trusted by their configured addresses alone: nothing is signed, and whoever can send from a peer's address may ask for a
-//! mobile's connections.
+//! Peers are trusted by their configured addresses alone: messages are not signed, and anyone who can send from a
+//! peer's address can request a mobile's connections.
 //!
 //! Contexts lost on the way are gone: the ends find no connection, as after a gateway's failure.
 
 use super::PathAgents;
 use crate::host::SocketId;
 use crate::host::layer::{Around, Ended};
-use crate::host::sockets::{Delivery, Pair};
+use crate::host::sockets::Delivery;
+use crate::host::table::Pair;
 use crate::packet::{Body, Packet, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{Endpoint, Event};
@@ -23,7 +25,7 @@ use crate::wire::split_context::{LONGEST_BODY, Message, PORT};
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most half-open connections of peers.
+/// Maximum number of half-open connections of peers.
 const BACKLOG: u32 = 16;
 /// Time without data after which a peer is given up. Chosen: a context of a few megabytes takes minutes over a satellite.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -37,11 +39,11 @@ pub(super) struct Transfers {
     own: Option<IpAddr>,
     peers: BTreeSet<IpAddr>,
     exchanges: BTreeMap<SocketId, Exchange>,
-    /// Connections with something to do.
+    /// Connections with pending work.
     touched: BTreeSet<SocketId>,
     /// Mobiles that have just arrived.
     come: BTreeSet<IpAddr>,
-    /// The newest requests of peers still to be answered, by mobile.
+    /// The latest unanswered request of a peer, by mobile.
     waiting: BTreeMap<IpAddr, SocketId>,
     /// Messages that were unreadable or unexpected, and contexts that no gateway has taken.
     refused: u64,
@@ -51,13 +53,13 @@ pub(super) struct Transfers {
 #[derive(Debug)]
 struct Exchange {
     peer: IpAddr,
-    /// The mobile that this gateway has asked for; `None` where the peer asks.
+    /// The mobile that this gateway asks for; `None` if the peer asks.
     asked: Option<IpAddr>,
     /// True once the peer has asked.
     is_request: bool,
     /// Received bytes of an incomplete message.
     received: Vec<u8>,
-    /// Arrival of the first of them, and of the last.
+    /// Arrival times of the first and the last of these bytes.
     began: Option<Instant>,
     heard: Instant,
     /// Contexts sent and not yet fully acknowledged.
@@ -65,7 +67,7 @@ struct Exchange {
     ending: Option<Ending>,
 }
 
-/// Progress of a connection's end.
+/// Progress of a connection's closing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
     /// The peer has sent all its data.
@@ -89,7 +91,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the time at which it is given up, as long as the peer has to send something.
+    /// Returns the time at which the connection is given up, while the peer has something to send.
     fn deadline(&self) -> Option<Instant> {
         (!self.is_request).then(|| self.heard + PATIENCE)
     }
@@ -129,7 +131,7 @@ impl PathAgents {
         self.transfers.refused
     }
 
-    /// Lets this gateway, at its own address, exchange split connections with a peer when their mobile moves
+    /// Adds a peer with which this gateway, at its own address, exchanges split connections when their mobile moves
     /// from one to the other.
     pub fn add_peer(&mut self, own: IpAddr, peer: IpAddr) {
         if self.transfers.peers.is_empty() {
@@ -139,7 +141,7 @@ impl PathAgents {
         self.transfers.peers.insert(peer);
     }
 
-    /// Returns the ends of the connection with a peer that a packet is for, the own one first.
+    /// Returns the ends of the connection with a peer to which a packet belongs, own first.
     pub(super) fn find_exchange(&self, packet: &Packet) -> Option<Pair> {
         let Body::Tcp(header, _) = &packet.body else {
             return None;
@@ -207,7 +209,7 @@ impl PathAgents {
         self.transfers.touched.insert(socket);
     }
 
-    /// Asks for mobiles that have arrived, and answers peers.
+    /// Requests the contexts of arrived mobiles, and answers peers.
     pub(super) fn work_transfers(&mut self, now: Instant, around: &Around<'_>) {
         loop {
             self.relay_events();
@@ -221,7 +223,7 @@ impl PathAgents {
         }
     }
 
-    /// Asks all peers for a mobile. Its contexts requested by peers stay here, where the mobile is.
+    /// Asks all peers for a mobile. Its contexts stay here even if peers have requested them, since the mobile is here.
     fn ask_peers(&mut self, now: Instant, around: &Around<'_>, mobile: IpAddr) {
         let Some(own) = self.transfers.own else {
             return;
@@ -248,7 +250,7 @@ impl PathAgents {
         }
     }
 
-    /// Reads a peer's messages, and carries them out.
+    /// Reads a peer's messages, and acts on them.
     fn work_exchange(&mut self, now: Instant, around: &Around<'_>, socket: SocketId) {
         self.receive_from_peer(now, socket);
         while let Some(exchange) = self.transfers.exchanges.get_mut(&socket) {
@@ -260,7 +262,7 @@ impl PathAgents {
             exchange.received.drain(..length);
             let began = exchange.began.unwrap_or(now);
             match (message, exchange.asked) {
-                // One request is answered on each connection.
+                // Each connection carries one request.
                 (Message::Request(_), None) if exchange.is_request => self.count_refused(1),
                 (Message::Request(mobile), None) => {
                     exchange.is_request = true;
@@ -292,15 +294,15 @@ impl PathAgents {
         }
     }
 
-    /// Returns the one-way delay from a peer, as half a round trip.
+    /// Returns the one-way delay from a peer: half a round trip.
     fn way_of(&self, socket: SocketId) -> Duration {
         let connection = self.sockets.connection(socket);
         let round_trip = connection.and_then(|connection| connection.smoothed_rtt());
         round_trip.unwrap_or_default().half()
     }
 
-    /// Takes in a peer's claim that a mobile is there. If this gateway has claimed the same and has no answer yet, it is unknown which is
-    /// right: each keeps its contexts.
+    /// Takes in a peer's claim that it has a mobile. If this gateway has an unanswered claim to the same mobile, either
+    /// may be right: each keeps its contexts.
     fn take_request(&mut self, now: Instant, mobile: IpAddr, socket: SocketId) {
         let transfers = &mut self.transfers;
         let peer = transfers.exchanges.get(&socket).map(|one| one.peer);
@@ -318,7 +320,7 @@ impl PathAgents {
         self.serve_peer(now, mobile);
     }
 
-    /// Answers the peer that asks for a mobile, once no more of its contexts are to come.
+    /// Answers the peer that asks for a mobile, once no more contexts of the mobile are expected.
     fn serve_peer(&mut self, now: Instant, mobile: IpAddr) {
         if self.transfers.asked(&mobile).next().is_some() {
             return;
@@ -338,7 +340,7 @@ impl PathAgents {
         }
     }
 
-    /// Sends a peer these contexts, and no more.
+    /// Sends these contexts to a peer, and closes.
     fn answer_peer(&mut self, socket: SocketId, contexts: Vec<Vec<u8>>) {
         let Some(connection) = self.sockets.connection_mut(socket) else {
             return;
@@ -362,7 +364,7 @@ impl PathAgents {
         }
     }
 
-    /// Ends a connection on which nothing more is to come.
+    /// Ends a connection on which no more data is expected.
     fn end_exchange(&mut self, now: Instant, socket: SocketId) {
         let transfers = &mut self.transfers;
         let Some(exchange) = transfers.exchanges.get(&socket) else {
@@ -374,7 +376,7 @@ impl PathAgents {
                 transfers.refused += exchange.given;
                 self.break_off_peer(now, socket);
             }
-            // The peer waits for its answer, or has not asked.
+            // The peer waits for its answer, or has not sent a request.
             (Some(Ending::PeerClosed), None) => {
                 let is_waiting = transfers.waiting.values().any(|&one| one == socket);
                 let connection = self.sockets.connection_mut(socket);
@@ -402,7 +404,7 @@ impl PathAgents {
         self.forget_peer(now, socket);
     }
 
-    /// Forgets a connection with a peer; requests that wait for its contexts wait no longer.
+    /// Removes a connection with a peer; requests that wait for its contexts stop waiting.
     fn forget_peer(&mut self, now: Instant, socket: SocketId) {
         self.sockets.abandon(socket);
         let transfers = &mut self.transfers;

@@ -6,7 +6,7 @@ use crate::host::{Pattern, Socket, SocketCounters, SocketState};
 use crate::time::Instant;
 
 impl Socket for Connection {
-    /// Writes a record all or nothing, or as part of a stream if it is longer than a packet.
+    /// Writes a record as a whole or not at all, or as part of a stream if it is longer than a packet.
     fn write(&mut self, pattern: Pattern) -> u64 {
         let payload = pattern.payload();
         let length = u64::from(payload.length());
@@ -33,7 +33,7 @@ impl Socket for Connection {
         bytes
     }
 
-    /// A sink whose mode has no answers has nothing to say.
+    /// Closes this direction, except at a sink in a mode without answers, which has nothing to send.
     fn close(&mut self) {
         if self.configuration().mode.repeats() || self.is_opener() {
             Connection::close(self);

@@ -1,6 +1,6 @@
 //! AeroTP's connections and datagrams on a host.
 
-use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, PATH};
+use super::{AerotpDatagram, AerotpSockets, Beginning, PATH};
 use crate::aerotp::{Configuration, Connection};
 use crate::host::{Host, SocketId, mtu_towards};
 use crate::packet::{Body, FlowId};
@@ -15,7 +15,7 @@ impl Host {
         self.transport_mut(AerotpSockets::new).1
     }
 
-    /// Opens an AeroTP connection to `remote` from a fresh port. Data written at once leaves with its first packet.
+    /// Opens an AeroTP connection to `remote` from an unused port. Data written at once leaves with the first packet.
     pub fn aerotp_connect(
         &mut self,
         now: Instant,
@@ -44,11 +44,11 @@ impl Host {
         if is_down && let Some(connection) = sockets.connection_mut(id) {
             connection.link_down(PATH);
         }
-        place.socket(id.0)
+        place.socket(id)
     }
 
-    /// Lets an AeroTP connection send over one more path, between these addresses, own first, at a rate of its own. Its token is
-    /// shown to the peer there, too.
+    /// Adds a path between these addresses, own first, to an AeroTP connection. The path has a rate of its own, and its
+    /// packets carry the token until the peer answers.
     pub fn aerotp_add_path(
         &mut self,
         now: Instant,
@@ -69,13 +69,13 @@ impl Host {
         }
     }
 
-    /// Returns true for an address of an interface whose link is down.
+    /// Returns true if the address belongs to an interface whose link is down.
     fn is_link_down(&self, address: IpAddr) -> bool {
         let interface = self.interface_of(address);
         interface.is_some_and(|interface| self.links.is_down(interface))
     }
 
-    /// Returns the largest packet on the first link from an own address to another host's, in bytes.
+    /// Returns the MTU of the first link from an own address to another host's, in bytes.
     fn mtu_between(&self, local: IpAddr, remote: IpAddr) -> u32 {
         let mtus = &self.interface_mtus;
         let of_address = self.interface_of(local);
@@ -83,8 +83,8 @@ impl Host {
         of_address.unwrap_or_else(|| mtu_towards(&self.routes, mtus, remote))
     }
 
-    /// Accepts AeroTP connections of the configuration's mode at `port`. At most `backlog` half-open ones are kept, whose peer has not
-    /// shown that it is at its packets' source address; one more takes the place of the oldest.
+    /// Accepts AeroTP connections of the configuration's mode at `port`. At most `backlog` of them are half open, with
+    /// a peer that has not yet proved its address; one more replaces the oldest.
     pub fn aerotp_listen(
         &mut self,
         port: u16,
@@ -96,7 +96,7 @@ impl Host {
         sockets.listen(port, configuration, backlog, flow);
     }
 
-    /// Returns an AeroTP connection, to call on; its packets and events then come out of the polls.
+    /// Returns an AeroTP connection, mutably; then drain the polls.
     pub fn aerotp_mut(&mut self, socket: SocketId) -> Option<&mut Connection> {
         let socket: &mut dyn Any = self.socket_mut(socket)?;
         socket.downcast_mut()
@@ -115,7 +115,7 @@ impl Host {
 
     /// Accepts datagrams of AeroTP's stateless mode at `port`.
     pub fn aerotp_bind(&mut self, port: u16) {
-        self.aerotp_sockets().bind(port);
+        self.aerotp_sockets().table.bind(port);
     }
 
     /// Sends a datagram of AeroTP's stateless mode.
@@ -132,6 +132,6 @@ impl Host {
 }
 
 /// Returns the number of one of AeroTP's sockets.
-fn id_of(socket: SocketId) -> AerotpId {
-    AerotpId(socket.split().map_or(u32::MAX, |(_, number)| number))
+fn id_of(socket: SocketId) -> u32 {
+    socket.split().map_or(u32::MAX, |(_, number)| number)
 }

@@ -1,4 +1,4 @@
-//! AeroTP connections among hosts: admission, answers, and lookup after a move.
+//! AeroTP connections between hosts: admission, answers, and lookup after a move.
 
 use super::*;
 use crate::host::{Backpressure, Host, HostEvent, SocketEvent, SocketId};
@@ -57,7 +57,8 @@ fn drain(host: &mut Host, now: Instant) -> (Vec<HostEvent>, Vec<Packet>) {
     }
 }
 
-/// Lets two hosts talk from `now` on, each packet 5 ms under way, for `milliseconds`; returns the events of both.
+/// Exchanges the packets of two hosts from `now` on, with a delay of 5 ms, for `milliseconds`; returns the events of
+/// both.
 fn talk(now: Instant, milliseconds: u64, hosts: &mut [Host; 2]) -> [Vec<HostEvent>; 2] {
     let mut events = [Vec::new(), Vec::new()];
     let mut under_way: VecDeque<(Instant, usize, Packet)> = VecDeque::new();
@@ -99,7 +100,7 @@ fn data_leaves_with_the_first_packet_and_arrives_without_a_handshake() {
     let now = Instant::ZERO;
     let socket = hosts[0].aerotp_connect(now, server(), configuration(Mode::Reliable), None);
     hosts[0].aerotp_mut(socket).unwrap().write(&data(1000));
-    // One way and a little: no time for an answer.
+    // Little more than the one-way delay: no time for an answer.
     let events = talk(now, 6, &mut hosts);
     let [there] = accepted(&events[1])[..] else {
         panic!("{events:?}");
@@ -137,12 +138,12 @@ fn a_flood_of_openings_keeps_nobody_out_and_no_memory() {
     assert_eq!(mine.acknowledged(), 20_000);
     assert_eq!(there.len(), 251);
     let kept = there.iter().filter(|&&id| hosts[1].aerotp(id).is_some());
-    // Four that are half open, and the one that is not.
+    // Four half-open connections, and one that is not.
     assert_eq!(kept.count(), 5);
     assert_eq!(hosts[1].discarded().backlog, 246);
 }
 
-/// Hands packets to and fro at one moment; returns the second host's events.
+/// Exchanges packets without delay; returns the second host's events.
 fn talk_once(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
     let mut events = Vec::new();
     for host in &mut *hosts {
@@ -232,7 +233,7 @@ fn a_peer_that_has_moved_is_found_by_its_token() {
     assert_eq!(readable(&hosts[1], there), 10_000);
     assert_eq!(hosts[0].aerotp(socket).unwrap().acknowledged(), 10_000);
     assert_eq!(hosts[1].peers().collect::<Vec<_>>(), [address(7, 7)]);
-    // Without the token the address would be anybody's.
+    // Without the token, anyone could move the connection to another address.
     let mut thief = host(9, 9);
     thief.aerotp_connect(now, server(), configuration(Mode::Reliable), None);
     for packet in drain(&mut thief, now).1 {
@@ -299,7 +300,7 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
     let (_, mut messages) = drain(&mut router, Instant::ZERO);
     messages.extend(too_big);
     for message in messages {
-        // As bytes: the quotation has no ports.
+        // As bytes, since the quotation has no ports.
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         let message = Packet::decode(&bytes).unwrap();
@@ -309,7 +310,7 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
         let rate = hosts[0].aerotp(socket).unwrap().rate(PATH).unwrap();
         rate.bits_per_second()
     });
-    // Two that send share what the router gives their host: 95 %.
+    // Two sending connections share the router's rate for their host: 95 %.
     assert_eq!(rates, [1_000_000, 1_000_000, 5_000_000]);
     let later = Instant::from_millis(20);
     let (_, packets) = drain(&mut hosts[0], later);
@@ -324,7 +325,7 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
 fn a_connection_s_class_is_the_code_point_of_all_its_packets_in_both_directions() {
     for (class, octet) in [(0, 0x00), (1, 0x20), (5, 0xa0), (7, 0xe0)] {
         let mut hosts = [host(0, 1), host(0, 2)];
-        // The listener's class is another: the end that opens decides.
+        // The listener's class differs: the opening end decides.
         let mut theirs = configuration(Mode::Reliable);
         theirs.class = ServiceClass::new(3).unwrap();
         hosts[1].aerotp_listen(PORT, theirs, 4, None);
@@ -370,14 +371,15 @@ fn resets_and_datagrams_have_the_class_of_whom_they_are_for() {
             .collect()
     };
     assert_eq!(octets(&sent), [0x40, 0xc0]);
-    // Nobody listens: the opening is answered by a reset.
+    // Nobody listens: a reset answers the opening.
     for packet in sent {
         hosts[1].handle_packet(Instant::ZERO, InterfaceId(0), packet);
     }
     assert_eq!(octets(&drain(&mut hosts[1], Instant::ZERO).1), [0xc0]);
 }
 
-/// With two interfaces and an address on each, packets leave by their source address's interface, and come back from the peer to either.
+/// With two interfaces and an address on each, packets leave by the interface of their source address, and the peer's
+/// packets arrive at either.
 #[test]
 fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     let mut sender = host(0, 1);
@@ -389,7 +391,7 @@ fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     let now = Instant::ZERO;
     let mine = configuration(Mode::Reliable);
     let rate = mine.initial_rate;
-    // The first packet leaves from the interface that the default route does not lead to.
+    // The first packet leaves by the interface other than that of the default route.
     let ends = (elsewhere, server());
     let socket = hosts[0].aerotp_connect_from(now, ends, mine, None);
     let ends = (address(0, 1), server().address);
@@ -401,7 +403,7 @@ fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     let over = |interface| sent.iter().filter(move |(over, _)| *over == interface);
     assert!(over(second).all(|(_, packet)| packet.ip.source == elsewhere));
     assert!(over(second).count() > 0 && over(InterfaceId(0)).count() > 0);
-    // No packet is longer than either takes.
+    // No packet exceeds the smaller MTU.
     assert!(sent.iter().all(|(_, packet)| packet.wire_length() <= 1200));
     for (_, packet) in sent {
         hosts[1].handle_packet(now, InterfaceId(0), packet);
@@ -429,7 +431,7 @@ fn carries() -> LinkEvent {
     })
 }
 
-/// Returns how many packets of a megabyte leave by each interface within a second without an answer.
+/// Returns the number of packets of a megabyte that leave by each interface within a second without an answer.
 fn sent_over(host: &mut Host, socket: SocketId) -> [usize; 2] {
     host.aerotp_mut(socket).unwrap().write(&data(1_000_000));
     let mut counts = [0; 2];
@@ -446,7 +448,8 @@ fn sent_over(host: &mut Host, socket: SocketId) -> [usize; 2] {
     counts
 }
 
-/// A path belongs to the interface of its address: it hears of that link, before and after it is opened, and of no other.
+/// A path belongs to the interface of its address: it gets events of that link, before and after it is opened, and of
+/// no other.
 #[test]
 fn a_path_hears_of_its_own_link() {
     let now = Instant::ZERO;

@@ -1,6 +1,6 @@
-//! AeroTP as a transport of a host: packets, ICMP errors and events of links for its connections, and their polls.
+//! AeroTP as a transport of a host: packets, ICMP errors and link events of its connections, and their polls.
 
-use super::{AerotpId, AerotpSockets, PATH, Socket};
+use super::{AerotpSockets, PATH, Seat, Socket};
 use crate::aerotp::{self, Connection};
 use crate::crosslayer::CrossLayerSignal;
 use crate::host::{self, Delivery, Incoming, Outgoing, SocketEvent, Transport};
@@ -11,7 +11,6 @@ use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::protocol;
-use core::cmp::Reverse;
 use core::net::IpAddr;
 
 impl Transport for AerotpSockets {
@@ -51,8 +50,8 @@ impl Transport for AerotpSockets {
             IcmpError::Backpressure { rate } => {
                 let sends =
                     |socket: &Socket| concerned(socket).filter(|_| socket.connection.held() > 0);
-                // The rate applies to all packets from this host.
-                let senders = self.sockets.values().filter_map(|socket| sends(socket));
+                // The reported rate covers all packets from this host.
+                let senders = self.sockets().filter_map(sends);
                 let bits = u64::from(rate) * 1000 / senders.count().max(1) as u64;
                 let rate = DataRate::from_bits_per_second(bits);
                 self.each(|socket| {
@@ -118,104 +117,55 @@ impl Transport for AerotpSockets {
     }
 
     fn peers(&self) -> Vec<IpAddr> {
-        self.sockets.values().map(|socket| socket.peer()).collect()
+        self.sockets().map(|socket| socket.peer()).collect()
     }
 
     fn socket(&self, number: u32) -> Option<&dyn host::Socket> {
-        Some(self.connection(AerotpId(number))?)
+        Some(self.connection(number)?)
     }
 
     fn socket_mut(&mut self, number: u32) -> Option<&mut dyn host::Socket> {
-        Some(self.connection_mut(AerotpId(number))?)
+        Some(self.connection_mut(number)?)
     }
 
     fn poll_timeout(&mut self) -> Option<Instant> {
-        while let Some(&Reverse((at, id))) = self.deadlines.peek() {
-            let Some(socket) = self.sockets.get_mut(&id) else {
-                self.deadlines.pop();
-                continue;
-            };
-            if socket.queued_deadline != Some(at) {
-                self.deadlines.pop();
-                continue;
-            }
-            match socket.connection.poll_timeout() {
-                Some(deadline) if deadline <= at => return Some(at),
-                // The deadline has moved later since: queue it anew.
-                _ => {
-                    self.deadlines.pop();
-                    socket.queued_deadline = None;
-                    self.queue_deadline(id, at);
-                }
-            }
-        }
-        None
+        self.table.poll_timeout()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while self.poll_timeout().is_some_and(|at| at <= now) {
-            let Some(Reverse((_, id))) = self.deadlines.pop() else {
-                return;
-            };
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                socket.queued_deadline = None;
+        self.table.handle_timeout(now, |seat| {
+            if let Some(socket) = seat {
                 socket.connection.handle_timeout(now);
             }
-            self.touch(id);
-        }
+        });
     }
 
     fn poll_event(&mut self) -> Option<(u32, SocketEvent)> {
-        if let Some(AerotpId(number)) = self.dropped.pop_front() {
+        if let Some(number) = self.dropped.pop_front() {
             return Some((number, SocketEvent::Closed));
         }
-        while let Some(&id) = self.touched.front() {
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                if let Some(event) = poll_event(&mut socket.connection) {
-                    return Some((id.0, event));
-                }
-                socket.touched = false;
-                if !socket.ready {
-                    socket.ready = true;
-                    self.ready.push_back(id);
-                }
-            }
-            self.touched.pop_front();
-        }
-        None
+        let poll = |seat: &mut Seat| poll_event(&mut seat.as_mut()?.connection);
+        self.table.poll_event(poll)
     }
 
     fn may_transmit(&self) -> bool {
-        !self.ready.is_empty()
+        self.table.may_transmit()
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        while let Some(&id) = self.ready.front() {
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                if let Some(sent) = socket.connection.poll_transmit(now) {
-                    return Some(Outgoing {
-                        addresses: sent.addresses,
-                        body: Body::Aerotp(Box::new(sent.packet)),
-                        flow: socket.flow,
-                        retransmission: sent.retransmission,
-                    });
-                }
-                socket.ready = false;
-                self.changed.push_back(id);
-                // Nothing is kept of a connection that ended half open.
-                if socket.half_open.is_some() && socket.is_over() {
-                    self.forget(id);
-                } else {
-                    self.queue_deadline(id, now);
-                }
+        while let Some((number, seat)) = self.table.ready() {
+            let outgoing = seat.as_mut().and_then(|socket| socket.poll_transmit(now));
+            if outgoing.is_some() {
+                return outgoing;
             }
-            self.ready.pop_front();
+            self.table.end_turn();
+            self.rest(number);
         }
         None
     }
 
     fn poll_changed(&mut self) -> Option<u32> {
-        Some(self.changed.pop_front()?.0)
+        self.table.poll_changed()
     }
 
     fn refused(&self) -> u64 {
@@ -224,37 +174,48 @@ impl Transport for AerotpSockets {
 }
 
 impl AerotpSockets {
-    /// Applies a function to all connections; those for which it returns true may then have events.
-    fn each(&mut self, mut act: impl FnMut(&mut Socket) -> bool) {
-        for (&id, socket) in &mut self.sockets {
-            if !socket.is_over() && act(socket) && !socket.touched {
-                socket.touched = true;
-                self.touched.push_back(id);
-            }
-        }
+    fn sockets(&self) -> impl Iterator<Item = &Socket> {
+        self.table.iter().filter_map(Option::as_deref)
     }
 
-    /// Ensures that the heap holds an entry at the connection's deadline or before; if that has passed, as a probe's may while its link
-    /// is down, no earlier than `now`.
-    fn queue_deadline(&mut self, id: AerotpId, now: Instant) {
-        let Some(socket) = self.sockets.get_mut(&id) else {
+    /// Applies a function to all connections; those for which it returns true may then have events.
+    fn each(&mut self, mut act: impl FnMut(&mut Socket) -> bool) {
+        let act = |seat: &mut Seat| match seat {
+            Some(socket) if !socket.is_over() => act(socket),
+            _ => false,
+        };
+        self.table.touch_if(act);
+    }
+
+    /// Notes that a connection has no more packets to send for now. A connection that ended half open is forgotten.
+    fn rest(&mut self, number: u32) {
+        let Some(socket) = self.socket(number) else {
             return;
         };
-        let Some(deadline) = socket.connection.poll_timeout() else {
-            return;
-        };
-        let deadline = deadline.max(now);
-        if socket
-            .queued_deadline
-            .is_none_or(|queued| deadline < queued)
-        {
-            socket.queued_deadline = Some(deadline);
-            self.deadlines.push(Reverse((deadline, id)));
+        let is_forgotten = socket.half_open.is_some() && socket.is_over();
+        self.table.rest(number);
+        if is_forgotten {
+            self.forget(number);
         }
     }
 }
 
-/// Returns the next event of a connection that its application knows.
+impl Socket {
+    fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        let Some(sent) = self.connection.poll_transmit(now) else {
+            self.rested = now;
+            return None;
+        };
+        Some(Outgoing {
+            addresses: sent.addresses,
+            body: Body::Aerotp(Box::new(sent.packet)),
+            flow: self.flow,
+            retransmission: sent.retransmission,
+        })
+    }
+}
+
+/// Returns a connection's next event that concerns its application.
 fn poll_event(connection: &mut Connection) -> Option<SocketEvent> {
     loop {
         return Some(match connection.poll_event()? {

@@ -33,7 +33,7 @@ fn at(milliseconds: u64) -> Instant {
 
 type Heard = Arc<Mutex<Vec<CrossLayerSignal>>>;
 
-/// A remedy that only listens.
+/// A remedy that only records signals.
 #[derive(Debug)]
 struct Listener(Heard);
 
@@ -44,8 +44,8 @@ impl Remedy for Listener {
     }
 }
 
-/// Returns a mobile that moves to the satellite at 10 s, announced 400 ms ahead, after an outage of 4 s; and the signals heard by its
-/// connection.
+/// Returns a mobile that moves to the satellite at 10 s, announced 400 ms ahead, after an outage of 4 s; and the
+/// signals that its connection has received.
 fn mobile(registers: bool) -> (Host, Heard) {
     let mut host = Host::new("10.0.0.1".parse().unwrap(), [1; 16]);
     let [wifi, satellite] = [host.add_interface(1500), host.add_interface(1500)];
@@ -91,7 +91,8 @@ fn mobile(registers: bool) -> (Host, Heard) {
     (host, heard)
 }
 
-/// Takes in a timeout at a moment, and returns each output with the number of signals that the connection had heard before it.
+/// Handles a timeout at a moment, and returns each output with the number of signals that the connection had received
+/// before it.
 fn outputs(host: &mut Host, heard: &Heard, milliseconds: u64) -> Vec<(Output, usize)> {
     let now = at(milliseconds);
     host.handle_timeout(now);
@@ -106,7 +107,8 @@ fn take(heard: &Heard) -> Vec<CrossLayerSignal> {
     core::mem::take(&mut heard.lock().unwrap())
 }
 
-/// Study C's s1 and s3: "going down", "disconnected", "connected". The medium lets nothing pass before the connection hears.
+/// Study C's s1 and s3: "going down", "disconnected", "connected". The medium is blocked before the connection gets its
+/// signal.
 #[test]
 fn a_connection_hears_of_a_hard_handover() {
     let (mut host, heard) = mobile(false);
@@ -123,7 +125,7 @@ fn a_connection_hears_of_a_hard_handover() {
     assert_eq!(host.attachment().unwrap().attached(), Some(InterfaceId(1)));
 }
 
-/// A connection hears a medium's events of the link in use, and of no other link.
+/// A connection gets a medium's events of the link in use, and of no other link.
 #[test]
 fn a_connection_hears_of_the_link_in_use() {
     let (mut host, heard) = mobile(false);
@@ -145,8 +147,8 @@ fn a_connection_hears_of_the_link_in_use() {
     assert_eq!(take(&heard), expected);
 }
 
-/// With a mobility protocol, a connection hears when the binding update leaves, and that it is connected when the answer has
-/// arrived: an answer about the handover's new link.
+/// With a mobility protocol, a connection gets a signal when the binding update leaves, and "connected" when the answer
+/// about the handover's new link has arrived.
 #[test]
 fn a_connection_hears_of_the_registration() {
     let (mut host, heard) = mobile(true);
@@ -167,12 +169,12 @@ fn a_connection_hears_of_the_registration() {
     host.signal(at(15_500), Signal::Registered(InterfaceId(1)));
     while host.poll_attachment(at(15_500)).is_some() {}
     assert_eq!(take(&heard), [CrossLayerSignal::Connected(SATELLITE)]);
-    // An update that prolongs the binding belongs to no handover.
+    // An update that extends the binding belongs to no handover.
     host.signal(at(20_000), sent);
     assert_eq!(take(&heard), []);
 }
 
-/// A layer that notes the signals it hears; one correspondent still sends to the mobile's old place.
+/// A layer that records its signals; one correspondent still sends to the mobile's old place.
 #[derive(Debug, Default)]
 struct Protocol {
     heard: Vec<(usize, LinkEvent)>,
@@ -198,8 +200,8 @@ impl Layer for Protocol {
     }
 }
 
-/// A connection to a correspondent that sends to the old place hears that it is connected when its own update leaves, not
-/// when the home agent has answered.
+/// A connection to a correspondent that sends to the old place gets "connected" when its own update leaves, not when
+/// the home agent has answered.
 #[test]
 fn a_connection_to_a_late_correspondent_hears_later() {
     let (mut host, heard) = mobile(true);
@@ -225,8 +227,8 @@ fn a_connection_to_a_late_correspondent_hears_later() {
     assert_eq!(take(&heard), expected);
 }
 
-/// The protocol hears link events as the attachment passes them on, and the path that its updates have to report; it hears nothing of
-/// a link to which the mobile is not attached.
+/// The protocol gets link events as the attachment passes them on, and the path to report in its updates; it gets no
+/// event of a link to which the mobile is not attached.
 #[test]
 fn the_protocol_hears_what_the_attachment_says() {
     let (mut host, heard) = mobile(true);

@@ -1,4 +1,4 @@
-//! A router with backpressure, packets that it has passed on, and the messages that it sends.
+//! A router with backpressure, the packets that it forwards, and the messages that it sends.
 
 use super::*;
 use crate::host::Host;
@@ -60,8 +60,8 @@ fn aerotp(source: IpAddr) -> Packet {
     packet(source, Body::Aerotp(Box::new(body)))
 }
 
-/// Passes a packet on through the router, with a queue served at so many bits a second if it is more than half full. Returns the
-/// sources told then, each with its rate in kbit/s.
+/// Forwards a packet through the router, with a queue served at so many bits per second if it is more than half full.
+/// Returns the sources notified, each with its rate in kbit/s.
 fn told(
     host: &mut Host,
     now: Instant,
@@ -87,13 +87,13 @@ fn told(
     messages
 }
 
-/// 95 % of 5 Mbit/s for the sources of the last second, each told every 100 ms.
+/// 95 % of 5 Mbit/s for the sources of the last second, each notified every 100 ms.
 #[test]
 fn sources_share_the_rate_of_a_queue_that_is_half_full() {
     let mut host = router();
     let full = Some(5_000_000);
     let [one, two] = [1, 2].map(|last| aerotp(address(last)));
-    // As long as the queue is short nobody is told, but sources have their shares.
+    // While the queue is short no source is notified, but sources have their shares.
     assert_eq!(told(&mut host, at(0), (QUEUE, &one), None), []);
     let half = 4750 / 2;
     let to_two = [(address(2), half)];
@@ -102,7 +102,7 @@ fn sources_share_the_rate_of_a_queue_that_is_half_full() {
     assert_eq!(told(&mut host, at(110), (QUEUE, &two), full), to_two);
     let to_one = [(address(1), half)];
     assert_eq!(told(&mut host, at(110), (QUEUE, &one), full), to_one);
-    // A second after its last packet a source has no share any more.
+    // A source loses its share a second after its last packet.
     let alone = [(address(2), 4750)];
     assert_eq!(told(&mut host, at(1109), (QUEUE, &two), full), to_two);
     assert_eq!(told(&mut host, at(1210), (QUEUE, &two), full), alone);

@@ -1,4 +1,4 @@
-//! The order in which layers hear of packets, links and signals, checked against the list of ranks.
+//! The order in which layers get packets, link events and signals, checked against the list of ranks.
 
 use super::*;
 use crate::crosslayer::Signal;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A layer that notes what it hears, and passes all packets except those to port 7.
+/// A layer that records its calls, and passes all packets except those to port 7.
 #[derive(Debug)]
 struct Scribe {
     rank: Rank,
@@ -142,7 +142,7 @@ fn packets_pass_layers_in_order_and_own_ones_in_reverse() {
         host.poll_event(),
         Some(HostEvent::Datagram { port: 5, .. })
     ));
-    // The first layer keeps it: no other hears of it, nor do the transports.
+    // The first layer keeps it: it reaches no other layer and no transport.
     host.handle_packet(Instant::ZERO, InterfaceId(0), datagram(OWN, 7));
     assert_eq!(taken(&log), ["in address server"]);
     assert_eq!(host.poll_event(), None);

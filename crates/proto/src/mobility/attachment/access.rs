@@ -1,39 +1,39 @@
-//! An access link as its mobile knows it.
+//! Access links in the view of their mobile.
 
 use super::AccessInterface;
 use crate::interface::InterfaceId;
 use crate::time::Instant;
 
-/// An access link as its mobile knows it.
+/// An access link in the view of its mobile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub id: InterfaceId,
     pub is_network: bool,
-    /// True where the medium says that it works.
+    /// True if the medium reports the link up.
     pub up: bool,
-    /// Time at which the network lost the mobile, if it has not come back.
+    /// Time at which the network lost the mobile; `None` if it did not, or once the mobile is back.
     pub lost_at: Option<Instant>,
-    /// True while a network hands the mobile over to another cell.
+    /// True while the network hands the mobile over to another cell.
     pub changes_cell: bool,
-    /// True where the mobility protocol was told that the link is up.
+    /// True if the mobility protocol was told that the link is up.
     pub told_up: bool,
-    /// True where the mobility protocol has registered the mobile last.
+    /// True if the mobility protocol's latest registration was here.
     pub registered: bool,
-    /// True after a command to let nothing pass.
+    /// True after a command to block the link.
     pub detached: bool,
-    /// True where what waits at IP takes another way, and has not all gone.
+    /// True while packets that wait at IP are rerouted.
     pub reroutes: bool,
     pub leaving: Leaving,
 }
 
-/// Progress of leaving a link that is detached once it has drained.
+/// Progress of leaving a link that is to be detached once drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// It is in use, or left as it is.
+    /// The link is in use, or left in its state.
     No,
-    /// It still holds packets.
+    /// The link still holds packets.
     Draining,
-    /// It has drained, and only the node's own packets keep it.
+    /// The link has drained, and only the node's own packets still use it.
     Drained,
 }
 
@@ -53,7 +53,7 @@ impl Access {
         }
     }
 
-    /// True if the mobile can be attached to it: to a network only in one of its cells.
+    /// Returns true if the mobile can attach here: to a network only while it is in one of its cells.
     pub fn is_usable(&self) -> bool {
         !self.is_network || self.up && !self.changes_cell
     }

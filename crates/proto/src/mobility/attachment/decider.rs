@@ -1,4 +1,4 @@
-//! A decision from outside as a policy: the view that it gets, and its answers as handovers.
+//! An external decision as a policy: its view of the mobile, and its answers turned into handovers.
 
 use super::policy::{Due, InUse};
 use super::{Handover, OldQueue};
@@ -9,23 +9,23 @@ use crate::mobility::attachment::decision::{
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Shortest time until a decision is asked again, so that a run ends.
+/// Minimum time to the next question, so that a run ends.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// A decision from outside, and its view of the links.
+/// An external decision, and its view of the links.
 ///
-/// It answers one question at a time. Further ones wait, with the links as they were then; the link in use is the one at
-/// the time of asking, so that each question knows of the answers before.
+/// The decision answers one question at a time. Further questions wait, with the links as they were at the event; the
+/// link in use is the one at the time of asking, so that each question reflects the answers before it.
 #[derive(Debug)]
 pub struct Decider {
     decision: Box<dyn Decision>,
     links: Vec<Known>,
     position_m: Option<f64>,
-    /// The answer, and when it came.
+    /// The answer, and the time of its arrival.
     wanted: Option<(Instant, Wanted)>,
     /// Time of the next question.
     ask_at: Option<Instant>,
-    /// Time of the question whose answer is to come.
+    /// Time of the question whose answer is outstanding.
     unanswered: Option<Instant>,
     waiting: VecDeque<Question>,
 }
@@ -48,12 +48,12 @@ struct Wanted {
 struct Known {
     interface: InterfaceId,
     view: LinkView,
-    /// Since when it is down, if it is.
+    /// Time of the loss; `None` while up.
     down_since: Option<Instant>,
 }
 
 impl Decider {
-    /// Lets a decision choose among interfaces, which it knows by their places.
+    /// Creates the policy of a decision among these interfaces, which it knows by their indices.
     pub fn new(decision: Box<dyn Decision>, interfaces: Vec<InterfaceId>) -> Decider {
         let links = interfaces.into_iter().map(|interface| Known {
             interface,
@@ -81,8 +81,8 @@ impl Decider {
         self.position_m = Some(metres);
     }
 
-    /// Returns the link that the decision names when it hears which are up, or else the first that is. Its answers are waited
-    /// for.
+    /// Returns the link that the decision names when told which links are up, or else the first link that is up. Waits
+    /// for its answers.
     pub(super) fn first(&mut self, now: Instant, up: &[InterfaceId]) -> Option<InterfaceId> {
         let is_up = |&place: &usize| up.contains(&self.links[place].interface);
         let up: Vec<usize> = (0..self.links.len()).filter(is_up).collect();
@@ -115,8 +115,7 @@ impl Decider {
         [wanted, self.ask_at].into_iter().flatten().min()
     }
 
-    /// Takes in the answer to the question that was to be answered later. It holds from now on, but for a delay, which counts
-    /// from the question.
+    /// Takes in a delayed answer. It holds from now on, except that a delay counts from the question.
     pub(super) fn handle_answer(&mut self, now: Instant, answer: Option<Answer>, used: InUse) {
         let Some(asked) = self.unanswered.take() else {
             return;
@@ -127,8 +126,8 @@ impl Decider {
         }
     }
 
-    /// The handover that was answered, unless it leads to where the mobile is. The decision is asked first, if it wanted to
-    /// be.
+    /// Returns the handover that the decision has chosen, unless it leads to the link in use. Asks the decision first
+    /// if it is time to ask again.
     pub(super) fn poll(&mut self, now: Instant, used: InUse) -> Option<Due> {
         let used = self.place_used(used);
         if self.ask_at.take_if(|at| *at <= now).is_some() {
@@ -146,7 +145,7 @@ impl Decider {
         if used == Some(place) {
             return None;
         }
-        // A link that was lost is left as such, whatever the answer says.
+        // A lost link is left as lost, whatever the answer.
         let lost_at = used.and_then(|used| self.links[used].down_since);
         Some(Due {
             at: lost_at.unwrap_or(answered),
@@ -197,7 +196,7 @@ impl Decider {
         self.ask_waiting(used);
     }
 
-    /// Asks the questions that wait, until the answer to one takes time.
+    /// Asks the waiting questions, up to the first one whose answer is delayed.
     fn ask_waiting(&mut self, used: Option<usize>) {
         while self.unanswered.is_none()
             && let Some(question) = self.waiting.pop_front()
@@ -211,7 +210,7 @@ impl Decider {
         }
     }
 
-    /// Takes in an answer at `now` to a question of the time `asked`.
+    /// Takes in an answer at `now` to a question asked at `asked`.
     fn take(&mut self, now: Instant, asked: Instant, answer: Option<Answer>) {
         match answer {
             Some(Answer::Use { link, soft, outage }) if link < self.links.len() => {
@@ -237,7 +236,7 @@ impl Decider {
 }
 
 impl Question {
-    /// Returns what the decision is asked, of a mobile that uses this link.
+    /// Returns the question to the decision of a mobile that uses this link.
     fn put(self, used: Option<usize>) -> (Occasion, MobileView) {
         let view = MobileView {
             now: self.at,

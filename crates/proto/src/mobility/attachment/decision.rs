@@ -1,4 +1,4 @@
-//! Interface for a link-selection policy from outside this crate: link events in, answers out.
+//! Interface for a link-selection policy outside this crate: link events in, answers out.
 
 use crate::interface::LinkEvent;
 use crate::time::{Duration, Instant};
@@ -55,22 +55,22 @@ pub enum Answer {
     AskAgain(Duration),
 }
 
-/// Response to a question, which need not be the answer.
+/// Response to a question: the answer, or a promise of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     /// The answer.
     Now(Option<Answer>),
-    /// The answer takes time: the mobile's driver hands it in ([`Input::Answer`](super::Input::Answer)).
+    /// The answer is delayed: the mobile's driver passes it in ([`Input::Answer`](super::Input::Answer)).
     Later,
 }
 
 /// A policy that decides which link a mobile uses.
 pub trait Decision: fmt::Debug + Send {
-    /// Returns the change to make, or `None`. At the start every link that is up reports so; the first link in use is
-    /// the last one that an answer named.
+    /// Returns the change to make, or `None`. At the start, every link that is up is reported as such; the first link
+    /// in use is the last one named by an answer.
     fn on_event(&mut self, occasion: Occasion, mobile: &MobileView) -> Option<Answer>;
 
-    /// Asks the same of a mobile under way, which does not wait for an answer that takes time.
+    /// Asks the same question without waiting: the answer may be delayed.
     fn ask(&mut self, occasion: Occasion, mobile: &MobileView) -> Response {
         Response::Now(self.on_event(occasion, mobile))
     }
@@ -79,7 +79,7 @@ pub trait Decision: fmt::Debug + Send {
 /// A constructor of a mobile's decision from the mobile's name and those of its candidate links.
 type Factory = dyn Fn(&str, &[String]) -> Box<dyn Decision> + Send + Sync;
 
-/// A named decision from outside this crate. Two are equal if they share a factory.
+/// A named decision outside this crate. Two are equal if they share a factory.
 #[derive(Clone)]
 pub struct External {
     name: Arc<str>,
@@ -87,7 +87,8 @@ pub struct External {
 }
 
 impl External {
-    /// Creates the decision `name`; `factory` receives the mobile's name, and the links' in the order of their indices.
+    /// Creates the decision `name`; `factory` receives the names of the mobile and of its links, in the order of their
+    /// indices.
     pub fn new(
         name: &str,
         factory: impl Fn(&str, &[String]) -> Box<dyn Decision> + Send + Sync + 'static,
@@ -98,7 +99,7 @@ impl External {
         }
     }
 
-    /// Returns its name.
+    /// Returns the decision's name.
     pub fn name(&self) -> &str {
         &self.name
     }

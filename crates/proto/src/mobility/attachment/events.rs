@@ -1,4 +1,4 @@
-//! Events of links at a mobile.
+//! Link events at a mobile.
 
 use super::access::Leaving;
 use super::{Attachment, Begun, Kind, Signal};
@@ -6,7 +6,7 @@ use crate::interface::{InterfaceId, LinkEvent};
 use crate::time::Instant;
 
 impl Attachment {
-    /// A medium says something at an interface.
+    /// Takes in a medium's event at an interface.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         let Some(access) = self.access(interface) else {
             return;
@@ -45,7 +45,7 @@ impl Attachment {
                 self.tell_policy(now, interface, event);
             }
             LinkEvent::ParametersReport => self.tell_policy(now, interface, event),
-            // Of other cells, or told by another event.
+            // For other cells, or reported by another event.
             LinkEvent::Detected
             | LinkEvent::HandoverComplete
             | LinkEvent::QueueDrained
@@ -53,7 +53,7 @@ impl Attachment {
         }
     }
 
-    /// Takes in a mobile's registration in a cell. The mobile attaches if it has to use the network and was elsewhere.
+    /// Takes in a mobile's registration in a cell. The mobile attaches if it is to use the network and was elsewhere.
     fn handle_network_up(&mut self, now: Instant, interface: InterfaceId) {
         let Some(access) = self.access_mut(interface) else {
             return;
@@ -79,7 +79,7 @@ impl Attachment {
         self.tell_policy(now, interface, LinkEvent::Up);
     }
 
-    /// Notes that the mobile has left a cell for another, or has lost the network.
+    /// Notes that the mobile has left a cell for another, or lost the network.
     fn handle_network_down(&mut self, now: Instant, interface: InterfaceId) {
         let Some(access) = self.access_mut(interface) else {
             return;
@@ -104,7 +104,7 @@ impl Attachment {
         }
     }
 
-    /// Begins a handover into a cell, by the network or because the mobile waited for it.
+    /// Begins a handover into a cell, initiated by the network or awaited by the mobile.
     fn open_to_network(&mut self, now: Instant, interface: InterfaceId) {
         let used = self
             .access(interface)
@@ -119,7 +119,7 @@ impl Attachment {
         self.say(interface, LinkEvent::HandoverImminent);
     }
 
-    /// An old link has delivered all that it held.
+    /// Takes in that an old link has drained.
     fn handle_drained(&mut self, interface: InterfaceId) {
         let outgoing = self.outgoing == Some(interface);
         let Some(access) = self.access_mut(interface) else {
@@ -133,7 +133,7 @@ impl Attachment {
         }
     }
 
-    /// Passes on what changes something for the node.
+    /// Passes on the events that change something for the node.
     fn pass_on(&mut self, interface: InterfaceId, event: LinkEvent) {
         match event {
             LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown | LinkEvent::Rollback => {
@@ -148,7 +148,7 @@ impl Attachment {
         self.policy.handle_link(now, (interface, event), used);
     }
 
-    /// Signals to the node's other parts that a link is up.
+    /// Signals a link that is up to the node's other parts.
     pub(super) fn say_up(&mut self, interface: InterfaceId) {
         match self.registers {
             true => {
@@ -164,8 +164,8 @@ impl Attachment {
         }
     }
 
-    /// Passes an event of a link on to the node's transports, if it is the link in use, and to its mobility protocol. A link
-    /// that is not up does not go down. Returns whether the protocol hears of it.
+    /// Passes a link event on to the node's transports, if the link is in use, and to its mobility protocol. A link
+    /// that is not up does not go down. Returns true if the protocol is told.
     pub(super) fn say(&mut self, interface: InterfaceId, event: LinkEvent) -> bool {
         let under_way = self.under_way.is_some();
         let concerns_transports = match event {

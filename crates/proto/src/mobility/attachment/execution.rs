@@ -1,4 +1,4 @@
-//! Handovers carried out: how the old link is left, and how the new one is taken.
+//! Execution of handovers: leaving the old link, and taking the new one.
 
 use super::access::Leaving;
 use super::plan::Step;
@@ -53,8 +53,8 @@ impl Attachment {
         }
     }
 
-    /// Notes which radio network is to be used from now on, and returns the interface to attach to; nothing if that is a
-    /// network in none of whose cells the mobile is, which will say when it is.
+    /// Notes which radio network is to be used from now on, and returns the interface to attach to; `None` for a
+    /// network in none of whose cells the mobile is, until the network is up.
     pub(super) fn choose(&mut self, to: Option<InterfaceId>) -> Option<Option<InterfaceId>> {
         let Some(interface) = to else {
             self.network = None;
@@ -65,7 +65,7 @@ impl Attachment {
         access.is_usable().then_some(to)
     }
 
-    /// Begins a handover: of what the last one had planned, only the end of its overlap stays.
+    /// Begins a handover. Of the previous handover's steps, only the end of its overlap remains.
     pub(super) fn open(&mut self, begun: Begun) {
         self.outgoing = None;
         self.plan.forget_handover();
@@ -73,13 +73,14 @@ impl Attachment {
         self.signal(Signal::Begun(begun));
     }
 
-    /// Takes an interface into use, or none. With a mobility protocol that says when it is complete.
+    /// Takes an interface into use, or none. With a mobility protocol, the handover is complete once that has
+    /// registered.
     pub(super) fn attach(&mut self, to: Option<InterfaceId>) {
         self.use_interface(to);
         let Some(access) = to.and_then(|interface| self.access(interface)) else {
             return self.complete();
         };
-        // Of a network the mobility protocol hears also while it is not in use.
+        // The mobility protocol is told of a network's events even while it is not in use.
         let (interface, known) = (access.id, access.is_network && access.told_up);
         let (says_up, registered) = (access.up && !known, known && access.registered);
         if self.registers {
@@ -88,13 +89,13 @@ impl Attachment {
         if says_up {
             self.say_up(interface);
         }
-        // A protocol that lost the old link before has registered here already, and says so only once.
+        // A protocol that had lost the old link has already registered here, and reports that only once.
         if !self.registers || registered {
             self.complete();
         }
     }
 
-    /// Lets routes lead over an interface.
+    /// Directs the routes to an interface.
     pub(super) fn use_interface(&mut self, to: Option<InterfaceId>) {
         self.attached = to;
         if let Some(interface) = to {
@@ -143,7 +144,7 @@ impl Attachment {
         }
     }
 
-    /// Sends the node's own packets over the old link for some time yet.
+    /// Sends the node's own packets over the old link for a while.
     fn keep_outgoing(&mut self, now: Instant, old: InterfaceId, time: Duration) {
         if !time.is_zero() {
             self.outgoing = Some(old);
@@ -164,8 +165,8 @@ impl Attachment {
         }
     }
 
-    /// Sends what waits at IP before links that the mobile has left that way where routes lead now. The node's own waits on
-    /// as long as its packets take the old link.
+    /// Sends packets that wait at IP before links that were left, by the present routes. The node's own packets remain
+    /// there as long as they take the old link.
     fn reroute(&mut self) {
         for place in 0..self.interfaces.len() {
             let access = &mut self.interfaces[place];
@@ -178,7 +179,7 @@ impl Attachment {
         }
     }
 
-    /// Lets nothing pass on any link of the mobile, an old one that still delivers included.
+    /// Blocks all links of the mobile, including an old link that still delivers.
     fn break_links(&mut self, old_queue: OldQueue) {
         for place in 0..self.interfaces.len() {
             let access = &mut self.interfaces[place];
@@ -202,7 +203,7 @@ impl Attachment {
         }
     }
 
-    /// Detaches from a link that was left, and loses what it still holds.
+    /// Detaches from a link that was left, and discards the packets it still holds.
     pub(super) fn detach_old(&mut self, interface: InterfaceId) {
         if let Some(access) = self.access_mut(interface) {
             access.detached = true;
@@ -215,7 +216,7 @@ impl Attachment {
         self.say(interface, LinkEvent::Down);
     }
 
-    /// Detaches from all links but one; of radio networks the mobile stays a station.
+    /// Detaches from all links but one; the mobile remains a station of radio networks.
     pub(super) fn detach_unused(&mut self, used: Option<InterfaceId>) {
         for place in 0..self.interfaces.len() {
             let access = &mut self.interfaces[place];

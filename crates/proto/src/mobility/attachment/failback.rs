@@ -4,7 +4,7 @@
 //! - The mobile returns to a better link once that has been up for `hold_time` without a break, and at least
 //!   `hysteresis` after its last return, so that it does not follow an unstable link.
 //! - A link that announces that it is going down is left at once, while it still works, for the best link that stays
-//!   up. It counts as up again once it withdraws the announcement or comes up anew.
+//!   up. It counts as up again once it withdraws the announcement or comes up again.
 //! - A link to which an operator holds the mobile is the best of all while it stays up, and is returned to at once.
 //! - With no link up, the mobile stays on its link until one comes up, and then takes the best of them at once.
 
@@ -21,8 +21,8 @@ pub struct FailbackTimes {
     pub longest_switch_time: Duration,
 }
 
-/// Five seconds, no hysteresis, 100 ms, chosen: a link that flickers every few seconds is not returned to, and a break that a
-/// transport hardly notices is waited out.
+/// Five seconds, no hysteresis, 100 ms. Chosen: a link that flickers every few seconds is not returned to, and a break
+/// that a transport hardly notices is waited out.
 impl Default for FailbackTimes {
     fn default() -> FailbackTimes {
         FailbackTimes {
@@ -42,7 +42,7 @@ pub struct Switch {
     pub lost_at: Option<Instant>,
 }
 
-/// The state machine: call [`Failback::handle_link`] when a link's state changes, [`Failback::poll`] then and at
+/// The state machine: call [`Failback::handle_link`] when a link's state changes, then [`Failback::poll`], and again at
 /// [`Failback::poll_timeout`].
 #[derive(Clone, Debug)]
 pub struct Failback {
@@ -51,7 +51,7 @@ pub struct Failback {
     links: Vec<LinkState>,
     used: usize,
     last_return: Option<Instant>,
-    /// The link to which an operator holds the mobile, and since when.
+    /// The link to which an operator holds the mobile, and the time of that command.
     held: Option<(usize, Instant)>,
 }
 

@@ -1,24 +1,24 @@
-//! Handovers as they are asked for, and as they begin.
+//! Handovers: the requested course, and the start.
 
 use crate::time::Duration;
 
 /// Course of a handover from an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handover {
-    /// Make before break: packets take the new link at once, and the old one goes on delivering what it holds.
+    /// Make before break: packets take the new link at once, and the old one still delivers its queue.
     Soft {
-        /// Time for which the old link still receives; `None`: until it is empty.
+        /// Time for which the old link still receives; `None` until it has drained.
         overlap: Option<Duration>,
-        /// The fate of packets that wait in the old link's queues.
+        /// Treatment of packets in the old link's queues.
         old_queue: OldQueue,
         /// Time for which the node's own packets still take the old link.
         outgoing_after: Duration,
     },
-    /// Break before make: nothing passes on any link of the mobile for a time.
+    /// Break before make: all links of the mobile are blocked for a time.
     Hard {
         /// Time from the loss of the old link to the first packet on the new one.
         outage: Duration,
-        /// The fate of packets that the old link holds, and of packets offered to it meanwhile.
+        /// Treatment of packets that the old link holds, and of packets offered to it meanwhile.
         old_queue: OldQueue,
     },
 }
@@ -32,13 +32,13 @@ impl Handover {
     };
 }
 
-/// The fate of packets that wait in a link's queues when its mobile leaves it.
+/// Treatment of packets in a link's queues when its mobile leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldQueue {
-    /// They stay there. A link that is left softly delivers them; one that breaks keeps them, the packets offered meanwhile and
-    /// those in flight, until the mobile attaches to it again.
+    /// They stay there. A soft handover's old link delivers them. A broken link keeps them, with the packets in flight
+    /// and those offered meanwhile, until the mobile attaches to it again.
     Stays,
-    /// They are lost.
+    /// They are discarded.
     Discarded,
     /// Packets that wait at IP, by the link's flow control, take the new path; packets in the link itself are delivered, or lost if
     /// it breaks.

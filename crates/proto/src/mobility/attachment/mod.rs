@@ -1,21 +1,21 @@
-//! Attachment: which of its interfaces a mobile uses, and how it changes from one to another.
+//! Attachment of a mobile: the choice of its interface in use, and handovers between interfaces.
 //!
-//! A [`Policy`] decides: a timetable, preference, or a decision from outside. [`Attachment`] carries the handovers out. Its
-//! outputs stand in one queue, because their order counts: commands to media, and signals to the other parts of the node
-//! and to whoever records them. To drive it:
+//! A [`Policy`] decides: a timetable, a preference, or an external decision. [`Attachment`] executes the handovers. Its
+//! outputs (commands to media, and signals to the node's other parts and to recorders) share one queue, because their
+//! order matters. To drive it:
 //! 1. Call [`Attachment::begin`] once.
-//! 2. Hand it events: [`handle_link`](Attachment::handle_link), [`handle_signal`](Attachment::handle_signal), [`handle_input`](Attachment::handle_input); and
-//!    handovers on demand: [`request`](Attachment::request).
-//! 3. When the time of [`poll_timeout`](Attachment::poll_timeout) has come, which an event may set to the present, call
+//! 2. Pass in events by [`handle_link`](Attachment::handle_link), [`handle_signal`](Attachment::handle_signal) and
+//!    [`handle_input`](Attachment::handle_input), and handovers on demand by [`request`](Attachment::request).
+//! 3. At the time of [`poll_timeout`](Attachment::poll_timeout), which an event may set to the present, call
 //!    [`handle_timeout`](Attachment::handle_timeout).
-//! 4. After each of these, drain [`poll`](Attachment::poll), and carry out each output before asking for the next.
+//! 4. After each of these, drain [`poll`](Attachment::poll), and carry out each output before the next poll.
 //!
-//! A medium says [`Up`](LinkEvent::Up) and [`Down`](LinkEvent::Down) of itself whether the node is attached or not, because
-//! a policy chooses among all of them. It does not say what follows from the node's own commands.
+//! A medium reports its own [`Up`](LinkEvent::Up) and [`Down`](LinkEvent::Down) whether or not the node is attached,
+//! because a policy chooses among all media. It does not report the effects of the node's own commands.
 //!
-//! A radio network is one interface. [`HandoverImminent`](LinkEvent::HandoverImminent) says there that the cell changes,
-//! and comes before the [`Up`](LinkEvent::Up) of another cell also where the old one was lost. A mobile that is to use a
-//! network in none of whose cells it is stays where it is until the network is up.
+//! A radio network is one interface. There, [`HandoverImminent`](LinkEvent::HandoverImminent) announces a change of
+//! cell, and precedes the [`Up`](LinkEvent::Up) of the new cell even if the old cell was lost. A mobile that is to use
+//! a network, but is in none of its cells, stays on its present link until the network is up.
 
 mod access;
 mod decider;
@@ -64,12 +64,12 @@ pub struct Settings {
     pub interfaces: Vec<AccessInterface>,
     /// The policy.
     pub policy: Policy,
-    /// True where a mobility protocol says when a handover is complete; without one it is with the attachment.
+    /// True if a mobility protocol reports when a handover is complete; without one, attachment completes it.
     pub registers: bool,
-    /// True where a point of service is asked about handovers ahead of them (IEEE 802.21).
+    /// True to consult a point of service ahead of handovers (IEEE 802.21).
     pub asks_point_of_service: bool,
-    /// True where an interface loses its addresses with its link, as a kernel's does: then an old link is detached when it
-    /// has drained or was lost, not left as it is.
+    /// True if an interface loses its addresses with its link, like a kernel's interface: an old link is then detached
+    /// once it has drained or was lost.
     pub detaches_old: bool,
 }
 
@@ -82,9 +82,9 @@ pub struct Attachment {
     asks_point_of_service: bool,
     detaches_old: bool,
     attached: Option<InterfaceId>,
-    /// The radio network to use, also while none of its cells is.
+    /// The radio network to use, even while none of its cells is available.
     network: Option<InterfaceId>,
-    /// The old interface, as long as the node's own packets leave by it.
+    /// The old interface, while the node's own packets leave by it.
     outgoing: Option<InterfaceId>,
     /// The destination of a handover that is not complete.
     under_way: Option<Option<InterfaceId>>,
@@ -93,32 +93,32 @@ pub struct Attachment {
     outputs: Burst<Output>,
 }
 
-/// An input of a decision from outside.
+/// An input of an external decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input {
     /// Power received at an interface, in dBm; `None` if too little to measure.
     ReceivedPower(InterfaceId, Option<f64>),
-    /// Position of the mobile, in metres from its line's beginning.
+    /// Position of the mobile, in metres from the beginning of its line.
     Position(f64),
-    /// Answer to the question that was to be answered later ([`decision::Response::Later`]).
+    /// Delayed answer to a question ([`decision::Response::Later`]).
     Answer(Option<decision::Answer>),
 }
 
-/// A reason not to make a handover on demand.
+/// Reason to refuse a handover on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The mobile chooses by preference.
     ChoosesByPreference,
-    /// A decision from outside chooses.
+    /// An external decision chooses.
     ChoosesByDecision,
     /// The interface leads to no access link.
     NoAccessLink,
-    /// The mobile is attached there, and a soft handover would change nothing.
+    /// The mobile is already attached there, so a soft handover would change nothing.
     AttachedAlready,
 }
 
 impl Attachment {
-    /// A mobile that is not attached before [`begin`](Self::begin).
+    /// Creates the attachment of a mobile that is on no link before [`begin`](Self::begin).
     pub fn new(settings: Settings) -> Attachment {
         let interfaces = settings.interfaces.into_iter().map(Access::new);
         Attachment {
@@ -137,9 +137,9 @@ impl Attachment {
         }
     }
 
-    /// Attaches the mobile where its policy begins; the links of the interfaces in `up` work. With a mobility protocol all
-    /// other links are detached: what is sent there, as to a home link, is not for the mobile. A radio network that is up says
-    /// so again.
+    /// Attaches the mobile to its policy's first interface; `up` lists the interfaces whose links work. With a mobility
+    /// protocol all other links are detached: packets sent there, as on a home link, are not for the mobile. A radio
+    /// network that is up reports so again.
     pub fn begin(&mut self, now: Instant, up: &[InterfaceId]) {
         for access in &mut self.interfaces {
             access.up = up.contains(&access.id);
@@ -177,17 +177,17 @@ impl Attachment {
         self.outgoing.or(self.attached)
     }
 
-    /// The radio network to use, also while none of its cells is.
+    /// Returns the radio network to use, even while none of its cells is available.
     pub fn network(&self) -> Option<InterfaceId> {
         self.network
     }
 
-    /// True while a handover has begun and is not complete.
+    /// Returns true while a handover has begun and is not complete.
     pub fn is_handing_over(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// Takes in what the mobile has measured, or what its decision from outside has answered.
+    /// Takes in a measurement of the mobile, or an answer of its external decision.
     pub fn handle_input(&mut self, now: Instant, input: Input) {
         let used = self.in_use();
         let Policy::Decision(decider) = &mut self.policy else {
@@ -200,7 +200,7 @@ impl Attachment {
         }
     }
 
-    /// Hears a signal of the node's layers: that the mobile is registered, or a handover prepared.
+    /// Takes in a signal of the node's layers: the mobile is registered, or a handover prepared.
     pub fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         match (*signal, self.attached) {
             (Signal::Registered(interface), _) | (Signal::Deregistered, Some(interface)) => {
@@ -211,8 +211,8 @@ impl Attachment {
         }
     }
 
-    /// The mobility protocol has registered the mobile at an interface. Of another than the one that a handover leads to this
-    /// says nothing.
+    /// Takes in the mobility protocol's registration at an interface. It completes a handover only at that handover's
+    /// destination.
     fn handle_registered(&mut self, interface: InterfaceId) {
         for access in &mut self.interfaces {
             access.registered = access.id == interface;
@@ -222,8 +222,8 @@ impl Attachment {
         }
     }
 
-    /// Holds a mobile with a preference to an interface, as long as its link is up, or to none; then drain the polls. Returns false
-    /// for an interface that it does not prefer, or a mobile without a preference.
+    /// Holds a mobile with a preference to an interface, as long as its link is up, or to none; then drain
+    /// [`poll`](Self::poll). Returns false for an interface outside its preference, or a mobile without a preference.
     pub fn hold_to(&mut self, now: Instant, interface: Option<InterfaceId>) -> bool {
         match &mut self.policy {
             Policy::Preference(preference) => preference.hold_to(now, interface),
@@ -231,9 +231,9 @@ impl Attachment {
         }
     }
 
-    /// Takes in that an interface's link is expected to go down soon, or (false) no longer, ahead of all other parts of the node: they
-    /// hear of it by [`handle_link`](Self::handle_link), when the mobile has left the link if another one stays up. Then drain the
-    /// polls.
+    /// Takes in the forecast that an interface's link will soon go down, or (false) no longer, ahead of the node's
+    /// other parts. They are told by [`handle_link`](Self::handle_link), after the mobile has left the link if another
+    /// one stays up. Then drain [`poll`](Self::poll).
     pub fn foresee(&mut self, now: Instant, interface: InterfaceId, goes_down: bool) {
         let event = match goes_down {
             true => LinkEvent::GoingDown,
@@ -250,10 +250,10 @@ impl Attachment {
         }
     }
 
-    /// Begins a handover on demand, as an entry of a timetable would: to an interface, or to none.
+    /// Begins a handover on demand, like an entry of a timetable: to an interface, or to none.
     ///
     /// # Errors
-    /// The reason not to.
+    /// The reason for the refusal.
     pub fn request(
         &mut self,
         now: Instant,
@@ -290,8 +290,8 @@ impl Attachment {
             .min()
     }
 
-    /// Does what is due at `now`: first what earlier handovers have left to do, then the announcement of the next one, then
-    /// the handovers that the policy wants, and last the one that a point of service has held up.
+    /// Performs the actions due at `now`: first the remaining steps of earlier handovers, then the announcement of the
+    /// next one, then the handovers that the policy wants, and last the one that a point of service has delayed.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(step) = self.plan.pop_due(now) {
             match step {
@@ -324,7 +324,7 @@ impl Attachment {
         all.find(|access| access.id == interface)
     }
 
-    /// Returns the interface in use, or the one that a handover under way leads to, and the network in use.
+    /// Returns the interface in use, or the destination of a handover under way, and the network in use.
     fn in_use(&self) -> InUse {
         let interface = match (&self.preparation, self.under_way) {
             (Some(preparation), _) => Some(preparation.to),
@@ -337,7 +337,7 @@ impl Attachment {
         }
     }
 
-    /// Announces the next entry of a timetable, if it is time.
+    /// Announces the next entry of a timetable, if due.
     fn announce(&mut self, now: Instant) {
         let Policy::Timetable(timetable) = &mut self.policy else {
             return;

@@ -3,7 +3,7 @@
 use crate::crosslayer::Signal;
 use crate::interface::{InterfaceId, LinkCommand};
 
-/// An output, to be carried out before the next is asked for.
+/// An output, to be carried out before the next poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A command to the medium at an interface.

@@ -1,4 +1,4 @@
-//! The rest of handovers that have begun.
+//! Remaining steps of handovers that have begun.
 
 use crate::interface::InterfaceId;
 use crate::time::Instant;
@@ -15,7 +15,7 @@ pub(super) enum Step {
     Detach(InterfaceId),
 }
 
-/// The steps still to be done, in order of time.
+/// The remaining steps, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     #[expect(
@@ -26,19 +26,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Adds a step, after those of the same time.
+    /// Adds a step, after earlier ones of the same time.
     pub fn add(&mut self, at: Instant, step: Step) {
         let steps = self.steps.get_or_insert_default();
         let place = steps.partition_point(|&(other, _)| other <= at);
         steps.insert(place, (at, step));
     }
 
-    /// Forgets all but the ends of overlaps.
+    /// Discards all steps but the ends of overlaps.
     pub fn forget_handover(&mut self) {
         self.retain(|step| matches!(step, Step::Detach(_)));
     }
 
-    /// Forgets the end of an overlap: the link is in use again.
+    /// Discards the end of an overlap: the link is in use again.
     pub fn forget_overlap(&mut self, interface: InterfaceId) {
         self.retain(|step| step != Step::Detach(interface));
     }

@@ -1,4 +1,4 @@
-//! Policies: which interface a mobile uses.
+//! Policies for the choice of a mobile's interface.
 
 use super::{Decider, Handover, Timetable};
 use crate::interface::{InterfaceId, LinkEvent};
@@ -12,7 +12,7 @@ pub enum Policy {
     Timetable(Timetable),
     /// The most preferred link that is up.
     Preference(Box<Preference>),
-    /// A decision from outside.
+    /// An external decision.
     Decision(Box<Decider>),
 }
 
@@ -25,7 +25,7 @@ pub struct Preference {
 }
 
 impl Preference {
-    /// Prefers `interfaces`, the best first.
+    /// Creates a preference for `interfaces`, the best first.
     pub fn new(times: FailbackTimes, interfaces: Vec<InterfaceId>) -> Preference {
         Preference {
             failback: Failback::new(times, interfaces.len(), Instant::ZERO),
@@ -35,7 +35,8 @@ impl Preference {
 }
 
 impl Preference {
-    /// Holds the mobile to an interface, as long as its link is up, or to none; returns false for one that is not among those preferred.
+    /// Holds the mobile to an interface, as long as its link is up, or to none; returns false for an interface outside
+    /// the preference.
     pub(super) fn hold_to(&mut self, now: Instant, interface: Option<InterfaceId>) -> bool {
         let rank_of = |interface| self.interfaces.iter().position(|known| *known == interface);
         let rank = interface.map(rank_of);
@@ -57,11 +58,11 @@ pub(super) struct Due {
     /// Start of the handover; if the link was lost, the time of the loss.
     pub at: Instant,
     pub to: Option<InterfaceId>,
-    /// Course of the handover; `None` if the link is lost with all packets that it held.
+    /// Course of the handover; `None` if the link is lost with all packets in it.
     pub handover: Option<Handover>,
 }
 
-/// The interface, and the radio network, that a mobile uses or is about to.
+/// The interface and the radio network in use, or about to be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InUse {
     pub interface: Option<InterfaceId>,
@@ -124,7 +125,7 @@ impl Policy {
         }
     }
 
-    /// The handover that is due, if any; it counts as made.
+    /// Returns the handover that is due, if any, and counts it as made.
     pub(super) fn poll(&mut self, now: Instant, used: InUse) -> Option<Due> {
         match self {
             Policy::Timetable(timetable) => timetable.poll(now),

@@ -1,20 +1,20 @@
-//! Handovers that a point of service is asked about first (IEEE 802.21), by mobiles that have one. An announced handover is
-//! asked about when it is announced, other soft ones when they are due. A soft handover waits for the answer, a hard one for
-//! nothing.
+//! Handover preparation with a point of service (IEEE 802.21), for mobiles that have one. An announced handover is
+//! prepared at its announcement, other soft handovers when they are due. A soft handover waits for the answer; a hard
+//! handover does not wait.
 
 use super::policy::Due;
 use super::{Attachment, Handover, Signal};
 use crate::interface::InterfaceId;
 use crate::time::Instant;
 
-/// A handover that is being prepared.
+/// A handover in preparation.
 #[derive(Debug)]
 pub(super) struct Preparation {
-    /// The interface to which the handover leads.
+    /// The handover's destination.
     pub to: InterfaceId,
-    /// Time at which the point of service had answered, or the wait for it ended.
+    /// Time of the point of service's answer, or of the end of the wait for it.
     over: Option<Instant>,
-    /// The handover, as soon as that is due.
+    /// The handover, once due.
     due: Option<Due>,
 }
 
@@ -26,14 +26,14 @@ impl Preparation {
 }
 
 impl Attachment {
-    /// The point of service has answered, or is waited for no longer.
+    /// Takes in the point of service's answer, or the end of the wait for it.
     pub(super) fn handle_prepared(&mut self, now: Instant) {
         if let Some(preparation) = &mut self.preparation {
             preparation.over = Some(now);
         }
     }
 
-    /// Has the point of service asked about an interface that is not the one in use; returns whether it is.
+    /// Has the point of service consulted about an interface that is not in use; returns true if it is.
     pub(super) fn prepare(&mut self, to: InterfaceId) -> bool {
         let usable = self.access(to).is_some_and(|access| access.is_usable());
         let moves = self.attached.is_some_and(|attached| attached != to);
@@ -56,8 +56,8 @@ impl Attachment {
         }
     }
 
-    /// Returns a handover that is due, unless it waits for the point of service, or leads back from where the mobile is not
-    /// yet.
+    /// Returns a handover that is due, unless it waits for the point of service, or leads back to the present interface
+    /// before the mobile has left it.
     fn prepared(&mut self, due: Due) -> Option<Due> {
         let is_soft = matches!(due.handover, Some(Handover::Soft { .. }));
         let is_hard = matches!(due.handover, Some(Handover::Hard { .. }));
@@ -76,7 +76,7 @@ impl Attachment {
         self.take_prepared()
     }
 
-    /// Takes the handover that waits no longer.
+    /// Takes the handover whose wait has ended.
     pub(super) fn take_prepared(&mut self) -> Option<Due> {
         let is_over = |preparation: &mut Box<Preparation>| preparation.deadline().is_some();
         self.preparation.take_if(is_over)?.due

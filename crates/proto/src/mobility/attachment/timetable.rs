@@ -11,16 +11,16 @@ use std::collections::VecDeque;
 pub struct Entry {
     /// Start of the handover.
     pub at: Instant,
-    /// The interface to which it leads; `None` detaches.
+    /// The destination; `None` detaches.
     pub to: Option<InterfaceId>,
     /// Course of the handover.
     pub handover: Handover,
-    /// Time before the handover at which the old link announces that it is going down, if it does.
+    /// Time from the old link's announcement of going down to the handover; `None` without an announcement.
     pub announced: Option<Duration>,
 }
 
 impl Entry {
-    /// Returns the time of its next action: the announcement, or else the start.
+    /// Returns the time of the entry's next action: the announcement, or else the start.
     fn next_moment(&self) -> Instant {
         let ahead = self.announced.unwrap_or_default();
         Instant::ZERO + self.at.saturating_since(Instant::ZERO + ahead)
@@ -35,7 +35,8 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// Begins at interface `first` and follows `entries`, which are ascending in time. Entries with jitter come drawn.
+    /// Creates a timetable that begins at interface `first` and follows `entries`, ascending in time, with their jitter
+    /// already drawn.
     pub fn new(first: Option<InterfaceId>, entries: Vec<Entry>) -> Timetable {
         Timetable {
             first,
@@ -51,7 +52,7 @@ impl Timetable {
         self.entries.front().map(Entry::next_moment)
     }
 
-    /// The destination of the next entry, once, when that is to be announced.
+    /// Returns the destination of the next entry, once, when its announcement is due.
     pub(super) fn poll_announcement(&mut self, now: Instant) -> Option<Option<InterfaceId>> {
         let next = self.entries.front_mut()?;
         if next.announced.is_none() || next.next_moment() > now {
@@ -61,7 +62,7 @@ impl Timetable {
         Some(next.to)
     }
 
-    /// The handover that is due.
+    /// Returns the handover that is due.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Due> {
         let entry = *self.entries.front().filter(|entry| entry.at <= now)?;
         self.entries.pop_front();

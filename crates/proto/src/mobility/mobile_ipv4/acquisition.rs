@@ -19,7 +19,7 @@ const LONGEST_DOUBLINGS: u32 = 4;
 /// Waiting time after a conflict (RFC 2131 section 3.1).
 const CONFLICT_WAIT: Duration = Duration::from_secs(10);
 
-/// Time of the address conflict detection.
+/// Time of address conflict detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictCheck {
     /// Before the address is used.

@@ -13,14 +13,14 @@ use crate::time::Instant;
 use crate::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 
-/// A mobile node, with the source of its care-of address on each of its links.
+/// A mobile node, with the source of its care-of address on each link.
 #[derive(Debug)]
 pub struct Mobile {
     node: MobileNode,
     care_of: Vec<(InterfaceId, CareOf)>,
     /// The link of the coming handover.
     preferred: Option<InterfaceId>,
-    /// Interfaces whose links came up before they were allowed to be used.
+    /// Interfaces whose links came up before the mobile was to use them.
     waiting: Vec<InterfaceId>,
     told: Told,
 }
@@ -37,7 +37,7 @@ impl Mobile {
         }
     }
 
-    /// Takes the care-of address of an interface from elsewhere from now on, as on another cell's link.
+    /// Sets the source of the care-of address of an interface from now on, such as for another cell's link.
     pub fn set_care_of(&mut self, interface: InterfaceId, source: CareOf) {
         let mut known = self.care_of.iter_mut();
         if let Some((_, known)) = known.find(|(known, _)| *known == interface) {
@@ -102,8 +102,8 @@ impl Layer for Mobile {
         }
     }
 
-    // The link to use is known before it says that it is up, or after. A link that is going down changes nothing: Mobile IPv4
-    // knows no preparation.
+    // The link to use may be announced before or after it is up. Mobile IPv4 has no preparation, so a link that is
+    // going down changes nothing.
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         let &Signal::Link(interface, event) = signal else {
             return;

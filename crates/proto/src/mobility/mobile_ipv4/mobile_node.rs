@@ -115,7 +115,7 @@ pub enum MobileNodeEvent {
 }
 
 /// A mobile node; the [module](super) tells how to drive it. Call [`MobileNode::attach`] when it comes to a link, and
-/// [`MobileNode::detach`] when a link is gone or shall no longer receive.
+/// [`MobileNode::detach`] when a link is gone or is to receive no more.
 #[derive(Debug)]
 pub struct MobileNode {
     config: MobileNodeConfig,

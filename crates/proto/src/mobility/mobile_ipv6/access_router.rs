@@ -1,7 +1,7 @@
-//! A router of mobiles, of which many may be on its link. It advertises its prefix (RFC 4861 section 6.2): at random times, to
-//! answer solicitations, and at once when the link layer says that a mobile has come (study D, baseline). If that is chosen, it
-//! holds the packets of a mobile that leaves, and sends them after it (RFC 5568), or is one of a group that gets copies of a
-//! mobile's packets.
+//! A router for the mobiles on its link. It advertises its prefix (RFC 4861 section 6.2): at random times, in answer to
+//! solicitations, and at once when the link layer reports a mobile's arrival (study D, baseline). Optionally it buffers
+//! the packets of a departing mobile and forwards them (RFC 5568), or belongs to a group of routers that get copies of
+//! a mobile's packets.
 
 mod departed;
 mod group;
@@ -27,17 +27,17 @@ pub use group::GroupMobile;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first ones follow
-/// each other closely.
+/// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first advertisements
+/// follow one another closely.
 const LONGEST_INITIAL_INTERVAL: Duration = Duration::from_secs(16);
 const INITIAL_ADVERTISEMENTS: u8 = 3;
-/// MAX_RA_DELAY_TIME (RFC 4861 section 10): an answer waits a random time up to this.
+/// MAX_RA_DELAY_TIME (RFC 4861 section 10): maximum random delay of an answer.
 const LONGEST_ANSWER_DELAY: Duration = Duration::from_millis(500);
 
-/// Content and times of a router's advertisements on one of its links.
+/// Contents and times of a router's advertisements on one of its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdvertisingSettings {
-    /// The interface, by its place in the router.
+    /// The interface on the router.
     pub interface: InterfaceId,
     /// The router's link-local address there.
     pub link_local: Ipv6Addr,
@@ -53,9 +53,9 @@ pub struct AdvertisingSettings {
     pub longest_interval: Duration,
     /// MIN_DELAY_BETWEEN_RAS between multicast advertisements: 3 s, for mobiles down to 30 ms.
     pub shortest_spacing: Duration,
-    /// True if each unsolicited advertisement has the longest time to the next one (RFC 6275 section 7.3).
+    /// True to include the maximum time to the next advertisement in each unsolicited one (RFC 6275 section 7.3).
     pub says_interval: bool,
-    /// Largest packet on the ways to other links, in bytes, as far as is known.
+    /// Assumed path MTU to other links, in bytes.
     pub path_mtu: u32,
 }
 
@@ -80,7 +80,7 @@ impl AdvertisingSettings {
     fn advertisement(&self) -> NeighborDiscovery {
         let longest = self.longest_interval.as_nanos();
         let milliseconds = u32::try_from(longest / 1_000_000).unwrap_or(u32::MAX);
-        // RFC 4861 section 6.2.1: AdvDefaultLifetime is three of the longest intervals, AdvValidLifetime thirty and
+        // RFC 4861 section 6.2.1: AdvDefaultLifetime is three maximum intervals, AdvValidLifetime thirty and
         // AdvPreferredLifetime seven days.
         let lifetime_s = (longest.saturating_mul(3) / 1_000_000_000).clamp(1, 9000);
         let prefix = PrefixInformation {
@@ -114,7 +114,7 @@ pub struct AccessRouter {
     next: Instant,
     /// Earliest time of the next multicast advertisement.
     spaced: Instant,
-    /// True while a mobile can hear its advertisements.
+    /// True while a mobile can receive the advertisements.
     is_up: bool,
     /// Mobiles on the link, by their addresses there.
     neighbors: BTreeSet<Ipv6Addr>,
@@ -126,7 +126,7 @@ pub struct AccessRouter {
 }
 
 impl AccessRouter {
-    /// A router that begins to advertise at `now`.
+    /// Creates a router that begins to advertise at `now`.
     pub fn new(now: Instant, settings: AdvertisingSettings, draws: Draws) -> AccessRouter {
         AccessRouter {
             departures: Departures::new(settings.path_mtu),
@@ -144,12 +144,12 @@ impl AccessRouter {
         }
     }
 
-    /// Returns the content and times of its advertisements.
+    /// Returns the contents and times of the advertisements.
     pub const fn settings(&self) -> &AdvertisingSettings {
         &self.settings
     }
 
-    /// Takes in a packet that has come over the link. Anything but a router solicitation leaves it untouched.
+    /// Takes in a packet from the link. Only router solicitations have an effect.
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
         let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = &packet.body else {
             return;
@@ -161,7 +161,7 @@ impl AccessRouter {
         }
         let answer = now + self.draws.up_to(LONGEST_ANSWER_DELAY);
         match packet.ip.source {
-            // Section 6.2.6 leaves the choice: where there are others, they are spared.
+            // Section 6.2.6 leaves the choice: a unicast answer spares the other mobiles.
             IpAddr::V6(source) if LINK_LOCAL.contains(source) && self.neighbors.len() > 1 => {
                 self.answers.entry(source).or_insert(answer);
             }
@@ -169,8 +169,9 @@ impl AccessRouter {
         }
     }
 
-    /// Takes in a mobile's arrival (802.21 Link_Up): held packets go over the link. If the mobile has to be told, the advertisement leaves
-    /// at once, whatever the spacing: by unicast, or by multicast if no other mobile is there.
+    /// Takes in a mobile's arrival (802.21 Link_Up): held packets go over the link. If the mobile needs an
+    /// advertisement, that leaves at once, regardless of the spacing: by unicast, or by multicast if the mobile is
+    /// alone.
     pub fn handle_arrival(&mut self, now: Instant, neighbor: Neighbor) {
         let IpAddr::V6(address) = neighbor.address else {
             return;
@@ -185,8 +186,8 @@ impl AccessRouter {
         }
     }
 
-    /// Takes in a mobile's departure (802.21 Link_Down). After the last departure, advertisements would be lost and are not sent, until
-    /// a mobile comes or [has returned](Self::handle_return). Their times continue.
+    /// Takes in a mobile's departure (802.21 Link_Down). After the last departure, advertisements are not sent, since
+    /// nobody would receive them, until a mobile arrives or [returns](Self::handle_return). Their times continue.
     pub fn handle_loss(&mut self, now: Instant, neighbor: Neighbor) {
         let IpAddr::V6(address) = neighbor.address else {
             return;
@@ -206,7 +207,7 @@ impl AccessRouter {
         others.fold(self.next, Instant::min)
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.step_departures(now);
         self.step_group(now);
@@ -243,7 +244,7 @@ impl AccessRouter {
         self.departures.are_some()
     }
 
-    /// Answers those alone whose time has come.
+    /// Sends the unicast answers that are due.
     fn answer(&mut self, now: Instant) {
         let due = self.answers.iter().filter(|&(_, &at)| at <= now);
         let due: Vec<Ipv6Addr> = due.map(|(&asker, _)| asker).collect();
@@ -274,7 +275,7 @@ impl AccessRouter {
             || self.departures.takes(address)
     }
 
-    /// Hands out the packets that its buffers have taken in or dropped since this was asked last.
+    /// Takes the reports of packets that its buffers have taken in or dropped since the last call.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         let copies = self.group.take_told();
         self.departures.take_told().chain(copies)
@@ -322,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Times of advertisements up to an end, in seconds.
+    /// Returns the times of advertisements up to an end, in seconds.
     fn times(router: &mut AccessRouter, end: Instant) -> Vec<f64> {
         let mut times = Vec::new();
         while router.poll_timeout() <= end {
@@ -348,7 +349,7 @@ mod tests {
                 .iter()
                 .all(|interval| (198.0..600.0).contains(interval))
         );
-        // The mean of a uniform distribution over these, within four standard errors of its 230 draws or so.
+        // The mean of a uniform distribution over these, within four standard errors of its roughly 230 draws.
         let mean = others.iter().sum::<f64>() / others.len() as f64;
         assert!((mean - 399.0).abs() < 31.0, "{mean}");
     }
@@ -371,7 +372,7 @@ mod tests {
         assert_eq!(router.poll_timeout(), answer + Duration::from_secs(3));
     }
 
-    /// A router for mobiles, that advertises every 30 to 70 ms.
+    /// A router for mobiles that advertises every 30 to 70 ms.
     #[test]
     fn nobody_is_told_over_a_link_that_is_down() {
         let frequent = |chosen: &mut AdvertisingSettings| {
@@ -393,7 +394,7 @@ mod tests {
             }
             assert_eq!(router.poll_transmit(), None);
             heard.extend(times(&mut router, Instant::from_secs(20)));
-            // The others at the same times as if the link had never been down.
+            // The others come at the same times as without the outage.
             let others = all.iter().filter(|&&at| at <= 5.0 || at > 10.0);
             assert_eq!(heard, others.copied().collect::<Vec<f64>>());
         }
@@ -417,7 +418,7 @@ mod tests {
         assert_eq!(advertisement.prefixes[0].valid_lifetime_s, 2_592_000);
     }
 
-    /// RFC 4861 section 6.2.6 allows both: to one alone, where others would be disturbed.
+    /// RFC 4861 section 6.2.6 allows both: a unicast answer does not disturb the others.
     #[test]
     fn where_others_are_a_newcomer_is_told_and_answered_alone() {
         let mut router = router(|_| {});
@@ -444,7 +445,7 @@ mod tests {
         assert!((at(100_000)..=at(100_500)).contains(&answer));
         router.handle_timeout(answer);
         assert_eq!(to(&mut router), ["fe80::2"]);
-        // The link is there until the last one has gone.
+        // The link is up until the last mobile has left.
         for number in 1..=3 {
             assert!(!times(&mut router, at(700_000 * number)).is_empty());
             router.handle_loss(at(700_000 * number), neighbor(number as u16));

@@ -1,4 +1,5 @@
-//! The access routers of one host, one for each access link or cell: whoever asks one of them finds it without asking the others.
+//! The access routers of one host, one for each access link or cell, indexed so that a lookup does not ask each of
+//! them.
 
 use super::{AccessRouter, GroupMobile, Towards};
 use crate::interface::InterfaceId;
@@ -8,27 +9,27 @@ use crate::time::Instant;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Access routers in the order in which they were added, which is the one in which they are asked.
+/// Access routers in the order of their addition, in which they are also asked.
 #[derive(Clone, Debug, Default)]
 pub struct AccessRouters {
     all: Vec<AccessRouter>,
-    /// Time of each one's entry in `deadlines`.
+    /// Time of each router's entry in `deadlines`.
     due: Vec<Instant>,
     deadlines: BTreeSet<(Instant, u32)>,
-    /// Interfaces, and which are there.
+    /// Interfaces and their routers.
     at: BTreeSet<(InterfaceId, u32)>,
-    /// Own addresses, global and on the link, and whose they are.
+    /// Own addresses, global and link-local, with their routers.
     addresses: BTreeSet<(Ipv6Addr, u32)>,
     /// Routers that may have packets to send.
     speaking: BTreeSet<u32>,
     /// Routers that remember departed mobiles.
     holding: BTreeSet<u32>,
-    /// Packets that their buffers have taken in or dropped.
+    /// Reports of packets that their buffers have taken in or dropped.
     held: VecDeque<Held>,
 }
 
 impl AccessRouters {
-    /// Adds one.
+    /// Adds a router.
     pub fn push(&mut self, router: AccessRouter) {
         let place = self.all.len() as u32;
         let settings = router.settings();
@@ -41,24 +42,24 @@ impl AccessRouters {
         self.all.push(router);
     }
 
-    /// All of them.
+    /// Iterates over all routers.
     pub fn iter(&self) -> core::slice::Iter<'_, AccessRouter> {
         self.all.iter()
     }
 
-    /// Makes those at an interface members of a mobile's group.
+    /// Adds the routers at an interface to a mobile's group.
     pub fn join(&mut self, interface: InterfaceId, mobile: GroupMobile, policy: BufferPolicy) {
         self.tell(interface, |router| router.join(mobile, policy));
     }
 
-    /// Returns the first one at an interface.
+    /// Returns the first router at an interface.
     pub fn at(&self, interface: InterfaceId) -> Option<&AccessRouter> {
         let mut here = self.at.range((interface, 0)..);
         let &(found, place) = here.next()?;
         (found == interface).then(|| &self.all[place as usize])
     }
 
-    /// Returns true if packets for an address are for one of them.
+    /// Returns true if a router takes packets for an address.
     pub(super) fn takes(&self, destination: IpAddr) -> bool {
         if self.all.is_empty() {
             return false;
@@ -71,7 +72,7 @@ impl AccessRouters {
         is_own || self.holding.iter().any(holds)
     }
 
-    /// Lets those at an interface hear of something.
+    /// Applies a change to the routers at an interface.
     pub(super) fn tell(&mut self, interface: InterfaceId, mut tell: impl FnMut(&mut AccessRouter)) {
         let here = (interface, 0)..=(interface, u32::MAX);
         let places: Vec<u32> = self.at.range(here).map(|&(_, place)| place).collect();
@@ -81,7 +82,8 @@ impl AccessRouters {
         }
     }
 
-    /// Offers a packet to those whose address it has, and to those that mobiles have left; what none of them keeps comes back.
+    /// Offers a packet to the routers that have its destination address, and to those that remember departed mobiles;
+    /// returns it if no router keeps it.
     pub(super) fn offer(
         &mut self,
         packet: Packet,
@@ -132,12 +134,12 @@ impl AccessRouters {
         None
     }
 
-    /// A packet that a buffer has taken in or dropped.
+    /// Returns the next report of a packet that a buffer has taken in or dropped.
     pub(super) fn poll_held(&mut self) -> Option<Held> {
         self.held.pop_front()
     }
 
-    /// Notes what has changed with one that was asked or told something.
+    /// Updates the indices after a change to a router.
     fn note(&mut self, place: u32) {
         let router = &mut self.all[place as usize];
         self.held.extend(router.take_told());

@@ -52,8 +52,8 @@ pub struct HomeAgentSettings {
     pub strategy: Strategy,
     /// Duration of sending to both locations of a mobile that asks for it, under any strategy; `None` to refuse.
     pub bicast_on_request: Option<Duration>,
-    /// Prefix of care-of addresses that end as their mobile's home address, which the link proves: tunnelled packets from there
-    /// are taken ahead of the mobile's update, which may be lost.
+    /// Prefix of care-of addresses that end like their mobile's home address, as the link proves: tunnelled packets
+    /// from there are accepted ahead of the mobile's update, which may be lost.
     pub proven_care_of: Option<Ipv6Prefix>,
     /// Assumed path MTU in bytes.
     pub path_mtu: u32,
@@ -146,7 +146,7 @@ enum Stage {
     /// Duplicate address detection of the home address; the answer to the mobile waits.
     Detecting(Box<Detection>),
     Bound,
-    /// As bound, with packets held or being released.
+    /// Bound, with packets held or being released.
     Buffering(Box<PacketBuffer>),
     /// Deregistered: kept for a moment so that an older update that arrives late does not restore the binding.
     Gone,
@@ -237,7 +237,7 @@ impl HomeAgent {
         self.subscribers.keys().copied()
     }
 
-    /// Gives back the room that is kept for more mobiles: a tree that grows in order is half empty.
+    /// Frees spare memory: a tree that grows in order is half empty.
     pub fn shrink(&mut self) {
         self.subscribers = core::mem::take(&mut self.subscribers).into_iter().collect();
     }

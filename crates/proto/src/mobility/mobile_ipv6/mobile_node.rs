@@ -60,7 +60,7 @@ pub struct MobileSettings {
     pub access: Option<Box<AccessSettings>>,
     /// Point of service that assists handovers, if any.
     pub handover_service: Option<Box<HandoverServiceSettings>>,
-    /// Settings that it may have in common with others.
+    /// Settings shared with other mobiles.
     pub fleet: Arc<FleetSettings>,
 }
 
@@ -350,8 +350,8 @@ impl MobileNode {
         })
     }
 
-    /// Notes that another network is at an interface from now on, by which the point of service knows it (802.21 Link_Up
-    /// names it).
+    /// Notes the network at an interface from now on, by the link identifier that the point of service knows (802.21
+    /// Link_Up).
     pub fn set_link(&mut self, interface: InterfaceId, link: LinkIdentifier) {
         let settings = self.settings.handover_service.as_mut();
         if let Some(known) = settings.and_then(|one| one.links.get_mut(interface.0)) {
@@ -417,7 +417,7 @@ impl MobileNode {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let refreshes = self.care_of().is_some();
         let binds = refreshes && self.home.latest() == self.care_of();
-        // One after the other: a chain of all would test each of its parts again for every deadline.
+        // One after the other: a single chain of iterators would test each of its parts again for every deadline.
         let mut earliest = Instant::NEVER;
         let mut ask = |deadline: Option<Instant>| {
             earliest = earliest.min(deadline.unwrap_or(Instant::NEVER));

@@ -67,7 +67,7 @@ fn mobility_packet(
     super::packet(source.into(), destination.into(), body)
 }
 
-/// Builds a home agent's request that the mobile at a care-of address registers anew (RFC 6275 section 6.1.2).
+/// Builds a home agent's request that the mobile at a care-of address register again (RFC 6275 section 6.1.2).
 pub fn refresh_request(home_agent: Ipv6Addr, care_of: Ipv6Addr) -> Packet {
     let message = MobilityMessage::BindingRefreshRequest;
     mobility_packet((home_agent, care_of), (None, None), message)

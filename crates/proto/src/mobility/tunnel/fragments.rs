@@ -1,7 +1,7 @@
 //! Fragmentation of IPv4 packets in front of a tunnel (RFC 791 section 3.2).
 //!
-//! RFC 2473 section 7.2 (b) would rather fragment the tunnel packet. Then the tunnel's exit must reassemble, and a lost
-//! fragment holds its memory; so here the packet's destination does, as RFC 791 lets any router decide.
+//! RFC 2473 section 7.2 (b) has the tunnel packet fragmented instead. Then the tunnel's exit must reassemble it, and a
+//! lost fragment holds memory there. Here the packet's destination reassembles, as RFC 791 permits for any router.
 
 use crate::packet::{BitErrors, Body, IpHeader, Packet};
 
@@ -10,8 +10,9 @@ const MORE_FRAGMENTS: u16 = 0x2000;
 /// Length of a header without options, in bytes.
 const HEADER: usize = 20;
 
-/// Divides an IPv4 packet of more than `mtu` bytes into fragments of at most `mtu`, without IPv4 options. `None` for a packet
-/// that fits, or that must not be fragmented: with "don't fragment", of IPv6, or a tunnel, whose loops would be hidden.
+/// Divides an IPv4 packet of more than `mtu` bytes into fragments of at most `mtu`, without IPv4 options. Returns
+/// `None` for a packet that fits or must not be fragmented: one with "don't fragment", an IPv6 packet, or a tunnel
+/// packet, whose loops would be hidden.
 pub fn fragments(packet: &Packet, mtu: u32) -> Option<Vec<Packet>> {
     let is_tunnel = matches!(packet.body, Body::Tunnel(_));
     let may_be_cut = packet.ip.source.is_ipv4() && !packet.ip.dont_fragment && !is_tunnel;
@@ -29,7 +30,7 @@ pub fn fragments(packet: &Packet, mtu: u32) -> Option<Vec<Packet>> {
     let count = payload.bytes.len().div_ceil(each);
     let pieces = payload.bytes.chunks(each).enumerate();
     let pieces = pieces.map(|(place, piece)| {
-        // The packet may be a fragment itself. Its offset and the pieces' are within 16 bits of length.
+        // The packet may itself be a fragment. Its offset and those of the pieces fit 16 bits.
         let offset = (place * each / 8) as u16;
         let more = if place + 1 < count { MORE_FRAGMENTS } else { 0 };
         Packet {
@@ -54,7 +55,7 @@ mod tests {
     use crate::packet::Payload;
     use crate::wire::udp::UdpHeader;
 
-    /// Fragments as scapy 2.8.0 makes them: `fragment(IP(src="198.51.100.5", dst="10.1.0.7", ttl=64, id=0x1234, flags=0) /
+    /// Fragments made by scapy 2.8.0: `fragment(IP(src="198.51.100.5", dst="10.1.0.7", ttl=64, id=0x1234, flags=0) /
     /// UDP(sport=1, dport=2) / Raw(bytes(range(100))), fragsize=48)`.
     const FRAGMENTS: [&str; 3] = [
         "450000441234200040111435c63364050a01000700010002006c2f05000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f2021222324252627",
@@ -88,7 +89,7 @@ mod tests {
             let cut = fragments(&datagram(), mtu).expect("too long");
             assert_eq!(cut.iter().map(hex).collect::<Vec<_>>(), FRAGMENTS, "{mtu}");
         }
-        // Cut again where the path is narrower, the pieces keep their places.
+        // Fragmented again for a smaller MTU, the pieces keep their offsets.
         let first = fragments(&datagram(), 120).expect("too long");
         let again: Vec<Packet> = first
             .iter()
@@ -101,7 +102,7 @@ mod tests {
             };
             packets.iter().map(fragment).collect()
         };
-        // 96 bytes and 12; the 96 are 48 and 48.
+        // The pieces have 96 and 12 bytes; the 96 are divided into 48 and 48.
         assert_eq!(places(&first), [0x2000, 12]);
         assert_eq!(places(&again), [0x2000, 0x2006, 12]);
         assert_eq!(again.iter().map(hex).collect::<Vec<_>>(), FRAGMENTS);

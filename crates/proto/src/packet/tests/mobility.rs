@@ -1,11 +1,11 @@
-//! Packets of mobility that scapy 2.8.0 wrote, from the values that stand beside them; what must be refused; tunnels.
+//! Packets of mobility made by scapy 2.8.0 from the values beside them; malformed messages; tunnels.
 //!
-//! They were made as `bytes(IPv6(src=…, dst=…, hlim=255)/ICMPv6ND_NS(tgt=…))`, with the layers that scapy calls after the
-//! messages and with options in the order in which they stand in the bytes. Given by hand were: the five bytes of
-//! padding in front of the update's authentication option, of which scapy puts four behind it; the lengths of nonce
-//! indices (4) and binding authorization data (12), where scapy's are 16; and the options that it does not know, such as
-//! the buffering option, `MIP6OptUnknown(otype=18, odata=b"\xba\x01")`. In those for IPv4 (types 29 and 30), tshark 4.0 reads
-//! the values that stand here.
+//! They were made as `bytes(IPv6(src=…, dst=…, hlim=255)/ICMPv6ND_NS(tgt=…))`, with scapy's layers of the messages'
+//! names, and with options in the order of the bytes. Set by hand were: the five bytes of padding before the update's
+//! authentication option, where scapy puts four after it; the lengths of nonce indices (4) and binding authorization
+//! data (12), where scapy's are 16; and the options unknown to scapy, such as the buffering option,
+//! `MIP6OptUnknown(otype=18, odata=b"\xba\x01")`. For those of IPv4 (types 29 and 30), tshark 4.0 reads the values
+//! given here.
 
 use super::*;
 use crate::wire::icmp::QuotedWithin;
@@ -62,8 +62,8 @@ const IPV4_UPDATE: &str = "6000000000483c4020010db800020000000000000000010020010
     00001d068000c0000207";
 const IPV4_ACKNOWLEDGEMENT: &str = "6000000000382b4020010db800010000000000000000000120010db80002000000000000000001008702020100000000\
     20010db80001000000000000000001003b030600d4bd004000090069020200191e0600400a0100001e068200c0000207";
-/// Laid octet by octet in Python with `struct` and `hmac`: scapy knows neither the IPv4 care-of address (type 32) nor NAT detection
-/// (31). tshark 4.0 reads the values that stand here.
+/// Written octet by octet in Python with `struct` and `hmac`: scapy knows neither the IPv4 care-of address (type 32)
+/// nor NAT detection (31). tshark 4.0 reads these values.
 const OVER_IPV4_UPDATE: &str = "600000000050874020010db800010000000000000000010020010db80001000000000000000000013b090500e4630009c500\
     00690612003820010db80001010000000000000000001d0642000a01000020060000c0a8010701000a08ea00000180000000\
     00091101000010019794c64fc0921230ed09854b";
@@ -151,7 +151,7 @@ fn mobility(source: &str, destination: &str, message: MobilityMessage) -> Packet
     packet(source, destination, 64, body)
 }
 
-/// Puts extension headers in front of what a packet carries.
+/// Puts extension headers in front of a packet's payload.
 fn extended(mut packet: Packet, home_address: Option<&str>, routing: Option<&str>) -> Packet {
     packet.body = Body::Extended(Box::new(Extended {
         home_address: home_address.map(v6),
@@ -337,7 +337,7 @@ fn correspondent_update() -> BindingUpdate {
     }
 }
 
-/// Asks for an IPv4 network beside an IPv6 one, and names an IPv4 address.
+/// Returns an update for an IPv4 and an IPv6 network, and an IPv4 address.
 fn ipv4_update() -> BindingUpdate {
     let home = |address, prefix_length, asks_for_prefix| Ipv4HomeAddress {
         address,
@@ -359,7 +359,7 @@ fn ipv4_update() -> BindingUpdate {
     }
 }
 
-/// Grants the network, and refuses the address.
+/// Returns an acknowledgement that grants the network, and refuses the address.
 fn ipv4_acknowledgement() -> BindingAcknowledgement {
     let answer = |status, prefix_length, address| Ipv4AddressAcknowledgement {
         status,
@@ -378,7 +378,7 @@ fn ipv4_acknowledgement() -> BindingAcknowledgement {
     }
 }
 
-/// Proves with the key 00 01 … 13.
+/// Returns an authenticator under the key 00 01 … 13.
 fn proved(data: [u8; 12]) -> Option<Authenticator> {
     Some(Authenticator::MobileHomeAgent {
         security_parameter_index: 0x1001,
@@ -386,7 +386,7 @@ fn proved(data: [u8; 12]) -> Option<Authenticator> {
     })
 }
 
-/// Asks in UDP over IPv4, from behind an address translator.
+/// Returns an update in UDP over IPv4, from behind an address translator.
 fn over_ipv4_update() -> BindingUpdate {
     let mut update = BindingUpdate {
         forces_udp_encapsulation: true,
@@ -401,7 +401,7 @@ fn over_ipv4_update() -> BindingUpdate {
     update
 }
 
-/// Tells of the translator.
+/// Returns an acknowledgement that reports the translator.
 fn over_ipv4_acknowledgement() -> BindingAcknowledgement {
     let mut answer = BindingAcknowledgement {
         refresh_advice: None,
@@ -653,7 +653,7 @@ fn a_checksum_is_made_with_the_home_address() {
     assert_eq!(down.destination, IpAddr::V6(v6(HOME)));
 }
 
-/// A packet with bytes changed and the checksum at `checksum_at` made right again.
+/// Returns a packet with changed bytes and a corrected checksum at `checksum_at`.
 fn changed(original: &str, changes: &[(usize, u8)], checksum_at: usize) -> Vec<u8> {
     let mut packet = bytes(original);
     let start = checksum_at
@@ -711,7 +711,7 @@ fn discovery_that_section_6_and_7_of_rfc_4861_discard_is_refused() {
             "{field}: {refused:?}"
         );
     }
-    // Only a detection has to go where the address's owner listens.
+    // Only duplicate address detection must be sent to the solicited-node group.
     assert!(Packet::decode(&changed(NEIGHBOR_SOLICITATION, &[(36, 0)], 42)).is_ok());
     // The last option is the home agent's: a lifetime of zero.
     let end = ROUTER_ADVERTISEMENT.len() / 2;
@@ -721,7 +721,7 @@ fn discovery_that_section_6_and_7_of_rfc_4861_discard_is_refused() {
 
 #[test]
 fn unknown_options_of_discovery_are_skipped() {
-    // The link-layer address as an option of a type that nobody has.
+    // The link-layer address as an option of an unassigned type.
     let read = Packet::decode(&changed(ROUTER_SOLICITATION, &[(48, 250)], 42));
     let silent = NeighborDiscovery::RouterSolicitation(RouterSolicitation::default());
     assert_eq!(read, Ok(discovery(HOST, &ALL_ROUTERS.to_string(), silent)));
@@ -769,7 +769,7 @@ fn mobility_headers_that_section_9_2_of_rfc_6275_discards_are_refused() {
     // An option that reaches beyond the header, and a status that binding errors do not have.
     assert!(Packet::decode(&changed(DEREGISTRATION, &[(53, 3)], 44)).is_err());
     assert!(Packet::decode(&changed(BINDING_ERROR, &[(46, 3)], 44)).is_err());
-    // A type that is not known goes to whoever answers with a binding error.
+    // A message of an unknown type goes to an agent that answers with a binding error.
     let unknown = decode_bytes(&changed(DEREGISTRATION, &[(42, 11)], 44));
     assert!(
         matches!(unknown.body, Body::Opaque { protocol: 135, ref bytes, .. } if bytes[2] == 11)
@@ -909,7 +909,7 @@ fn a_pattern_that_comes_through_tunnel_and_headers_stays_one() {
 
 #[test]
 fn tunnels_in_tunnels_are_read_so_far_and_carried_on() {
-    // As many IPv4 headers in one another as a packet can hold: nothing is read of it that deep.
+    // As many nested IPv4 headers as a packet can hold: nothing at that depth is read.
     let mut packet = Vec::new();
     let outer = decode(TUNNEL_4_IN_4).ip;
     for length in (0..3276).rev().map(|number| 20 * number) {
@@ -965,13 +965,13 @@ fn a_quotation_tells_of_home_addresses_and_of_the_packet_in_a_tunnel() {
     };
     assert_eq!(inner.source, IpAddr::V6(v6(CORRESPONDENT)));
     assert_eq!((inner.source_port, inner.destination_port), (4000, 5000));
-    // The second of two extension headers, cut off in the quotation: what follows the first is told.
+    // The second of two extension headers, cut off in the quotation: the header after the first is reported.
     let cut = bytes(BETWEEN_MOBILES);
     let quoted = QuotedPacket::decode(&cut[..40 + 24 + 8]).expect("enough");
     assert_eq!(quoted.protocol, protocol::DESTINATION_OPTIONS);
     let (_, destination) = quoted.transport_addresses();
     assert_eq!(destination, IpAddr::V6(v6("2001:db8:1::200")));
-    // As much as RFC 792 asks for of a tunnel over IPv4: twenty bytes and eight.
+    // The minimum of RFC 792 for a tunnel over IPv4: twenty bytes and eight.
     let short = QuotedPacket::decode(&bytes(TUNNEL_4_IN_4)[..28]).expect("enough");
     assert_eq!((short.protocol, short.within), (protocol::IPV4, None));
 }

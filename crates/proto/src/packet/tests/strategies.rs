@@ -176,7 +176,7 @@ fn any_plain() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// Quotations, with headers before the transport.
+/// Returns quotations, with headers before the transport.
 fn any_quoted(
     plain: impl Strategy<Value = QuotedPacket> + 'static,
 ) -> impl Strategy<Value = QuotedPacket> {
@@ -347,7 +347,7 @@ fn any_buffering() -> impl Strategy<Value = PacketBuffering> {
     ]
 }
 
-/// The prefix length has six bits.
+/// Returns home addresses with a prefix length of six bits.
 fn any_ipv4_home_address() -> impl Strategy<Value = Ipv4HomeAddress> {
     (any::<u32>(), 0..64u8, any::<bool>()).prop_map(|(address, prefix_length, asks_for_prefix)| {
         Ipv4HomeAddress {
@@ -368,7 +368,7 @@ fn any_ipv4_acknowledgement() -> impl Strategy<Value = Ipv4AddressAcknowledgemen
     })
 }
 
-/// In a box: all in one, strategies for packets would be too much for a thread's stack.
+/// Returns updates, boxed: otherwise the strategies for packets would exceed a thread's stack.
 fn any_update() -> BoxedStrategy<BindingUpdate> {
     (
         any::<(u16, bool, bool, bool, bool, bool, u16)>(),

@@ -1,27 +1,28 @@
-//! The packets that a router keeps of a connection until the mobile has them, and which of them are lost.
+//! Copies of a connection's packets, kept by a router until the mobile has them, and their losses.
 
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
 use std::collections::VecDeque;
 
-/// Bytes of packets that are kept of one connection, at most: more than a satellite's pipe and queue hold. Chosen; Berkeley's
-/// code had room for 100 packets.
+/// Most bytes of copies for one connection: more than the bandwidth-delay product and the queue of a satellite link.
+/// Chosen; Berkeley's code had room for 100 packets.
 const MOST_BYTES: u32 = 1 << 20;
-/// Times that a packet is sent again here, at most: of Berkeley's code, as it went into ns-2 (`SNOOP_MAX_RXMIT`).
+/// Most retransmissions of a packet here: as in Berkeley's code in ns-2 (`SNOOP_MAX_RXMIT`).
 const MOST_RESENDS: u32 = 10;
 
 /// Copies of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    /// Ascending and without overlap of their beginnings.
+    /// Ascending, each with another beginning.
     copies: VecDeque<Copied>,
     bytes: u32,
-    /// Packets that went to the mobile, with those that were sent again.
+    /// Packets sent to the mobile, retransmissions included.
     sent: u64,
-    /// The last of them that is known to have arrived. Of what was sent twice nobody knows which one it was (Karn).
+    /// The last of them that is known to have arrived. For a retransmitted packet it is unknown which transmission did
+    /// (Karn).
     arrived: u64,
-    /// True if the mobile tells what it has beyond a hole.
+    /// True if the mobile reports data beyond a hole.
     has_blocks: bool,
     /// True if any may be lost.
     any_lost: bool,
@@ -31,23 +32,23 @@ pub(super) struct Copies {
 #[derive(Debug)]
 pub(super) struct Copied {
     start: SequenceNumber,
-    /// The number after its last.
+    /// The sequence number after its last.
     end: SequenceNumber,
     packet: Packet,
     sent_at: Instant,
-    /// Its number among all packets that were sent, the last time.
+    /// The number of its last transmission among all transmissions.
     order: u64,
     resent: u32,
-    /// Its sender sends it again, and wants to know what becomes of it.
+    /// True if its sender has retransmitted it, and needs to see its ACKs.
     by_sender: bool,
-    /// A block has told of it.
+    /// True if a block has reported it.
     arrived: bool,
-    /// It is taken for lost, and was not sent again since.
+    /// True if it counts as lost, and was not retransmitted since.
     lost: bool,
 }
 
 impl Copied {
-    /// Returns true if it went to the mobile once only.
+    /// Returns true if it was sent to the mobile only once.
     fn is_first(&self) -> bool {
         self.resent == 0 && !self.by_sender
     }
@@ -68,15 +69,15 @@ struct Fate {
     lost: bool,
 }
 
-/// Copies that went because the mobile has them.
+/// Copies dropped because the mobile has them.
 pub(super) struct Released {
-    /// Sending time of the last of them, if it tells a round-trip time: it was sent once, and no hole has kept its
-    /// acknowledgment back.
+    /// Transmission time of the last of them, if it gives an RTT sample: it was sent once, and no hole has delayed its
+    /// ACK.
     pub timed_from: Option<Instant>,
 }
 
 impl Copies {
-    /// Keeps a packet that goes to the mobile, with the number of its first byte and the one after its last; says whether there
+    /// Keeps a packet to the mobile, with its first sequence number and the one after its last; returns true if there
     /// was room.
     pub fn keep(
         &mut self,
@@ -112,13 +113,13 @@ impl Copies {
         true
     }
 
-    /// The place of the first copy that begins here or behind.
+    /// Returns the place of the first copy that begins here or beyond.
     fn place(&self, start: SequenceNumber) -> usize {
         self.copies
             .partition_point(|copy| copy.start.distance_from(start) < 0)
     }
 
-    /// Forgets the copy that begins here; says whether it was the first one.
+    /// Drops the copy that begins here; returns true if it was the first one.
     pub fn remove(&mut self, start: SequenceNumber) -> bool {
         let place = self.place(start);
         if self
@@ -134,7 +135,7 @@ impl Copies {
         place == 0
     }
 
-    /// Lets go what the mobile has, all before `number`; `None` if that is nothing.
+    /// Drops the copies that the mobile has, all before `number`; `None` if there are none.
     pub fn release(&mut self, number: SequenceNumber) -> Option<Released> {
         let mut newest = None;
         while let Some(copy) = self.copies.front()
@@ -162,8 +163,8 @@ impl Copies {
         }
     }
 
-    /// An acknowledgment of `number` has told of these blocks: what was sent before something that has arrived, and is not
-    /// among them, is lost.
+    /// Takes in an ACK of `number` with these blocks: packets sent before one that has arrived, and not in the blocks,
+    /// are lost.
     pub fn take_blocks(
         &mut self,
         number: SequenceNumber,
@@ -171,7 +172,7 @@ impl Copies {
     ) {
         for &(start, end) in blocks {
             if end.distance_from(number) <= 0 {
-                // It has come twice (RFC 2883): what was sent again was not lost.
+                // A duplicate arrival (RFC 2883): the retransmitted packet was not lost.
                 self.none_lost();
                 continue;
             }
@@ -201,7 +202,7 @@ impl Copies {
         }
     }
 
-    /// A duplicate acknowledgment of `number` says, without blocks, that something behind it has arrived.
+    /// Takes in a duplicate ACK of `number` without blocks: a packet beyond it has arrived.
     pub fn doubt_first(&mut self, number: SequenceNumber) {
         let first = self.copies.front_mut();
         if let Some(copy) = first.filter(|copy| copy.start == number) {
@@ -210,7 +211,7 @@ impl Copies {
         }
     }
 
-    /// A timeout: all that is not known to have arrived is lost.
+    /// Takes in a timeout: all packets not known to have arrived are lost.
     pub fn all_lost(&mut self) {
         for (place, copy) in self.copies.iter_mut().enumerate() {
             copy.lost = place == 0 || !copy.arrived;
@@ -218,14 +219,14 @@ impl Copies {
         self.any_lost = true;
     }
 
-    /// Clears all marks of loss: the packet in question has arrived by itself.
+    /// Clears all marks of loss: the packet in question has arrived without a retransmission.
     fn none_lost(&mut self) {
         if core::mem::take(&mut self.any_lost) {
             self.copies.iter_mut().for_each(|copy| copy.lost = false);
         }
     }
 
-    /// Gives the first packet that is lost, which is sent again now.
+    /// Returns the first lost packet, which is now retransmitted.
     pub fn resend_lost(&mut self, now: Instant) -> Option<Packet> {
         if !self.any_lost {
             return None;
@@ -241,13 +242,13 @@ impl Copies {
         Some(copy.packet.clone())
     }
 
-    /// Returns true if a hole that begins here is repaired from a copy, so that the sender is not to hear of it.
+    /// Returns true if a hole that begins here is repaired from a copy, so that the sender is not to learn of it.
     pub fn repairs(&self, number: SequenceNumber) -> bool {
         self.is_next(Some(number)) && self.copies.front().is_some_and(|copy| !copy.by_sender)
     }
 
-    /// Returns true if the mobile, which has all before `number`, if it has said so, waits for a copy that may be sent
-    /// again.
+    /// Returns true if the mobile, which has all data before `number`, if that is known, waits for a copy that may be
+    /// retransmitted.
     pub fn is_next(&self, number: Option<SequenceNumber>) -> bool {
         let waits = |copy: &Copied| number.is_none_or(|number| copy.start == number);
         self.copies
@@ -255,7 +256,7 @@ impl Copies {
             .is_some_and(|copy| waits(copy) && copy.resent <= MOST_RESENDS)
     }
 
-    /// Bytes of all packets.
+    /// Returns the length of all copied packets, in bytes.
     pub const fn bytes(&self) -> u32 {
         self.bytes
     }

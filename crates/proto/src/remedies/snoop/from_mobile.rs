@@ -1,17 +1,21 @@
-//! Data from the mobile: the gaps in what has passed, of which the mobile is told by selective acknowledgments (RFC 2018).
+//! Data from the mobile: detection of its gaps, and reports to the mobile by selective acknowledgments (RFC 2018).
 //!
-//! The paper has negative acknowledgments there, as selective ones, for which the mobile's TCP was changed. Here any TCP that
-//! takes SACK understands them:
+//! The paper uses selective negative acknowledgments, which needed a changed TCP at the mobile. Here any TCP with SACK
+//! understands the reports:
 //!
-//! - The acknowledgment's number and window are the far end's last: nothing is acknowledged that it has not.
-//! - The blocks tell also of what lies below the first gap and is on its way. Else a sender would take that for lost.
-//! - What a block tells of has left the network for the sender, though it has not: what it had in the network it sends once more, as far as
-//!   its window, which it halves, has room. So it is told when as much has passed behind the gap as is on its way before it,
-//!   and of half of what has passed in all. Of more it would send more at once, of less it could not send again.
-//! - But for a byte at the acknowledgment's number: a receiver that has that would acknowledge it, and Linux takes no such block. So the
-//!   segment there is sent again, one in a recovery.
+//! - The ACK has the number and window of the far end's last ACK: nothing is acknowledged that the far end does not
+//!   have.
+//! - The blocks also cover data below the first gap that is still in flight. Otherwise the sender would take that data
+//!   for lost.
+//! - A SACKed segment no longer counts as in flight at the sender, although it still is. The sender then sends more
+//!   data on top of it, as far as its halved window allows. So a gap is reported once as much data has passed beyond it
+//!   as is in flight before it, and the blocks cover half of all data that has passed. With more, the sender would send
+//!   too much at once; with less, it could not retransmit.
+//! - The blocks leave out the byte at the ACK's number: a receiver that has it would acknowledge it, and Linux rejects
+//!   a block with it. So the segment there is retransmitted, once in a recovery.
 //!
-//! A block is no promise (RFC 2018 section 8): what is lost behind the gateway after it was told of is for the sender's timeout.
+//! A SACK block is no promise (RFC 2018 section 8): if data is lost beyond the gateway after it was reported, the
+//! sender's timeout repairs the loss.
 
 use super::hop::{Hop, MOST_DOUBLINGS};
 use crate::packet::{Packet, Payload};
@@ -19,58 +23,59 @@ use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
-/// Segments that have to pass beyond a gap before the mobile is told: what comes later than two others may be reordered. And again
-/// with as many more while the gap is open. Chosen, as many as the duplicates of RFC 5681.
+/// Segments that pass beyond a gap before it is reported, as fewer may be reordering. The report is repeated after each
+/// further so many while the gap is open. Chosen, as many as the duplicates of RFC 5681.
 const TOLERANCE: u32 = 3;
-/// Gaps that are known at a time, at most. Chosen.
+/// Most gaps known at a time. Chosen.
 const MOST_GAPS: usize = 64;
 
-/// A stretch of the sequence space.
+/// A range of sequence numbers.
 type Stretch = (SequenceNumber, SequenceNumber);
 
 /// State of the agent for one connection's data from the mobile.
 #[derive(Debug, Default)]
 pub struct FromMobile {
-    /// True for the mobile, and for the far end, if it takes SACK: said in a SYN, or shown by the far end's blocks.
+    /// True for the mobile, and for the far end, if it takes SACK: by its SYN, or by the far end's blocks.
     takes_sack: [bool; 2],
-    /// From here on it is known what has passed; and the number after all that has.
+    /// The sequence number from which passed data is known, and the one after all passed data.
     known: Option<Stretch>,
     /// Ascending.
     gaps: Vec<Gap>,
-    /// New segments that have passed since the mobile was told.
-    untold: u32,
+    /// New segments that have passed since the last report to the mobile.
+    unreported: u32,
     /// The longest segment, in bytes.
     longest: u32,
-    /// The far end's last acknowledgment: number, window, and a packet of it.
+    /// The far end's last ACK: number, window, and a packet of it.
     acknowledgment: Option<(SequenceNumber, u16, Packet)>,
-    /// The number after all that the far end has sent, and its latest timestamps: with older ones the mobile would not look
-    /// at an acknowledgment (RFC 7323 section 5).
+    /// The sequence number after all data of the far end, and its latest timestamps: the mobile would ignore an ACK
+    /// with older ones (RFC 7323 section 5).
     next_of_far_end: Option<SequenceNumber>,
     timestamps: Option<Timestamps>,
     hop: Hop,
-    /// Time at which a SYN went to the mobile, which it answers.
+    /// Time of a SYN to the mobile that is not yet answered.
     syn_at: Option<Instant>,
-    /// Time at which the mobile was first told of a gap that it has not answered yet; not after a timeout, when nobody
-    /// knows which time it answers (Karn).
+    /// Time of the first report of a gap that the mobile has not answered yet; `None` after a timeout, when it is
+    /// unknown which report an answer is for (Karn).
     told_at: Option<Instant>,
     deadline: Option<Instant>,
 }
 
-/// Data that has not passed though data behind it has.
+/// Data that has not passed although data beyond it has.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     start: SequenceNumber,
-    /// The number after its last.
+    /// The sequence number after its last.
     end: SequenceNumber,
-    /// New segments that have passed behind it since, as far as they count, and the number after the last of those.
+    /// New segments that have passed beyond it since, as far as they count, and the sequence number after the last of
+    /// those.
     beyond: u32,
     enough: SequenceNumber,
-    /// The mobile was told of it once there were enough of them.
+    /// True once it was reported to the mobile, after enough of them.
     told: bool,
 }
 
 impl FromMobile {
-    /// A SYN of the mobile's, or to it, with so many bytes of data.
+    /// Takes in a SYN of the mobile or to it, with so many bytes of data.
     pub fn handle_syn(
         &mut self,
         now: Instant,
@@ -82,7 +87,7 @@ impl FromMobile {
         let length = 1 + length;
         if to_mobile {
             self.syn_at = Some(now);
-            // The window of a SYN is not scaled (RFC 7323 section 2.2); in what the mobile is told it is.
+            // The window of a SYN is not scaled (RFC 7323 section 2.2); that of a report to the mobile is.
             let shift = header.options.window_scale.unwrap_or(0).min(14);
             self.note_word((header, length), header.window >> shift, packet);
         } else {
@@ -92,8 +97,8 @@ impl FromMobile {
         }
     }
 
-    /// A segment of the mobile's, which takes so much of the sequence space: its data and FIN. Gives what the mobile is to be
-    /// told now.
+    /// Takes in a segment of the mobile with its length in sequence space: its data and FIN. Returns the reports to
+    /// send to the mobile now.
     pub fn handle_data(
         &mut self,
         now: Instant,
@@ -108,15 +113,15 @@ impl FromMobile {
         self.tell_if_due(now)
     }
 
-    /// The mobile has answered a SYN.
+    /// Notes that the mobile has answered a SYN.
     fn note_answer(&mut self, now: Instant) {
         if let Some(at) = self.syn_at.take() {
             self.hop.measure(now.saturating_since(at));
         }
     }
 
-    /// A packet of the far end's, with a segment that takes so much of the sequence space. Gives what the mobile is to be told
-    /// now.
+    /// Takes in a packet of the far end, with the length of its segment in sequence space. Returns the reports to send
+    /// to the mobile now.
     pub fn handle_acknowledgment(
         &mut self,
         now: Instant,
@@ -135,13 +140,13 @@ impl FromMobile {
         if let Some((_, next)) = self.known
             && number.is_after(next)
         {
-            // It has come by another way: what else has is not known.
+            // This data has taken another path: what else has is unknown.
             self.known = None;
         }
         self.tell_if_due(now)
     }
 
-    /// The far end has spoken, and offers this window; says whether that is news.
+    /// Notes that the far end has sent a packet, and offers this window; returns true if that is new.
     fn note_word(
         &mut self,
         (header, length): (&TcpHeader, u32),
@@ -182,12 +187,12 @@ impl FromMobile {
         }
         if end.is_after(next) {
             self.known = Some((from, end));
-            self.untold += 1;
+            self.unreported += 1;
             for gap in self.gaps.iter_mut().filter(|gap| gap.beyond < TOLERANCE) {
                 gap.beyond += 1;
                 gap.enough = end;
             }
-            // Of what was told the answer is waited for; of the rest, more.
+            // An answer is expected to reported gaps; the others need further segments.
             if !self.gaps.iter().any(|gap| gap.told) {
                 self.restart_timer(now);
             }
@@ -196,7 +201,7 @@ impl FromMobile {
             self.fill(now, Some(start), end);
         }
         if self.gaps.len() > MOST_GAPS {
-            // More than can be told: what is behind is known anew.
+            // More gaps than can be reported: start anew beyond them.
             self.gaps.clear();
             self.known = self.known.map(|(_, next)| (next, next));
             self.restart_timer(now);
@@ -235,7 +240,7 @@ impl FromMobile {
         let (Some((number, ..)), Some((_, next))) = (&self.acknowledgment, self.known) else {
             return Vec::new();
         };
-        let (number, again) = (*number, self.untold >= TOLERANCE);
+        let (number, again) = (*number, self.unreported >= TOLERANCE);
         let is_due = |gap: &Gap| {
             let before = gap.start.distance_from(number);
             let follows = gap.beyond >= TOLERANCE && before <= next.distance_from(gap.end);
@@ -247,7 +252,7 @@ impl FromMobile {
         };
         let told = self.tell(enough.later(self.half(number, next)));
         if !told.is_empty() {
-            self.untold = 0;
+            self.unreported = 0;
             self.told_at.get_or_insert(now);
             for gap in &mut self.gaps {
                 gap.told |= is_due(gap);
@@ -257,9 +262,9 @@ impl FromMobile {
         told
     }
 
-    /// Returns the highest sequence number to report in SACK: half of the data past the cumulative ACK, plus room for
-    /// the retransmissions this triggers (missing data up to `TOLERANCE` segments, the segment at the ACK, one for
-    /// rounding).
+    /// Returns the highest sequence number to report by SACK: half of the data past the cumulative ACK, plus room for
+    /// the retransmissions that the report triggers (missing data up to `TOLERANCE` segments, the segment at the ACK,
+    /// one for rounding).
     fn half(&self, number: SequenceNumber, next: SequenceNumber) -> SequenceNumber {
         let since = |end: SequenceNumber, start: SequenceNumber| {
             u32::try_from(end.distance_from(start)).unwrap_or(0)
@@ -272,8 +277,8 @@ impl FromMobile {
         number + (since(next, number) / 2).saturating_add(again)
     }
 
-    /// Makes the acknowledgments that tell the mobile of the data that has passed up to `limit`; none if the mobile
-    /// would not understand, or if data in between is unknown.
+    /// Makes the ACKs that report data that has passed, up to `limit`; none if the mobile would not understand them, or
+    /// if data in between is unknown.
     fn tell(&self, limit: SequenceNumber) -> Vec<Packet> {
         let (Some((number, ..)), Some((from, next))) = (&self.acknowledgment, self.known) else {
             return Vec::new();
@@ -286,9 +291,9 @@ impl FromMobile {
         let Some((first, others)) = passed.split_first() else {
             return Vec::new();
         };
-        // Beside timestamps there is room for three (RFC 2018 section 3).
+        // Timestamps leave room for three blocks (RFC 2018 section 3).
         let room = if self.timestamps.is_some() { 3 } else { 4 };
-        // The first stretch is most of what is on its way: it is in all of them, if others get lost.
+        // The first range is most of the data in flight: it is in every ACK, as some may be lost.
         let each = others
             .chunks(room - 1)
             .chain(others.is_empty().then_some(others));
@@ -336,8 +341,8 @@ impl FromMobile {
         Some(packet)
     }
 
-    /// The timer runs while there is a gap: fewer segments may follow than are waited for, and what the mobile was told, or has
-    /// sent again, may be lost. It stops when all doublings were for nothing.
+    /// Restarts the timer, which runs while there is a gap. Fewer segments may follow than are needed for a report, and
+    /// a report or a retransmission may be lost. The timer stops when all doublings were in vain.
     fn restart_timer(&mut self, now: Instant) {
         let may_help = self.is_understood() && self.hop.backoff <= MOST_DOUBLINGS;
         let waits = may_help && !self.gaps.is_empty();
@@ -350,7 +355,7 @@ impl FromMobile {
         self.deadline
     }
 
-    /// Gives what the mobile is to be told at `now`: all that has passed.
+    /// Returns the reports to send to the mobile at `now`: all data that has passed.
     pub fn handle_timeout(&mut self, now: Instant) -> Vec<Packet> {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return Vec::new();

@@ -2,9 +2,9 @@
 
 use crate::time::Duration;
 
-/// The shortest timeout, of Berkeley's code as it went into ns-2 (`SNOOP_MIN_TIMO`).
+/// Shortest timeout, as in Berkeley's code in ns-2 (`SNOOP_MIN_TIMO`).
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
-/// Times that the timeout is doubled, at most. Chosen: as often as a packet is sent again.
+/// Most doublings of the timeout. Chosen: as many as retransmissions of a packet.
 pub(super) const MOST_DOUBLINGS: u32 = 10;
 
 /// Round-trip time of the last hop, as far as it is known.
@@ -12,12 +12,12 @@ pub(super) const MOST_DOUBLINGS: u32 = 10;
 pub(super) struct Hop {
     /// Smoothed round-trip time, and its variation (RFC 6298).
     round_trip: Option<(Duration, Duration)>,
-    /// Timeouts since there was progress.
+    /// Timeouts since the last progress.
     pub backoff: u32,
 }
 
 impl Hop {
-    /// A round trip has taken so long.
+    /// Takes in an RTT sample.
     pub fn measure(&mut self, sample: Duration) {
         let part = |time: Duration, parts: u64| Duration::from_nanos(time.as_nanos() / parts);
         self.round_trip = Some(match self.round_trip {
@@ -31,7 +31,7 @@ impl Hop {
     }
 
     /// Returns the time to wait; `None` before the round-trip time is known: on a slow link a guess would take packets
-    /// for lost that are still on their way, and until then the sender's own timer guards.
+    /// for lost that are still in flight, and until then the sender's own timer guards.
     pub fn timeout(&self) -> Option<Duration> {
         let doubled = 1 << self.backoff.min(MOST_DOUBLINGS);
         self.round_trip.map(|(smoothed, variation)| {

@@ -1,15 +1,15 @@
 //! BIC (L. Xu, K. Harfoush and I. Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM
-//! 2004): between the window of the last loss and the present one it searches by halves.
+//! 2004): a binary search between the window of the last loss and the present one.
 //!
-//! Each round trip the window grows by half the distance to the window of the last loss, S_max at most (*additive
-//! increase*, then *binary search*) and S_min at least. Beyond that window it grows by the distance from it, within the
-//! same bounds: S_min, then twice as much each round trip (*max probing*), then S_max. A loss takes β = 1/8 of the
-//! window; a window that has not got back to the last loss's aims lower next time (*fast convergence*). Windows below
-//! 14 segments follow Reno.
+//! Each round trip the window grows by half the distance to the window of the last loss, at most by S_max (*additive
+//! increase*, then *binary search*) and at least by S_min. Beyond that window it grows by the distance from it, within
+//! the same bounds: S_min, then twice as much each round trip (*max probing*), then S_max. A loss takes β = 1/8 of the
+//! window; after a loss below the window of the previous one, the next target is lower (*fast convergence*). Windows
+//! below 14 segments follow Reno.
 //!
-//! The paper recomputes the target at each acknowledgment in its pseudocode and each round trip in its text; this is the
-//! text, whose growth has the closed form of study S section 7. The paper's probing starts from one segment a round
-//! trip and the study's from S_min: it is the study's.
+//! The paper recomputes the target at each acknowledgment in its pseudocode and each round trip in its text; this
+//! implementation follows the text, whose growth has the closed form of study S section 7. Probing starts from S_min,
+//! as in the study; in the paper from one segment a round trip.
 
 use super::Parameters;
 use super::frame::{Law, Window};
@@ -41,10 +41,10 @@ impl Default for BicParameters {
 #[derive(Debug)]
 pub(super) struct Bic {
     parameters: BicParameters,
-    /// "max_win": the window at which the last loss was found, or less by fast convergence. `None` before the first
-    /// and after a timeout: the search then begins from where it is.
+    /// "max_win": the window at the last loss, or less by fast convergence. `None` before the first loss and after a
+    /// timeout: the search then begins at the present window.
     maximum: Option<f64>,
-    /// Growth by each acknowledged segment in this round trip, and segments to be acknowledged until it ends.
+    /// Growth for each segment acknowledged in this round trip, and segments to acknowledge until it ends.
     per_segment: f64,
     left: f64,
 }
@@ -67,7 +67,7 @@ impl Bic {
         }
     }
 
-    /// Growth in a round trip that begins with so many segments.
+    /// Returns the growth in a round trip that begins with so many segments.
     fn increment(&mut self, segments: f64) -> f64 {
         let maximum = *self.maximum.get_or_insert(segments);
         let distance = if segments < maximum {

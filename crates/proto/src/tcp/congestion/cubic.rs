@@ -1,14 +1,14 @@
 //! CUBIC (RFC 9438): the window grows by a cubic function of the time since the last reduction.
 //!
-//! Not here: HyStart++ (section 4.10 recommends it; plain slow start is used) and the undoing of a reduction
-//! after a spurious loss event (section 4.9), of which the connection does not tell yet.
+//! Not here: HyStart++ (section 4.10 recommends it; plain slow start is used) and undoing a reduction after a spurious
+//! loss event (section 4.9), which the connection does not report yet.
 
 use super::{AckSample, CongestionControl, LossSample};
 use crate::time::{Duration, Instant};
 
 /// Steepness of the cubic function, in segments a second cubed: "C SHOULD be set to 0.4" (section 5.1).
 const C: f64 = 0.4;
-/// Share of the window that is left after a loss: "beta_cubic SHOULD be set to 0.7" (section 4.6).
+/// Share of the window that remains after a loss: "beta_cubic SHOULD be set to 0.7" (section 4.6).
 const BETA: f64 = 0.7;
 /// Growth of the Reno estimate, in segments a window of acknowledgments, that gives the average rate of Reno
 /// with its halving: 3 (1 − β) / (1 + β) (section 4.3).
@@ -19,23 +19,23 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 pub(super) struct Cubic {
     segment_size: u32,
     window: f64,
-    /// In bytes.
+    /// Slow-start threshold, in bytes.
     slow_start_threshold: u32,
-    /// `W_max`, around which the cubic function is flat. `None` before the first loss and after a timeout: the
-    /// next stage of congestion avoidance then starts on the flat (sections 4.8 and 4.10).
+    /// `W_max`, around which the cubic function is flat. `None` before the first loss and after a timeout: the next
+    /// stage of congestion avoidance then starts on the flat part (sections 4.8 and 4.10).
     maximum_window: Option<f64>,
     /// `cwnd_prior`: the window when the threshold was last set; `None` before the first loss.
     prior_window: Option<f64>,
-    /// The current stage of congestion avoidance; begins with its first acknowledgment.
+    /// The current stage of congestion avoidance; begins with its first ACK.
     stage: Option<Stage>,
-    /// Time at which data was last acknowledged, and true if any was left outstanding then.
+    /// Time of the last ACK for new data, and true if data was still outstanding then.
     last_acknowledged: Option<(Instant, bool)>,
 }
 
 /// One stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// Its beginning (`t_epoch`), moved on by the times in which the window was not used.
+    /// Start of the stage (`t_epoch`), moved forward by times in which the window was not used.
     start: Instant,
     /// `W_max` of this stage.
     maximum_window: f64,
@@ -43,12 +43,12 @@ struct Stage {
     time_to_maximum: f64,
     /// `W_est`: the window that Reno would have.
     reno_window: f64,
-    /// The window at which the Reno estimate is back where the reduction took it from.
+    /// Window at which the Reno estimate has recovered from the reduction.
     prior_window: f64,
 }
 
 impl Stage {
-    /// Equation (1) of section 4.2: `W_cubic(t) = C (t − K)³ + W_max`.
+    /// Returns `W_cubic(t) = C (t − K)³ + W_max`, equation (1) of section 4.2.
     fn cubic_window(&self, seconds: f64) -> f64 {
         let distance = seconds - self.time_to_maximum;
         C * distance * distance * distance + self.maximum_window
@@ -68,9 +68,9 @@ impl Cubic {
         }
     }
 
-    /// Equation (2) of section 4.2: `K = cbrt((W_max − cwnd_epoch) / C)`.
+    /// Begins a stage, with `K = cbrt((W_max − cwnd_epoch) / C)`, equation (2) of section 4.2.
     fn begin_stage(&mut self, now: Instant) -> Stage {
-        // A window that is already beyond W_max has nothing to return to: it starts on the flat.
+        // A window already beyond W_max starts on the flat part.
         let maximum_window = self.maximum_window.unwrap_or(0.0).max(self.window);
         self.maximum_window = Some(maximum_window);
         Stage {
@@ -82,8 +82,8 @@ impl Cubic {
         }
     }
 
-    /// Time in which the window was not used does not count for the cubic function, "otherwise W_cubic(t)
-    /// might be very high after restarting" (section 5.8).
+    /// Excludes times in which the window was not used from the cubic function, "otherwise W_cubic(t) might be very
+    /// high after restarting" (section 5.8).
     fn skip_unused_time(&mut self, sample: &AckSample) {
         let left = sample
             .bytes_in_flight
@@ -98,13 +98,13 @@ impl Cubic {
         } else if outstanding {
             Duration::ZERO
         } else {
-            // Nothing was outstanding: what is acknowledged now was sent one round trip ago, until then
-            // the sender was idle.
+            // With nothing outstanding, the newly acknowledged data was sent one round trip ago; the sender was idle
+            // until then.
             gap - sample.rtt.or(sample.smoothed_rtt).unwrap_or(gap)
         };
     }
 
-    /// Sections 4.3 to 4.5.
+    /// Grows the window in congestion avoidance (sections 4.3 to 4.5).
     fn avoid_congestion(&mut self, sample: &AckSample, acknowledged: f64) {
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -120,8 +120,8 @@ impl Cubic {
 
         let elapsed = sample.now.saturating_since(stage.start);
         if stage.cubic_window(elapsed.as_secs_f64()) < stage.reno_window {
-            // The larger, because the concave growth may already be a little ahead of the estimate, and an
-            // acknowledgment is no reason to shrink.
+            // The larger of the two: the concave growth may already be slightly ahead of the estimate, and an ACK is no
+            // reason to shrink.
             self.window = self.window.max(stage.reno_window);
             return;
         }
@@ -129,13 +129,13 @@ impl Cubic {
         let target = stage
             .cubic_window((elapsed + rtt).as_secs_f64())
             .clamp(self.window, 1.5 * self.window);
-        // The RFC's step is for an acknowledgment of one segment. It is taken for each segment, so that the
-        // target is reached in a round trip when acknowledgments are delayed, too.
+        // The RFC's step is for an ACK of one segment. It is applied for each segment, so that the window reaches the
+        // target in one round trip with delayed ACKs, too.
         let step = (target - self.window) / self.window * acknowledged;
         self.window = (self.window + step).min(target);
     }
 
-    /// Sections 4.6 and 4.7, except for the window itself.
+    /// Lowers the threshold, and notes the window before the reduction (section 4.6); the window stays.
     fn lower_threshold(&mut self, bytes_in_flight: u32) {
         self.prior_window = Some(self.window);
         let floor = self.segment_size.saturating_mul(2);
@@ -163,7 +163,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, loss: &LossSample) {
-        // Fast convergence (section 4.7): a flow that did not get back to where it was makes room for others.
+        // Fast convergence (section 4.7): a flow that did not reach its previous maximum makes room for others.
         self.maximum_window = Some(match self.maximum_window {
             Some(maximum) if self.window < maximum => self.window * (1.0 + BETA) / 2.0,
             _ => self.window,
@@ -174,7 +174,7 @@ impl CongestionControl for Cubic {
 
     fn on_timeout(&mut self, loss: &LossSample) {
         if !loss.repeated {
-            // As in Reno: what is outstanding in recovery may be far more than the window.
+            // As in Reno: the data outstanding in recovery may be far more than the window.
             self.lower_threshold(loss.bytes_in_flight.min(self.window()));
         }
         self.maximum_window = None;
@@ -204,7 +204,7 @@ impl CongestionControl for Cubic {
     }
 
     fn window(&self) -> u32 {
-        // Rounded to the nearest byte, so that a threshold divided into segments comes back as it was.
+        // Rounded to the nearest byte, so that a threshold divided into segments converts back exactly.
         libm::round(self.window * f64::from(self.segment_size)) as u32
     }
 

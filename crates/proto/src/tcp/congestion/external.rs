@@ -1,4 +1,4 @@
-//! A congestion control that whoever runs the stack brings along.
+//! A congestion control supplied by the program that runs the stack.
 
 use super::CongestionControl;
 use core::fmt;
@@ -16,8 +16,8 @@ pub struct External {
 }
 
 impl External {
-    /// The control called `name`. `factory` may be called several times for one connection, as its segment
-    /// size becomes known, and should give controllers that behave alike.
+    /// Creates the control called `name`. `factory` may be called several times for one connection, as its segment size
+    /// becomes known, and should return controllers that behave alike.
     pub fn new(
         name: &str,
         factory: impl Fn(u32, u32, u32) -> Box<dyn CongestionControl> + Send + Sync + 'static,
@@ -28,7 +28,7 @@ impl External {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }

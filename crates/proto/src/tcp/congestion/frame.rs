@@ -28,29 +28,29 @@ impl Window {
 
 /// Differences of a congestion control from Reno.
 pub(super) trait Law: Debug + Send {
-    /// So many segments were acknowledged in slow start, which goes no further than the threshold.
+    /// Takes in so many segments acknowledged in slow start, and grows the window up to the threshold.
     fn slow_start(&mut self, window: &mut Window, acknowledged: f64) {
         window.grow_to_threshold(acknowledged);
     }
 
-    /// So many segments were acknowledged beyond the threshold.
+    /// Takes in so many segments acknowledged beyond the threshold.
     fn avoid_congestion(&mut self, window: &mut Window, acknowledged: f64);
 
-    /// A loss was found with so many segments in the window: the new threshold.
+    /// Returns the new threshold after a loss with so many segments in the window.
     fn after_loss(&mut self, segments: f64) -> f64;
 
-    /// The same after the first timeout of some data; the window is one segment then.
+    /// Returns the new threshold after the first timeout of some data; the window is one segment then.
     fn after_timeout(&mut self, segments: f64) -> f64 {
         self.after_loss(segments)
     }
 
-    /// An acknowledgment arrived, in whatever phase.
+    /// Takes in an ACK in any phase.
     fn on_feedback(&mut self, _sample: &FeedbackSample) {}
 
-    /// The path is another one.
+    /// Takes in a change of path.
     fn on_path_change(&mut self) {}
 
-    /// Full segments are of this size from now on, in bytes.
+    /// Sets the size of full segments, in bytes.
     fn on_segment_size(&mut self, _segment_size: u32) {}
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Framed<L> {
     law: L,
 }
 
-/// Beginning of a control in the common frame.
+/// Initial values of a control in the common frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     /// Bytes of a full segment.
@@ -89,8 +89,8 @@ impl Frame {
 }
 
 impl<L: Law> Framed<L> {
-    /// `window` and `threshold` in bytes. `arithmetic` says how much an acknowledgment counts in slow start, and what a
-    /// loss reduces.
+    /// Creates a control. `window` and `threshold` are in bytes; `arithmetic` determines how much an ACK counts in slow
+    /// start, and what a loss reduces.
     pub(super) fn new(
         segment_size: u32,
         window: u32,
@@ -115,14 +115,14 @@ impl<L: Law> Framed<L> {
         f64::from(bytes) / f64::from(self.segment_size)
     }
 
-    /// Rounded to the nearest byte, so that what was divided into segments comes back as it was.
+    /// Converts segments to bytes, rounded to the nearest one, so that a number of bytes divided into segments comes
+    /// back exactly.
     fn in_bytes(&self, segments: f64) -> u32 {
         libm::round(segments * f64::from(self.segment_size)) as u32
     }
 
-    /// Returns the amount that a loss reduces: the data outstanding (RFC 5681 equation 4), of which a repair may have
-    /// more than the window lets be in the network; with Linux, which does not count data that has arrived or is lost,
-    /// the window itself.
+    /// Returns the amount that a loss reduces: the data outstanding (RFC 5681 equation 4), but at most the window,
+    /// which a repair may exceed; with Linux, which excludes data that has arrived or is lost, the window itself.
     fn base(&self, loss: &LossSample) -> f64 {
         match self.arithmetic {
             WindowArithmetic::Rfc => {

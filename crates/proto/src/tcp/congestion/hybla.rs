@@ -15,7 +15,7 @@ use super::Parameters;
 use super::frame::{Law, Window};
 use crate::time::Duration;
 
-/// With it a single segment opens the window beyond every other bound.
+/// With this exponent, a single segment opens the window beyond all other bounds.
 const LARGEST_EXPONENT: f64 = 64.0;
 
 /// Parameters of Hybla.
@@ -56,7 +56,7 @@ impl Hybla {
         }
     }
 
-    /// "ρ".
+    /// Returns "ρ".
     fn ratio(&self) -> f64 {
         let reference = self.reference_rtt.as_secs_f64();
         self.shortest

@@ -44,15 +44,15 @@ macro_rules! controls {
             /// of delivery.
             Bbr,
             $($(#[$about])* $kind($parameters),)*
-            /// One that whoever runs the stack brings along.
+            /// A control supplied by the program that runs the stack.
             External(External),
         }
 
         impl Algorithm {
-            /// Names of all controls but those from outside.
+            /// Names of all controls of this crate.
             pub const NAMES: &[&str] = &["reno", "newreno", "cubic", "bbr", $($name),*];
 
-            /// Returns its name; that of the kernel's module, where there is one.
+            /// Returns its name; for a control of the kernel, that of its module.
             pub fn name(&self) -> &str {
                 match self {
                     Algorithm::Reno => "reno",
@@ -64,7 +64,7 @@ macro_rules! controls {
                 }
             }
 
-            /// Returns the control of a name, with its default parameters.
+            /// Returns the control with a name, with its default parameters.
             pub fn named(name: &str) -> Option<Algorithm> {
                 Some(match name {
                     "reno" => Algorithm::Reno,
@@ -76,7 +76,7 @@ macro_rules! controls {
                 })
             }
 
-            /// Returns the controller of one with parameters.
+            /// Returns the controller for a control with parameters.
             fn with_parameters(&self, frame: &Frame) -> Option<Box<dyn CongestionControl>> {
                 match self {
                     $(Algorithm::$kind(parameters) => {
@@ -102,7 +102,7 @@ controls! {
     Hybla = "hybla": HyblaParameters,
 }
 
-/// Parameters of a control that is a law in the common frame.
+/// Parameters of a control whose law fits the common frame.
 trait Parameters {
     /// The law.
     type Law: frame::Law;
@@ -111,69 +111,69 @@ trait Parameters {
     fn law(self, segment_size: u32) -> Self::Law;
 }
 
-/// A congestion control: told what happened, asked how much may be outstanding.
+/// A congestion control: takes in events, and returns the limit of data in flight.
 pub trait CongestionControl: Debug + Send {
-    /// New data was acknowledged outside loss recovery.
+    /// Takes in an ACK of new data outside loss recovery.
     fn on_acknowledged(&mut self, sample: &AckSample);
 
-    /// Fast retransmit found a loss: one call for each loss event, not for each lost segment. Afterwards
-    /// [`window`](Self::window) is what recovery ends with, without inflation.
+    /// Takes in a fast retransmission: one call for each loss event, not for each lost segment. Afterwards
+    /// [`window`](Self::window) is the window at the end of recovery, without inflation.
     fn on_loss(&mut self, loss: &LossSample);
 
-    /// The retransmission timer went off.
+    /// Takes in an expiry of the retransmission timer.
     fn on_timeout(&mut self, loss: &LossSample);
 
-    /// Sending resumes after an idle retransmission timeout; `restart_window` in bytes (RFC 5681 section 4.1).
+    /// Takes in that sending resumes after an idle retransmission timeout; `restart_window` is in bytes (RFC 5681
+    /// section 4.1).
     fn on_idle_restart(&mut self, restart_window: u32);
 
-    /// The first segment leaves after nothing was outstanding, `idle` after the last new data.
+    /// Takes in that the first segment leaves after nothing was outstanding, `idle` after the last new data.
     fn on_transmission_start(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// An acknowledgment arrived, in whatever phase: in recovery, too, and before what it makes of window and phase.
+    /// Takes in an ACK in any phase: in recovery, too, and before its effects on window and phase.
     fn on_feedback(&mut self, _sample: &FeedbackSample) {}
 
-    /// The path is another one: what was measured of the old one's round-trip time says nothing of it.
+    /// Takes in a change of path: the round-trip times of the old path do not apply any more.
     fn on_path_change(&mut self) {}
 
-    /// Full segments are of this size from now on, in bytes (path-MTU discovery). A window that counts segments keeps
-    /// their number, one that counts bytes its bytes (RFC 1191 section 6.4).
+    /// Sets the size of full segments, in bytes (path-MTU discovery). A window that counts segments keeps their number,
+    /// one that counts bytes its bytes (RFC 1191 section 6.4).
     fn on_segment_size(&mut self, _segment_size: u32) {}
 
-    /// The handshake is over; `rtt` is the round-trip time that it measured, if it measured one.
+    /// Takes in the end of the handshake; `rtt` is its RTT sample, if it gave one.
     fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
 
-    /// A reduction was wrong: `window` and `slow_start_threshold` are what they were before it.
+    /// Takes in that a reduction was spurious: `window` and `slow_start_threshold` are the values before it.
     fn on_undo(&mut self, window: u32, slow_start_threshold: u32) {
         let window = window.max(self.window());
         let threshold = slow_start_threshold.max(self.slow_start_threshold());
         self.set(window, threshold);
     }
 
-    /// Sets window and slow-start threshold, in bytes: a stack that reduces the window step by step (RFC 6937), or
-    /// takes a reduction back, does it by this. A control that does not take part keeps its own.
+    /// Sets window and slow-start threshold, in bytes, for a stack that reduces the window step by step (RFC 6937), or
+    /// undoes a reduction. A control that manages its own window ignores this.
     fn set(&mut self, _window: u32, _slow_start_threshold: u32) {}
 
-    /// Congestion window, in bytes.
+    /// Returns the congestion window, in bytes.
     fn window(&self) -> u32;
 
-    /// Slow-start threshold, in bytes; `u32::MAX` while it is "arbitrarily high".
+    /// Returns the slow-start threshold, in bytes; `u32::MAX` while it is "arbitrarily high".
     fn slow_start_threshold(&self) -> u32;
 
-    /// Returns true if it goes by [`on_rate_sample`](Self::on_rate_sample), and the connection leaves the window to it.
+    /// Returns true if the control uses [`on_rate_sample`](Self::on_rate_sample), and sets the window alone.
     fn is_rate_based(&self) -> bool {
         false
     }
 
-    /// An acknowledgment, in whatever phase; only for controls that go by a rate.
+    /// Takes in an ACK in any phase; only for controls that use rate samples.
     fn on_rate_sample(&mut self, _sample: &RateSample) {}
 
-    /// Returns true if it sends less than it might, on purpose: rates that are measured now say as little of the path
-    /// as if the application had nothing to send.
+    /// Returns true if the control limits its sending on purpose: rate samples then count as application-limited.
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// The rate at which segments should leave; `None` is as fast as the window lets them.
+    /// Returns the pacing rate; `None` is as fast as the window allows.
     fn pacing_rate(&self) -> Option<DataRate> {
         None
     }
@@ -184,9 +184,9 @@ pub trait CongestionControl: Debug + Send {
 pub struct AckSample {
     /// Time of its arrival.
     pub now: Instant,
-    /// Bytes that it acknowledged for the first time.
+    /// Bytes that it newly acknowledged.
     pub acknowledged_bytes: u32,
-    /// The round-trip time that it measured, if it measured one.
+    /// RTT sample, if the ACK gave one.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298), this sample included.
     pub smoothed_rtt: Option<Duration>,
@@ -203,7 +203,7 @@ pub struct AckSample {
 pub struct FeedbackSample {
     /// Time of its arrival.
     pub now: Instant,
-    /// The round-trip time that it measured, if it measured one.
+    /// RTT sample, if the ACK gave one.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298), this sample included.
     pub smoothed_rtt: Option<Duration>,
@@ -211,30 +211,28 @@ pub struct FeedbackSample {
     pub acknowledged_to: u64,
     /// See `acknowledged_to`.
     pub sent_to: u64,
-    /// Bytes that have arrived from the start of the connection, as far as acknowledgments tell: also those beyond a
-    /// gap, by SACK, or without it one segment for each duplicate.
+    /// Bytes delivered since the start of the connection, as far as ACKs report: also those beyond a gap, by SACK, or
+    /// without SACK one segment for each duplicate ACK.
     pub delivered: u64,
     /// Bytes outstanding before it arrived.
     pub bytes_in_flight: u32,
 }
 
-/// Sample of the rate of delivery, from an acknowledgment (draft-cheng-iccrg-delivery-rate-estimation). Counts are
-/// segments.
+/// Delivery rate sample of an ACK (draft-cheng-iccrg-delivery-rate-estimation). Counts are segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// Time of its arrival.
     pub now: Instant,
-    /// Delivered from the start of the connection.
+    /// Segments delivered since the start of the connection.
     pub delivered: u64,
-    /// Segments that had been delivered when the newest segment of this acknowledgment left, and the longer of the
-    /// times that were needed to send and to acknowledge those delivered since. `None` if there is no such segment, or
-    /// the time is shorter than any round trip.
+    /// Segments delivered when the newest acknowledged segment left, and the longer of the send and ACK intervals of
+    /// those delivered since. `None` if there is no such segment, or the interval is shorter than any round trip.
     pub interval: Option<(u64, Duration)>,
-    /// The application, not the path, limited that rate.
+    /// True if the application, not the path, limited that rate.
     pub application_limited: bool,
-    /// Found lost from the start of the connection.
+    /// Segments lost since the start of the connection.
     pub lost: u64,
-    /// Delivered, and found lost, by this acknowledgment.
+    /// Segments delivered, and found lost, by this ACK.
     pub newly_delivered: u32,
     /// See `newly_delivered`.
     pub newly_lost: u32,
@@ -242,9 +240,9 @@ pub struct RateSample {
     pub prior_in_flight: u32,
     /// In flight now.
     pub in_flight: u32,
-    /// Time for which pacing still holds back the next segment.
+    /// Time until pacing releases the next segment.
     pub until_departure: Duration,
-    /// The round-trip time of the newest segment, if it measured one.
+    /// RTT sample of the newest segment, if the ACK gave one.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Option<Duration>,
@@ -252,10 +250,10 @@ pub struct RateSample {
     pub phase: RatePhase,
 }
 
-/// Phase of loss recovery, as a control that goes by a rate needs it.
+/// Phase of loss recovery, for a control that uses rate samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatePhase {
-    /// Nothing is being repaired.
+    /// No loss is being repaired.
     Open,
     /// Fast recovery.
     Recovery,
@@ -263,21 +261,21 @@ pub enum RatePhase {
     Loss,
 }
 
-/// A loss, found by duplicate acknowledgments or by the retransmission timer.
+/// A loss, detected by duplicate ACKs or the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossSample {
-    /// Time at which it was found.
+    /// Time of its detection.
     pub now: Instant,
-    /// Bytes outstanding when it was found: "FlightSize" (RFC 5681).
+    /// Bytes outstanding at its detection: "FlightSize" (RFC 5681).
     pub bytes_in_flight: u32,
     /// Smoothed round-trip time (RFC 6298).
     pub smoothed_rtt: Option<Duration>,
-    /// The same data timed out again: the slow-start threshold stays (RFC 5681 section 3.1).
+    /// True if the same data timed out again: the slow-start threshold stays (RFC 5681 section 3.1).
     pub repeated: bool,
 }
 
-/// Builds the controller that the profile asks for. `segment_size` is the sender's maximum segment size in bytes
-/// (SMSS; zero is taken as one), `initial_window` bytes.
+/// Builds the profile's controller. `segment_size` is the sender's maximum segment size in bytes (SMSS; zero counts as
+/// one), `initial_window` is in bytes.
 pub fn new(
     profile: &Profile,
     segment_size: u32,
@@ -315,7 +313,7 @@ pub fn new(
                 arithmetic,
             };
             let controller = algorithm.with_parameters(&frame);
-            // All that have none are named above.
+            // All controls without parameters are named above.
             controller.unwrap_or_else(|| Box::new(reno::Reno::new(size, window, threshold)))
         }
     }

@@ -1,10 +1,10 @@
-//! Reno's window (RFC 5681), which is NewReno's as well: RFC 6582 changes only how recovery ends.
+//! Reno's window (RFC 5681), also NewReno's: RFC 6582 changes only the end of recovery.
 //!
-//! *Slow start*: each acknowledgment adds what it acknowledged, at most one segment: RFC 5681 equation (2),
-//! which is RFC 3465 with L = 1. *Congestion avoidance*: one segment for each window of acknowledged bytes,
-//! the way that RFC 5681 section 3.1 recommends; unlike the older sum of SMSS²/cwnd for each acknowledgment,
-//! it does not slow down when acknowledgments are delayed. A window that did not limit the sender does not
-//! grow: it says nothing about the path (RFC 2861 section 3.2, RFC 7661).
+//! *Slow start*: each ACK adds the bytes that it acknowledges, at most one segment: RFC 5681 equation (2), which is RFC
+//! 3465 with L = 1. *Congestion avoidance*: one segment for each window of acknowledged bytes, as RFC 5681 section 3.1
+//! recommends; unlike the older sum of SMSS²/cwnd for each ACK, this does not slow down with delayed ACKs. A window
+//! that did not limit the sender does not grow, since it gives no information about the path (RFC 2861 section 3.2, RFC
+//! 7661).
 
 use super::{AckSample, CongestionControl, LossSample};
 
@@ -28,7 +28,7 @@ impl Reno {
         }
     }
 
-    /// RFC 5681 equation (4): ssthresh = max(FlightSize / 2, 2 * SMSS).
+    /// Sets ssthresh = max(FlightSize / 2, 2 * SMSS), RFC 5681 equation (4).
     fn halve_threshold(&mut self, bytes_in_flight: u32) {
         self.slow_start_threshold = (bytes_in_flight / 2).max(self.segment_size.saturating_mul(2));
     }
@@ -59,8 +59,8 @@ impl CongestionControl for Reno {
 
     fn on_timeout(&mut self, loss: &LossSample) {
         if !loss.repeated {
-            // In recovery more is outstanding than the window lets be in the network: what the scoreboard
-            // knows to have arrived counts as in flight (RFC 5681 section 2) but says nothing of the path.
+            // In recovery more is outstanding than the window allows in the network: SACKed data counts as in flight
+            // (RFC 5681 section 2), but gives no information about the path.
             self.halve_threshold(loss.bytes_in_flight.min(self.window));
         }
         // "cwnd MUST be set to no more than the loss window, LW, which equals 1 full-sized segment".
@@ -111,7 +111,7 @@ mod tests {
         });
     }
 
-    /// One round trip: a whole window is acknowledged, `segments` segments at a time.
+    /// Takes in one round trip: ACKs for a whole window, `segments` segments at a time.
     fn round_trip(reno: &mut Reno, segments: u32) {
         for _ in 0..reno.window() / (SEGMENT * segments) {
             acknowledge(reno, SEGMENT * segments);
@@ -134,10 +134,10 @@ mod tests {
             round_trip(&mut reno, 1);
             assert_eq!(reno.window(), expected * SEGMENT);
         }
-        // An acknowledgment of two segments counts as one: half as much again in each round trip.
+        // An ACK of two segments counts as one: each round trip adds half of the window.
         round_trip(&mut reno, 2);
         assert_eq!(reno.window(), 96 * SEGMENT);
-        // A small acknowledgment adds only what it acknowledges.
+        // A small ACK adds only the bytes that it acknowledges.
         acknowledge(&mut reno, 1);
         assert_eq!(reno.window(), 96 * SEGMENT + 1);
     }
@@ -149,7 +149,7 @@ mod tests {
             round_trip(&mut reno, 1);
             assert_eq!(reno.window(), expected * SEGMENT);
         }
-        // Delayed acknowledgments do not slow it down.
+        // Delayed ACKs do not slow it down.
         round_trip(&mut reno, 2);
         assert_eq!(reno.window(), 21 * SEGMENT);
     }

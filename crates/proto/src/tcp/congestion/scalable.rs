@@ -2,8 +2,8 @@
 //! acknowledged segment adds a constant, and a loss takes a constant share, so that the time between losses is a
 //! number of round trips that does not depend on the rate: log(1 / (1 − b)) / log(1 + a), about 13.
 //!
-//! Windows up to the legacy window follow Reno, as the paper has it; Linux's module does so up to 100 segments, where
-//! both grow alike.
+//! Windows up to the legacy window follow Reno, as in the paper; Linux's module does so up to 100 segments, where both
+//! grow alike.
 
 use super::Parameters;
 use super::frame::{Law, Window};
@@ -11,10 +11,10 @@ use super::frame::{Law, Window};
 /// The paper's "lwnd", in segments.
 const LEGACY_WINDOW: f64 = 16.0;
 
-/// Parameters of Scalable TCP, which are all of its law.
+/// Parameters of Scalable TCP, which define its law completely.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScalableParameters {
-    /// Segments by which each acknowledged segment lets the window grow: the paper's a. Above 0.
+    /// Growth for each acknowledged segment, in segments: the paper's a. Above 0.
     pub increase: f64,
     /// Share of the window that a loss takes: the paper's b. Above 0, below 1.
     pub decrease: f64,

@@ -1,27 +1,27 @@
-//! Vegas (L. S. Brakmo and L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", JSAC 13(8),
-//! 1995): keeps a few segments of its own in queues, of which round-trip times tell.
+//! Vegas (L. S. Brakmo and L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", JSAC
+//! 13(8), 1995): keeps a few segments of its own in queues, measured by round-trip times.
 //!
-//! Once a round trip it compares the rate that it would have without queues, window / shortest round-trip time, with the
-//! one that it has, window / round-trip time. Their difference times the shortest round-trip time is what waits in
-//! queues: below α segments the window grows by one, above β it shrinks by one. Slow start grows every other round
-//! trip and is over when more than γ wait. A loss takes a quarter of the window.
+//! Once a round trip it compares the expected rate without queues, window / shortest round-trip time, with the actual
+//! rate, window / round-trip time. Their difference times the shortest round-trip time is the backlog in queues: below
+//! α segments the window grows by one, above β it shrinks by one. Slow start grows every other round trip and ends when
+//! the backlog exceeds γ. A loss takes a quarter of the window.
 //!
 //! The round-trip time of a round is its shortest, which delayed acknowledgments do not lengthen. The paper's finer
-//! retransmission timer is not here: when something is sent again is the recovery's.
+//! retransmission timer is left out: loss recovery decides about retransmissions.
 
 use super::FeedbackSample;
 use super::Parameters;
 use super::frame::{Law, Window};
 use crate::time::Duration;
 
-/// Parameters of Vegas, in segments that wait in queues.
+/// Parameters of Vegas, in segments of backlog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VegasParameters {
-    /// Fewer let the window grow: the paper's α.
+    /// Backlog below which the window grows: the paper's α.
     pub alpha: f64,
-    /// More let it shrink: the paper's β; at least `alpha`.
+    /// Backlog above which the window shrinks: the paper's β; at least `alpha`.
     pub beta: f64,
-    /// More end slow start: the paper's γ.
+    /// Backlog that ends slow start: the paper's γ.
     pub gamma: f64,
 }
 
@@ -39,16 +39,16 @@ impl Default for VegasParameters {
 #[derive(Debug)]
 pub(super) struct Vegas {
     parameters: VegasParameters,
-    /// "BaseRTT".
+    /// "BaseRTT": the shortest round-trip time.
     base: Option<Duration>,
     /// The shortest round-trip time of this round.
     shortest: Option<Duration>,
-    /// The round is over when more bytes than these are acknowledged, from the start of the connection.
+    /// Bytes acknowledged since the start of the connection beyond which the round is over.
     round_end: u64,
-    /// Excess of the last round's time over the base, as a share of it: the part of the window that waited. `None` once
-    /// it is taken account of.
+    /// Share of the window that waited in queues: the excess of the last round's time over the base. `None` once it has
+    /// been used.
     waiting: Option<f64>,
-    /// Slow start grows in this round.
+    /// True if slow start grows in this round.
     grows: bool,
 }
 
@@ -76,7 +76,7 @@ impl Vegas {
 impl Law for Vegas {
     fn slow_start(&mut self, window: &mut Window, acknowledged: f64) {
         if let Some(share) = self.waiting.take() {
-            // A window that grew in the round says nothing: the queue was its own burst.
+            // A window that grew in the round gives no information: the queue was its own burst.
             if !self.grows && share * window.segments > self.parameters.gamma {
                 window.threshold = window.segments;
                 return;
@@ -96,7 +96,7 @@ impl Law for Vegas {
         if waiting < self.parameters.alpha {
             window.segments += 1.0;
         } else if waiting > self.parameters.beta {
-            // Not into slow start: the threshold goes along.
+            // The threshold follows, so as not to return to slow start.
             window.segments = (window.segments - 1.0).max(2.0);
             window.threshold = window.threshold.min(window.segments);
         }

@@ -1,13 +1,13 @@
 //! Westwood+ (S. Mascolo, L. A. Grieco and others, "Performance evaluation and comparison of Westwood+, New Reno and
-//! Vegas TCP congestion control", CCR 34(2), 2004): Reno, but for the threshold after a loss, which is what the path
-//! delivers: estimated bandwidth times shortest round-trip time.
+//! Vegas TCP congestion control", CCR 34(2), 2004): Reno, but with another threshold after a loss, the data that the
+//! path holds: estimated bandwidth times shortest round-trip time.
 //!
-//! The bandwidth is measured once a round trip over what was delivered in it, in recovery as well, and smoothed: nine
+//! The bandwidth is measured once a round trip from the data delivered in it, in recovery as well, and smoothed: nine
 //! tenths of the estimate and one tenth of the measurement. The first measurement is the first estimate.
 //!
-//! After a handover to a longer path the shortest round-trip time is the old path's, and the threshold far too low.
-//! Study S section 8 asks that the handover resets it ([`CongestionControl::on_path_change`]), or that it be that of the
-//! last seconds ([`WestwoodParameters::minimum_rtt_window`]).
+//! After a handover to a longer path, the shortest round-trip time is still the old path's, and the threshold far too
+//! low. Study S section 8 proposes to reset it at the handover ([`CongestionControl::on_path_change`]), or to take the
+//! minimum of the last seconds only ([`WestwoodParameters::minimum_rtt_window`]).
 //!
 //! [`CongestionControl::on_path_change`]: super::CongestionControl::on_path_change
 
@@ -23,7 +23,7 @@ const MEMORY: f64 = 0.9;
 /// Parameters of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WestwoodParameters {
-    /// The shortest round-trip time is that of so long a time; `None` is since the connection or the path began.
+    /// Time over which the shortest round-trip time is taken; `None` is since the start of the connection or the path.
     pub minimum_rtt_window: Option<Duration>,
 }
 
@@ -31,13 +31,13 @@ pub struct WestwoodParameters {
 #[derive(Debug)]
 pub(super) struct Westwood {
     segment_size: f64,
-    /// In nanoseconds.
+    /// [`WestwoodParameters::minimum_rtt_window`], in nanoseconds.
     minimum_rtt_window: u64,
-    /// Round-trip times, negated, in seconds.
+    /// Shortest round-trip time: the values are negated, in seconds.
     shortest: Highest,
-    /// In bytes a second.
+    /// Estimated bandwidth, in bytes a second.
     bandwidth: Option<f64>,
-    /// Beginning of the present measurement, and the data delivered until then.
+    /// Start of the present measurement, and the bytes delivered before it.
     measured_from: Option<(Instant, u64)>,
 }
 

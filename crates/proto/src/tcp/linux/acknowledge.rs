@@ -1,52 +1,87 @@
-//! Effects of an acknowledgment, in the order of Linux's `tcp_ack`.
+//! Effects of an ACK, in the order of Linux's `tcp_ack`.
 
 use super::super::congestion::AckSample;
 use super::super::sent::SentSegment;
-use super::undo::tick;
-use super::{Connection, MOST_REORDERING, Phase, Repairs};
+use super::super::space::SendSpace;
+use super::order::INITIAL_REORDERING;
+use super::persist::on_probe_answered;
+use super::send_buffer::tunes;
+use super::undo::{echoed_tick, tick};
+use super::{Common, Flow, LinuxState, Phase, Repairs};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::TcpHeader;
 
-/// Findings from one acknowledgment so far.
+/// Findings from one ACK so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tcp) struct AckNews {
     pub(super) now: Instant,
-    /// "SND.UNA" before it.
+    /// Position of the acknowledgment number.
+    pub(super) position: u64,
+    /// "SND.UNA" before the ACK.
     pub(super) prior: u64,
-    /// End of the highest segment that was SACKed before it.
+    /// End of the highest segment SACKed before the ACK.
     highest: u64,
     pub(super) advanced: bool,
-    /// It carries data, moves the window or takes segments off: no duplicate.
+    /// True if the ACK carries data, moves the window or acknowledges segments, and is no duplicate.
     pub(super) not_duplicate: bool,
-    /// Whole segments have left the queue.
+    /// True if whole segments have left the queue.
     pub(super) acknowledged: bool,
     pub(super) sacked: bool,
-    /// A duplicate SACK for something that was sent twice; and whether for the probe of a tail.
+    /// True if the ACK has a duplicate SACK for retransmitted data, and true if for a tail loss probe.
     pub(super) duplicate_sack: bool,
     pub(super) duplicate_probe: bool,
-    /// Something never sent again arrived that was sent before the present phase began.
+    /// True if a segment that was never retransmitted arrived, sent before the present phase began.
     pub(super) original: bool,
-    /// Something acknowledged was sent more than once.
+    /// True if a retransmitted segment was acknowledged.
     pub(super) repeated: bool,
-    /// A retransmission was found lost.
+    /// True if a retransmission was found lost.
     pub(super) lost_retransmission: bool,
     pub(super) set_timer: bool,
-    /// Sending times of the first and the last of the segments that were acknowledged without having been sent again;
-    /// and the same of those SACKed.
+    /// Sending times of the first and the last segment acknowledged without retransmission; then the same of those
+    /// SACKed.
     pub(super) acknowledged_sent: Option<(Instant, Instant)>,
     pub(super) sacked_sent: Option<(Instant, Instant)>,
-    /// Sending time of the last of all, copies too.
+    /// Sending time of the newest segment delivered, retransmissions included.
     pub(super) newest_sent: Option<Instant>,
-    /// Lowest position of what arrived late.
+    /// Lowest position of reordered data.
     pub(super) reordered_from: Option<u64>,
     pub(super) echo: Option<u32>,
-    /// Round-trip time of the last segment that it is about: what congestion controls look at.
+    /// Round-trip time of the newest segment delivered, for congestion controls.
     pub(super) latest_rtt: Option<Duration>,
     pub(super) delivered: u32,
 }
 
 impl AckNews {
-    /// A segment was reported for the first time; `point` is where the present phase began.
+    /// Creates the findings for an ACK up to `position`. `not_duplicate`: it carries data or moves the window.
+    pub(in crate::tcp) fn new(
+        space: &SendSpace,
+        now: Instant,
+        position: u64,
+        not_duplicate: bool,
+    ) -> AckNews {
+        AckNews {
+            now,
+            position,
+            prior: space.unacknowledged(),
+            // From before this ACK, so that its own blocks do not count as reordering (`prior_fack`).
+            highest: space.sent.highest_sacked(),
+            advanced: position > space.unacknowledged(),
+            not_duplicate,
+            ..AckNews::default()
+        }
+    }
+
+    /// Returns true for a duplicate ACK as Linux defines it: without news, and without a duplicate SACK.
+    pub(super) fn is_duplicate(&self) -> bool {
+        !(self.advanced || self.not_duplicate || self.acknowledged || self.duplicate_sack)
+    }
+
+    /// Returns true if the ACK may indicate a loss, or the end of one.
+    fn is_dubious(&self) -> bool {
+        !(self.not_duplicate || self.acknowledged) || self.sacked || self.duplicate_sack
+    }
+
+    /// Notes a segment delivered for the first time; `point` is the start of the present phase.
     fn note(&mut self, segment: &SentSegment, point: u64, sacked: bool) {
         self.delivered += 1;
         self.newest_sent = self.newest_sent.max(Some(segment.sent_at));
@@ -68,115 +103,106 @@ impl AckNews {
     }
 }
 
-impl Connection {
-    /// An acknowledgment up to `position`, which is not old. `not_duplicate`: it came with data or moved the window.
-    pub(in crate::tcp) fn on_linux_acknowledgment(
+impl LinuxState {
+    /// Takes in an ACK that is not old.
+    pub(in crate::tcp) fn on_acknowledgment(
         &mut self,
-        now: Instant,
+        flow: &mut Flow,
+        common: &mut Common,
         header: &TcpHeader,
-        position: u64,
-        not_duplicate: bool,
+        mut news: AckNews,
     ) {
+        let now = news.now;
         let echo = header.options.timestamps.map(|stamps| stamps.echo);
-        let mut news = AckNews {
-            now,
-            prior: self.unacknowledged,
-            // From before: what this acknowledgment reports itself was not overtaken by it (`prior_fack`).
-            highest: self.sent.highest_sacked(),
-            advanced: position > self.unacknowledged,
-            not_duplicate,
-            echo: echo.filter(|echo| *echo != 0 && self.negotiated.timestamps),
-            ..AckNews::default()
-        };
-        self.linux.repairs = Repairs::None;
-        self.linux.heard_at = now;
-        self.recovery.retries = 0;
-        let flight = self.bytes_in_flight();
-        let was_empty = self.sent.is_empty();
-        let in_flight = self.segments_in_flight();
-        let lost = self.linux.lost;
-        self.read_sack(header, position, &mut news);
-        self.take_off(position, &mut news);
-        self.sample_round_trip(&mut news);
-        // `pkts_acked`: a control hears of round trips in recovery, too.
-        let delivered = self.linux.delivered * u64::from(self.segment_size);
-        self.tell_feedback(now, news.latest_rtt, delivered, flight);
+        news.echo = echo.filter(|echo| *echo != 0 && common.negotiated.timestamps);
+        self.repairs = Repairs::None;
+        self.heard_at = now;
+        flow.patience.forgive();
+        let flight = flow.in_flight();
+        let was_empty = flow.space.sent.is_empty();
+        let in_flight = self.in_flight(flow);
+        let lost = self.lost;
+        self.read_sack(flow, common, header, &mut news);
+        self.take_off(flow, common, &mut news);
+        self.sample_round_trip(flow, common, &mut news);
+        // `pkts_acked`: a control receives RTT samples in recovery, too.
+        let delivered = self.delivered * u64::from(flow.space.segment_size());
+        flow.tell_feedback(now, news.latest_rtt, delivered, flight);
         if was_empty {
             if news.duplicate_sack {
-                self.alert(&mut news);
+                self.alert(flow, common, &mut news);
             }
-            self.on_probe_answered(now);
+            on_probe_answered(flow, common, now);
             return;
         }
-        self.adapt_reordering_window(&news);
-        self.on_probe_acknowledged(position, &news);
-        let dubious = !(news.not_duplicate || news.acknowledged)
-            || news.sacked
-            || news.duplicate_sack
-            || self.linux.phase != Phase::Open;
-        if dubious {
-            self.alert(&mut news);
+        if let Some(newest) = news.newest_sent {
+            self.rack.adapt_window(newest, now);
+        }
+        self.on_probe_acknowledged(flow, common, &news);
+        if news.is_dubious() || self.phase != Phase::Open {
+            self.alert(flow, common, &mut news);
         }
         if news.set_timer {
-            self.set_timer_after_progress(now);
+            self.set_timer_after_progress(flow, common, now);
         }
-        let lost = (self.linux.lost - lost) as u32;
-        if self.linux.rate.is_some() {
-            self.tell_rate(&news, in_flight, lost);
+        let lost = (self.lost - lost) as u32;
+        if self.rate.is_some() {
+            self.tell_rate(flow, &news, in_flight, lost);
         } else {
-            self.move_window(&news, flight, lost);
+            self.move_window(flow, common, &news, flight, lost);
         }
-        self.offer_tuned_room(news.now);
+        self.offer_tuned_room(flow, common, now);
     }
 
-    /// An acknowledgment below "SND.UNA" that reports segments: the label `old_ack` of `tcp_ack`. No round trip is measured, and
-    /// the window stays.
-    pub(in crate::tcp) fn on_old_linux_acknowledgment(
+    /// Takes in an ACK below "SND.UNA" with SACK blocks: the label `old_ack` of `tcp_ack`. It gives no RTT sample, and
+    /// does not move the window.
+    pub(in crate::tcp) fn on_old_acknowledgment(
         &mut self,
-        now: Instant,
+        flow: &mut Flow,
+        common: &mut Common,
         header: &TcpHeader,
-        position: u64,
+        mut news: AckNews,
     ) {
-        if self.sent.is_empty() {
+        if flow.space.sent.is_empty() {
             return;
         }
-        let mut news = AckNews {
-            now,
-            prior: self.unacknowledged,
-            highest: self.sent.highest_sacked(),
-            not_duplicate: true,
-            ..AckNews::default()
-        };
-        self.linux.repairs = Repairs::None;
-        self.read_sack(header, position, &mut news);
-        self.linux.delivered += u64::from(news.delivered);
-        self.alert(&mut news);
+        self.repairs = Repairs::None;
+        self.read_sack(flow, common, header, &mut news);
+        self.delivered += u64::from(news.delivered);
+        self.alert(flow, common, &mut news);
     }
 
-    /// The scoreboard: `tcp_sacktag_write_queue`.
-    fn read_sack(&mut self, header: &TcpHeader, position: u64, news: &mut AckNews) {
+    /// Updates the scoreboard: `tcp_sacktag_write_queue`.
+    fn read_sack(
+        &mut self,
+        flow: &mut Flow,
+        common: &Common,
+        header: &TcpHeader,
+        news: &mut AckNews,
+    ) {
         let option = header.options.sack.as_slice();
-        if !self.negotiated.sack || option.is_empty() {
+        if !common.negotiated.sack || option.is_empty() {
             return;
         }
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
-        self.read_duplicate_sack(option, position, news);
+        self.read_duplicate_sack(flow, common, option, news);
+        let space = &mut flow.space;
         for &(first, after_last) in option {
-            let (start, end) = (self.send_position(first), self.send_position(after_last));
-            // What is acknowledged besides leaves as acknowledged: a duplicate, of which nothing else is said.
-            let open = start >= news.prior as i64 && end > position as i64;
-            if open && start < end && end <= self.next as i64 {
+            let (start, end) = (space.position(first), space.position(after_last));
+            // Data both SACKed and acknowledged counts as acknowledged only.
+            let open = start >= news.prior as i64 && end > news.position as i64;
+            if open && start < end && end <= space.next() as i64 {
                 blocks[count] = (start as u64, end as u64);
                 count += 1;
             }
         }
-        // In the order of their positions: RACK takes the round-trip time of the last.
+        // In the order of their positions: RACK takes the RTT sample of the last.
         blocks[..count].sort_unstable();
         let delivered = news.delivered;
-        let (point, minimum) = (self.linux.point, self.rtt.minimum());
-        let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
-        self.sent.mark_sacked(&blocks[..count], |segment| {
+        let (point, minimum) = (self.point, flow.rtt.minimum());
+        let (rack, rate) = (&mut self.rack, &mut self.rate);
+        space.sent.mark_sacked(&blocks[..count], |segment| {
             news.note(segment, point, true);
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
@@ -185,25 +211,25 @@ impl Connection {
         });
         news.sacked = news.delivered > delivered;
         if let Some(from) = news.reordered_from.take()
-            && (self.linux.phase != Phase::Loss || self.linux.undo.marker.is_some())
+            && (self.phase != Phase::Loss || self.undo.is_possible())
         {
-            self.note_reordering(from);
+            self.note_late(flow, from);
         }
     }
 
-    /// `tcp_clean_rtx_queue`.
-    fn take_off(&mut self, position: u64, news: &mut AckNews) {
-        let sack = self.negotiated.sack;
-        let (point, minimum) = (self.linux.point, self.rtt.minimum());
+    /// Removes acknowledged segments from the queue: `tcp_clean_rtx_queue`.
+    fn take_off(&mut self, flow: &mut Flow, common: &mut Common, news: &mut AckNews) {
+        let sack = common.negotiated.sack;
+        let (point, minimum) = (self.point, flow.rtt.minimum());
         let delivered = news.delivered;
-        // A copy whose original the echo tells arrived (`tcp_skb_spurious_retrans`). Of what comes beyond a gap the echo
-        // says nothing (RFC 7323 section 4.3).
-        let echoed = self.echoed_tick(news.echo, news.now);
+        // A retransmission whose original arrived, by the echoed timestamp (`tcp_skb_spurious_retrans`). Beyond a gap
+        // the echo gives no information (RFC 7323 section 4.3).
+        let echoed = echoed_tick(common, news.echo, news.now);
         let is_original = |segment: &SentSegment| {
             segment.retransmitted && echoed.is_some_and(|echoed| echoed < tick(segment.sent_at))
         };
-        let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
-        let gone = self.sent.acknowledge(position, |segment| {
+        let (rack, rate) = (&mut self.rack, &mut self.rate);
+        let gone = flow.space.acknowledge(news.position, |segment| {
             news.note(segment, point, false);
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
@@ -214,84 +240,63 @@ impl Connection {
         });
         news.acknowledged = gone.segments > 0;
         news.repeated = gone.repeated;
-        if position > self.unacknowledged {
-            self.unacknowledged = position;
-            self.release_acknowledged();
-            self.recovery.timeouts_in_row = 0;
+        if news.advanced {
+            if !tunes(&common.profile) {
+                flow.offer_room(common);
+            }
+            flow.patience.on_progress();
         }
         if !sack {
-            news.delivered = delivered;
-            self.take_off_duplicates(gone.segments, news);
+            let sent = &flow.space.sent;
+            news.delivered = delivered + self.order.take_off_duplicates(sent, gone.segments);
+            // It is unknown whether the original or the retransmission arrived.
+            news.original &= !news.repeated;
         } else if let Some(from) = news.reordered_from {
-            self.note_reordering(from);
+            self.note_late(flow, from);
         }
-        self.linux.delivered += u64::from(news.delivered);
+        self.delivered += u64::from(news.delivered);
         news.set_timer = news.acknowledged;
     }
 
-    /// `tcp_remove_reno_sacks`: of what is acknowledged, all but one segment was announced by duplicates.
-    fn take_off_duplicates(&mut self, segments: u32, news: &mut AckNews) {
-        if segments > 0 {
-            let duplicates = self.linux.duplicates;
-            news.delivered += segments.saturating_sub(duplicates).max(1);
-            self.linux.duplicates = duplicates.saturating_sub(segments - 1);
-            self.limit_duplicates(segments);
-        }
-        // Nothing shows that the original arrived, and not the copy.
-        news.original &= !news.repeated;
-    }
-
-    /// `tcp_check_reno_reordering`: there cannot be more duplicates than segments that are not lost.
-    fn limit_duplicates(&mut self, added: u32) {
-        let out = self.sent.len() as u32;
-        let holes = self.sent.counts().lost.max(1).min(out);
-        if self.linux.duplicates + holes > out {
-            self.linux.duplicates = out - holes;
-            self.linux.reordering = (out + added).min(MOST_REORDERING);
-            self.linux.reordering_seen = true;
-        }
-    }
-
-    /// `tcp_add_reno_sack`.
-    pub(super) fn add_duplicate(&mut self, news: &mut AckNews) {
-        let before = self.linux.duplicates;
-        self.statistics.duplicate_acks_received += 1;
-        self.linux.duplicates += 1;
-        self.limit_duplicates(0);
-        let delivered = self.linux.duplicates.saturating_sub(before);
+    /// Counts a duplicate ACK as the arrival of a segment.
+    pub(super) fn add_duplicate(&mut self, flow: &Flow, common: &mut Common, news: &mut AckNews) {
+        common.statistics.duplicate_acks_received += 1;
+        let delivered = self.order.add_duplicate(&flow.space.sent);
         news.delivered += delivered;
-        self.linux.delivered += u64::from(delivered);
+        self.delivered += u64::from(delivered);
     }
 
-    /// `tcp_check_sack_reordering`: what lay below the highest SACKed segment was not lost.
-    pub(super) fn note_reordering(&mut self, from: u64) {
-        let Some(distance) = self.sent.highest_sacked().checked_sub(from) else {
-            return;
-        };
-        let segments = distance.div_ceil(u64::from(self.segment_size));
-        if segments > u64::from(self.linux.reordering) {
-            self.linux.reordering = segments.min(u64::from(MOST_REORDERING)) as u32;
-        }
-        self.linux.reordering_seen |= distance > 0;
+    /// Notes late arrival of the data from `from` on.
+    pub(super) fn note_late(&mut self, flow: &Flow, from: u64) {
+        let space = &flow.space;
+        self.order
+            .note_late(from, &space.sent, space.segment_size());
     }
 
-    /// `tcp_cong_control`.
-    fn move_window(&mut self, news: &AckNews, flight: u32, lost: u32) {
-        if self.is_reducing() {
-            return self.reduce_window(news.delivered, lost, news.advanced);
+    /// Moves the window: `tcp_cong_control`.
+    fn move_window(
+        &mut self,
+        flow: &mut Flow,
+        common: &Common,
+        news: &AckNews,
+        flight: u32,
+        lost: u32,
+    ) {
+        if self.phase.is_reducing() {
+            return self.reduce_window(flow, common, news.delivered, lost, news.advanced);
         }
         // `tcp_may_raise_cwnd`.
-        let reorders = self.linux.reordering > super::INITIAL_REORDERING;
+        let reorders = self.order.reordering() > INITIAL_REORDERING;
         if !(news.acknowledged || reorders && news.sacked) {
             return;
         }
-        let window_limited = self.is_window_limited();
-        self.congestion.on_acknowledged(&AckSample {
+        let window_limited = self.is_window_limited(flow);
+        flow.congestion.on_acknowledged(&AckSample {
             now: news.now,
-            acknowledged_bytes: news.delivered.saturating_mul(self.segment_size),
+            acknowledged_bytes: news.delivered.saturating_mul(flow.space.segment_size()),
             rtt: news.latest_rtt,
-            smoothed_rtt: self.rtt.smoothed(),
-            minimum_rtt: self.rtt.minimum(),
+            smoothed_rtt: flow.rtt.smoothed(),
+            minimum_rtt: flow.rtt.minimum(),
             bytes_in_flight: flight,
             window_limited,
         });

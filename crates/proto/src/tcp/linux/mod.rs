@@ -1,78 +1,76 @@
-//! Loss recovery as a present Linux does it (6.18), where a profile asks for [`Recovery::Linux`].
+//! Loss recovery of a present Linux (6.18), for profiles with [`Recovery::Linux`].
 //!
-//! Linux counts segments, not bytes, and keeps one state machine ([`Phase`]) into which the RFCs' mechanisms are
-//! fitted, one file each: finding losses by time (`rack.rs`, RFC 8985), probing for the loss of a tail (`probe.rs`,
-//! RFC 8985 section 7), reducing the window in proportion (`reduction.rs`, RFC 6937), telling a spurious timeout
-//! (`timeout.rs`, RFC 5682), and taking back a reduction that was wrong (`undo.rs`, RFC 3522 and 3708). What an
-//! acknowledgment sets off is in `acknowledge.rs`, in the order in which the kernel does it; what is sent next in
-//! `transmit.rs`. Facts are from `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c`.
+//! Linux counts segments, not bytes, and fits the RFCs' mechanisms into one state machine ([`Phase`]), one file each:
+//! loss detection by time (`rack.rs`, RFC 8985), tail loss probes (`probe.rs`, RFC 8985 section 7), proportional rate
+//! reduction (`reduction.rs`, RFC 6937), detection of spurious timeouts (`timeout.rs`, RFC 5682), and undoing of
+//! spurious reductions (`undo.rs`, RFC 3522 and 3708). The effects of an ACK are in `acknowledge.rs`, in the order of
+//! the kernel; the choice of the next segment in `transmit.rs`. Facts are from `net/ipv4/tcp_input.c`, `tcp_output.c`,
+//! `tcp_recovery.c` and `tcp_timer.c`.
 //!
 //! [`Recovery::Linux`]: super::profile::Recovery::Linux
 
 mod acknowledge;
 mod alert;
 mod bursts;
+mod order;
 mod persist;
 mod probe;
 mod rack;
 mod rate;
-pub(super) mod receive_window;
 mod reduction;
 mod round_trip;
 pub(super) mod send_buffer;
 mod timeout;
+mod timer;
 mod transmit;
 mod undo;
+mod usage;
 
-use super::Connection;
+pub(super) use acknowledge::AckNews;
+pub(super) use persist::owes_window_probe;
+
+use super::flow::Flow;
 use super::highest::Highest;
-use super::profile::Recovery;
-use super::timer::Timer;
+use super::{Common, Event};
 use crate::time::{Duration, Instant};
 use RecoveryPhase as Phase;
 use bursts::Piece;
+use order::ArrivalOrder;
 use probe::Probe;
 use rack::Rack;
 use rate::DeliveryRate;
-use receive_window::ReceiveTuning;
 use reduction::Reduction;
-use transmit::WindowUsage;
+use timer::{Pending, RepairTimer};
 use undo::Undo;
-
-/// Duplicates that show a loss before any reordering was seen: `tcp_reordering`.
-const INITIAL_REORDERING: u32 = 3;
-/// Most that reordering raises it to: `tcp_max_reordering`.
-const MOST_REORDERING: u32 = 300;
+use usage::WindowUsage;
 
 /// Phase of loss recovery; Linux's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecoveryPhase {
-    /// Nothing is dubious.
+    /// No dubious ACK.
     #[default]
     Open,
-    /// Something was SACKed or duplicated, or a retransmission is out, but nothing is lost for certain.
+    /// SACKs, duplicate ACKs or a retransmission in flight, but no certain loss.
     Disorder,
-    /// The window is reduced without a loss to repair.
+    /// Reduced window, without a loss to repair.
     Reduced,
     /// Fast recovery.
     Recovery,
-    /// After a timeout.
+    /// Recovery after a timeout.
     Loss,
 }
 
-/// Purpose for which the one retransmission timer is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Pending {
-    #[default]
-    Timeout,
-    Probe,
-    Reordering,
+impl RecoveryPhase {
+    /// Returns true if the window is being reduced to a lower threshold.
+    fn is_reducing(self) -> bool {
+        matches!(self, Phase::Reduced | Phase::Recovery)
+    }
 }
 
-/// Segments that an acknowledgment lets out beside those that the window holds: `REXMIT_NONE`, `_NEW` and `_LOST`.
+/// Segments that an ACK lets out beside those allowed by the window: `REXMIT_NONE`, `_NEW` and `_LOST`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Repairs {
-    /// New data only: what may be lost is in doubt again.
+    /// New data only: losses are in doubt again.
     None,
     /// New data, and lost segments if there is none: F-RTO.
     NewFirst,
@@ -81,202 +79,119 @@ enum Repairs {
     Lost,
 }
 
-/// All that Linux's recovery remembers.
-#[derive(Debug)]
+/// Variables of Linux's recovery: the state machine, and one type for each mechanism.
+#[derive(Debug, Default)]
 pub(super) struct LinuxState {
     phase: Phase,
-    /// `high_seq`: "SND.NXT" when the phase began; it ends when this is acknowledged.
+    /// `high_seq`: "SND.NXT" at the start of the phase, which ends when this is acknowledged.
     point: u64,
-    reordering: u32,
-    reordering_seen: bool,
-    /// Without SACK: duplicates, each of which stands for a segment that has arrived.
-    duplicates: u32,
-    /// Segments delivered and lost, from the start.
+    order: ArrivalOrder,
+    /// Segments delivered and lost, since the start.
     delivered: u64,
     lost: u64,
     undo: Undo,
     reduction: Reduction,
     rack: Rack,
     probe: Probe,
-    /// F-RTO is under way.
+    /// True during F-RTO.
     forward_rto: bool,
-    /// By the last acknowledgment.
+    /// Repairs allowed by the last ACK.
     repairs: Repairs,
-    /// The oldest segment goes out again whatever the window says.
+    /// True if the oldest segment goes out again, whatever the window.
     forced: bool,
-    pending: Pending,
+    timer: RepairTimer,
     usage: WindowUsage,
     piece: Piece,
-    /// Bytes of memory of a send buffer that tunes itself: `sk_sndbuf`.
-    send_memory: u64,
-    /// Only with a control that goes by a rate.
+    /// Delivery rate, only for a control that uses rate samples.
     rate: Option<Box<DeliveryRate>>,
-    /// Round-trip times, negated, in nanoseconds.
+    /// Shortest round-trip time: the values are negated, in nanoseconds.
     shortest: Highest,
-    /// Something was written after nothing had waited: the sender may have been idle.
+    /// True after a write into an empty queue: the sender may have been idle.
     idle_check_due: bool,
-    /// Arrival of the last acknowledgment that was not old: `rcv_tstamp`.
+    /// Arrival of the last ACK that was not old: `rcv_tstamp`.
     heard_at: Instant,
-    /// Only with a receive window that tunes itself.
-    receiving: Option<Box<ReceiveTuning>>,
 }
 
-impl Default for LinuxState {
-    fn default() -> LinuxState {
-        LinuxState {
-            phase: Phase::Open,
-            point: 0,
-            reordering: INITIAL_REORDERING,
-            reordering_seen: false,
-            duplicates: 0,
-            delivered: 0,
-            lost: 0,
-            undo: Undo::default(),
-            reduction: Reduction::default(),
-            rack: Rack::default(),
-            probe: Probe::default(),
-            forward_rto: false,
-            repairs: Repairs::default(),
-            forced: false,
-            pending: Pending::Timeout,
-            usage: WindowUsage::default(),
-            piece: Piece::default(),
-            send_memory: 0,
-            rate: None,
-            shortest: Highest::default(),
-            idle_check_due: false,
-            heard_at: Instant::ZERO,
-            receiving: None,
+impl LinuxState {
+    /// Starts recovery at the end of the handshake.
+    pub(super) fn start(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        if let Some(rtt) = flow.rtt.minimum() {
+            self.note_shortest(flow, common, now, rtt);
         }
-    }
-}
-
-impl Connection {
-    /// The handshake is over.
-    pub(super) fn start_linux(&mut self, now: Instant) {
-        if let Some(rtt) = self.rtt.minimum() {
-            self.note_shortest(now, rtt);
+        if common.recovers_as_linux() && flow.congestion.is_rate_based() {
+            self.rate = Some(Box::new(DeliveryRate::new(now)));
+            flow.congestion.on_established(now, flow.rtt.minimum());
         }
-        self.start_rate(now);
-        self.start_receive_tuning(now);
-        if self.recovers_as_linux() && self.negotiated.window_shifts.is_none() {
-            self.receive.round_window();
-        }
-        self.expand_send_buffer();
-        self.offer_room();
+        self.expand_send_buffer(flow, common);
     }
 
-    pub(super) fn recovers_as_linux(&self) -> bool {
-        self.profile.recovery == Recovery::Linux
+    /// Returns the number of segments in flight (`tcp_packets_in_flight`).
+    fn in_flight(&self, flow: &Flow) -> u32 {
+        self.order.in_flight(&flow.space.sent)
     }
 
-    /// `tcp_packets_in_flight`: segments that are out, without those that have arrived or are lost, with those
-    /// sent again.
-    pub(in crate::tcp) fn segments_in_flight(&self) -> u32 {
-        let counts = self.sent.counts();
-        let gone = counts.sacked + self.linux.duplicates + counts.lost;
-        (self.sent.len() as u32 + counts.resent).saturating_sub(gone)
+    /// Returns true if the window allows another segment.
+    fn window_has_room(&self, flow: &Flow) -> bool {
+        self.in_flight(flow) < flow.window_segments()
     }
 
-    pub(super) fn linux_phase(&self) -> Phase {
-        self.linux.phase
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
     }
 
-    pub(super) fn linux_duplicates(&self) -> u32 {
-        self.linux.duplicates
+    /// Returns the number of arrivals inferred from duplicate ACKs.
+    pub(super) fn duplicates(&self) -> u32 {
+        self.order.duplicates()
     }
 
-    fn window_segments(&self) -> u32 {
-        (self.congestion.window() / self.segment_size).max(1)
-    }
-
-    fn set_window_segments(&mut self, segments: u32) {
-        let threshold = self.congestion.slow_start_threshold();
-        self.congestion
-            .set(segments.max(1).saturating_mul(self.segment_size), threshold);
-    }
-
-    fn is_reducing(&self) -> bool {
-        matches!(self.linux.phase, Phase::Reduced | Phase::Recovery)
-    }
-
-    /// The oldest segment goes out again at once.
+    /// Retransmits the oldest segment at once.
     pub(super) fn force_first(&mut self) {
-        self.linux.forced = true;
+        self.forced = true;
     }
 
-    /// The window that a reduction was on its way to belongs to another path: what is lost is repaired without it.
-    pub(super) fn forget_reduction(&mut self) {
-        if self.is_reducing() {
-            self.repair_without_reduction();
+    /// Abandons a reduction whose target belongs to another path: losses are repaired without it.
+    pub(super) fn forget_reduction(&mut self, flow: &Flow) {
+        if self.phase.is_reducing() {
+            self.repair_without_reduction(flow);
         }
     }
 
-    /// Round-trip times of another path say nothing of this one.
+    /// Forgets the shortest round-trip time after a change of path.
     pub(super) fn forget_shortest(&mut self) {
-        self.linux.shortest = Highest::default();
+        self.shortest = Highest::default();
     }
 
-    /// `tcp_simple_retransmit`: what was too long for the path is lost without a reduction.
-    pub(super) fn repair_without_reduction(&mut self) {
-        self.linux.phase = Phase::Loss;
-        self.linux.point = self.next;
-        self.linux.undo = Undo::default();
-        self.linux.forward_rto = false;
-        self.linux.repairs = Repairs::Lost;
+    /// Marks segments too long for the path as lost, without a reduction: `tcp_simple_retransmit`.
+    pub(super) fn repair_without_reduction(&mut self, flow: &Flow) {
+        self.phase = Phase::Loss;
+        self.point = flow.space.next();
+        self.undo = Undo::default();
+        self.forward_rto = false;
+        self.repairs = Repairs::Lost;
     }
 
-    fn set_pending(&mut self, pending: Pending, now: Instant, after: Duration) {
-        self.linux.pending = pending;
-        self.set_timer(Timer::Retransmission, now, after);
-    }
-
-    /// Returns true if the timer that runs is the timeout's.
+    /// Returns true if the running timer is the timeout's.
     pub(super) fn waits_for_timeout(&self) -> bool {
-        self.linux.pending == Pending::Timeout
+        self.timer.pending() == Pending::Timeout
     }
 
-    /// `tcp_rearm_rto`. In place of a probe or a reordering timer, the timeout counts from the last
-    /// transmission of the oldest segment.
-    pub(super) fn rearm_timeout(&mut self, now: Instant) {
-        if self.sent.is_empty() {
-            self.timers.stop(Timer::Retransmission);
-            self.linux.pending = Pending::Timeout;
-            return;
-        }
-        let armed = self.timers.is_set(Timer::Retransmission);
-        let other = armed && self.linux.pending != Pending::Timeout;
-        let after = if other {
-            self.until_timeout(now).max(Duration::from_nanos(1))
-        } else {
-            self.rtt.rto()
-        };
-        self.set_pending(Pending::Timeout, now, after);
+    /// Restarts the timer as the timeout's (`tcp_rearm_rto`).
+    pub(super) fn rearm_timeout(&mut self, flow: &Flow, common: &mut Common, now: Instant) {
+        self.timer.rearm(flow, common, now);
     }
 
-    /// Time left of the timer, or of the timeout in whose place a probe's or a reordering timer runs.
-    pub(super) fn timeout_left(&self, now: Instant) -> Option<Duration> {
-        let deadline = self.timers.deadline(Timer::Retransmission)?;
-        Some(match self.waits_for_timeout() {
-            true => deadline.saturating_since(now),
-            false => self.until_timeout(now),
-        })
+    /// Returns the time left of the timer, or of the timeout that a probe's or a reordering timer has replaced.
+    pub(super) fn timeout_left(
+        &self,
+        flow: &Flow,
+        common: &Common,
+        now: Instant,
+    ) -> Option<Duration> {
+        self.timer.timeout_left(flow, common, now)
     }
 
-    /// Gives up the probe, or the timer for reordering, that stands in the place of the timeout.
+    /// Cancels the probe or reordering timer that has replaced the timeout.
     pub(super) fn forgo_probe(&mut self) {
-        self.linux.pending = Pending::Timeout;
-    }
-
-    /// A timer that stood in its place has gone off: the timeout still counts from the last transmission of the oldest segment.
-    fn resume_timeout(&mut self, now: Instant) {
-        let after = self.until_timeout(now).max(Duration::from_nanos(1));
-        self.set_pending(Pending::Timeout, now, after);
-    }
-
-    /// Time left until the timeout of the oldest segment, counted from its last transmission.
-    fn until_timeout(&self, now: Instant) -> Duration {
-        let since = self.sent.first().map_or(now, |first| first.sent_at);
-        (since + self.rtt.rto()).saturating_since(now)
+        self.timer.forgo();
     }
 }

@@ -1,163 +1,157 @@
-//! The peer's window as a bound: what fits it, probes while it is shut and nothing is out (`tcp_send_probe0`), the timeout
-//! into one that was shut on data, and the restart after idleness, which Linux looks for when something is written or
-//! the window changes, not when a segment leaves.
+//! The peer's window as a limit: probes while it is closed and nothing is in flight (`tcp_send_probe0`), timeouts into
+//! a window closed on data in flight, and the restart after idleness, which Linux checks at a write or a window update,
+//! not when a segment leaves.
 
 use super::super::Event;
-use super::{Connection, Pending};
+use super::{Common, Flow, LinuxState};
 use crate::tcp::timer::Timer;
 use crate::time::{Duration, Instant};
-use crate::wire::tcp::{TcpFlags, TcpHeader};
 
-/// A peer that has shut its window on data and says nothing for so long is given up: twice the longest timeout
-/// (`tcp_rtx_probe0_timed_out`).
+/// Longest silence of a peer that has closed its window on data in flight, before the connection is given up: twice the
+/// longest timeout (`tcp_rtx_probe0_timed_out`).
 const LONGEST_SILENCE: Duration = Duration::from_secs(240);
 
-impl Connection {
-    /// Bytes that the peer's window leaves beyond `position`.
-    pub(super) fn offered_beyond(&self, position: u64) -> u64 {
-        (self.unacknowledged + self.peer_window).saturating_sub(position)
-    }
-
-    /// Returns true if the window takes the next new segment in whole: `tcp_snd_wnd_test`.
-    pub(super) fn next_segment_fits(&self) -> bool {
-        let most = u64::from(self.segment_size);
-        let unsent = self.unsent();
-        let fin = unsent <= most && self.fin_unsent();
-        self.offered_beyond(self.next) >= unsent.min(most) + u64::from(fin)
-    }
-
-    /// A segment that is sent again goes only as far as the window, which may have shrunk, and not at all beyond it; but into
-    /// one that is shut the oldest goes whole, as a probe (`__tcp_retransmit_skb`).
-    pub(super) fn cut_to_window(&self, start: u64, length: u32) -> Option<u32> {
-        match self.offered_beyond(start) {
-            0 => (start == self.unacknowledged).then_some(length),
-            room => Some(u64::from(length).min(room) as u32),
+impl LinuxState {
+    /// Prepares for a write (`tcp_skb_entail`).
+    pub(in crate::tcp) fn before_write(&mut self, flow: &Flow) {
+        if let Some(rate) = &mut self.rate {
+            rate.before_write(flow.space.buffer.written());
         }
+        self.idle_check_due |= !flow.space.has_unsent();
     }
 
-    /// Data is about to be written (`tcp_skb_entail`).
-    pub(in crate::tcp) fn before_write(&mut self) {
-        self.rate_before_write();
-        self.linux.idle_check_due |= !self.has_unsent();
-    }
-
-    /// The sender may have been idle: looked for once, when what was written is sent.
+    /// Requests one check for idleness, when the written data is sent.
     pub(in crate::tcp) fn ask_for_idle_check(&mut self) {
-        self.linux.idle_check_due = true;
+        self.idle_check_due = true;
     }
 
-    /// `tcp_slow_start_after_idle_check`, if a write has asked for it.
-    pub(super) fn check_idle_after_write(&mut self, now: Instant) {
-        if core::mem::take(&mut self.linux.idle_check_due) {
-            self.check_idle(now);
+    /// Checks for idleness, if a write has requested it: `tcp_slow_start_after_idle_check`.
+    pub(super) fn check_idle_after_write(
+        &mut self,
+        flow: &mut Flow,
+        common: &Common,
+        now: Instant,
+    ) {
+        if core::mem::take(&mut self.idle_check_due) {
+            self.check_idle(flow, common, now);
         }
     }
 
-    /// `tcp_slow_start_after_idle_check`: nothing was out for longer than a timeout.
-    fn check_idle(&mut self, now: Instant) {
-        let Some(sent) = self.last_data_sent_at else {
+    /// Restarts the window if nothing was in flight for longer than a timeout: `tcp_slow_start_after_idle_check`.
+    fn check_idle(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        let Some(sent) = flow.space.last_sent_at() else {
             return;
         };
         let idle = now.saturating_since(sent);
-        if self.profile.idle_restart && self.sent.is_empty() && idle > self.rtt.rto() {
-            self.restart_as_linux(now, idle);
+        let was_idle = flow.space.sent.is_empty() && idle > flow.rtt.rto();
+        if common.profile.idle_restart && was_idle {
+            self.restart_after_idle(flow, common, now, idle);
         }
     }
 
-    /// The peer's window is another one: `tcp_ack_update_window`.
-    pub(in crate::tcp) fn on_window_changed(&mut self, now: Instant) {
-        if self.has_unsent() {
-            self.check_idle(now);
+    /// Takes in a change of the peer's window: `tcp_ack_update_window`.
+    pub(in crate::tcp) fn on_window_changed(
+        &mut self,
+        flow: &mut Flow,
+        common: &Common,
+        now: Instant,
+    ) {
+        if flow.space.has_unsent() {
+            self.check_idle(flow, common, now);
         }
     }
 
-    /// Something waits to be sent, nothing is out, and the window keeps it back: `tcp_check_probe_timer`.
-    pub(in crate::tcp) fn start_persist_timer(&mut self, now: Instant) {
-        if !self.timers.is_set(Timer::Persist) {
-            let rto = self.rtt.rto();
-            self.set_timer(Timer::Persist, now, rto);
+    /// Requests a window probe, unless too many went unanswered (`tcp_probe_timer`). Then it returns the event that
+    /// ends the connection.
+    pub(in crate::tcp) fn on_persist_timeout(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+    ) -> Option<Event> {
+        if !flow.space.sent.is_empty() || !flow.space.has_unsent() {
+            flow.patience.forgive();
+            return None;
         }
+        let most = common.profile.data_retries;
+        if flow.patience.retries() >= most {
+            return Some(Event::TimedOut);
+        }
+        flow.patience.ask_for_probe();
+        if flow.space.offered_beyond(flow.space.next()) > 0 {
+            // The part that fits the window serves as the probe.
+            flow.patience.reset_persist();
+            flow.patience.forgive();
+            return None;
+        }
+        if !flow.orders.is_frozen() {
+            flow.patience.on_retry();
+        }
+        if flow.patience.persist_backoff() < most {
+            flow.patience.double_persist();
+        }
+        restart_persist_timer(flow, common, now);
+        None
     }
 
-    /// `tcp_probe0_when`.
-    fn restart_persist_timer(&mut self, now: Instant) {
-        let doubled = self
-            .rtt
-            .rto()
-            .saturating_mul(1 << self.persist_backoff.min(32));
-        let after = doubled.min(self.profile.maximum_rto);
-        self.set_timer(Timer::Persist, now, after);
-    }
-
-    /// `tcp_probe_timer`: a probe is due, unless too many had no answer at all.
-    pub(in crate::tcp) fn on_linux_persist_timeout(&mut self, now: Instant) {
-        if !self.sent.is_empty() || !self.has_unsent() {
-            self.recovery.retries = 0;
-            return;
-        }
-        if self.recovery.retries >= self.profile.data_retries {
-            return self.end(Event::TimedOut);
-        }
-        self.probe_due = true;
-        if self.offered_beyond(self.next) > 0 {
-            // The part that fits the window is the probe.
-            (self.persist_backoff, self.recovery.retries) = (0, 0);
-            return;
-        }
-        if !self.is_frozen() {
-            self.recovery.retries += 1;
-        }
-        if self.persist_backoff < self.profile.data_retries {
-            self.persist_backoff += 1;
-        }
-        self.restart_persist_timer(now);
-    }
-
-    /// Returns true if a probe is due for which the window leaves no byte.
-    pub(in crate::tcp) fn owes_window_probe(&self) -> bool {
-        if !self.probe_due || !self.recovers_as_linux() {
-            return false;
-        }
-        let waits = self.sent.is_empty() && self.has_unsent() && !self.holds_new_data();
-        waits && self.offered_beyond(self.next) == 0
-    }
-
-    /// An empty segment with an old number, which the peer has to answer: `tcp_xmit_probe_skb`.
-    pub(in crate::tcp) fn window_probe(&mut self, now: Instant) -> TcpHeader {
-        self.probe_due = false;
-        self.statistics.window_probes += 1;
-        let position = self.unacknowledged.saturating_sub(1);
-        self.header(now, position, TcpFlags::ACK, u32::MAX)
-    }
-
-    /// An acknowledgment has come while nothing was out: `tcp_ack_probe`.
-    pub(super) fn on_probe_answered(&mut self, now: Instant) {
-        if !self.has_unsent() {
-            return;
-        }
-        if self.next_segment_fits() {
-            self.persist_backoff = 0;
-            self.timers.stop(Timer::Persist);
-        } else {
-            self.restart_persist_timer(now);
-        }
-    }
-
-    /// The timeout where the peer has shut its window on what is out: a loss as any, but that only silence ends the
-    /// connection (`tcp_retransmit_timer`).
-    pub(super) fn on_timeout_into_shut_window(&mut self, now: Instant) {
-        let first = self.linux.undo.first_retransmission;
-        let since = first.or(self.sent.first().map(|first| first.sent_at));
+    /// Takes in a timeout after the peer has closed its window on data in flight: a loss like any other, but only
+    /// silence ends the connection (`tcp_retransmit_timer`). Returns the event in that case.
+    pub(super) fn on_timeout_into_shut_window(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+    ) -> Option<Event> {
+        let first = self.undo.first_retransmission();
+        let since = first.or(flow.space.sent.first().map(|first| first.sent_at));
         let tried = since.map_or(Duration::ZERO, |since| now.saturating_since(since));
-        let silent = now.saturating_since(self.linux.heard_at);
+        let silent = now.saturating_since(self.heard_at);
         if silent.min(tried) > LONGEST_SILENCE {
-            return self.end(Event::TimedOut);
+            return Some(Event::TimedOut);
         }
-        self.statistics.timeouts += 1;
-        self.enter_loss(now);
-        self.linux.forced = true;
-        self.rtt.back_off();
-        let rto = self.rtt.rto();
-        self.set_pending(Pending::Timeout, now, rto);
+        common.statistics.timeouts += 1;
+        self.enter_loss(flow, common, now);
+        self.forced = true;
+        flow.rtt.back_off();
+        self.timer.start_timeout(flow, common, now);
+        None
     }
+}
+
+/// Returns true if a probe is due and the window allows no byte.
+pub(in crate::tcp) fn owes_window_probe(flow: &Flow) -> bool {
+    let waits = flow.patience.is_probe_due()
+        && flow.space.sent.is_empty()
+        && flow.space.has_unsent()
+        && !flow.orders.holds_new_data();
+    waits && flow.space.offered_beyond(flow.space.next()) == 0
+}
+
+/// Takes in an ACK while nothing is in flight: `tcp_ack_probe`.
+pub(super) fn on_probe_answered(flow: &mut Flow, common: &mut Common, now: Instant) {
+    if !flow.space.has_unsent() {
+        return;
+    }
+    if flow.space.next_segment_fits() {
+        flow.patience.reset_persist();
+        common.timers.stop(Timer::Persist);
+    } else {
+        restart_persist_timer(flow, common, now);
+    }
+}
+
+/// Starts the persist timer if data waits for the window and nothing is in flight: `tcp_check_probe_timer`.
+pub(super) fn start_persist_timer(flow: &Flow, common: &mut Common, now: Instant) {
+    if !common.timers.is_set(Timer::Persist) {
+        let rto = flow.rtt.rto();
+        common.timers.set_after(Timer::Persist, now, rto);
+    }
+}
+
+/// Restarts the persist timer: `tcp_probe0_when`.
+fn restart_persist_timer(flow: &Flow, common: &mut Common, now: Instant) {
+    let doublings = flow.patience.persist_backoff().min(32);
+    let doubled = flow.rtt.rto().saturating_mul(1 << doublings);
+    let after = doubled.min(common.profile.maximum_rto);
+    common.timers.set_after(Timer::Persist, now, after);
 }

@@ -1,25 +1,30 @@
-//! A probe for the loss of a tail (RFC 8985 section 7): when acknowledgments stop, one segment after two round-trip
-//! times, so that the SACK that it brings shows a loss long before the timeout would.
+//! Tail loss probes (RFC 8985 section 7): when ACKs stop, one segment leaves after two round-trip times, so that the
+//! SACK in response shows a loss long before the timeout.
 
 use super::acknowledge::AckNews;
 use super::rack::TIMER_MARGIN;
-use super::{Connection, Pending, Phase};
+use super::timer::until_timeout;
+use super::{Common, Flow, LinuxState, Pending, Phase};
 use crate::time::{Duration, Instant};
 
-/// The probe that is out.
+/// The probe in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
-    /// "SND.NXT" when it was sent: "TLP.end_seq".
+    /// "TLP.end_seq": "SND.NXT" when the probe was sent.
     point: Option<u64>,
-    /// It was data sent before: "TLP.is_retrans".
+    /// "TLP.is_retrans": true if the probe was a retransmission.
     retransmission: bool,
-    /// It is to be sent now.
-    pub(super) due: bool,
+    /// True if the probe must be sent now.
+    due: bool,
 }
 
 impl Probe {
     pub(super) fn forget(&mut self) {
         self.point = None;
+    }
+
+    pub(super) fn take_due(&mut self) -> bool {
+        core::mem::take(&mut self.due)
     }
 
     pub(super) fn is_retransmission_out(&self) -> bool {
@@ -31,81 +36,106 @@ impl Probe {
     }
 }
 
-impl Connection {
-    /// `tcp_set_xmit_timer`: after progress the timer is a probe's, where one may be sent, else the timeout.
-    pub(super) fn set_timer_after_progress(&mut self, now: Instant) {
-        if !self.schedule_probe(now, true) {
-            self.rearm_timeout(now);
+impl LinuxState {
+    /// Sets the timer after progress: for a probe if one may be sent, otherwise for the timeout (`tcp_set_xmit_timer`).
+    pub(super) fn set_timer_after_progress(
+        &mut self,
+        flow: &Flow,
+        common: &mut Common,
+        now: Instant,
+    ) {
+        if !self.schedule_probe(flow, common, now, true) {
+            self.timer.rearm(flow, common, now);
         }
     }
 
-    /// `tcp_schedule_loss_probe`. `progress`: the timeout would start anew now.
-    pub(super) fn schedule_probe(&mut self, now: Instant, progress: bool) -> bool {
-        let calm = matches!(self.linux.phase, Phase::Open | Phase::Reduced);
-        if !self.profile.tail_loss_probe || !self.negotiated.sack || !calm || self.sent.is_empty() {
+    /// Schedules a probe: `tcp_schedule_loss_probe`. `progress`: the timeout would restart now.
+    pub(super) fn schedule_probe(
+        &mut self,
+        flow: &Flow,
+        common: &mut Common,
+        now: Instant,
+        progress: bool,
+    ) -> bool {
+        let profile = &common.profile;
+        let out = flow.space.sent.len();
+        let calm = matches!(self.phase, Phase::Open | Phase::Reduced);
+        if !profile.tail_loss_probe || !common.negotiated.sack || !calm || out == 0 {
             return false;
         }
-        // A single segment's acknowledgment may be delayed: the least timeout more (Linux; RFC 8985 section 7.2).
-        let margin = if self.sent.len() == 1 {
-            self.profile.minimum_rto
+        // The ACK of a single segment may be delayed: add the least timeout (Linux; RFC 8985 section 7.2).
+        let margin = if out == 1 {
+            profile.minimum_rto
         } else {
             TIMER_MARGIN
         };
-        let after = match self.rtt.smoothed() {
+        let after = match flow.rtt.smoothed() {
             Some(smoothed) => smoothed.saturating_mul(2) + margin,
-            None => self.profile.initial_rto,
+            None => profile.initial_rto,
         };
         let timeout = if progress {
-            self.rtt.rto()
+            flow.rtt.rto()
         } else {
-            self.until_timeout(now)
+            until_timeout(flow, now)
         };
         let after = if timeout > Duration::ZERO {
             after.min(timeout)
         } else {
             after
         };
-        self.set_pending(Pending::Probe, now, after);
+        self.timer.set(common, Pending::Probe, now, after);
         true
     }
 
-    /// The probe's time has come. One is out at most. New data waits for its pace, as any (`tcp_write_xmit`).
-    pub(super) fn on_probe_timeout(&mut self, now: Instant) {
-        let sends_new = self.has_new_data() && self.next_segment_fits();
+    /// Takes in the expiry of the probe timer. At most one probe is in flight. New data waits for its pacing as usual
+    /// (`tcp_write_xmit`).
+    pub(super) fn on_probe_timeout(&mut self, flow: &Flow, common: &mut Common, now: Instant) {
+        let sends_new = flow.has_new_data() && flow.space.next_segment_fits();
         let waits = sends_new && self.is_held_by_pacing(now);
-        self.linux.probe.due = self.linux.probe.point.is_none() && !waits;
-        // If it cannot be sent, the timeout stands.
-        self.resume_timeout(now);
+        self.probe.due = self.probe.point.is_none() && !waits;
+        // If the probe cannot be sent, the timeout takes over.
+        self.timer.resume(flow, common, now);
     }
 
-    /// The probe has left.
-    pub(super) fn on_probe_sent(&mut self, now: Instant, retransmission: bool) {
-        self.linux.probe = Probe {
-            point: Some(self.next),
+    /// Notes that the probe has left.
+    pub(super) fn on_probe_sent(
+        &mut self,
+        flow: &Flow,
+        common: &mut Common,
+        now: Instant,
+        retransmission: bool,
+    ) {
+        self.probe = Probe {
+            point: Some(flow.space.next()),
             retransmission,
             due: false,
         };
-        self.statistics.tail_loss_probes += 1;
-        self.linux.pending = Pending::Timeout;
-        self.rearm_timeout(now);
+        common.statistics.tail_loss_probes += 1;
+        self.timer.forgo();
+        self.timer.rearm(flow, common, now);
     }
 
-    /// `tcp_process_tlp_ack`: what the acknowledgment says of the probe (RFC 8985 section 7.4).
-    pub(super) fn on_probe_acknowledged(&mut self, position: u64, news: &AckNews) {
-        let probe = self.linux.probe;
-        let Some(point) = probe.point.filter(|point| position >= *point) else {
+    /// Evaluates an ACK of the probe: `tcp_process_tlp_ack` (RFC 8985 section 7.4).
+    pub(super) fn on_probe_acknowledged(
+        &mut self,
+        flow: &mut Flow,
+        common: &Common,
+        news: &AckNews,
+    ) {
+        let probe = self.probe;
+        let Some(point) = probe.point.filter(|point| news.position >= *point) else {
             return;
         };
         if !probe.retransmission || news.duplicate_probe {
-            self.linux.probe.forget();
-        } else if position > point {
-            // The segment that was sent again was lost, and nothing else shows it.
-            self.begin_reduction(news.now);
-            self.linux.phase = Phase::Reduced;
-            self.end_reduction();
-            self.keep_open();
+            self.probe.forget();
+        } else if news.position > point {
+            // The retransmitted segment was lost, and nothing else indicates it.
+            self.begin_reduction(flow, common, news.now);
+            self.phase = Phase::Reduced;
+            self.end_reduction(flow);
+            self.keep_open(flow);
         } else if !(news.advanced || news.not_duplicate || news.acknowledged || news.sacked) {
-            self.linux.probe.forget();
+            self.probe.forget();
         }
     }
 }

@@ -1,19 +1,21 @@
-//! Rate of delivery, for congestion controls that go by a rate, and pacing at the rate that they set: Linux's
+//! Delivery rate, for congestion controls that use rate samples, and pacing at the rate that they set: Linux's
 //! `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation) and the pacing of `tcp_output.c`. Connections with other
-//! controls keep none of it.
+//! controls store none of this.
 
 use super::super::congestion::{RatePhase, RateSample};
+use super::super::flow::Flow;
 use super::super::sent::SentSegment;
-use super::super::timer::Timer;
 use super::acknowledge::AckNews;
-use super::{Connection, Phase};
+use super::bursts::paced_segments;
+use super::{LinuxState, Phase};
+use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// Segments of a connection that leave unpaced.
 const UNPACED: u32 = 10;
 
-/// State of the deliveries when a segment left.
+/// Delivery state when a segment left.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     start: u64,
@@ -23,7 +25,7 @@ struct Snapshot {
     application_limited: bool,
 }
 
-/// The newest segment that an acknowledgment reports.
+/// The newest segment reported by an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     sent_at: Instant,
@@ -31,19 +33,19 @@ struct Newest {
     snapshot: Snapshot,
 }
 
-/// The estimate's variables, and the pacing's.
+/// Variables of the rate estimate and of pacing.
 #[derive(Debug)]
 pub(super) struct DeliveryRate {
-    /// Segments out, by their positions.
+    /// Snapshots of the segments in flight, by position.
     snapshots: VecDeque<Snapshot>,
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// The application had nothing to send before this count of delivered segments.
+    /// Count of delivered segments until which samples are application-limited.
     limited_until: Option<u64>,
-    /// Data written up to the application's last write, until it is known whether all of it was sent by then.
+    /// Data written before the application's last write, until it is known whether all of it had been sent by then.
     written_before: Option<u64>,
     newest: Option<Newest>,
-    /// Time at which the next burst may leave, the rest of the present one, and the lateness with which that one left.
+    /// Time at which the next burst may leave, the rest of the present one, and the lateness of its start.
     next_burst: Instant,
     burst_left: u32,
     late: Duration,
@@ -66,8 +68,9 @@ impl DeliveryRate {
         }
     }
 
-    /// A segment leaves, for the first time or again; `alone` if nothing else is out.
+    /// Takes in the departure of a segment, retransmitted or not; `alone` if nothing else is in flight.
     fn on_sent(&mut self, now: Instant, start: u64, delivered: u64, alone: bool) {
+        self.sent = self.sent.saturating_add(1);
         if alone {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -95,15 +98,52 @@ impl DeliveryRate {
         self.next_burst
     }
 
-    /// A segment that takes `time` at the paced rate leaves. A burst that left late, whether a timer or the window held it
-    /// up, is forgiven as much, but not more than half of its own time (`tcp_update_skb_after_send`).
+    /// Takes in a segment that lasts `time` at the pacing rate. A burst that started late, because of a timer or the
+    /// window, is credited with the delay, at most half of its own time (`tcp_update_skb_after_send`).
     fn note_burst(&mut self, now: Instant, time: Duration) {
         let forgiven = self.late.min(time.half());
         self.late = self.late.saturating_sub(forgiven);
         self.next_burst = self.next_burst.max(now) + time.saturating_sub(forgiven);
     }
 
-    /// A segment is reported for the first time.
+    /// Paces a segment of `length` bytes, unless it is one of the first; `burst` returns the segments of a burst.
+    fn pace(&mut self, now: Instant, length: u32, pacing: DataRate, burst: impl FnOnce() -> u32) {
+        if self.sent <= UNPACED {
+            return;
+        }
+        if self.burst_left == 0 {
+            self.burst_left = burst();
+            self.late = now.saturating_since(self.next_burst);
+        }
+        self.burst_left -= 1;
+        let time = pacing.transmission_time(8 * u64::from(length));
+        self.note_burst(now, time.unwrap_or(Duration::from_secs(1)));
+    }
+
+    /// Returns the time until which pacing holds the next segment, if it does.
+    fn held_until(&self, now: Instant) -> Option<Instant> {
+        let waits = self.burst_left == 0 && self.next_burst > now;
+        waits.then_some(self.next_burst)
+    }
+
+    /// Prepares for a write, after `written` bytes so far.
+    pub(super) fn before_write(&mut self, written: u64) {
+        self.written_before.get_or_insert(written);
+    }
+
+    /// Takes in that no more segments may leave: data found waiting at the last write was not all sent. Later segments
+    /// belong to another burst.
+    pub(super) fn on_stopped(&mut self) {
+        self.written_before = None;
+        self.burst_left = 0;
+    }
+
+    /// Marks samples as application-limited until so many segments are delivered.
+    fn limit_until(&mut self, delivered: u64) {
+        self.limited_until = Some(delivered.max(1));
+    }
+
+    /// Takes in a segment delivered for the first time.
     pub(super) fn on_delivered(&mut self, segment: &SentSegment) {
         let newer = self
             .newest
@@ -121,8 +161,8 @@ impl DeliveryRate {
         }
     }
 
-    /// The acknowledgment is read: from the newest segment back to what had been delivered when it left. Returns the
-    /// count then, the interval and whether the application limited it.
+    /// Evaluates an ACK from its newest segment. Returns the segments delivered when that one left, the interval since,
+    /// and true if the sample is application-limited.
     fn take(&mut self, now: Instant, unacknowledged: u64, delivered: u64, any: bool) -> Interval {
         if self.limited_until.is_some_and(|until| delivered > until) {
             self.limited_until = None;
@@ -153,139 +193,94 @@ impl DeliveryRate {
 
 type Interval = Option<(u64, Duration, bool)>;
 
-impl Connection {
-    /// Begins with a control that goes by a rate.
-    pub(super) fn start_rate(&mut self, now: Instant) {
-        if self.recovers_as_linux() && self.congestion.is_rate_based() {
-            self.linux.rate = Some(Box::new(DeliveryRate::new(now)));
-            self.congestion.on_established(now, self.rtt.minimum());
+impl LinuxState {
+    /// Notes the departure of a segment, retransmitted or not.
+    pub(super) fn note_departure(&mut self, flow: &Flow, now: Instant, start: u64, length: u32) {
+        let Some(rate) = &mut self.rate else {
+            return;
+        };
+        let sent = &flow.space.sent;
+        let alone = sent.len() == 1 && sent.first().is_some_and(|first| !first.retransmitted);
+        rate.on_sent(now, start, self.delivered, alone);
+        if let Some(pacing) = flow.congestion.pacing_rate() {
+            rate.pace(now, length, pacing, || paced_segments(flow, pacing));
         }
     }
 
-    pub(super) fn rate_on_sent(&mut self, now: Instant, start: u64, length: u32) {
-        if self.linux.rate.is_none() {
-            return;
-        }
-        let delivered = self.linux.delivered;
-        let first = self.sent.first();
-        let alone = self.sent.len() == 1 && first.is_some_and(|first| !first.retransmitted);
-        let pacing = self.congestion.pacing_rate();
-        let burst = pacing.map_or(1, |rate| self.paced_segments(rate));
-        let Some(rate) = &mut self.linux.rate else {
-            return;
-        };
-        rate.on_sent(now, start, delivered, alone);
-        rate.sent = rate.sent.saturating_add(1);
-        let Some(pacing) = pacing.filter(|_| rate.sent > UNPACED) else {
-            return;
-        };
-        if rate.burst_left == 0 {
-            rate.burst_left = burst;
-            rate.late = now.saturating_since(rate.next_burst);
-        }
-        rate.burst_left -= 1;
-        let time = pacing.transmission_time(8 * u64::from(length));
-        rate.note_burst(now, time.unwrap_or(Duration::from_secs(1)));
-    }
-
-    /// Returns true if a paced segment has to wait.
+    /// Returns true if pacing holds the next segment.
     pub(super) fn is_held_by_pacing(&self, now: Instant) -> bool {
-        self.linux
-            .rate
-            .as_ref()
-            .is_some_and(|rate| rate.burst_left == 0 && rate.next_burst > now)
+        self.paced_until(now).is_some()
     }
 
-    /// Returns true if a paced segment has to wait; the timer is set then.
-    pub(super) fn waits_for_pacing(&mut self, now: Instant) -> bool {
-        let waits = self.is_held_by_pacing(now);
-        if let Some(rate) = self.linux.rate.as_ref().filter(|_| waits) {
-            self.timers.set(Timer::Pacing, rate.next_burst);
-        }
-        waits
+    /// Returns the time until which pacing holds the next segment, if it does.
+    pub(super) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        self.rate.as_ref()?.held_until(now)
     }
 
-    /// The application is about to write.
-    pub(in crate::tcp) fn rate_before_write(&mut self) {
-        let written = self.send.written();
-        if let Some(rate) = &mut self.linux.rate {
-            rate.written_before.get_or_insert(written);
-        }
-    }
-
-    /// New data is to leave. If the application, when it last wrote, had less than a segment left to send and the window
-    /// had room, then what is measured until all that was out is delivered says little of the path
-    /// (`tcp_rate_check_app_limited`). A kernel asks when the application writes, and that wakes up after its acknowledgment
-    /// has been answered; here it has written before: what was there already leaves first.
-    pub(super) fn rate_application_limited(&mut self) {
-        let Some(before) = self
-            .linux
-            .rate
-            .as_ref()
-            .and_then(|rate| rate.written_before)
-        else {
+    /// Marks samples as application-limited before new data leaves: if at its last write the application had less than
+    /// a segment left to send while the window had room, until all data then in flight is delivered
+    /// (`tcp_rate_check_app_limited`). A kernel checks at the write, by an application that wakes up after the
+    /// responses to the ACK were sent; here the write comes earlier, and the data that was already waiting leaves
+    /// first.
+    pub(super) fn check_application_limit(&mut self, flow: &Flow) {
+        let Some(before) = self.rate.as_ref().and_then(|rate| rate.written_before) else {
             return;
         };
-        let written_since = self.send.written() - before;
-        if self.unsent() >= written_since + u64::from(self.segment_size) {
+        let space = &flow.space;
+        let written_since = space.buffer.written() - before;
+        if space.unsent() >= written_since + u64::from(space.segment_size()) {
             return;
         }
-        let counts = self.sent.counts();
-        let limited = counts.lost <= counts.resent && self.window_has_room();
-        let until = self.linux.delivered + u64::from(self.segments_in_flight());
-        if let Some(rate) = &mut self.linux.rate {
+        let counts = space.sent.counts();
+        let limited = counts.lost <= counts.resent && self.window_has_room(flow);
+        let until = self.delivered + u64::from(self.in_flight(flow));
+        if let Some(rate) = &mut self.rate {
             rate.written_before = None;
             if limited {
-                rate.limited_until = Some(until.max(1));
+                rate.limit_until(until);
             }
         }
     }
 
-    /// Nothing more may leave: what the application found when it wrote was still waiting. What leaves later is another
-    /// burst.
-    pub(super) fn rate_when_stopped(&mut self) {
-        if let Some(rate) = &mut self.linux.rate {
-            rate.written_before = None;
-            rate.burst_left = 0;
-        }
-    }
-
-    /// The control hears of every acknowledgment, in whatever phase.
-    pub(super) fn tell_rate(&mut self, news: &AckNews, prior_in_flight: u32, lost: u32) {
-        let (unacknowledged, delivered) = (self.unacknowledged, self.linux.delivered);
-        let any = news.delivered > 0;
-        let Some(rate) = &mut self.linux.rate else {
+    /// Passes a rate sample to the control, for every ACK in any phase.
+    pub(super) fn tell_rate(
+        &mut self,
+        flow: &mut Flow,
+        news: &AckNews,
+        prior_in_flight: u32,
+        lost: u32,
+    ) {
+        let in_flight = self.in_flight(flow);
+        let Some(rate) = &mut self.rate else {
             return;
         };
-        let interval = rate.take(news.now, unacknowledged, delivered, any);
-        let until_departure = rate.next_burst.saturating_since(news.now);
-        let shortest = self.rtt.minimum().unwrap_or(Duration::ZERO);
+        let unacknowledged = flow.space.unacknowledged();
+        let any = news.delivered > 0;
+        let interval = rate.take(news.now, unacknowledged, self.delivered, any);
+        let shortest = flow.rtt.minimum().unwrap_or(Duration::ZERO);
         let interval = interval.filter(|(_, length, _)| *length >= shortest);
         let sample = RateSample {
             now: news.now,
-            delivered,
-            lost: self.linux.lost,
+            delivered: self.delivered,
+            lost: self.lost,
             interval: interval.map(|(before, length, _)| (before, length)),
             application_limited: interval.is_some_and(|(_, _, limited)| limited),
             newly_delivered: news.delivered,
             newly_lost: lost,
             prior_in_flight,
-            in_flight: self.segments_in_flight(),
-            until_departure,
+            in_flight,
+            until_departure: rate.next_burst.saturating_since(news.now),
             rtt: news.latest_rtt,
-            smoothed_rtt: self.rtt.smoothed(),
-            phase: match self.linux.phase {
+            smoothed_rtt: flow.rtt.smoothed(),
+            phase: match self.phase {
                 Phase::Recovery => RatePhase::Recovery,
                 Phase::Loss => RatePhase::Loss,
                 _ => RatePhase::Open,
             },
         };
-        self.congestion.on_rate_sample(&sample);
-        if self.congestion.holds_back() {
-            let until = delivered + u64::from(sample.in_flight);
-            if let Some(rate) = &mut self.linux.rate {
-                rate.limited_until = Some(until.max(1));
-            }
+        flow.congestion.on_rate_sample(&sample);
+        if flow.congestion.holds_back() {
+            rate.limit_until(self.delivered + u64::from(in_flight));
         }
     }
 }

@@ -1,26 +1,28 @@
-//! A send buffer that grows with the congestion window: `tcp_sndbuf_expand`, when a writer waits for room and the
-//! window is not full.
+//! A send buffer that grows with the congestion window, when a writer waits for room and the window is not full:
+//! `tcp_sndbuf_expand`.
 
-use super::Connection;
+use super::{Common, Flow, LinuxState};
 use crate::tcp::Event;
+use crate::tcp::common::Events;
 use crate::tcp::profile::{Profile, Recovery};
+use crate::tcp::space::SendSpace;
 use crate::time::Instant;
 
-/// Size at the beginning of a connection: `tcp_wmem`.
+/// Initial size: `tcp_wmem`.
 const FIRST_BUFFER: u32 = 16_384;
-/// Segments for which there is room at least: `TCP_INIT_CWND`.
+/// Least size in segments: `TCP_INIT_CWND`.
 const LEAST_SEGMENTS: u32 = 10;
-/// Windows that are held: one that is out and one that is ready to follow; a control that paces holds one more.
+/// Windows in the buffer: one in flight and one ready to follow; a control that paces needs one more.
 const WINDOWS: u32 = 2;
 const PACED_WINDOWS: u32 = 3;
-/// The kernel's room for headers and its notes on a segment, and the segment's own record.
+/// The kernel's space for headers and metadata of a segment, and the segment's own record.
 const HEADERS: u32 = 640;
 const RECORD: u32 = 256;
-/// Charge for each piece that is out, beside its payload. Seen where acknowledgments free a third of 4,194,304 bytes
-/// when 1683 segments of 1448 bytes are out in fours; what is not sent yet is one piece (`tcp_fragment`).
+/// Charge for each piece in flight, beside its payload. Observed: ACKs free a third of 4,194,304 bytes when 1683
+/// segments of 1448 bytes are in flight in pieces of four; unsent data is one piece (`tcp_fragment`).
 const PIECE_CHARGE: u64 = 832;
 
-/// Send buffer of a connection that begins, in bytes.
+/// Returns the initial send buffer of a connection, in bytes.
 pub(in crate::tcp) fn first_size(profile: &Profile) -> u32 {
     if tunes(profile) {
         profile.send_buffer.min(FIRST_BUFFER)
@@ -34,69 +36,93 @@ pub(in crate::tcp) fn tunes(profile: &Profile) -> bool {
     profile.send_autotuning && profile.recovery == Recovery::Linux
 }
 
-impl Connection {
-    /// Memory for two windows of segments, each of which is counted as what it might take in a kernel: a power of two. The
-    /// payload that finds room in it is less, by what segments are charged.
-    pub(super) fn expand_send_buffer(&mut self) {
-        if !tunes(&self.profile) {
+/// Room for more of the application's data, and a waiting writer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tcp) struct SendRoom {
+    /// True after a partial write: the application waits for room.
+    awaited: bool,
+    /// Memory of a buffer that tunes itself, in bytes: `sk_sndbuf`. It never shrinks; zero if the buffer does not tune
+    /// itself.
+    memory: u64,
+}
+
+impl SendRoom {
+    /// Notes a write, partial if `short`.
+    pub(in crate::tcp) fn note_write(&mut self, short: bool) {
+        self.awaited |= short;
+    }
+
+    /// Returns true if a writer waits.
+    pub(in crate::tcp) fn is_awaited(&self) -> bool {
+        self.awaited
+    }
+
+    /// Fits the payload into the rest of the memory, in whole segments.
+    pub(in crate::tcp) fn fit(&self, space: &mut SendSpace) {
+        if self.memory == 0 {
+            return;
+        }
+        let charged = PIECE_CHARGE * (space.sent.pieces() as u64 + 1);
+        let size = u64::from(space.segment_size());
+        let left = self.memory.saturating_sub(charged);
+        space.buffer.resize(left.div_ceil(size).max(1) * size);
+    }
+
+    /// Returns true if there is room that wakes a writer: a third of the memory (`sk_stream_is_writeable`), or of a buffer of one
+    /// size.
+    pub(in crate::tcp) fn wakes(&self, space: &SendSpace) -> bool {
+        let whole = self.memory.max(space.buffer.capacity());
+        space.buffer.room() >= whole.div_ceil(3)
+    }
+
+    /// Reports room to a waiting writer, once a third of the buffer is free.
+    pub(in crate::tcp) fn offer(&mut self, space: &SendSpace, events: &mut Events) {
+        if self.awaited && self.wakes(space) {
+            self.awaited = false;
+            events.report(Event::Writable);
+        }
+    }
+}
+
+impl LinuxState {
+    /// Expands the memory to two windows of segments, each charged with its size in a kernel: a power of two. The
+    /// payload that fits is less, by the charges of segments.
+    pub(super) fn expand_send_buffer(&self, flow: &mut Flow, common: &Common) {
+        if !tunes(&common.profile) {
             return;
         }
         let segments = LEAST_SEGMENTS
-            .max(self.window_segments())
-            .max(self.linux.reordering + 1);
-        let windows = if self.linux.rate.is_some() {
+            .max(flow.window_segments())
+            .max(self.order.reordering() + 1);
+        let windows = if self.rate.is_some() {
             PACED_WINDOWS
         } else {
             WINDOWS
         };
-        let memory = (self.segment_size + HEADERS).next_power_of_two() + RECORD;
+        let memory = (flow.space.segment_size() + HEADERS).next_power_of_two() + RECORD;
         let wanted = u64::from(windows) * u64::from(segments) * u64::from(memory);
-        let memory = wanted.min(u64::from(self.profile.send_buffer));
-        self.linux.send_memory = self.linux.send_memory.max(memory);
-        self.fit_send_buffer();
+        let memory = wanted.min(u64::from(common.profile.send_buffer));
+        flow.room.memory = flow.room.memory.max(memory);
+        flow.room.fit(&mut flow.space);
     }
 
-    /// Fits the payload into the rest of the memory, in whole segments.
-    pub(in crate::tcp) fn fit_send_buffer(&mut self) {
-        if self.linux.send_memory == 0 {
-            return;
-        }
-        let charged = PIECE_CHARGE * (self.sent.pieces() as u64 + 1);
-        let size = u64::from(self.segment_size);
-        let left = self.linux.send_memory.saturating_sub(charged);
-        self.send.resize(left.div_ceil(size).max(1) * size);
-    }
-
-    /// Free room that wakes a writer: a third of the memory (`sk_stream_is_writeable`), or of a buffer of one size.
-    pub(in crate::tcp) fn room_that_wakes(&self) -> u64 {
-        let whole = self.linux.send_memory.max(self.send.capacity());
-        whole.div_ceil(3)
-    }
-
-    /// After an acknowledgment. If a writer waits while the window has room for more, the buffer is too small
-    /// (`tcp_new_space`). A kernel looks when what the acknowledgment lets out has left; what pacing holds back has not.
-    pub(super) fn offer_tuned_room(&mut self, now: Instant) {
-        if !self.write_blocked || !tunes(&self.profile) {
+    /// Expands the buffer after an ACK, if a writer waits while the window has room for more (`tcp_new_space`). A
+    /// kernel checks after sending in response to the ACK; paced data is not sent yet.
+    pub(super) fn offer_tuned_room(&self, flow: &mut Flow, common: &mut Common, now: Instant) {
+        if !flow.room.is_awaited() || !tunes(&common.profile) {
             return;
         }
         let leaving = if self.is_held_by_pacing(now) {
             0
         } else {
-            self.unsent().div_ceil(u64::from(self.segment_size))
+            let size = u64::from(flow.space.segment_size());
+            flow.space.unsent().div_ceil(size)
         };
-        let filled = u64::from(self.segments_in_flight()) + leaving;
-        if filled < u64::from(self.window_segments()) {
-            self.expand_send_buffer();
+        let filled = u64::from(self.in_flight(flow)) + leaving;
+        if filled < u64::from(flow.window_segments()) {
+            self.expand_send_buffer(flow, common);
         }
-        self.fit_send_buffer();
-        self.offer_room();
-    }
-
-    /// Tells a writer that waits, once a third of the buffer is free.
-    pub(in crate::tcp) fn offer_room(&mut self) {
-        if self.write_blocked && self.send.room() >= self.room_that_wakes() {
-            self.write_blocked = false;
-            self.report(Event::Writable);
-        }
+        flow.room.fit(&mut flow.space);
+        flow.offer_room(common);
     }
 }

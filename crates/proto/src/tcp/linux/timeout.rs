@@ -1,134 +1,146 @@
-//! The timeout, and whether it was spurious: F-RTO (RFC 5682). After the oldest segment new data is tried, and
-//! if something is acknowledged that was never sent again, nothing was lost.
+//! The timeout, and detection of spurious ones: F-RTO (RFC 5682). After the oldest segment the sender tries new data;
+//! if an ACK then covers data never retransmitted, the timeout was spurious.
 
-use super::super::Event;
 use super::acknowledge::AckNews;
-use super::{Connection, INITIAL_REORDERING, Pending, Phase, Repairs};
+use super::order::INITIAL_REORDERING;
+use super::{Common, Event, Flow, LinuxState, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
-impl Connection {
-    /// The retransmission timer went off, and the peer's window is open.
-    pub(in crate::tcp) fn on_linux_timer(&mut self, now: Instant) {
-        match self.linux.pending {
-            Pending::Probe => self.on_probe_timeout(now),
-            Pending::Reordering => self.on_reordering_timeout(now),
-            Pending::Timeout => self.on_linux_timeout(now),
+impl LinuxState {
+    /// Takes in an expiry of the retransmission timer. Returns the event that ends the connection, if any.
+    pub(in crate::tcp) fn on_timer(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+    ) -> Option<Event> {
+        match self.timer.pending() {
+            Pending::Probe => self.on_probe_timeout(flow, common, now),
+            Pending::Reordering => self.on_reordering_timeout(flow, common, now),
+            Pending::Timeout => return self.on_timeout(flow, common, now),
         }
+        None
     }
 
-    fn on_linux_timeout(&mut self, now: Instant) {
-        if self.peer_window == 0 {
-            return self.on_timeout_into_shut_window(now);
+    fn on_timeout(&mut self, flow: &mut Flow, common: &mut Common, now: Instant) -> Option<Event> {
+        if flow.space.window() == 0 {
+            return self.on_timeout_into_shut_window(flow, common, now);
         }
-        if self.has_tried_long_enough(now) {
-            return self.end(Event::TimedOut);
+        if self.has_tried_long_enough(flow, common, now) {
+            return Some(Event::TimedOut);
         }
-        self.statistics.timeouts += 1;
-        self.enter_loss(now);
-        self.recovery.timeouts_in_row += 1;
-        self.linux.forced = true;
-        self.rtt.back_off();
-        let rto = self.rtt.rto();
-        self.set_pending(Pending::Timeout, now, rto);
+        common.statistics.timeouts += 1;
+        self.enter_loss(flow, common, now);
+        flow.patience.on_timeout();
+        self.forced = true;
+        flow.rtt.back_off();
+        self.timer.start_timeout(flow, common, now);
+        None
     }
 
-    /// `retransmits_timed_out`: not a count, but the time that so many retransmissions would take if the first
-    /// timeout were the least.
-    fn has_tried_long_enough(&self, now: Instant) -> bool {
-        let Some(first) = self.linux.undo.first_retransmission else {
+    /// Returns true after the time that so many retransmissions would take if the first timeout were the least; Linux
+    /// does not count them (`retransmits_timed_out`).
+    fn has_tried_long_enough(&self, flow: &Flow, common: &Common, now: Instant) -> bool {
+        let Some(first) = self.undo.first_retransmission() else {
             return false;
         };
-        if self.recovery.timeouts_in_row == 0 {
+        if flow.patience.timeouts_in_row() == 0 {
             return false;
         }
-        let (least, most) = (self.profile.minimum_rto, self.profile.maximum_rto);
+        let profile = &common.profile;
         let mut limit = Duration::ZERO;
-        for doublings in 0..=self.profile.data_retries.min(10_000) {
-            let one = least.saturating_mul(1 << doublings.min(32));
-            limit += one.min(most);
+        for doublings in 0..=profile.data_retries.min(10_000) {
+            let one = profile.minimum_rto.saturating_mul(1 << doublings.min(32));
+            limit += one.min(profile.maximum_rto);
         }
         now.saturating_since(first) >= limit
     }
 
-    /// `tcp_enter_loss`.
-    pub(super) fn enter_loss(&mut self, now: Instant) {
-        let phase = self.linux.phase;
-        let retried = self.recovery.timeouts_in_row > 0;
-        self.mark_lost_after_timeout(now);
+    /// Enters the loss phase: `tcp_enter_loss`.
+    pub(super) fn enter_loss(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        let phase = self.phase;
+        let retried = flow.patience.timeouts_in_row() > 0;
+        self.mark_lost_after_timeout(flow, common, now);
         // The threshold falls once for each window.
         let first = phase <= Phase::Disorder
-            || self.linux.point <= self.unacknowledged
+            || self.point <= flow.space.unacknowledged()
             || phase == Phase::Loss && !retried;
         if first {
-            self.linux.undo.threshold = Some(self.current_threshold());
-            self.linux.undo.window = self.window_segments();
-            self.begin_undo();
+            self.undo.keep_threshold(self.current_threshold(flow));
+            self.undo.keep_window(flow.window_segments());
+            self.begin_undo(flow);
         }
-        let sample = self.linux_loss_sample(now, !first);
-        self.reduce_after_timeout(&sample);
-        self.set_window_segments(self.segments_in_flight() + 1);
-        if phase <= Phase::Disorder && self.sent.counts().sacked >= INITIAL_REORDERING {
-            self.linux.reordering = self.linux.reordering.min(INITIAL_REORDERING);
+        let sample = self.loss_sample(flow, now, !first);
+        flow.reduce_after_timeout(&sample);
+        flow.set_window_segments(self.in_flight(flow) + 1);
+        let sacked = flow.space.sent.counts().sacked;
+        if phase <= Phase::Disorder && sacked >= INITIAL_REORDERING {
+            self.order.lower();
         }
-        self.linux.phase = Phase::Loss;
-        self.linux.point = self.next;
-        self.linux.probe.forget();
+        self.phase = Phase::Loss;
+        self.point = flow.space.next();
+        self.probe.forget();
         let fresh = phase < Phase::Recovery || retried;
-        self.linux.forward_rto = self.profile.forward_rto && fresh;
-        self.linux.repairs = Repairs::Lost;
+        self.forward_rto = common.profile.forward_rto && fresh;
+        self.repairs = Repairs::Lost;
     }
 
-    /// `tcp_timeout_mark_lost`: all but what was sent so lately that it may still arrive.
-    fn mark_lost_after_timeout(&mut self, now: Instant) {
-        let rack = self.linux.rack;
-        let spares = self.profile.rack && self.negotiated.sack;
-        let lost = self
-            .sent
-            .mark_timed_out(|sent_at| !spares || rack.is_overdue(sent_at, now));
-        self.linux.lost += u64::from(lost);
-        self.linux.duplicates = 0;
+    /// Marks all segments lost except those sent too recently: `tcp_timeout_mark_lost`.
+    fn mark_lost_after_timeout(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        let rack = &self.rack;
+        let spares = common.profile.rack && common.negotiated.sack;
+        let sent = &mut flow.space.sent;
+        let lost = sent.mark_timed_out(|sent_at| !spares || rack.is_overdue(sent_at, now));
+        self.lost += u64::from(lost);
+        self.order.forget_duplicates();
     }
 
-    /// `tcp_process_loss`: an acknowledgment after a timeout.
-    pub(super) fn process_loss(&mut self, news: &mut AckNews, duplicate: bool) {
-        let recovered = self.unacknowledged >= self.linux.point;
-        if news.advanced && self.try_undo_loss(news, false) {
+    /// Processes an ACK after a timeout: `tcp_process_loss`.
+    pub(super) fn process_loss(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        news: &mut AckNews,
+    ) {
+        let recovered = flow.space.unacknowledged() >= self.point;
+        let duplicate = news.is_duplicate();
+        if news.advanced && self.try_undo_loss(flow, common, news, false) {
             return;
         }
-        if self.linux.forward_rto {
-            if news.original && self.try_undo_loss(news, true) {
+        if self.forward_rto {
+            if news.original && self.try_undo_loss(flow, common, news, true) {
                 return;
             }
-            if self.next > self.linux.point {
+            if flow.space.next() > self.point {
                 if news.sacked || duplicate {
-                    self.linux.forward_rto = false; // Step 3.a: the loss was real.
+                    self.forward_rto = false; // Step 3.a: the loss was real.
                 }
             } else if news.advanced && !recovered {
-                self.linux.point = self.next;
-                if self.has_new_data() {
-                    self.linux.repairs = Repairs::NewFirst; // Step 2.b: new data first.
+                self.point = flow.space.next();
+                if flow.has_new_data() {
+                    self.repairs = Repairs::NewFirst; // Step 2.b: new data first.
                     return;
                 }
-                self.linux.forward_rto = false;
+                self.forward_rto = false;
             }
         }
         if recovered {
-            self.try_undo_recovery(news);
+            self.try_undo_recovery(flow, common, news);
             return;
         }
-        if !self.negotiated.sack {
-            if self.next > self.linux.point && duplicate {
-                self.add_duplicate(news);
+        if !common.negotiated.sack {
+            if flow.space.next() > self.point && duplicate {
+                self.add_duplicate(flow, common, news);
             } else if news.advanced {
-                self.linux.duplicates = 0;
+                self.order.forget_duplicates();
             }
         }
-        self.linux.repairs = Repairs::Lost;
+        self.repairs = Repairs::Lost;
     }
 
-    /// F-RTO's new data could not be sent after all: the conventional recovery.
+    /// Falls back to conventional recovery if F-RTO's new data could not be sent.
     pub(super) fn give_up_forward_rto(&mut self) {
-        self.linux.forward_rto = false;
-        self.linux.repairs = Repairs::Lost;
+        self.forward_rto = false;
+        self.repairs = Repairs::Lost;
     }
 }

@@ -1,136 +1,227 @@
-//! Next segments to send of Linux, in segments of its window, and the check whether the window limited it.
+//! Linux's choice of the next segments, in segments of its window, and the check whether the window was the limit.
 
+use super::super::flow::Flow;
 use super::super::output::Stretch;
 use super::super::sent::SentSegment;
-use super::{Connection, Pending, Phase, Repairs};
+use super::super::timer::Timer;
+use super::persist::start_persist_timer;
+use super::{Common, LinuxState, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
-/// Use of the congestion window, for whether it limits the sender: `tcp_cwnd_validate`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WindowUsage {
-    limited: bool,
-    /// Most segments that were out in this window.
-    most_out: u32,
-    /// It ends when this is acknowledged.
-    until: u64,
-    /// Segments left since the sender last had to stop.
-    sent: bool,
-    /// Most segments out since the window was last full, and when that was.
-    used: u32,
-    full_at: Instant,
-}
-
-impl Connection {
-    /// Lost data, then new data, as far as the window goes; before both what a timer has asked for.
-    pub(in crate::tcp) fn next_linux_data(&mut self, now: Instant) -> Option<Stretch> {
-        self.check_idle_after_write(now);
-        if core::mem::take(&mut self.linux.forced) && !self.sent.is_empty() {
-            return self.retransmit_as_linux(now, 0);
+impl LinuxState {
+    /// Returns the next data: first a timer's request, then lost data, then new data, within the window.
+    pub(in crate::tcp) fn next_data(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+    ) -> Option<Stretch> {
+        self.check_idle_after_write(flow, common, now);
+        if core::mem::take(&mut self.forced) && !flow.space.sent.is_empty() {
+            return self.retransmit(flow, common, now, 0);
         }
-        if core::mem::take(&mut self.linux.probe.due) {
-            return self.send_probe(now);
+        if self.probe.take_due() {
+            return self.send_probe(flow, common, now);
         }
-        let stretch = self.next_within_window(now);
-        self.linux.usage.sent |= stretch.is_some_and(|stretch| !stretch.again);
-        if stretch.is_none() {
-            self.rate_when_stopped();
-            self.validate_window(now);
+        let stretch = self.next_within_window(flow, common, now);
+        match &stretch {
+            Some(stretch) if !stretch.again => self.usage.note_sent(),
+            Some(_) => {}
+            None => {
+                if let Some(rate) = &mut self.rate {
+                    rate.on_stopped();
+                }
+                self.validate_window(flow, common, now);
+            }
         }
         stretch
     }
 
-    fn next_within_window(&mut self, now: Instant) -> Option<Stretch> {
-        if self.waits_for_pacing(now) {
+    fn next_within_window(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+    ) -> Option<Stretch> {
+        if let Some(at) = self.paced_until(now) {
+            common.timers.set(Timer::Pacing, at);
             return None;
         }
         if self.may_repair()
-            && self.sent.counts().lost > 0
-            && self.segments_in_flight() < self.window_segments()
-            && let Some(index) = self.sent.next_lost()
+            && flow.space.sent.counts().lost > 0
+            && self.window_has_room(flow)
+            && let Some(index) = flow.space.sent.next_lost()
         {
-            return self.retransmit_as_linux(now, index);
+            return self.retransmit(flow, common, now, index);
         }
-        let new = if self.has_unsent() && !self.waits_for_piece(now) {
-            self.rate_application_limited();
-            self.new_data(now, 0)
+        let new = if flow.space.has_unsent() && !self.waits_for_piece(flow, common, now) {
+            self.check_application_limit(flow);
+            self.new_data(flow, common, now)
         } else {
             None
         };
-        let new_first = self.linux.repairs == Repairs::NewFirst;
-        if new.is_none() && new_first && self.next <= self.linux.point {
+        let new_first = self.repairs == Repairs::NewFirst;
+        if new.is_none() && new_first && flow.space.next() <= self.point {
             self.give_up_forward_rto();
-            return self.next_within_window(now);
+            return self.next_within_window(flow, common, now);
         }
         new
     }
 
-    /// An acknowledgment that puts a loss in doubt lets out new data only (`tcp_try_undo_partial`). A control that paces repairs
-    /// when its time comes, too, whatever the acknowledgment before said (`tcp_tsq_write`).
+    /// Returns true if lost data may be sent. An ACK that puts a loss in doubt lets out new data only
+    /// (`tcp_try_undo_partial`). A control that paces also repairs at its paced time, whatever the previous ACK allowed
+    /// (`tcp_tsq_write`).
     fn may_repair(&self) -> bool {
-        match self.linux.repairs {
+        match self.repairs {
             Repairs::Lost => true,
             Repairs::NewFirst => false,
-            Repairs::None => self.linux.rate.is_some(),
+            Repairs::None => self.rate.is_some(),
         }
     }
 
-    /// Returns true if another new segment fits the window.
-    pub(in crate::tcp) fn window_has_room(&self) -> bool {
-        self.segments_in_flight() < self.window_segments()
+    /// Returns new data within both windows.
+    fn new_data(&mut self, flow: &mut Flow, common: &mut Common, now: Instant) -> Option<Stretch> {
+        if flow.orders.holds_new_data() {
+            return None;
+        }
+        let idle = flow.space.in_flight() == 0;
+        let new = flow.space.next_new();
+        let probing = flow.patience.take_probe() && idle;
+        let nagle = common.profile.nagle;
+        if !probing && !flow.space.is_worth_sending(&new, idle, nagle) {
+            if idle {
+                start_persist_timer(flow, common, now);
+            }
+            return None;
+        }
+        if !(idle || self.window_has_room(flow) && self.fits_flight(flow, new.length)) {
+            return None;
+        }
+        let length = if probing && new.length == 0 && !new.fin {
+            common.statistics.window_probes += 1;
+            1
+        } else {
+            new.in_sequence()
+        };
+        let mut stretch = self.send_new(flow, common, now, length, now);
+        if probing {
+            stretch.pushed = true;
+            flow.space.sent.push_last();
+        }
+        Some(stretch)
     }
 
-    fn retransmit_as_linux(&mut self, now: Instant, index: usize) -> Option<Stretch> {
-        let start = self.sent.get(index)?.start;
-        let length = self.cut_to_window(start, self.retransmission_length(index)?)?;
-        self.last_data_sent_at = Some(now);
-        self.sent.resend(index, length, now);
-        self.sent.follow_copy(start, now);
-        self.rate_on_sent(now, start, length);
-        self.linux.undo.on_retransmission(now);
-        if self.is_reducing() {
-            self.linux.reduction.on_sent();
+    /// Returns true if a remedy's limit allows so many more bytes in flight.
+    fn fits_flight(&self, flow: &Flow, length: u64) -> bool {
+        let unacknowledged = flow.space.unacknowledged();
+        flow.orders.fits_flight(length, unacknowledged, || {
+            u64::from(self.in_flight(flow)) * u64::from(flow.space.segment_size())
+        })
+    }
+
+    /// Sends new data now, or notes data sent at `sent_at`: `tcp_event_new_data_sent` and its consequences.
+    pub(in crate::tcp) fn send_new(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+        length: u32,
+        sent_at: Instant,
+    ) -> Stretch {
+        // `tcp_event_data_sent`.
+        if flow.space.sent.is_empty()
+            && let Some(last) = flow.space.last_sent_at()
+        {
+            let idle = now.saturating_since(last);
+            flow.congestion.on_transmission_start(now, idle);
         }
-        if index == 0 && self.linux.pending != Pending::Reordering {
-            let rto = self.rtt.rto();
-            self.set_pending(Pending::Timeout, now, rto);
+        let (start, pushed) = flow.space.push(now, length, sent_at);
+        common.timers.stop(Timer::Persist);
+        self.note_departure(flow, now, start, length);
+        self.note_piece(flow, common, now);
+        if self.phase.is_reducing() {
+            self.reduction.on_sent();
+        }
+        if flow.space.sent.len() == 1 || self.timer.pending() == Pending::Probe {
+            self.timer.rearm(flow, common, now);
+        }
+        self.schedule_probe(flow, common, now, false);
+        Stretch {
+            start,
+            length,
+            again: false,
+            pushed: pushed || common.profile.push_bursts && self.piece.is_over(),
+        }
+    }
+
+    fn retransmit(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+        index: usize,
+    ) -> Option<Stretch> {
+        let space = &mut flow.space;
+        let start = space.sent.get(index)?.start;
+        let length = space.cut_to_window(start, space.retransmission_length(index)?)?;
+        space.note_sent(now);
+        space.sent.resend(index, length, now);
+        space.sent.follow_copy(start, now);
+        self.note_departure(flow, now, start, length);
+        self.undo.on_retransmission(now);
+        if self.phase.is_reducing() {
+            self.reduction.on_sent();
+        }
+        if index == 0 && self.timer.pending() != Pending::Reordering {
+            self.timer.start_timeout(flow, common, now);
         }
         Some(Stretch {
             start,
             length,
             again: true,
-            pushed: self.pushes_again(now, index),
+            pushed: self.pushes_again(flow, common, now, index),
         })
     }
 
-    /// PSH of what is sent again: as when it was written, or of the last of several that leave as one (`__tcp_transmit_skb`).
-    fn pushes_again(&self, now: Instant, index: usize) -> bool {
-        let own = self.sent.get(index).is_some_and(|segment| segment.pushed);
-        let several = || self.sent.ends_repairs(index, now, self.window_has_room());
-        own || self.profile.push_bursts && several()
+    /// Returns the PSH flag of a retransmission: as written, or set on the last of several segments that leave as one
+    /// (`__tcp_transmit_skb`).
+    fn pushes_again(&self, flow: &Flow, common: &Common, now: Instant, index: usize) -> bool {
+        let sent = &flow.space.sent;
+        let own = sent.get(index).is_some_and(|segment| segment.pushed);
+        let several = || sent.ends_repairs(index, now, self.window_has_room(flow));
+        own || common.profile.push_bursts && several()
     }
 
-    /// `tcp_send_loss_probe`: a new segment if there is one that the peer's window takes, else the last one again.
-    fn send_probe(&mut self, now: Instant) -> Option<Stretch> {
-        if self.has_new_data()
-            && self.next_segment_fits()
-            && let Some(stretch) = self.forced_new_data(now)
+    /// Chooses the probe: a new segment if the peer's window allows one, otherwise the last one again
+    /// (`tcp_send_loss_probe`).
+    fn send_probe(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        now: Instant,
+    ) -> Option<Stretch> {
+        if flow.has_new_data()
+            && flow.space.next_segment_fits()
+            && let length @ 1.. = flow.space.next_new().in_sequence()
         {
-            self.on_probe_sent(now, false);
+            let stretch = self.send_new(flow, common, now, length, now);
+            self.on_probe_sent(flow, common, now, false);
             return Some(stretch);
         }
-        let last = self.sent.len().checked_sub(1)?;
+        let space = &mut flow.space;
+        let last = space.sent.len().checked_sub(1)?;
         let SentSegment {
             start,
             length: whole,
             pushed,
             ..
-        } = *self.sent.get(last)?;
-        let length = self.cut_to_window(start, whole)?;
-        self.last_data_sent_at = Some(now);
-        self.sent.probe_last(length, now);
-        self.sent.follow_copy(start, now);
-        self.rate_on_sent(now, start, length);
-        self.on_probe_sent(now, true);
+        } = *space.sent.get(last)?;
+        let length = space.cut_to_window(start, whole)?;
+        space.note_sent(now);
+        space.sent.probe_last(length, now);
+        space.sent.follow_copy(start, now);
+        self.note_departure(flow, now, start, length);
+        self.on_probe_sent(flow, common, now, true);
         Some(Stretch {
             start,
             length,
@@ -139,88 +230,68 @@ impl Connection {
         })
     }
 
-    /// A new segment has left: `tcp_event_new_data_sent` and what follows it.
-    pub(in crate::tcp) fn on_linux_new_data(&mut self, now: Instant, start: u64, length: u32) {
-        self.rate_on_sent(now, start, length);
-        self.note_piece(now);
-        if self.is_reducing() {
-            self.linux.reduction.on_sent();
-        }
-        if self.sent.len() == 1 || self.linux.pending == Pending::Probe {
-            self.rearm_timeout(now);
-        }
-        self.schedule_probe(now, false);
-    }
-
-    /// The sender has to stop: was it for the window? Only `tcp_write_xmit` looks, through which repairs do not go: it sends new data, or
-    /// has some that the window holds back.
-    fn validate_window(&mut self, now: Instant) {
-        let limited = !self.window_has_room() || self.waits_for_piece(now);
-        let held_back = limited && self.has_unsent();
-        if !core::mem::take(&mut self.linux.usage.sent) && !held_back {
+    /// Checks whether the window was the limit when the sender stops. Only `tcp_write_xmit` checks, and repairs do not
+    /// pass it: it has sent new data, or the window holds some back.
+    fn validate_window(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        let limited = !self.window_has_room(flow) || self.waits_for_piece(flow, common, now);
+        let held_back = limited && flow.space.has_unsent();
+        if !self.usage.take_sent() && !held_back {
             return;
         }
-        let out = self.sent.len() as u32;
-        let (unacknowledged, next) = (self.unacknowledged, self.next);
-        let usage = &mut self.linux.usage;
-        let over = unacknowledged >= usage.until;
-        if over || limited || !usage.limited && out > usage.most_out {
-            usage.limited = limited;
-            usage.most_out = out;
-            usage.until = next;
+        let out = flow.space.sent.len() as u32;
+        let outstanding = (flow.space.unacknowledged(), flow.space.next());
+        self.usage.observe(limited, out, outstanding);
+        if self.is_window_limited(flow) {
+            return self.usage.restart(now);
         }
-        if self.is_window_limited() {
-            self.linux.usage.used = 0;
-            self.linux.usage.full_at = now;
-        } else {
-            let usage = &mut self.linux.usage;
-            usage.used = usage.used.max(out);
-            let idle = now.saturating_since(usage.full_at) >= self.rtt.rto();
-            if idle && self.profile.idle_restart && self.linux.rate.is_none() {
-                self.shrink_unused_window(now);
-            }
+        self.usage.note_used(out);
+        let idle = now.saturating_since(self.usage.full_at()) >= flow.rtt.rto();
+        if idle && common.profile.idle_restart && self.rate.is_none() {
+            self.shrink_unused_window(flow, common, now);
         }
     }
 
-    /// `tcp_is_cwnd_limited`; in slow start the window may grow to twice what was out.
-    pub(super) fn is_window_limited(&self) -> bool {
-        let window = self.congestion.window();
-        let slow_start = window < self.congestion.slow_start_threshold();
-        self.linux.usage.limited
-            || slow_start && self.window_segments() < 2 * self.linux.usage.most_out
+    /// Returns true if the window limits the sender: `tcp_is_cwnd_limited`.
+    pub(super) fn is_window_limited(&self, flow: &Flow) -> bool {
+        let slow_start = flow.congestion.window() < flow.congestion.slow_start_threshold();
+        self.usage.is_limited(slow_start, || flow.window_segments())
     }
 
-    /// `tcp_cwnd_application_limited` (RFC 2861): half way from the window to what was used of it.
-    fn shrink_unused_window(&mut self, now: Instant) {
-        let window = self.window_segments();
-        let used = self.linux.usage.used.max(self.profile.initial_window);
-        // An application that waits for room to write is not what limits it.
-        if self.linux.phase == Phase::Open && used < window && !self.write_blocked {
-            let threshold = self.current_threshold();
-            let half_way = window.midpoint(used) * self.segment_size;
-            self.congestion.set(half_way, threshold);
+    /// Shrinks an unused window half way to its used part: `tcp_cwnd_application_limited` (RFC 2861).
+    fn shrink_unused_window(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        let window = flow.window_segments();
+        let used = self.usage.used().max(common.profile.initial_window);
+        // An application that waits for room is not the limit.
+        if self.phase == Phase::Open && used < window && !flow.room.is_awaited() {
+            let threshold = self.current_threshold(flow);
+            let half_way = window.midpoint(used) * flow.space.segment_size();
+            flow.congestion.set(half_way, threshold);
         }
-        self.linux.usage.used = 0;
-        self.linux.usage.full_at = now;
+        self.usage.restart(now);
     }
 
-    /// `tcp_cwnd_restart` (RFC 2861): the window halves for each timeout that has passed in idleness.
-    pub(super) fn restart_as_linux(&mut self, now: Instant, idle: Duration) {
-        if self.linux.rate.is_some() {
+    /// Halves the window for each timeout that has passed in idleness: `tcp_cwnd_restart` (RFC 2861).
+    pub(super) fn restart_after_idle(
+        &mut self,
+        flow: &mut Flow,
+        common: &Common,
+        now: Instant,
+        idle: Duration,
+    ) {
+        if self.rate.is_some() {
             return;
         }
-        let rto = self.rtt.rto();
-        let least = self.profile.initial_window.min(self.window_segments());
-        let threshold = self.current_threshold();
-        let mut window = self.window_segments();
+        let rto = flow.rtt.rto();
+        let mut window = flow.window_segments();
+        let least = common.profile.initial_window.min(window);
+        let threshold = self.current_threshold(flow);
         let mut left = idle.saturating_sub(rto);
         while !left.is_zero() && window > least {
             window /= 2;
             left = left.saturating_sub(rto);
         }
-        let window = window.max(least).saturating_mul(self.segment_size);
-        self.congestion.set(window, threshold);
-        self.linux.usage.used = 0;
-        self.linux.usage.full_at = now;
+        let window = window.max(least).saturating_mul(flow.space.segment_size());
+        flow.congestion.set(window, threshold);
+        self.usage.restart(now);
     }
 }

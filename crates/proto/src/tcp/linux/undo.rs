@@ -1,39 +1,82 @@
-//! Taking back a reduction that was wrong. Every retransmission since it turns out to have been for nothing, by
-//! duplicate SACKs (RFC 2883, RFC 3708), or the first acknowledgment echoes a timestamp older than the first
-//! retransmission (Eifel, RFC 3522), or F-RTO says so. The response is RFC 4015's idea, with Linux's values: window and
-//! threshold at least as before.
+//! Undoing a spurious reduction. Duplicate SACKs show every retransmission since it to be unnecessary (RFC 2883, RFC
+//! 3708), or the first ACK echoes a timestamp older than the first retransmission (Eifel, RFC 3522), or F-RTO finds the
+//! timeout spurious. The response follows RFC 4015, with Linux's values: window and threshold at least as before.
 
+use super::super::sent::SentQueue;
 use super::acknowledge::AckNews;
-use super::{Connection, Phase};
+use super::{Common, Flow, LinuxState, Phase};
 use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
 
-/// State with which a reduction can be taken back.
+/// State needed to undo a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// "SND.UNA" when it began; `None` if there is nothing to take back.
-    pub(super) marker: Option<u64>,
-    /// Retransmissions since, without those that turned out duplicates; `None` before the first.
+    /// "SND.UNA" at its start; `None` if there is nothing to undo.
+    marker: Option<u64>,
+    /// Retransmissions since its start, less those reported as duplicates; `None` before the first.
     retransmissions: Option<u32>,
-    /// Window in segments and threshold in bytes before it.
-    pub(super) window: u32,
-    pub(super) threshold: Option<u32>,
-    /// Sending time of the first segment that was sent again; `None` if none is out.
-    pub(super) first_retransmission: Option<Instant>,
-    /// Segments that the peer has reported as duplicates, from the start.
+    /// Window in segments and threshold in bytes before the reduction.
+    window: u32,
+    threshold: Option<u32>,
+    /// Sending time of the first retransmission; `None` if none is in flight.
+    first_retransmission: Option<Instant>,
+    /// Segments that the peer has reported as duplicates, since the start.
     reported: u64,
 }
 
-/// The clock of timestamps counts milliseconds.
+/// Returns a time in ticks of the timestamp clock, milliseconds.
 pub(super) fn tick(at: Instant) -> u64 {
     at.as_nanos() / 1_000_000
 }
 
+/// Returns the timestamp that an ACK echoes, in ticks of this end's clock.
+pub(super) fn echoed_tick(common: &Common, echo: Option<u32>, now: Instant) -> Option<u64> {
+    let age = common.clock.since(now, echo?)?;
+    Some(tick(now).saturating_sub(age.as_nanos() / 1_000_000))
+}
+
+/// Returns true if a retransmission is in flight: `tcp_any_retrans_done`.
+pub(super) fn any_retransmission_out(sent: &SentQueue) -> bool {
+    sent.counts().resent > 0 || sent.first().is_some_and(|first| first.retransmitted)
+}
+
 impl Undo {
-    /// `tcp_init_undo`.
+    /// Begins to observe a reduction, with `out` retransmissions in flight: `tcp_init_undo`.
     fn begin(&mut self, unacknowledged: u64, out: u32) {
         self.marker = Some(unacknowledged);
         self.retransmissions = (out > 0).then_some(out);
+    }
+
+    /// Returns true if there is a reduction to undo.
+    pub(super) fn is_possible(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    pub(super) fn keep_window(&mut self, segments: u32) {
+        self.window = segments;
+    }
+
+    pub(super) fn keep_threshold(&mut self, bytes: u32) {
+        self.threshold = Some(bytes);
+    }
+
+    pub(super) fn forget_threshold(&mut self) {
+        self.threshold = None;
+    }
+
+    pub(super) fn first_retransmission(&self) -> Option<Instant> {
+        self.first_retransmission
+    }
+
+    pub(super) fn forget_first_retransmission(&mut self) {
+        self.first_retransmission = None;
+    }
+
+    /// Forgets the first retransmission once none is in flight (`tcp_any_retrans_done`).
+    pub(super) fn settle(&mut self, sent: &SentQueue) {
+        if !any_retransmission_out(sent) {
+            self.first_retransmission = None;
+        }
     }
 
     pub(super) fn on_retransmission(&mut self, now: Instant) {
@@ -41,28 +84,45 @@ impl Undo {
         self.retransmissions = Some(self.retransmissions.unwrap_or(0) + 1);
     }
 
+    /// Takes in a report of so many duplicate segments, up to `end`. Returns false if they exceed the retransmissions
+    /// `again`: the network has duplicated a segment.
+    fn report(&mut self, segments: u64, again: u64) -> bool {
+        self.reported += segments;
+        self.reported <= again
+    }
+
+    fn take_off(&mut self, segments: u64, end: i64) {
+        if let (Some(marker), Some(count)) = (self.marker, self.retransmissions)
+            && end > marker as i64
+        {
+            self.retransmissions = Some(count.saturating_sub(segments as u32));
+        }
+    }
+
     fn all_were_duplicates(&self) -> bool {
         self.marker.is_some() && self.retransmissions == Some(0)
     }
 }
 
-impl Connection {
-    pub(super) fn begin_undo(&mut self) {
-        let probe = u32::from(self.linux.probe.is_retransmission_out());
-        let out = self.sent.counts().resent + probe;
-        self.linux.undo.begin(self.unacknowledged, out);
+impl LinuxState {
+    pub(super) fn begin_undo(&mut self, flow: &Flow) {
+        let probe = u32::from(self.probe.is_retransmission_out());
+        let out = flow.space.sent.counts().resent + probe;
+        self.undo.begin(flow.space.unacknowledged(), out);
     }
 
-    /// `tcp_check_dsack` and `tcp_dsack_seen`: the first block reports a duplicate if it lies below the
-    /// acknowledgment or inside the second (RFC 2883 section 4).
+    /// Reads a duplicate SACK: the first block, if it lies below the acknowledgment number or inside the second block
+    /// (RFC 2883 section 4; `tcp_check_dsack` and `tcp_dsack_seen`).
     pub(super) fn read_duplicate_sack(
         &mut self,
+        flow: &Flow,
+        common: &Common,
         option: &[(SequenceNumber, SequenceNumber)],
-        position: u64,
         news: &mut AckNews,
     ) {
+        let space = &flow.space;
         let range = |block: &(SequenceNumber, SequenceNumber)| {
-            (self.send_position(block.0), self.send_position(block.1))
+            (space.position(block.0), space.position(block.1))
         };
         let Some((start, end)) = option.first().map(range) else {
             return;
@@ -71,130 +131,136 @@ impl Connection {
             .get(1)
             .map(range)
             .is_some_and(|(from, to)| from <= start && end <= to);
-        if !(start < position as i64 || inside) || start >= end {
+        if !(start < news.position as i64 || inside) || start >= end {
             return;
         }
         let length = (end - start) as u64;
-        if length > self.largest_peer_window {
+        if length > space.largest_window() {
             return;
         }
-        let segments = length.div_ceil(u64::from(self.segment_size));
+        let segments = length.div_ceil(u64::from(space.segment_size()));
         news.duplicate_probe =
-            segments == 1 && u64::try_from(end).is_ok_and(|end| self.linux.probe.ends_at(end));
-        self.linux.undo.reported += segments;
-        if self.linux.undo.reported > self.statistics.retransmitted {
-            return; // The network has duplicated something.
+            segments == 1 && u64::try_from(end).is_ok_and(|end| self.probe.ends_at(end));
+        if !self.undo.report(segments, common.statistics.retransmitted) {
+            return;
         }
-        if self.linux.reordering_seen && !news.duplicate_probe {
-            self.linux.rack.note_duplicate();
+        if self.order.was_reordered() && !news.duplicate_probe {
+            self.rack.note_duplicate();
         }
         news.duplicate_sack = true;
-        news.delivered += segments as u32; // The copy was delivered, too.
-        let undo = &mut self.linux.undo;
-        if let (Some(marker), Some(count)) = (undo.marker, undo.retransmissions)
-            && end > marker as i64
-        {
-            undo.retransmissions = Some(count.saturating_sub(segments as u32));
-        }
+        news.delivered += segments as u32; // The retransmission was delivered, too.
+        self.undo.take_off(segments, end);
     }
 
-    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or there was none. Without SACK it is
-    /// forgotten where the phase [holds](Self::holds_without_sack): what is acknowledged then says nothing.
-    fn original_was_delayed(&self, news_echo: Option<u32>, now: Instant) -> bool {
-        let Some(first) = self.linux.undo.first_retransmission else {
-            return self.negotiated.sack || self.unacknowledged < self.linux.point;
+    /// Returns true if the echoed timestamp is older than the first retransmission, or there was none
+    /// (`tcp_packet_delayed`). Without SACK this does not apply while the phase [holds](Self::holds_without_sack),
+    /// since ACKs then give no information.
+    fn original_was_delayed(&self, flow: &Flow, common: &Common, news: &AckNews) -> bool {
+        let Some(first) = self.undo.first_retransmission else {
+            return common.negotiated.sack || flow.space.unacknowledged() < self.point;
         };
-        self.echoed_tick(news_echo, now)
-            .is_some_and(|echoed| echoed < tick(first))
+        echoed_tick(common, news.echo, news.now).is_some_and(|echoed| echoed < tick(first))
     }
 
-    /// Returns the reading of our clock that an acknowledgment echoes, in its ticks.
-    pub(super) fn echoed_tick(&self, echo: Option<u32>, now: Instant) -> Option<u64> {
-        let age = self.since_timestamp(now, echo?)?;
-        Some(tick(now).saturating_sub(age.as_nanos() / 1_000_000))
+    fn may_undo(&self, flow: &Flow, common: &Common, news: &AckNews) -> bool {
+        common.profile.undo
+            && self.undo.is_possible()
+            && (self.undo.all_were_duplicates() || self.original_was_delayed(flow, common, news))
     }
 
-    fn may_undo(&self, news: &AckNews) -> bool {
-        let undo = &self.linux.undo;
-        self.profile.undo
-            && undo.marker.is_some()
-            && (undo.retransmissions == Some(0) || self.original_was_delayed(news.echo, news.now))
-    }
-
-    /// `tcp_undo_cwnd_reduction`.
-    pub(super) fn take_back(&mut self) {
-        if let Some(threshold) = self.linux.undo.threshold {
-            let window = self.linux.undo.window.saturating_mul(self.segment_size);
-            self.congestion.on_undo(window, threshold);
+    /// Undoes the reduction: `tcp_undo_cwnd_reduction`.
+    fn take_back(&mut self, flow: &mut Flow, common: &mut Common) {
+        if let Some(threshold) = self.undo.threshold {
+            let size = flow.space.segment_size();
+            let window = self.undo.window.saturating_mul(size);
+            flow.congestion.on_undo(window, threshold);
         }
-        self.statistics.undone_reductions += 1;
-        self.linux.undo.marker = None;
-        self.linux.rack.examine_again();
+        common.statistics.undone_reductions += 1;
+        self.undo.marker = None;
+        self.rack.examine_again();
     }
 
-    /// Without SACK, duplicates of what was out still come: the phase holds until more than that is acknowledged.
-    fn holds_without_sack(&mut self) -> bool {
-        let holds = !self.negotiated.sack && self.unacknowledged == self.linux.point;
-        if holds && !self.any_retransmission_out() {
-            self.linux.undo.first_retransmission = None;
+    /// Returns true if the phase continues: without SACK, duplicate ACKs for the data in flight may still arrive until
+    /// more than that is acknowledged.
+    fn holds_without_sack(&mut self, flow: &Flow, common: &Common) -> bool {
+        let holds = !common.negotiated.sack && flow.space.unacknowledged() == self.point;
+        if holds {
+            self.undo.settle(&flow.space.sent);
         }
         holds
     }
 
-    /// All that was out is acknowledged. Returns whether the phase goes on.
-    pub(super) fn try_undo_recovery(&mut self, news: &AckNews) -> bool {
-        if self.may_undo(news) {
-            self.take_back();
+    /// Undoes a reduction once all data in flight at its start is acknowledged. Returns true if the phase continues.
+    pub(super) fn try_undo_recovery(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        news: &AckNews,
+    ) -> bool {
+        if self.may_undo(flow, common, news) {
+            self.take_back(flow, common);
         } else {
-            self.linux.rack.recovery_was_right();
+            self.rack.recovery_was_right();
         }
-        if self.holds_without_sack() {
+        if self.holds_without_sack(flow, common) {
             return true;
         }
-        self.linux.phase = Phase::Open;
+        self.phase = Phase::Open;
         false
     }
 
-    /// `tcp_try_undo_dsack`.
-    pub(super) fn try_undo_by_duplicates(&mut self) -> bool {
-        let wrong = self.profile.undo && self.linux.undo.all_were_duplicates();
+    /// Undoes a reduction after duplicate SACKs: `tcp_try_undo_dsack`.
+    pub(super) fn try_undo_by_duplicates(&mut self, flow: &mut Flow, common: &mut Common) -> bool {
+        let wrong = common.profile.undo && self.undo.all_were_duplicates();
         if wrong {
-            self.linux.rack.recovery_was_spurious();
-            self.take_back();
+            self.rack.recovery_was_spurious();
+            self.take_back(flow, common);
         }
         wrong
     }
 
-    /// `tcp_try_undo_partial`. Returns whether nothing more is to be marked or sent again for now.
-    pub(super) fn try_undo_partial(&mut self, news: &AckNews) -> bool {
-        let delayed = self.original_was_delayed(news.echo, news.now);
-        if !self.profile.undo || self.linux.undo.marker.is_none() || !delayed {
+    /// Undoes a reduction after a partial ACK: `tcp_try_undo_partial`. Returns true if for now nothing more is to be
+    /// marked or retransmitted.
+    pub(super) fn try_undo_partial(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        news: &AckNews,
+    ) -> bool {
+        let possible = common.profile.undo && self.undo.is_possible();
+        if !possible || !self.original_was_delayed(flow, common, news) {
             return false;
         }
-        self.note_reordering(news.prior);
-        if self.sent.counts().resent > 0 {
+        self.note_late(flow, news.prior);
+        let sent = &mut flow.space.sent;
+        if sent.counts().resent > 0 {
             return true;
         }
-        if !self.any_retransmission_out() {
-            self.linux.undo.first_retransmission = None;
-        }
-        self.sent.unmark_lost(false);
-        self.take_back();
-        self.keep_open();
+        self.undo.settle(sent);
+        sent.unmark_lost(false);
+        self.take_back(flow, common);
+        self.keep_open(flow);
         false
     }
 
-    /// `tcp_try_undo_loss`. `told_by_frto`: F-RTO has found the timeout spurious.
-    pub(super) fn try_undo_loss(&mut self, news: &AckNews, told_by_frto: bool) -> bool {
-        if !told_by_frto && !self.may_undo(news) {
+    /// Undoes the loss phase: `tcp_try_undo_loss`. `told_by_frto`: F-RTO has found the timeout spurious.
+    pub(super) fn try_undo_loss(
+        &mut self,
+        flow: &mut Flow,
+        common: &mut Common,
+        news: &AckNews,
+        told_by_frto: bool,
+    ) -> bool {
+        if !told_by_frto && !self.may_undo(flow, common, news) {
             return false;
         }
-        // A timeout leaves what it marks on the list by time.
-        self.sent.unmark_lost(true);
-        self.take_back();
-        self.statistics.spurious_timeouts += 1;
-        if !self.holds_without_sack() && (told_by_frto || self.negotiated.sack) {
-            self.linux.phase = Phase::Open;
+        // Segments marked by a timeout stay on the list ordered by time.
+        flow.space.sent.unmark_lost(true);
+        self.take_back(flow, common);
+        common.statistics.spurious_timeouts += 1;
+        let holds = self.holds_without_sack(flow, common);
+        if !holds && (told_by_frto || common.negotiated.sack) {
+            self.phase = Phase::Open;
         }
         true
     }

@@ -43,10 +43,13 @@ fn the_options_of_both_syns_decide() {
         pair.run_until(at_ms(50));
         for end in [&pair.a.connection, &pair.b.connection] {
             assert_eq!(end.state(), State::Established);
-            assert_eq!(end.negotiated.sack, agreed);
-            assert_eq!(end.negotiated.timestamps, agreed);
+            assert_eq!(end.common.negotiated.sack, agreed);
+            assert_eq!(end.common.negotiated.timestamps, agreed);
             // 1 MiB needs a shift of 5: 2^20 >> 5 = 32768.
-            assert_eq!(end.negotiated.window_shifts, agreed.then_some((5, 5)));
+            assert_eq!(
+                end.common.negotiated.window_shifts,
+                agreed.then_some((5, 5))
+            );
             // 1500 − 40, less 12 for the timestamps.
             assert_eq!(end.segment_size(), if agreed { 1_448 } else { 1_460 });
         }

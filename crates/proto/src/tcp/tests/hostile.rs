@@ -158,9 +158,8 @@ fn two_ends_that_disagree_do_not_answer_each_other_for_ever() {
     let mut pair = Pair::new(&rfc, &rfc, delay(10));
     pair.run_until(at_ms(100));
     // A forgets 100000 bytes that it never sent.
-    pair.a.connection.next += 100_000;
-    pair.a.connection.unacknowledged += 100_000;
-    pair.a.connection.ack_due = true;
+    pair.a.connection.sender.flow.space.shift(100_000);
+    pair.a.connection.receiving.acks.demand();
     pair.run_to_end(Instant::from_secs(10));
     assert!(pair.a.log.len() + pair.b.log.len() < 40);
 }
@@ -261,9 +260,9 @@ proptest! {
             }
             prop_assert!(solo.sends().len() <= 20_000);
             let connection = &solo.connection;
-            prop_assert!(connection.unacknowledged <= connection.next);
-            prop_assert!(connection.sent.pipe() <= 2 * (connection.next - connection.unacknowledged));
-            prop_assert!(connection.sent.is_empty() || connection.state() == State::Closed
+            prop_assert!(connection.sender.flow.space.unacknowledged() <= connection.sender.flow.space.next());
+            prop_assert!(connection.sender.flow.space.sent.pipe() <= 2 * (connection.sender.flow.space.next() - connection.sender.flow.space.unacknowledged()));
+            prop_assert!(connection.sender.flow.space.sent.is_empty() || connection.state() == State::Closed
                 || connection.poll_timeout().is_some(), "data out and no timer");
         }
     }

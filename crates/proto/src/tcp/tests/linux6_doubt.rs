@@ -92,7 +92,7 @@ fn an_original_that_arrives_late_does_not_advance_rack() {
         solo.at(461)
             .receive(stamped(ack(6_001), 1_461, echo).sack(&[(10_001, 13_001)]));
         let sent = solo.sends();
-        let counts = solo.connection.sent.counts();
+        let counts = solo.connection.sender.flow.space.sent.counts();
         assert_eq!(counts.lost > 4, lost, "{sent:?} {counts:?}");
     }
 }

@@ -32,7 +32,14 @@ fn a_shut_window_is_probed_by_an_empty_segment() {
     let now = solo.at(at).now;
     let probe = solo.connection.poll_transmit(now).unwrap();
     assert_eq!(probe.payload.length(), 0);
-    assert_eq!(solo.connection.send_position(probe.header.sequence), 10_000);
+    assert_eq!(
+        solo.connection
+            .sender
+            .flow
+            .space
+            .position(probe.header.sequence),
+        10_000
+    );
     assert_eq!(window(&solo), full, "no start");
     assert_eq!(solo.connection.bytes_in_flight(), 0);
     solo.receive(ack(10_001).window(0));

@@ -272,9 +272,9 @@ impl Pair {
             let old = &self.b.connection;
             self.b.connection = Connection::accept(
                 self.now,
-                old.local,
-                old.remote,
-                &old.profile.clone(),
+                old.local(),
+                old.remote(),
+                &old.common.profile.clone(),
                 ISS_B,
                 1500,
                 &header,
@@ -359,7 +359,7 @@ pub(super) fn is_pattern(bytes: &[u8], stream: u32) -> bool {
 pub(super) fn describe(segment: &Segment, connection: &Connection) -> String {
     let header = &segment.header;
     let flag = |bit| header.flags.contains(bit);
-    let first = connection.send_position(header.sequence);
+    let first = connection.sender.flow.space.position(header.sequence);
     let start = first + i64::from(flag(TcpFlags::SYN));
     let length = i64::from(segment.payload.length());
     let mut words = Vec::new();
@@ -377,11 +377,11 @@ pub(super) fn describe(segment: &Segment, connection: &Connection) -> String {
     }
     let bare = words.is_empty() || flag(TcpFlags::SYN);
     if flag(TcpFlags::ACK) && bare {
-        let acknowledged = connection.receive_position(header.acknowledgment);
+        let acknowledged = connection.receiving.position(header.acknowledgment);
         words.push(format!("ack {acknowledged}"));
     }
     for &(first, after_last) in header.options.sack.as_slice() {
-        let position = |number| connection.receive_position(number);
+        let position = |number| connection.receiving.position(number);
         words.push(format!(
             "sack {}..{}",
             position(first),

@@ -29,7 +29,7 @@ fn through_bytes(half: TcpContext) -> TcpContext {
 /// A connection goes on at another host, whose clock shows another time, and comes back after `away` in all.
 fn move_there_and_back(connection: &Connection, now: Instant, away: Duration) -> Connection {
     let ends = (connection.local(), connection.remote());
-    let profile = connection.profile.clone();
+    let profile = connection.common.profile.clone();
     let elsewhere = Instant::from_secs(1_000_000);
     let told = through_bytes(connection.context(now).expect("it can be told"));
     let moved = Connection::resume((elsewhere, Duration::ZERO), ends, &profile, 1500, &told);

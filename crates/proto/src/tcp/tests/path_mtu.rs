@@ -91,10 +91,10 @@ fn an_error_about_nothing_in_flight_is_not_believed() {
     // Nor one that would make the path larger, or smaller than IPv4 allows.
     solo.connection
         .handle_icmp(at_ms(110), too_big(9_000), &quoting(ISS_A + 1));
-    assert_eq!(solo.connection.path_mtu, 1_500);
+    assert_eq!(solo.connection.ends.path_mtu(), 1_500);
     solo.connection
         .handle_icmp(at_ms(110), too_big(20), &quoting(ISS_A + 1));
-    assert_eq!(solo.connection.path_mtu, 68);
+    assert_eq!(solo.connection.ends.path_mtu(), 68);
 }
 
 #[test]
@@ -104,10 +104,14 @@ fn a_router_that_names_no_size_means_the_next_plateau() {
     solo.sends();
     solo.connection
         .handle_icmp(at_ms(110), too_big(0), &quoting(ISS_A + 1));
-    assert_eq!(solo.connection.path_mtu, 1_492, "RFC 1191 section 7.1");
+    assert_eq!(
+        solo.connection.ends.path_mtu(),
+        1_492,
+        "RFC 1191 section 7.1"
+    );
     solo.connection
         .handle_icmp(at_ms(110), too_big(0), &quoting(ISS_A + 1));
-    assert_eq!(solo.connection.path_mtu, 1_006);
+    assert_eq!(solo.connection.ends.path_mtu(), 1_006);
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn a_transfer_survives_a_path_that_shrinks() {
     );
     pair.a.application.pattern = Some((1, 400_000));
     pair.run_until(at_ms(130));
-    let sequence = ISS_A + pair.a.connection.unacknowledged as u32;
+    let sequence = ISS_A + pair.a.connection.sender.flow.space.unacknowledged() as u32;
     pair.a
         .connection
         .handle_icmp(pair.now, too_big(700), &quoting(sequence));

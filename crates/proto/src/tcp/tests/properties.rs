@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tcp::profile::Algorithm;
-use crate::tcp::receive::Receiver;
+use crate::tcp::receiving::Receiver;
 use proptest::prelude::*;
 
 /// All but BBR, which needs Linux's recovery; a test of its own has it.

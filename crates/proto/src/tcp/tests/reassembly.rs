@@ -24,9 +24,9 @@ fn compare(segments: &[Range], as_bytes: bool) {
         }
         arrived.extend(from..to);
         let next = (1..).find(|at| !arrived.contains(at)).unwrap();
-        assert_eq!(solo.connection.receive.next(), next, "{segments:?}");
+        assert_eq!(solo.connection.receiving.data.next(), next, "{segments:?}");
         // RFC 2018 section 3: the blocks are what is held beyond the gap, each byte in one of them.
-        let blocks = solo.connection.receive.blocks().iter();
+        let blocks = solo.connection.receiving.data.blocks().iter();
         let mut told: Vec<u64> = blocks.flat_map(|&(start, end)| start..end).collect();
         told.sort_unstable();
         assert!(told.iter().eq(arrived.range(next..)), "{segments:?}");
@@ -37,7 +37,7 @@ fn compare(segments: &[Range], as_bytes: bool) {
     let mut rest = vec![0; 4_000];
     let count = solo.connection.read(&mut rest);
     read.extend(&rest[..count]);
-    let next = solo.connection.receive.next();
+    let next = solo.connection.receiving.data.next();
     let sent: Vec<u8> = (1..next).map(|at| pattern_byte(0, at)).collect();
     assert_eq!(read, sent, "{segments:?}");
 }

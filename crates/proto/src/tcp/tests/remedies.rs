@@ -35,6 +35,7 @@ impl Steered {
         let acknowledged = self.connection.bytes_acknowledged();
         let shift = self
             .connection
+            .common
             .negotiated
             .window_shifts
             .map_or(0, |(_, s)| s);
@@ -43,7 +44,12 @@ impl Steered {
         } else {
             shift
         };
-        let base = self.connection.send_position(header.acknowledgment);
+        let base = self
+            .connection
+            .sender
+            .flow
+            .space
+            .position(header.acknowledgment);
         self.edge = self.edge.max(base + (i64::from(header.window) << shift));
         self.connection
             .handle_segment(now, &header, segment.payload);
@@ -73,7 +79,7 @@ impl Steered {
     /// New data is within the window that the other has offered, or probes it.
     fn check_sent(&self, segment: &Segment) {
         let header = &segment.header;
-        let start = self.connection.send_position(header.sequence);
+        let start = self.connection.sender.flow.space.position(header.sequence);
         let length = i64::from(segment.payload.length());
         let within = start + length <= self.edge || segment.retransmission || length == 1;
         assert!(within, "{} beyond the window", start + length - self.edge);

@@ -336,7 +336,7 @@ fn a_shut_window_is_said_and_what_is_under_way_is_taken() {
                 .connection
                 .poll_transmit(solo.now)
                 .expect("an acknowledgment");
-            (segment.header.window, solo.connection.receive.next())
+            (segment.header.window, solo.connection.receiving.data.next())
         };
         steer(
             &mut solo,

@@ -138,7 +138,7 @@ fn every_second_full_segment_is_acknowledged_and_the_rest_after_200_ms() {
     // Data of our own carries it.
     solo.at(2_000).receive(data(3_201, 4_201)).write(1);
     assert_eq!(solo.sends(), ["1..2"]);
-    assert_eq!(solo.connection.last_ack_sent, 4_201);
+    assert_eq!(solo.connection.receiving.acks.last_sent(), 4_201);
     assert_eq!(
         solo.connection.poll_timeout(),
         Some(at_ms(3_000)),

@@ -146,7 +146,8 @@ fn a_scaled_window_never_moves_back() {
     pair.b.application.reads = false;
     let (mut highest, mut steps) = (0, 0);
     while pair.step(Instant::from_secs(30)) {
-        let end = pair.a.connection.unacknowledged + pair.a.connection.peer_window;
+        let end = pair.a.connection.sender.flow.space.unacknowledged()
+            + pair.a.connection.sender.flow.space.window();
         assert!(end >= highest, "the right edge moved back");
         highest = end;
         steps += 1;
@@ -204,7 +205,7 @@ fn the_list_of_pieces_is_bounded() {
         "{}",
         solo.connection.memory()
     );
-    assert_eq!(solo.connection.receive.blocks().len(), 256);
+    assert_eq!(solo.connection.receiving.data.blocks().len(), 256);
     let statistics = solo.connection.statistics();
     assert_eq!(statistics.scattered_dropped, 10_000 - 256);
     assert_eq!(statistics.duplicates_received, 0);

@@ -23,8 +23,9 @@ fn request(step: Step, mobile: Option<MihfId>) -> Mih {
     }
 }
 
-/// Laid out by hand: 4 bits of version, 4 of flags, 7 of fragment number and 1 reserved; 4 bits of service (3, commands), 2 of
-/// operation (1, request), 10 of action (10, MN_HO_Complete); 4 reserved bits and 12 of transaction; the length.
+/// Checks a message laid out by hand: 4 bits of version, 4 of flags, 7 of fragment number and 1 reserved; 4 bits of
+/// service (3, commands), 2 of operation (1, request), 10 of action (10, MN_HO_Complete); 4 reserved bits and 12 of
+/// transaction; the length.
 #[test]
 fn a_message_as_the_standard_lays_it_out() {
     let complete = bytes(
@@ -37,7 +38,7 @@ fn a_message_as_the_standard_lays_it_out() {
     assert_eq!(Mih::decode(&expected), Ok(message));
 }
 
-/// Numbers of actions of the standard's command service.
+/// Checks the action numbers of the standard's command service.
 #[test]
 fn each_message_has_its_number() {
     let mobile = Some(MihfId::new(b"mn"));
@@ -66,18 +67,18 @@ fn what_is_not_spoken_is_refused() {
         Mih::decode(&bytes).expect_err("wrong").to_string()
     };
     assert_eq!(changed(0, 0x20), "MIH: field version holds 2");
-    // It asks for an acknowledgement; it is a fragment.
+    // One requests an acknowledgement; the other is a fragment.
     assert_eq!(changed(0, 0x18), "MIH: field flags holds 2048");
     assert_eq!(changed(1, 0x02), "MIH: field flags holds 2");
     assert_eq!(changed(2, 0x24), "MIH: field service holds 2");
     assert_eq!(changed(2, 0x3C), "MIH: field operation holds 3");
     assert_eq!(changed(3, 8), "MIH: field action holds 8");
-    // Without its source.
+    // Without its source TLV.
     assert_eq!(changed(8, 100), "MIH: field missing TLV holds 1");
     assert!(changed(7, 200).contains("are needed"));
 }
 
-/// Clause 8.4.2: a length of 128 stands in one byte, a longer one behind the number of its bytes, less 128.
+/// Checks lengths by clause 8.4.2: up to 128 in one byte; a longer one follows the number of its bytes, less 128.
 #[test]
 fn long_tlvs_are_skipped() {
     let message = request(Step::Complete, None);
@@ -143,7 +144,7 @@ proptest! {
         prop_assert_eq!(Mih::decode(&message.encode()), Ok(message));
     }
 
-    /// Cut short or changed in one place: an error, or a message that is written as it was read.
+    /// Checks messages truncated or changed in one place: each is refused, or encodes as it was decoded.
     #[test]
     fn nothing_panics_and_what_is_read_is_written_again(
         message in messages(),

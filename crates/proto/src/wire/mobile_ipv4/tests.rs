@@ -1,5 +1,5 @@
-//! Literal bytes: the messages as scapy 2.8 writes them, their authenticators by Python's `hmac`; tshark 4.0 reads
-//! those of types 1 and 3 and the advertisement as they are meant here.
+//! Literal bytes: the messages as encoded by scapy 2.8, with authenticators by Python's `hmac`; tshark 4.0 decodes
+//! those of types 1 and 3 and the advertisement with these meanings.
 
 use super::*;
 use crate::packet::{Body, Packet};
@@ -158,7 +158,7 @@ fn advertisement_packet(message: AgentDiscovery) -> Packet {
     }
 }
 
-/// RFC 2202 section 2, test case 1.
+/// Checks RFC 2202 section 2, test case 1.
 #[test]
 fn the_standard_s_example_of_hmac_md5() {
     assert_eq!(
@@ -206,13 +206,13 @@ fn whatever_is_changed_is_seen() {
 fn unknown_extensions_are_skipped_or_cost_the_message() {
     let fixed = "01220258c000020ac0000201c6336407e1b6958080000000";
     for (extension, well_formed) in [
-        ("800155", true),                        // from 128 on they may be skipped
-        ("c800", true),                          // with nothing in it
-        ("7f0155", false),                       // below that not
-        ("2013000001000102030405060708", false), // cut off
-        ("20040000010000", false),               // an authenticator of no bytes
+        ("800155", true),                        // skippable from 128 on
+        ("c800", true),                          // without data
+        ("7f0155", false),                       // not skippable below 128
+        ("2013000001000102030405060708", false), // truncated
+        ("20040000010000", false),               // an empty authenticator
         ("24030014", false),
-        ("240900040000012c", false), // a generalised authentication of another kind
+        ("240900040000012c", false), // a generalised authentication with another subtype
         ("8c03010203", false),
         ("80", false),
     ] {
@@ -224,13 +224,13 @@ fn unknown_extensions_are_skipped_or_cost_the_message() {
 #[test]
 fn advertisements_that_cannot_be_are_refused() {
     for wrong in [
-        "090000000101000300000000",               // one word a router
+        "090000000101000300000000",               // one word per router
         "0900000001020003cb007109",               // a router without its preference
         "09000000000200031003000702",             // an agent without its flags
         "0900000000020003100700070258112001",     // a quarter of an address
         "0900000000020003130118",                 // a prefix length without a router
         "0900000001020003cb00710900000000130121", // a prefix of 33 bits
-        "09000000000200031801aa",                 // a challenge must be known
+        "09000000000200031801aa",                 // a challenge must not be skipped
         "090000000002000310",
     ] {
         let mut message = bytes(wrong);
@@ -258,7 +258,7 @@ fn advertisements_that_cannot_be_are_refused() {
     assert_eq!((read.routers.len(), read.prefix_lengths), (1, vec![24]));
 }
 
-/// RFC 5944 section 3.4, in its words.
+/// Checks the wording of RFC 5944 section 3.4.
 #[test]
 fn codes_have_the_standard_s_meaning() {
     assert_eq!(

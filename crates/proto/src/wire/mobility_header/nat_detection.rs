@@ -8,15 +8,15 @@ use crate::wire::u32_at;
 pub struct NatDetection {
     /// F: the mobile must send in UDP even if no address translator is on the way.
     pub forces_udp_encapsulation: bool,
-    /// Time after which the mobile shall refresh its entry in the translator, in seconds; zero leaves it to the mobile,
-    /// and [`NO_TRANSLATOR`](Self::NO_TRANSLATOR) says that nothing needs a refresh.
+    /// Time after which the mobile must refresh its entry in the translator, in seconds; zero leaves it to the mobile,
+    /// and [`NO_TRANSLATOR`](Self::NO_TRANSLATOR) means that no refresh is needed.
     pub refresh_time_s: u32,
 }
 
 impl NatDetection {
     /// Refresh time of a mobile without an address translator.
     pub const NO_TRANSLATOR: u32 = u32::MAX;
-    /// Time between two refreshes if the home agent names none: NATKATIMEOUT (RFC 5555 section 6.2).
+    /// Time between two refreshes if the home agent does not specify one: NATKATIMEOUT (RFC 5555 section 6.2).
     pub const DEFAULT_REFRESH_TIME_S: u32 = 110;
 
     const FORCING: u8 = 0x80;

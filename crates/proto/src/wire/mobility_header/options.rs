@@ -26,7 +26,7 @@ const IPV4_ADDRESS_ACKNOWLEDGEMENT: u8 = 30;
 const NAT_DETECTION: u8 = 31;
 const IPV4_CARE_OF_ADDRESS: u8 = 32;
 
-/// P flag of an IPv4 home address option, behind the six bits of the prefix length.
+/// P flag of an IPv4 home address option, after the six bits of the prefix length.
 const ASKS_FOR_PREFIX: u8 = 0x02;
 
 /// Subtype of an authentication option between mobile node and home agent (RFC 4285 section 5.1).
@@ -306,7 +306,7 @@ impl MobilityOptions {
         Ok(())
     }
 
-    /// Takes an IPv4 home address. A receiver answers to a wrong one, so it is no fault of the message.
+    /// Takes an IPv4 home address. A receiver answers an invalid one, so it does not invalidate the message.
     fn take_ipv4_home_address(&mut self, data: &[u8]) -> Result<(), DecodeError> {
         self.expect_room("IPv4 home address option")?;
         self.ipv4_home_addresses.push(Ipv4HomeAddress {

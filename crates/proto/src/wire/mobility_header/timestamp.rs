@@ -1,7 +1,7 @@
 //! The timestamp of the mobility message replay protection option.
 
-/// A time of day as NTP writes it: seconds since 1900 in the upper 32 bits, a fraction of a second in the lower ones (RFC
-/// 4285 section 6). Seconds begin anew in 2036, and times are compared within 68 years.
+/// A time of day in NTP's format: seconds since 1900 in the upper 32 bits, a fraction of a second in the lower ones
+/// (RFC 4285 section 6). Seconds wrap around in 2036, and comparison holds within 68 years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamp(pub u64);
 
@@ -48,7 +48,8 @@ impl Timestamp {
 mod tests {
     use super::*;
 
-    /// RFC 5905 figure 4: the first day of UNIX is second 2,208,988,800 of era 0, and 8 February 2036 begins era 1.
+    /// Checks RFC 5905 figure 4: the first day of UNIX is second 2,208,988,800 of era 0, and 8 February 2036 begins era
+    /// 1.
     #[test]
     fn times_are_those_of_ntp() {
         assert_eq!(Timestamp::of_unix(0).0, 2_208_988_800 << 32);

@@ -1,4 +1,4 @@
-//! Bytes of a message, read in turn, and what is written of addresses, durations and payload.
+//! Decoding of a message's bytes in order, and encoding of addresses, durations and payload.
 
 use super::{HEADER, field};
 use crate::packet::Payload;
@@ -9,9 +9,9 @@ use core::net::IpAddr;
 /// Kinds of runs of payload.
 const BYTES: u8 = 0;
 const PATTERN: u8 = 1;
-/// Positions and durations are below this, so that sums of a few of them do not overflow.
+/// Limit of positions and durations, so that sums of a few of them do not overflow.
 pub(super) const LIMIT: u64 = 1 << 61;
-/// No duration: a timer that does not run.
+/// Duration of a timer that does not run.
 const NONE: u64 = u64::MAX;
 
 /// The rest of a body.
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Refuses bytes behind the last field.
+    /// Refuses bytes after the last field.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.body.len() - self.at {
             0 => Ok(()),
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a list whose length stands before it.
+    /// Reads a list preceded by its length.
     pub fn list<T>(
         &mut self,
         mut one: impl FnMut(&mut Self) -> Result<T, DecodeError>,
@@ -160,7 +160,7 @@ pub(super) fn write_duration(duration: Duration, out: &mut Vec<u8>) {
     write_optional(Some(duration.as_nanos()), out);
 }
 
-/// Writes a value that may be missing; a longer one than can be told as the longest.
+/// Writes an optional value; values beyond the field's range are written as its maximum.
 pub(super) fn write_optional(value: Option<u64>, out: &mut Vec<u8>) {
     let value = value.map_or(NONE, |value| value.min(LIMIT - 1));
     out.extend_from_slice(&value.to_be_bytes());

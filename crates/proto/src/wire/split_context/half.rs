@@ -1,6 +1,6 @@
-//! One half of a split connection as a message tells of it.
+//! One half of a split connection in a message.
 //!
-//! Sequence numbers are told as distances from the initial one, which do not wrap: 0 is the SYN, 1 the first byte.
+//! Sequence numbers are distances from the initial one, which do not wrap: 0 is the SYN, 1 the first byte.
 
 use super::codec::{Reader, write_count, write_duration, write_optional, write_payload};
 use super::field;
@@ -10,8 +10,8 @@ use crate::wire::DecodeError;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::Negotiated;
 
-/// States by the numbers of `tcpConnectionState` (RFC 4022).
-#[allow(missing_docs)] // RFC 9293 section 3.3.2 has them by these names.
+/// States, by the numbers of `tcpConnectionState` (RFC 4022).
+#[allow(missing_docs)] // RFC 9293 section 3.3.2 defines these names.
 pub mod state {
     pub const CLOSED: u8 = 1;
     pub const SYN_SENT: u8 = 3;
@@ -25,10 +25,10 @@ pub mod state {
     pub const TIME_WAIT: u8 = 11;
 }
 
-/// The largest window that a header can offer (RFC 7323 section 2.3).
+/// Largest window of a header (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 0xFFFF << LARGEST_SHIFT;
 const LARGEST_SHIFT: u8 = 14;
-/// Says that windows are not scaled.
+/// Absence of window scaling.
 const NO_SHIFT: u8 = 0xFF;
 
 /// State of a half for its new gateway.
@@ -36,19 +36,19 @@ const NO_SHIFT: u8 = 0xFF;
 pub struct TcpContext {
     /// One of [`state`].
     pub state: u8,
-    /// The FIN follows what is written.
+    /// True if a FIN follows the written data.
     pub close_requested: bool,
-    /// SYN or SYN-ACK is to be sent.
+    /// True if a SYN or SYN-ACK is due.
     pub syn_due: bool,
-    /// An acknowledgment is to be sent.
+    /// True if an ACK is due.
     pub ack_due: bool,
-    /// The closed window is to be probed.
+    /// True if a probe of the closed window is due.
     pub probe_due: bool,
     /// Initial sequence number of this end.
     pub initial_sequence: SequenceNumber,
     /// Initial sequence number of the peer.
     pub peer_initial_sequence: SequenceNumber,
-    /// Options in force.
+    /// Negotiated options.
     pub negotiated: Negotiated,
     /// "SND.UNA".
     pub unacknowledged: u64,
@@ -56,31 +56,31 @@ pub struct TcpContext {
     pub next: u64,
     /// "SND.WND", in bytes.
     pub peer_window: u32,
-    /// The largest window that the peer has offered, in bytes.
+    /// Largest window offered by the peer, in bytes.
     pub largest_peer_window: u32,
     /// "SND.WL1" and "SND.WL2".
     pub window_update: (u64, u64),
-    /// Bytes written from the start of the connection.
+    /// Bytes written since the start of the connection.
     pub written: u64,
     /// Bytes written and not acknowledged.
     pub unacknowledged_bytes: Vec<Payload>,
-    /// Segments that are out, in their order, from "SND.UNA" to "SND.NXT".
+    /// Segments in flight, in order, from "SND.UNA" to "SND.NXT".
     pub outstanding: Vec<OutstandingSegment>,
     /// "RCV.NXT".
     pub expected: u64,
-    /// End of the window that was offered.
+    /// End of the offered window.
     pub window_end: u64,
-    /// Receive buffer, in bytes, and bound of the window within it, as far as they have grown where they tune themselves.
+    /// Receive buffer, in bytes, and limit of the window within it; their present sizes if they tune themselves.
     pub receive_buffer: (u32, u32),
     /// Bytes received and not read.
     pub unread: Vec<Payload>,
-    /// Bytes received beyond a gap, and where they begin, ascending.
+    /// Bytes received beyond a gap, with their positions, ascending.
     pub beyond_gap: Vec<(u64, Payload)>,
-    /// Position of the peer's FIN, if it has come.
+    /// Position of the peer's FIN, if it has arrived.
     pub peer_fin: Option<u64>,
     /// Bytes received in order and not acknowledged.
     pub unanswered: u64,
-    /// Position that was acknowledged last.
+    /// Position acknowledged by the last ACK.
     pub last_acknowledged: u64,
     /// Largest payload received, in bytes.
     pub largest_received: u32,
@@ -90,60 +90,60 @@ pub struct TcpContext {
     pub slow_start_threshold: u32,
     /// Estimates of the round-trip time.
     pub round_trip: RoundTrip,
-    /// Transmissions of the SYN, and the time since the last.
+    /// Transmissions of the SYN, and the time since the last one.
     pub syn_transmissions: (u8, Duration),
-    /// Time since data was sent last.
+    /// Time since data was last sent.
     pub idle: Option<Duration>,
-    /// Reading of the clock of this end's timestamps, in milliseconds.
+    /// Reading of this end's timestamp clock, in milliseconds.
     pub timestamp_clock: u32,
     /// "TS.Recent", and the time since it was taken.
     pub recent_timestamp: (u32, Duration),
     /// Doublings of the persist timer.
     pub persist_backoff: u8,
-    /// Timers that run.
+    /// Running timers.
     pub timers: Timers,
 }
 
-/// A segment that is out.
+/// A segment in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutstandingSegment {
-    /// Its length in sequence space: bytes, and one for a FIN.
+    /// Length in sequence space: bytes, and one for a FIN.
     pub length: u32,
-    /// Time since it was sent last.
+    /// Time since its last transmission.
     pub age: Duration,
-    /// The peer has it, says SACK.
+    /// True if SACKed.
     pub sacked: bool,
-    /// Taken for lost.
+    /// True if considered lost.
     pub lost: bool,
-    /// Sent again since.
+    /// True if retransmitted since.
     pub resent: bool,
-    /// Sent more than once.
+    /// True if sent more than once.
     pub retransmitted: bool,
 }
 
 /// Estimates of the round-trip time (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Smoothed; `None` before the first sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub smoothed: Option<Duration>,
-    /// Its variation.
+    /// Variation of the round-trip time.
     pub variation: Duration,
-    /// The timeout without its doublings and bounds.
+    /// Timeout without its doublings and bounds.
     pub timeout: Duration,
-    /// Doublings.
+    /// Doublings of the timeout.
     pub backoff: u8,
 }
 
-/// Time that is left of each timer that runs.
+/// Remaining time of each running timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timers {
-    /// Of SYN, data or FIN (RFC 6298).
+    /// Retransmission of SYN, data or FIN (RFC 6298).
     pub retransmission: Option<Duration>,
-    /// Of a window that has stopped this end (RFC 9293 section 3.8.6.1).
+    /// Probe of a window that has stopped this end (RFC 9293 section 3.8.6.1).
     pub persist: Option<Duration>,
-    /// Of an acknowledgment that waits (RFC 1122 section 4.2.3.2).
+    /// Delayed ACK (RFC 1122 section 4.2.3.2).
     pub delayed_ack: Option<Duration>,
-    /// Of TIME-WAIT.
+    /// End of TIME-WAIT.
     pub time_wait: Option<Duration>,
 }
 
@@ -325,7 +325,7 @@ impl TcpContext {
         Ok(read)
     }
 
-    /// Refuses sequence numbers, options and a send buffer that contradict each other.
+    /// Refuses inconsistent sequence numbers, options and send buffer.
     fn check_sending(&self) -> Result<(), DecodeError> {
         let (oldest, next, written) = (self.unacknowledged, self.next, self.written);
         let is_handshake = matches!(self.state, state::SYN_SENT | state::SYN_RECEIVED);
@@ -366,7 +366,7 @@ impl TcpContext {
         ensure(window > 0, "congestion window", u64::from(window))
     }
 
-    /// Refuses a receive buffer and a window that contradict each other.
+    /// Refuses an inconsistent receive buffer and window.
     fn check_receiving(&self) -> Result<(), DecodeError> {
         let next = self.expected;
         let end = self.window_end;

@@ -6,7 +6,7 @@ use crate::wire::tcp::Negotiated;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 
-/// A half that has said and heard nothing but SYNs.
+/// A half that has sent and received nothing but SYNs.
 fn quiet() -> TcpContext {
     TcpContext {
         state: state::ESTABLISHED,
@@ -71,7 +71,7 @@ fn encoded(half: TcpContext) -> Vec<u8> {
     Message::Context(Box::new(context(half))).encode()
 }
 
-/// A message whose header tells the length of the body that is there.
+/// A message whose header has the length of this body.
 fn with_body(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32).to_be_bytes();
     [&[1, kind, 0, 0], &length[..], body].concat()
@@ -81,7 +81,8 @@ fn why(half: TcpContext) -> DecodeError {
     Message::decode(&encoded(half)).expect_err("it contradicts itself")
 }
 
-/// Laid out by hand: version 1, kind 1, two zeros, a length of five; then IP's version and the address.
+/// Checks a request laid out by hand: version 1, kind 1, two zeros, a length of five; then IP's version and the
+/// address.
 #[test]
 fn a_request_is_thirteen_bytes_of_ipv4_and_the_next_message_follows_at_once() {
     let request = Message::Request(Ipv4Addr::new(192, 0, 2, 9).into());
@@ -93,7 +94,7 @@ fn a_request_is_thirteen_bytes_of_ipv4_and_the_next_message_follows_at_once() {
     assert_eq!(request.encode().len(), 8 + 17);
 }
 
-/// A simulation keeps no bytes of a pattern, and yet its context is as long as they are.
+/// Checks that a context has its bytes' length although a simulation stores no bytes of a pattern.
 #[test]
 fn a_context_grows_by_its_bytes_whether_they_are_kept_or_not() {
     let with = |payload: Payload| {
@@ -138,7 +139,7 @@ fn what_is_incomplete_is_waited_for_and_what_is_wrong_is_refused_at_once() {
     assert_eq!(refused(&bytes), "split context: field zeros holds 1");
 }
 
-/// A body that ends anywhere but at its end, told as its own length, is refused; so are bytes behind it.
+/// Checks that truncated bodies are refused even with a matching length; so are bytes after the end.
 #[test]
 fn bodies_that_are_cut_or_too_long_are_refused() {
     let whole = encoded(quiet());
@@ -156,11 +157,11 @@ fn bodies_that_are_cut_or_too_long_are_refused() {
     assert_eq!(Message::decode(&more).unwrap_err().to_string(), text);
 }
 
-/// Lists whose count says four billion take no memory before their elements are there.
+/// Checks that a list with a count of four billion takes no memory before its elements arrive.
 #[test]
 fn counts_are_believed_only_as_far_as_there_are_bytes() {
     let whole = encoded(quiet());
-    // The four lists of the second half are empty, and the last that stands.
+    // The second half ends with its four lists, all of them empty.
     for from_end in [16, 12, 8, 4] {
         let mut bytes = whole.clone();
         let at = bytes.len() - from_end;
@@ -265,7 +266,7 @@ fn optional() -> impl Strategy<Value = Option<Duration>> {
     prop_oneof![Just(None), some]
 }
 
-/// An established half with anything in its buffers.
+/// An established half with arbitrary buffers.
 fn any_half() -> impl Strategy<Value = TcpContext> {
     let buffers = (
         prop::collection::vec(run(), 0..5),
@@ -350,7 +351,7 @@ proptest! {
         let _ = Message::decode(&with_body(kind, &body));
     }
 
-    /// Bytes of a whole context that are changed anywhere.
+    /// Changes arbitrary bytes of a whole context.
     #[test]
     fn any_change_is_survived(half in any_half(), changes in prop::collection::vec((any::<usize>(), any::<u8>()), 1..6)) {
         let mut bytes = encoded(half);

@@ -2,14 +2,14 @@
 //! "Theoretical maximum throughput of IEEE 802.11 and its applications" (NCA 2003).
 
 use super::super::config::{DcfConfig, LinkConfig, Medium};
-use super::super::presets::wifi;
+use super::super::kinds::wifi;
 use super::super::tests::{drain, packet_ids};
 use super::super::{Link, Outcome};
 use super::*;
 use crate::packets::PacketId;
 use baton_proto::rate::DataRate;
 
-/// 802.11b at 11 Mbit/s.
+/// Returns an 802.11b link at 11 Mbit/s.
 fn cell(control_bits_per_second: u64, preamble: u64) -> LinkConfig {
     let mut config = wifi::link("cell");
     config.medium = Medium::Dcf(DcfConfig {
@@ -20,8 +20,8 @@ fn cell(control_bits_per_second: u64, preamble: u64) -> LinkConfig {
     config
 }
 
-/// Runs for `seconds` with 1500 B always waiting downward and, if `answers`, a packet of 40 B upward for
-/// every second one that arrives. Gives the bits that arrived downward in a second.
+/// Runs for `seconds` with 1500 B always waiting downward and, if `answers`, a packet of 40 B upward for every second
+/// arrival. Returns the bits per second that arrive downward.
 fn throughput(config: LinkConfig, answers: bool, seconds: u64) -> f64 {
     let ids: Vec<PacketId> = packet_ids(2);
     let mut link = Link::new(config, Seed(1));
@@ -45,8 +45,8 @@ fn throughput(config: LinkConfig, answers: bool, seconds: u64) -> f64 {
     delivered as f64 * 12_000.0 / seconds as f64
 }
 
-/// The paper's formula, with this module's 36 B of headers for its 34: DIFS, a mean backoff of 15.5 slots,
-/// the data frame, SIFS and the acknowledgment.
+/// Returns the paper's formula, with this module's 36 B of headers for its 34: DIFS, a mean backoff of 15.5 slots, the
+/// data frame, SIFS and the acknowledgment.
 fn closed_form(control_bits_per_second: f64, preamble: f64) -> f64 {
     let data = preamble + 8.0 * 1536.0 / 11.0;
     let acknowledgment = preamble + 112.0 / control_bits_per_second * 1e6;
@@ -103,7 +103,7 @@ fn an_idle_medium_is_taken_at_once_and_backoff_follows() {
 
 #[test]
 fn stations_that_meet_repeat_and_both_arrive() {
-    // Both come while the medium is busy with a third frame; over many seeds some draw equal backoffs.
+    // Both arrive while the medium is busy with a third frame; with many seeds some draw equal backoffs.
     let ids = packet_ids(3);
     let mut collisions = 0;
     for seed in 0..2_000 {
@@ -113,7 +113,7 @@ fn stations_that_meet_repeat_and_both_arrive() {
         link.offer(Instant::from_nanos(100_000), End::B, ids[2], 1500);
         let story = drain(&mut link, &ids, Instant::from_secs(1));
         assert!(story.iter().all(|(_, _, what)| what == "delivered"));
-        // Without a collision the second frame is there after at most 31 slots.
+        // Without a collision the second frame arrives after at most 31 slots.
         collisions += u32::from(story[1].0 > 1310 + 308 + 31 * 20 + 1311);
     }
     // Two draws from 32 are equal once in 32: 62.5 of 2000, standard deviation 7.8.
@@ -144,6 +144,6 @@ fn at_a_loss_of_one_frame_in_ten_nearly_all_packets_arrive() {
     config.down.channel.packet_error_rate = 0.1;
     let found = throughput(config, false, 60);
     let clean = closed_form(2e6, 192.0);
-    // One exchange in ten is repeated; each costs at least its airtime.
+    // One exchange in ten is retransmitted; each costs at least its airtime.
     assert!((0.80 * clean..0.92 * clean).contains(&found), "{found}");
 }

@@ -1,4 +1,4 @@
-//! State that all cells and aircraft share.
+//! State shared by all cells and aircraft.
 
 use super::allocation::Grant;
 use super::config::NetworkConfig;
@@ -12,34 +12,34 @@ use crate::rng::{Keyed, Seed};
 use baton_proto::time::Instant;
 use std::ops::RangeInclusive;
 
-/// Something to be done at a moment.
+/// A task, due at a moment.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// A cell's common control channel begins.
+    /// Beginning of a cell's common control channel.
     CommonControl(CellId),
-    /// An aircraft measures.
+    /// Measurement by an aircraft.
     Measure(StationId),
-    /// An aircraft has sent CELL_EXIT.
+    /// End of an aircraft's CELL_EXIT.
     Exit(StationId),
-    /// An aircraft sends CELL_RQST.
+    /// Random access of an aircraft: CELL_RQST.
     Access(StationId),
 }
 
-/// State that all parts share: parameters, draws, the agenda, and the outputs.
+/// State shared by all parts: parameters, draws, the agenda, and the outputs.
 #[derive(Debug)]
 pub struct Air {
     /// The network's parameters.
     pub config: NetworkConfig,
     /// Tasks that are due later.
     pub agenda: Agenda<Task>,
-    /// Outputs that are to be told.
+    /// Outputs not yet reported.
     pub outputs: Agenda<Output>,
     frame_draws: [Keyed; 2],
     access_draws: Keyed,
 }
 
 impl Air {
-    /// With nothing on the agenda.
+    /// Creates the state with an empty agenda.
     pub fn new(config: NetworkConfig, seed: Seed) -> Air {
         let draws = |what: &str| seed.keyed(&format!("link {} {what}", config.name));
         Air {
@@ -51,12 +51,12 @@ impl Air {
         }
     }
 
-    /// Tells an event.
+    /// Outputs an event.
     pub fn event(&mut self, event: Event) {
         self.outputs.push(event.at, Output::Event(event));
     }
 
-    /// Tells a control message.
+    /// Outputs a control message.
     pub fn message(&mut self, at: Instant, station: StationId, cell: CellId, kind: MessageKind) {
         let message = Message {
             at,
@@ -67,7 +67,7 @@ impl Air {
         self.outputs.push(at, Output::Message(message));
     }
 
-    /// Tells packets' fates.
+    /// Outputs packets' fates.
     pub fn end(
         &mut self,
         station: StationId,
@@ -95,7 +95,7 @@ impl Air {
         self.agenda.push(at, Task::Measure(id));
     }
 
-    /// Chooses an opportunity of random access from a superframe on.
+    /// Chooses a random-access opportunity, from a superframe on.
     pub fn schedule_access(&mut self, stations: &mut [Station], id: StationId, superframe: u64) {
         let station = &mut stations[id.0 as usize];
         let Attachment::Entering { attempt, .. } = station.attachment else {
@@ -144,9 +144,9 @@ impl Air {
         }
     }
 
-    /// Draws whether any of these frames is lost. A frame's draw belongs to the aircraft and to its place in time,
-    /// counted from the beginning of a multiframe's common control channel (forward) or of its control channel
-    /// (return).
+    /// Draws whether any of these frames is lost. A frame's draw depends on the aircraft and on its place in time,
+    /// counted from the beginning of a multiframe's common control channel (forward) or of its dedicated control
+    /// channel (return).
     pub fn is_lost(
         &self,
         direction: Direction,

@@ -1,10 +1,10 @@
-//! Map of one common control channel: who sends how much in which frames.
+//! Map of one common control channel: the share of each sender in the frames.
 //!
-//! *Forward link.* Each modulation has frames of its own, the most robust first; inside them aircraft follow one
-//! another byte by byte. *Return link.* Each aircraft has tiles of its own.
+//! *Forward link.* Each modulation has its own frames, the most robust first; within them aircraft follow one another
+//! byte by byte. *Return link.* Each aircraft has its own tiles.
 //!
-//! The common control channel itself must have room for the map, at most eight frames: whoever is not on it waits.
-//! Its messages have the lengths of public code of the later LDACS.
+//! The map must fit the common control channel itself, at most eight frames: aircraft without an entry wait. Its
+//! messages have the lengths of public code of the later LDACS.
 
 use super::config::{CellConfig, NetworkConfig};
 use super::frame::{COMMON_CONTROL_MOST, FORWARD_FRAMES, Multiframe, superframe_start};
@@ -26,33 +26,33 @@ pub const HANDOVER_COMMAND: u32 = 5;
 pub const ACKNOWLEDGMENT: u32 = 6;
 const FORWARD_MAP: u32 = 7;
 const RETURN_MAP: u32 = 6;
-/// Bytes of all messages, at most: the control channel is coded as robustly as can be.
+/// Most bytes of all messages: the control channel has the most robust coding.
 pub const CONTROL_MOST: u32 = COMMON_CONTROL_MOST * Modulation::QpskHalf.forward_bytes();
 /// A multiframe's share of a superframe.
 const MEAN_MULTIFRAME: Duration = Duration::from_micros(60_000);
 
-/// One aircraft's part.
+/// Share of one aircraft.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
     /// The aircraft.
     pub station: StationId,
-    /// Its modulation.
+    /// Modulation of the aircraft.
     pub modulation: Modulation,
-    /// Bytes in all.
+    /// Bytes to send.
     pub bytes: u32,
-    /// Bytes of each priority.
+    /// Bytes per priority.
     pub parts: [u32; PRIORITIES as usize],
 }
 
-/// The map of one direction, as it is being made.
+/// Map of one direction, under construction.
 pub struct Allocation<'a> {
     /// The network's parameters.
     pub config: &'a NetworkConfig,
-    /// The cell's.
+    /// State of the cell.
     pub cell: &'a CellConfig,
     /// All aircraft.
     pub stations: &'a mut [Station],
-    /// Direction of the link that is mapped.
+    /// Direction to map.
     pub direction: Direction,
     /// Multiframe of the common control channel.
     pub multiframe: Multiframe,
@@ -64,11 +64,11 @@ pub struct Allocation<'a> {
     pub grants: Vec<Grant>,
     /// Frames used so far.
     pub frames: u32,
-    /// On the forward link, bytes of each modulation so far.
+    /// Bytes per modulation so far, on the forward link.
     pub bytes: [u32; Modulation::ALL.len()],
 }
 
-/// Frames of a common control channel that holds so many bytes.
+/// Returns the frames of a common control channel that holds so many bytes.
 pub fn control_frames(config: &NetworkConfig, bytes: u32) -> u32 {
     let needed = bytes.div_ceil(Modulation::QpskHalf.forward_bytes());
     needed.clamp(
@@ -85,7 +85,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// Frames that there are if the common control channel holds so many bytes.
+    /// Returns the frames available if the common control channel holds so many bytes.
     fn capacity(&self, control: u32) -> u32 {
         match self.direction {
             Direction::Forward => FORWARD_FRAMES - control_frames(self.config, control),
@@ -93,7 +93,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// Frames that others use, and the bytes in those that `grant`, or one with its modulation, can share.
+    /// Returns the frames that others use, and the bytes in those that `grant`, or one with its modulation, can share.
     fn used(&self, modulation: Modulation, known: Option<usize>) -> (u32, u32) {
         match self.direction {
             Direction::Forward => {
@@ -129,7 +129,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// Returns the modulation that an aircraft's last power report allows, or the one that is set for all.
+    /// Returns the modulation that an aircraft's last power report allows, or the network's fixed one.
     fn modulation(&self, station: StationId) -> Modulation {
         self.config.modulation.unwrap_or_else(|| {
             let reported = superframe_start(self.multiframe.superframe());
@@ -143,12 +143,12 @@ impl Allocation<'_> {
         })
     }
 
-    /// The most that an aircraft is granted here.
+    /// Returns the largest grant of an aircraft here.
     fn user_rate(&self) -> Option<DataRate> {
         self.cell.user_rate.or(self.config.user_rate)
     }
 
-    /// Bytes that an aircraft's own rate allows.
+    /// Returns the bytes that an aircraft's own rate allows.
     fn allowance(&mut self, station: StationId, frame_bytes: u32) -> u32 {
         let Some(rate) = self.user_rate() else {
             return u32::MAX;
@@ -226,7 +226,7 @@ impl Grants for Allocation<'_> {
     }
 
     fn is_full(&self) -> bool {
-        // Whoever has no grant yet needs a whole frame; on the forward link others' last frames may be filled up.
+        // A new grant needs a whole frame; on the forward link others' last frames may be filled up.
         let full = self.frames >= self.capacity(self.control);
         let gaps = Modulation::ALL.into_iter().any(|modulation| {
             !self.bytes[modulation as usize].is_multiple_of(self.frame_bytes(modulation))

@@ -1,8 +1,8 @@
-//! Link budget: what is received at a distance, in free space (study D, tables 1 and 2).
+//! Link budget: received power over distance, in free space (study D, tables 1 and 2).
 //!
-//! The study's equation 1 subtracts 20 log(c / 4πdf), which is negative, and so adds the path loss: a slip of the
-//! sign. Used here is the equation with the sign put right. At 225 km it gives −95.93 and −96.46 dBm; the study's table 2
-//! prints −95.26 and −95.80 dBm, which belong to about 208 km. Noise, sensitivity and operation point are as printed.
+//! The study's equation 1 subtracts 20 log(c / 4πdf), which is negative, and so adds the path loss: a sign error. This
+//! module corrects it. At 225 km the corrected equation gives −95.93 and −96.46 dBm; the study's table 2 prints −95.26
+//! and −95.80 dBm, which belong to about 208 km. Noise, sensitivity and operation point are as printed.
 
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub struct LinkBudget {
     pub noise_figure_db: f64,
     /// Occupied bandwidth in Hz.
     pub bandwidth_hz: f64,
-    /// Safety margin, which the signal must have beyond the SNR that it needs.
+    /// Safety margin that the signal must have above the required SNR.
     pub margin_db: f64,
 }
 
@@ -54,29 +54,29 @@ impl LinkBudget {
         margin_db: 6.0,
     };
 
-    /// Power received at `distance_m` metres; within a metre it is that of a metre.
+    /// Returns the power received at `distance_m` metres; within a metre it is that at a metre.
     pub fn received_dbm(&self, distance_m: f64) -> f64 {
         let ratio = 4.0 * core::f64::consts::PI * distance_m.max(1.0) * self.frequency_hz / LIGHT;
         let path_loss_db = 20.0 * libm::log10(ratio);
         self.transmit_power_dbm + self.transmit_gain_db + self.receive_gain_db - path_loss_db
     }
 
-    /// Distance in metres at which `power_dbm` is received.
+    /// Returns the distance in metres at which `power_dbm` is received.
     pub fn distance_m(&self, power_dbm: f64) -> f64 {
         libm::pow(10.0, (self.received_dbm(1.0) - power_dbm) / 20.0)
     }
 
-    /// Noise in the receiver.
+    /// Returns the noise in the receiver.
     pub fn noise_dbm(&self) -> f64 {
         THERMAL_NOISE_DBM_HZ + 10.0 * libm::log10(self.bandwidth_hz) + self.noise_figure_db
     }
 
-    /// SNR at a received power, with the safety margin taken off: what modulation and error rates are chosen by.
+    /// Returns the SNR at a received power, less the safety margin: the basis for modulation and error rates.
     pub fn snr_db(&self, received_dbm: f64) -> f64 {
         received_dbm - self.noise_dbm() - self.margin_db
     }
 
-    /// Received power without any margin at a required SNR: below it there is no link.
+    /// Returns the received power, without any margin, at a required SNR: below it there is no link.
     pub fn sensitivity_dbm(&self, required_snr_db: f64) -> f64 {
         self.noise_dbm() + required_snr_db
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::super::modulation::TARGET_SNR_DB;
     use super::*;
 
-    /// Equal as the tables print it.
+    /// Asserts equality as the tables print it.
     fn prints(value: f64, printed: &str) {
         assert_eq!(format!("{value:.2}"), printed);
     }
@@ -114,8 +114,8 @@ mod tests {
         let [forward, back] = [LinkBudget::FORWARD, LinkBudget::RETURN];
         prints(forward.received_dbm(225e3), "-95.93");
         prints(back.received_dbm(225e3), "-96.46");
-        // The margin that is left, where the study prints 1.07 and 1.53: with its rounded operation points 0.40 and
-        // 0.87 dB. A difference of two rounded figures may be off by one in the last place.
+        // The remaining margin. The study prints 1.07 and 1.53, with rounded operation points 0.40 and 0.87 dB: a
+        // difference of two rounded figures may be off by one in the last place.
         let left = |budget: &LinkBudget| budget.snr_db(budget.received_dbm(225e3)) - TARGET_SNR_DB;
         assert!((left(&forward) - 0.40).abs() < 0.01);
         assert!((left(&back) - 0.87).abs() < 0.01);

@@ -1,4 +1,4 @@
-//! A base station's state: who is registered, who has what slot, and who waits for what.
+//! State of a base station: registered aircraft, their slots, and pending tasks.
 
 use super::air::{Air, Task};
 use super::exchange;
@@ -13,45 +13,45 @@ use std::collections::BTreeMap;
 /// A base station's state.
 #[derive(Debug)]
 pub struct Cell {
-    /// Its number.
+    /// Number of the cell.
     pub id: CellId,
-    /// The aircraft that are registered, by their places.
+    /// Registered aircraft, by their places.
     pub roster: Vec<StationId>,
     /// Random accesses on the air: opportunity and sender.
     pub contention: Vec<(u64, StationId)>,
-    /// Aircraft with a handover that waits for a common control channel.
+    /// Aircraft whose handover waits for a common control channel.
     pub commands: Vec<StationId>,
-    /// Aircraft that come by a handover of type 2, and from when on they can be polled.
+    /// Aircraft arriving by a handover of type 2, and the multiframe from which they can be polled.
     pub expected: Vec<(Multiframe, StationId)>,
-    /// Aircraft with something to request.
+    /// Aircraft with data to request.
     pub wanting: Vec<StationId>,
     /// Scheduler of the forward link.
     pub forward: Scheduler,
     /// Scheduler of the return link.
     pub back: Scheduler,
-    /// Fragments that were lost, by the multiframe in which their senders learn it.
+    /// Lost fragments, by the multiframe in which their senders learn of it.
     pub lost: BTreeMap<Multiframe, Vec<Sent>>,
     /// Bursts of the return link to acknowledge, by multiframe.
     pub acknowledgments: BTreeMap<Multiframe, u32>,
-    /// True if its next common control channel is on the agenda.
+    /// True if the next common control channel is on the agenda.
     awake: bool,
 }
 
-/// A fragment that was sent.
+/// A transmitted fragment.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The aircraft that it is to or from.
+    /// Receiving or sending aircraft.
     pub station: StationId,
-    /// Its direction.
+    /// Direction of the fragment.
     pub direction: Direction,
-    /// Its class.
+    /// Class of the fragment.
     pub priority: u8,
     /// The fragment.
     pub fragment: Fragment,
 }
 
 impl Cell {
-    /// A cell without aircraft.
+    /// Creates a cell without aircraft.
     pub fn new(id: CellId) -> Cell {
         Cell {
             id,
@@ -68,7 +68,7 @@ impl Cell {
         }
     }
 
-    /// Puts the next common control channel on the agenda, if it is not.
+    /// Puts the next common control channel on the agenda, unless it is there.
     pub fn wake(&mut self, air: &mut Air, now: Instant) {
         if !self.awake {
             self.awake = true;
@@ -87,7 +87,8 @@ impl Cell {
             && self.back.is_empty())
     }
 
-    /// The slot of a place in a multiframe's dedicated control channel: with more than 52 aircraft not in each.
+    /// Returns the slot of a place in a multiframe's dedicated control channel: with more than 52 aircraft, a place has
+    /// a slot in some multiframes only.
     pub fn slot(&self, place: u32, multiframe: Multiframe) -> Option<u32> {
         let aircraft = self.roster.len() as u64;
         if aircraft <= u64::from(DEDICATED_MOST) {
@@ -98,7 +99,7 @@ impl Cell {
         (slot < u64::from(DEDICATED_MOST)).then_some(slot as u32)
     }
 
-    /// The first slot of a place that begins at `from` or later: its multiframe, and its number.
+    /// Returns the first slot of a place that begins at `from` or later: its multiframe, and its number.
     pub fn next_slot(&self, place: u32, from: Instant) -> (Multiframe, u32) {
         let mut multiframe = Multiframe::containing(from);
         loop {
@@ -111,7 +112,7 @@ impl Cell {
         }
     }
 
-    /// Something of this aircraft is to be served.
+    /// Puts an aircraft's classes with ready data on the scheduler's list.
     pub fn enlist(&mut self, stations: &mut [Station], id: StationId, direction: Direction) {
         let scheduler = match direction {
             Direction::Forward => &mut self.forward,
@@ -125,7 +126,7 @@ impl Cell {
         }
     }
 
-    /// This aircraft has something to request.
+    /// Notes that an aircraft has data to request.
     pub fn want(&mut self, stations: &mut [Station], id: StationId) {
         let station = &mut stations[id.0 as usize];
         if !station.wants {
@@ -152,7 +153,7 @@ impl Cell {
         }
     }
 
-    /// Takes an aircraft off all lists. The last one gets its place.
+    /// Takes an aircraft off all lists. The last place's aircraft moves to the freed place.
     pub fn remove(&mut self, stations: &mut [Station], id: StationId, place: u32) {
         self.roster.swap_remove(place as usize);
         if let Some(moved) = self.roster.get(place as usize)
@@ -168,7 +169,7 @@ impl Cell {
         stations[id.0 as usize].wants = false;
     }
 
-    /// Does what belongs to a common control channel.
+    /// Does the tasks of a common control channel.
     pub fn common_control(&mut self, air: &mut Air, stations: &mut [Station], now: Instant) {
         exchange::run(self, air, stations, now);
         self.awake = false;

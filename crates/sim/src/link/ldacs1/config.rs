@@ -9,51 +9,51 @@ use crate::link::cells::{CellId, Direction};
 use crate::position::Position;
 use baton_proto::rate::DataRate;
 
-/// A network: cells that aircraft move between.
+/// A network: cells between which aircraft move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkConfig {
-    /// Its name, to which its random draws belong.
+    /// Name of the network, on which its random draws depend.
     pub name: String,
     /// Its cells, at least one, at most 65 536.
     pub cells: Vec<CellConfig>,
-    /// The most that one aircraft is granted in each direction, where its cell says nothing; `None`: what the others
-    /// leave.
+    /// Largest grant of one aircraft in each direction, unless its cell has one; `None`: no limit but the capacity left
+    /// by others.
     pub user_rate: Option<DataRate>,
-    /// Frames of the common control channel, 1 to 8: at least so many, and more where its messages need them. With 3 the
+    /// Least number of frames of the common control channel, 1 to 8; more where its messages need them. With 3 the
     /// forward link has 24 data frames, study D's 291 kbit/s.
     pub common_control_frames: u32,
-    /// The modulation of all; `None`: the fastest that each aircraft's last power report allows.
+    /// Modulation of all aircraft; `None`: the fastest that each one's last power report allows.
     pub modulation: Option<Modulation>,
     /// Source of frames' error rates.
     pub errors: ErrorRates,
-    /// True if an aircraft's tiles of one multiframe are coded together.
+    /// True if an aircraft's tiles of one multiframe are coded jointly.
     pub joint_coding: bool,
     /// Type of a handover between two cells.
     pub handover: HandoverType,
     /// True if the base station announces a handover while it still has packets for the aircraft, and lets them drain
-    /// (study D's P-bit).
+    /// first (study D's P-bit).
     pub packet_bit: bool,
-    /// True if packets that wait in the old base station follow to the new one, and packets that come there during the
-    /// handover too (base-station buffering). Otherwise they are lost.
+    /// True if packets waiting in the old base station, or arriving there during the handover, are forwarded to the new
+    /// one (base-station buffering). Otherwise they are lost.
     pub forwards_queue: bool,
-    /// Bytes that may wait for one aircraft in each direction.
+    /// Most bytes waiting for one aircraft in each direction.
     pub queue_bytes: u32,
 }
 
-/// Type of a handover, by who prepares it (study D, section 2.3).
+/// Type of a handover, by the side that prepares it (study D, section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoverType {
-    /// The aircraft alone: it registers in the new cell by random access.
+    /// Prepared by the aircraft alone: it registers in the new cell by random access.
     One,
-    /// The base stations: the new one has assigned a code and a slot before. The specification's details were not at
-    /// hand; here the aircraft leaves out the random access and is polled in the first common control channel that is a
+    /// Prepared by the base stations: the new one assigns a code and a slot beforehand. The specification's details
+    /// were not at hand; here the aircraft skips the random access and is polled in the first common control channel a
     /// multiframe after its exit.
     Two,
 }
 
 impl NetworkConfig {
-    /// Study D's radio: QPSK ½, its two error rates everywhere, no limit a user, handover type 1, no P-bit, a queue
-    /// that no transfer of the study fills.
+    /// Creates study D's radio: QPSK ½, its two error rates everywhere, no limit per user, handover type 1, no P-bit,
+    /// and a queue that no transfer of the study fills.
     pub fn new(name: &str, cells: Vec<CellConfig>) -> NetworkConfig {
         NetworkConfig {
             name: name.into(),
@@ -70,7 +70,7 @@ impl NetworkConfig {
         }
     }
 
-    /// The strongest of the cells in whose radius a position is.
+    /// Returns the strongest of the cells whose radius covers a position.
     pub fn strongest_cell(&self, at: &Position) -> Option<CellId> {
         let mut best: Option<(f64, CellId)> = None;
         for (index, cell) in self.cells.iter().enumerate() {
@@ -82,8 +82,8 @@ impl NetworkConfig {
         best.map(|(_, cell)| cell)
     }
 
-    /// The cell whose radius is nearest to a position, or farthest beyond it, and how far the position is outside, in
-    /// metres; less than zero inside.
+    /// Returns the cell with the least distance of a position beyond its radius, and that distance in metres; negative
+    /// inside.
     pub fn nearest_cell(&self, at: &Position) -> (CellId, f64) {
         let beyond = self.cells.iter().map(|cell| cell.beyond_radius_m(at));
         let nearest = beyond
@@ -94,8 +94,8 @@ impl NetworkConfig {
         })
     }
 
-    /// Returns the rate of one aircraft in a cell that it has to itself: its own limit, or the rate of QPSK ½ or of the
-    /// modulation that is set.
+    /// Returns the rate of one aircraft alone in a cell: its own limit, or the rate of QPSK ½ or of the fixed
+    /// modulation.
     pub fn nominal_rate(&self, cell: CellId, direction: Direction) -> DataRate {
         let modulation = self.modulation.unwrap_or(Modulation::QpskHalf);
         let frames = FORWARD_FRAMES - control_frames(self, 0);
@@ -105,7 +105,7 @@ impl NetworkConfig {
         })
     }
 
-    /// The most that one aircraft is granted in a cell, if that is limited.
+    /// Returns the largest grant of one aircraft in a cell, if that is limited.
     pub fn user_rate_in(&self, cell: CellId) -> Option<DataRate> {
         let own = self.cells[usize::from(cell.0)].user_rate;
         own.or(self.user_rate)
@@ -125,16 +125,16 @@ pub struct CellConfig {
     pub forward: LinkBudget,
     /// Return link's budget, with its frequency.
     pub back: LinkBudget,
-    /// Th1 in dBm: aircraft that receive less are told to look for other cells.
+    /// Th1 in dBm: aircraft that receive less are told to scan for other cells.
     pub scan_below_dbm: f64,
-    /// Th2 in dBm: a handover that waits for packets to drain waits no longer.
+    /// Th2 in dBm: below it a handover waits no longer for packets to drain.
     pub force_below_dbm: f64,
-    /// The most that one aircraft is granted here in each direction; `None`: as in the whole network.
+    /// Largest grant of one aircraft here in each direction; `None`: that of the network.
     pub user_rate: Option<DataRate>,
 }
 
 impl CellConfig {
-    /// A cell with study D's budgets. Th1 is what is received at three quarters of the radius, Th2 what is received at
+    /// Creates a cell with study D's budgets. Th1 is the power received at three quarters of the radius, Th2 that at
     /// the radius (both chosen: the study does not print them).
     pub fn new(name: &str, position: Position, radius_m: f64) -> CellConfig {
         let forward = LinkBudget::FORWARD;
@@ -150,18 +150,18 @@ impl CellConfig {
         }
     }
 
-    /// Returns the distance of a position beyond the radius, in metres; less than zero inside.
+    /// Returns the distance of a position beyond the radius, in metres; negative inside.
     pub fn beyond_radius_m(&self, at: &Position) -> f64 {
         self.position.slant_distance_m(at) - self.radius_m
     }
 
-    /// Power that an aircraft receives there.
+    /// Returns the power that an aircraft receives there.
     pub fn received_dbm(&self, at: &Position) -> f64 {
         self.forward
             .received_dbm(self.position.slant_distance_m(at))
     }
 
-    /// Below this there is no link.
+    /// Returns the received power below which there is no link.
     pub fn sensitivity_dbm(&self) -> f64 {
         self.forward.sensitivity_dbm(TARGET_SNR_DB)
     }

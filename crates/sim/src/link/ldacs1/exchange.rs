@@ -1,17 +1,17 @@
 //! Tasks of a base station in the common control channel of a multiframe.
 //!
-//! A cell in which nothing waits does nothing. While something does, it works once a multiframe, at the beginning of its
-//! common control channel, in this order: random access, acknowledgments that did not come, resource requests (RSRC_RQST)
-//! that aircraft have sent in this multiframe's dedicated control channel, handover commands, the map of the return
-//! link, the map of the forward link (RSRC_RESP, both).
+//! An idle cell does nothing. While anything waits, a cell works once per multiframe, at the beginning of its common
+//! control channel, in this order: random access, missing acknowledgments, resource requests (RSRC_RQST) that aircraft
+//! have sent in this multiframe's dedicated control channel, handover commands, the map of the return link, the map of
+//! the forward link (RSRC_RESP, both).
 //!
 //! The forward link's map holds from the end of this common control channel to the next one, the return link's for the
-//! data tiles of the next multiframe. What becomes of each frame is drawn then; nothing can change it, since an
-//! aircraft that is to leave is granted nothing from its HO_COM on, and leaves a multiframe later. (One that loses the signal
-//! altogether keeps what has been drawn for its last multiframe.)
+//! data tiles of the next multiframe. The fate of each frame is drawn then; nothing can change it, since an aircraft
+//! about to leave is granted nothing from its HO_COM on, and leaves a multiframe later. (An aircraft that loses the
+//! signal altogether keeps the draws for its last multiframe.)
 //!
-//! An aircraft acknowledges in its first slot of the dedicated control channel after a fragment, a base station in its first
-//! common control channel after it. Control messages are never lost (study D, section 5.5).
+//! An aircraft acknowledges a fragment in its next slot of the dedicated control channel, a base station in its next
+//! common control channel. Control messages are never lost (study D, section 5.5).
 
 use super::air::{Air, Task};
 use super::allocation::{
@@ -27,7 +27,7 @@ use crate::link::cells::{CellId, Direction, Event, StationId};
 use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 
-/// Does what belongs to the common control channel that begins now.
+/// Does the tasks of the common control channel that begins now.
 pub fn run(cell: &mut Cell, air: &mut Air, stations: &mut [Station], now: Instant) {
     let mut exchange = Exchange {
         multiframe: Multiframe::containing(now),
@@ -44,24 +44,24 @@ pub fn run(cell: &mut Cell, air: &mut Air, stations: &mut [Station], now: Instan
 
 /// One common control channel.
 pub struct Exchange<'a> {
-    /// Its multiframe.
+    /// Multiframe of the channel.
     pub multiframe: Multiframe,
-    /// Its beginning.
+    /// Beginning of the channel.
     pub now: Instant,
     /// Bytes in the common control channel so far.
     pub control: u32,
     notices: Vec<Notice>,
-    /// Packets' ends that are not told yet.
+    /// Ends of packets not yet reported.
     pub ended: Vec<Ended>,
     /// The base station's state.
     pub cell: &'a mut Cell,
-    /// State that all share.
+    /// State shared by all.
     pub air: &'a mut Air,
     /// All aircraft.
     pub stations: &'a mut [Station],
 }
 
-/// Message at the end of the common control channel.
+/// Message sent at the end of the common control channel.
 enum Notice {
     Command {
         station: StationId,
@@ -93,7 +93,7 @@ impl Exchange<'_> {
         self.announce(self.multiframe.forward_end(frames - 1));
     }
 
-    /// In the first multiframe of a superframe the random accesses before it are answered.
+    /// Answers the random accesses of the superframe before, in the first multiframe of a superframe.
     fn resolve_access(&mut self) {
         if self.cell.contention.is_empty() || !self.multiframe.0.is_multiple_of(MULTIFRAMES) {
             return;
@@ -141,14 +141,14 @@ impl Exchange<'_> {
         });
     }
 
-    /// Acknowledgments that should have come by now, and did not.
+    /// Handles overdue acknowledgments.
     fn repeat_lost(&mut self) {
         while let Some(entry) = self.cell.lost.first_entry()
             && *entry.key() <= self.multiframe
         {
             for lost in entry.remove() {
                 let station = &mut self.stations[lost.station.0 as usize];
-                // Data that an aircraft once sent here does not concern this cell after the aircraft has left.
+                // Data sent here before the aircraft left no longer concerns this cell.
                 if station
                     .registration()
                     .is_none_or(|(cell, _)| cell != self.cell.id)
@@ -178,7 +178,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Resource requests of this multiframe's dedicated control channel.
+    /// Takes in the resource requests of this multiframe's dedicated control channel.
     fn hear_requests(&mut self) {
         let wanting = core::mem::take(&mut self.cell.wanting);
         for id in wanting {
@@ -201,7 +201,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// HO_COM for whom a handover is decided, or whose packets have drained.
+    /// Sends HO_COM to aircraft whose handover is decided, or whose packets have drained.
     fn command_handovers(&mut self) {
         let commands = core::mem::take(&mut self.cell.commands);
         for id in commands {
@@ -244,7 +244,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Reports the messages that aircraft have heard by the end of the common control channel.
+    /// Reports the messages that aircraft have received by the end of the common control channel.
     fn announce(&mut self, heard: Instant) {
         let cell = self.cell.id;
         for notice in core::mem::take(&mut self.notices) {

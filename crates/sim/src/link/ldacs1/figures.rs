@@ -1,4 +1,4 @@
-//! Figures that follow from the model's parameters without a run, as study D prints them: rates, link budget, losses.
+//! Figures that follow from the model's parameters without a run, in the form of study D: rates, link budget, losses.
 
 use super::budget::LinkBudget;
 use super::config::NetworkConfig;
@@ -10,8 +10,8 @@ use super::queue::RETRANSMISSIONS;
 use baton_proto::rate::DataRate;
 use serde_json::{Value, json};
 
-/// Figures of study D's cell: for an aircraft at `distance_m` metres, a dedicated control channel for `aircraft` of them,
-/// and a message of `message_bytes` with its header.
+/// Returns the figures of study D's cell: for an aircraft at `distance_m` metres, a dedicated control channel for so
+/// many `aircraft`, and a message of `message_bytes` with its header.
 ///
 /// `header_bytes`, and for `forward` and `return` each: `slowest_bps` and `fastest_bps` of the modulations; `noise_dbm`,
 /// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm`, `margin_db` and `range_m` of the budget; `message_loss` of one
@@ -42,9 +42,9 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
     json!({ "header_bytes": HEADER_BYTES, "forward": forward, "return": back })
 }
 
-/// A direction's link budget (study D, table 2) for a modulation that needs `snr_db`, at `distance_m` metres: `noise_dbm`,
-/// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, the distance at which no margin is
-/// left.
+/// Returns a direction's link budget (study D, table 2) for a modulation that needs `snr_db`, at `distance_m` metres:
+/// `noise_dbm`, `sensitivity_dbm`, `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, the distance at
+/// which the margin is zero.
 pub fn json_budget(budget: &LinkBudget, snr_db: f64, distance_m: f64) -> Value {
     let received_dbm = budget.received_dbm(distance_m);
     let sensitivity_dbm = budget.sensitivity_dbm(snr_db);
@@ -65,7 +65,8 @@ fn put_rates(direction: &mut Value, rates: [DataRate; 2]) {
     direction["fastest_bps"] = fastest.into();
 }
 
-/// A message is lost if one of its frames is; each of its transmissions is an event of its own (study D, section 6).
+/// Adds the loss of a message, which is lost if one of its frames is; its transmissions are independent (study D,
+/// section 6).
 fn put_losses(direction: &mut Value, frame_loss: f64, frames: u32) {
     let loss = 1.0 - libm::pow(1.0 - frame_loss, f64::from(frames));
     direction["message_loss"] = loss.into();
@@ -89,7 +90,7 @@ mod tests {
         is("return", "fastest_bps", 1267e3, 1e3);
         is("forward", "noise_dbm", -111.03, 0.01);
         is("return", "operation_point_dbm", -97.33, 0.01);
-        // Equation 1 with its sign put right; the study prints -95.26.
+        // Equation 1 with its sign corrected; the study prints -95.26.
         is("forward", "received_dbm", -95.93, 0.01);
         // 0.40 dB of margin are a factor of 10^(0.02) in distance.
         is("forward", "range_m", 235.6e3, 0.5e3);

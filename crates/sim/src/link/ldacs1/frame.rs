@@ -1,30 +1,30 @@
-//! Frame structure: when what is on the air.
+//! Frame structure: the timing of all parts on the air.
 //!
 //! A superframe of 240 ms begins with 6.72 ms of random access (return link) and broadcast (forward link); four
-//! multiframes of 58.32 ms follow (study D, section 2.1). All cells keep one time.
+//! multiframes of 58.32 ms follow (study D, section 2.1). All cells are synchronised.
 //!
-//! *Forward link.* A multiframe has 27 frames of 2.16 ms, 18 OFDM symbols each. The common control channel begins
-//! with the 13th (the blocks of the specification are 1–6, 7–12, 13–21 and 22–27) and has up to eight. What it maps
-//! is the stretch from its end to the next common control channel, as [`Multiframe::forward_end`] counts it.
+//! *Forward link.* A multiframe has 27 frames of 2.16 ms, 18 OFDM symbols each. The common control channel begins with
+//! the 13th (the blocks of the specification are 1–6, 7–12, 13–21 and 22–27) and has up to eight. It maps the frames
+//! from its end to the next common control channel, as [`Multiframe::forward_end`] counts them.
 //!
-//! *Return link.* 81 tile times of 0.72 ms, in each of which two tiles lie side by side: 162 places. The first
+//! *Return link.* A multiframe has 81 tile times of 0.72 ms, each with two tiles side by side: 162 places. The first
 //! two are the synchronisation symbols before the dedicated control channel, so that 160 remain; the control channel
-//! takes one tile an aircraft, always pairs, at least one pair and at most 26. So 158 to 108 tiles carry data. (Where
-//! the places go is derived: the published 160, 158 and 52 fit this and nothing else that we found.)
+//! takes one tile per aircraft, always in pairs, at least one pair and at most 26. So 158 to 108 tiles carry data.
+//! (This layout is derived: the published 160, 158 and 52 fit it and no other that we found.)
 //!
-//! Propagation (0.75 ms at 225 km) is not counted.
+//! Propagation (0.75 ms at 225 km) is not modelled.
 
 use baton_proto::time::{Duration, Instant};
 
-/// From one superframe to the next.
+/// Duration of a superframe.
 pub const SUPERFRAME: Duration = Duration::from_micros(240_000);
-/// Random access and broadcast at its beginning.
+/// Duration of random access and broadcast at its beginning.
 pub const ACCESS: Duration = Duration::from_micros(6_720);
-/// A multiframe.
+/// Duration of a multiframe.
 pub const MULTIFRAME: Duration = Duration::from_micros(58_320);
 /// Multiframes in a superframe.
 pub const MULTIFRAMES: u64 = 4;
-/// One physical frame of the forward link.
+/// Duration of one physical frame of the forward link.
 pub const FORWARD_FRAME: Duration = Duration::from_micros(2_160);
 /// Frames of the forward link in a multiframe.
 pub const FORWARD_FRAMES: u32 = 27;
@@ -32,7 +32,7 @@ pub const FORWARD_FRAMES: u32 = 27;
 pub const BEFORE_COMMON_CONTROL: u32 = 12;
 /// Most frames of a common control channel.
 pub const COMMON_CONTROL_MOST: u32 = 8;
-/// A tile of the return link, two of which lie side by side.
+/// Duration of a tile of the return link; two tiles lie side by side.
 pub const TILE: Duration = Duration::from_micros(720);
 /// Tiles in a multiframe without those of the synchronisation symbols.
 pub const TILES: u32 = 160;
@@ -41,12 +41,12 @@ pub const DEDICATED_MOST: u32 = 52;
 /// Opportunities of random access in a superframe.
 pub const ACCESS_OPPORTUNITIES: u64 = 2;
 
-/// Tiles that data may use beside a dedicated control channel for so many aircraft.
+/// Returns the tiles left for data beside a dedicated control channel for so many aircraft.
 pub const fn data_tiles(aircraft: u32) -> u32 {
     TILES - dedicated_tiles(aircraft)
 }
 
-/// Tiles of the dedicated control channel.
+/// Returns the tiles of the dedicated control channel.
 pub const fn dedicated_tiles(aircraft: u32) -> u32 {
     let aircraft = if aircraft > DEDICATED_MOST {
         DEDICATED_MOST
@@ -63,7 +63,7 @@ pub const fn dedicated_tiles(aircraft: u32) -> u32 {
 pub struct Multiframe(pub u64);
 
 impl Multiframe {
-    /// The first whose common control channel begins after `now`.
+    /// Returns the first multiframe whose common control channel begins after `now`.
     pub fn deciding_after(now: Instant) -> Multiframe {
         let mut multiframe = Multiframe::containing(now);
         while multiframe.common_control() <= now {
@@ -72,7 +72,7 @@ impl Multiframe {
         multiframe
     }
 
-    /// The one that has begun last by `now`, or the first of a run.
+    /// Returns the latest multiframe that has begun by `now`, or the first of a run.
     pub fn containing(now: Instant) -> Multiframe {
         let superframe = now.as_nanos() / SUPERFRAME.as_nanos();
         let within = now.saturating_since(superframe_start(superframe) + ACCESS);
@@ -80,12 +80,12 @@ impl Multiframe {
         Multiframe(superframe * MULTIFRAMES + part)
     }
 
-    /// The one after it.
+    /// Returns the next multiframe.
     pub const fn next(self) -> Multiframe {
         Multiframe(self.0 + 1)
     }
 
-    /// Its superframe.
+    /// Returns the superframe of the multiframe.
     pub const fn superframe(self) -> u64 {
         self.0 / MULTIFRAMES
     }
@@ -101,7 +101,8 @@ impl Multiframe {
         self.start() + FORWARD_FRAME.saturating_mul(u64::from(BEFORE_COMMON_CONTROL))
     }
 
-    /// Returns the end of the forward link's frame number `index` from the beginning of this common control channel on.
+    /// Returns the end of the forward link's frame number `index`, counted from the beginning of this common control
+    /// channel.
     pub fn forward_end(self, index: u32) -> Instant {
         let place = BEFORE_COMMON_CONTROL + index;
         let multiframe = Multiframe(self.0 + u64::from(place / FORWARD_FRAMES));
@@ -124,7 +125,7 @@ impl Multiframe {
         self.start() + TILE.saturating_mul(u64::from(slot / 2) + 1)
     }
 
-    /// Tile times are counted after that of the synchronisation symbols.
+    /// Returns the end of a tile time, counted after that of the synchronisation symbols.
     fn tile_time_end(self, number: u32) -> Instant {
         self.start() + TILE.saturating_mul(u64::from(number) + 2)
     }
@@ -135,7 +136,7 @@ pub fn superframe_start(superframe: u64) -> Instant {
     Instant::ZERO + SUPERFRAME.saturating_mul(superframe)
 }
 
-/// The first superframe that begins at `at` or later.
+/// Returns the first superframe that begins at `at` or later.
 pub fn superframe_from(at: Instant) -> u64 {
     at.as_nanos().div_ceil(SUPERFRAME.as_nanos())
 }
@@ -146,7 +147,7 @@ pub fn access_opportunity(number: u64) -> Instant {
     superframe_start(number / ACCESS_OPPORTUNITIES) + Duration::from_nanos(within)
 }
 
-/// The number of the opportunity that begins at `at`.
+/// Returns the number of the opportunity that begins at `at`.
 pub fn opportunity_at(at: Instant) -> u64 {
     let superframe = at.as_nanos() / SUPERFRAME.as_nanos();
     let first = superframe * ACCESS_OPPORTUNITIES;
@@ -177,7 +178,7 @@ mod tests {
     #[test]
     fn the_mapped_stretch_goes_on_in_the_next_multiframe_and_skips_the_broadcast() {
         let last = Multiframe(3);
-        // Frame 14 of the stretch is the last of its multiframe, frame 15 the first of the next superframe's.
+        // Frame 14 of the count is the last of its multiframe, frame 15 the first of the next superframe's.
         assert_eq!(last.forward_end(14), superframe_start(1));
         let expected = superframe_start(1) + ACCESS + FORWARD_FRAME;
         assert_eq!(last.forward_end(15), expected);

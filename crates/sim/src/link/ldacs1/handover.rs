@@ -1,18 +1,18 @@
-//! From one cell to the next: what an aircraft measures, and when the base station decides (study D, sections 2.3
-//! and 4).
+//! Handover from cell to cell: the aircraft's measurements, and the base station's decision (study D, sections 2.3 and
+//! 4).
 //!
 //! An aircraft measures at the beginning of a superframe, where SIB is sent, and reports in its next slot of the
-//! dedicated control channel. Below Th1 it is told to scan (ACB and STB in the following broadcast channel); from the one
-//! after that on it listens to one neighbour a superframe. When a neighbour is received better than the serving cell, the
-//! base station sends HO_COM in the common control channel after the report. The aircraft confirms with CELL_EXIT in
-//! its next slot, retunes, and registers in the new cell.
+//! dedicated control channel. Below Th1 it is told to scan (ACB and STB in the following broadcast channel); from the
+//! broadcast channel after that it listens to one neighbour per superframe. When a neighbour is received better than
+//! the serving cell, the base station sends HO_COM in the common control channel after the report. The aircraft
+//! confirms with CELL_EXIT in its next slot, retunes, and registers in the new cell.
 //!
-//! Below Th2, where a round of listening hears no other cell, the aircraft says that its link is going down; whatever else
-//! it can use has time to be made ready before the signal is gone. Until then it looks for cells of which its own knows
-//! nothing: in the radius of one that is better it leaves, and registers there.
+//! Below Th2, if a round of scanning finds no other cell, the aircraft reports that its link is going down, so that
+//! there is time to prepare another link before the signal is gone. Until then it looks for cells that its own cell
+//! does not know of: within the radius of a better one it leaves, and registers there.
 //!
-//! Reports that cannot differ are left out: while the aircraft cannot have come to where Th1 is received, nothing is
-//! measured. The moments of measuring stay the same, so what is decided is as if all had been sent.
+//! Redundant reports are left out: while the aircraft cannot have reached the place where Th1 is received, nothing is
+//! measured. The times of measurements stay the same, so the decisions are those of a run with all reports.
 
 use super::config::HandoverType;
 use super::frame::{Multiframe, opportunity_at, superframe_from};
@@ -24,7 +24,7 @@ use baton_proto::interface::LinkEvent;
 use baton_proto::time::{Duration, Instant};
 
 impl Network {
-    /// An aircraft measures, at the beginning of a superframe.
+    /// Measures at the beginning of a superframe.
     pub(super) fn measure(&mut self, id: StationId, now: Instant) {
         let station = &mut self.stations[id.0 as usize];
         if station.measures_at != now {
@@ -45,7 +45,8 @@ impl Network {
         self.air.config.cells[usize::from(cell.0)].received_dbm(&position)
     }
 
-    /// The next superframe in which an aircraft can have moved by so much, at least one on.
+    /// Schedules the next measurement in the first superframe in which an aircraft can have moved by so much, at least
+    /// one on.
     fn measure_after(&mut self, id: StationId, now: Instant, distance_m: f64) {
         let track = self.stations[id.0 as usize].track();
         let at = track.earliest_change(now, distance_m);
@@ -55,13 +56,13 @@ impl Network {
         }
     }
 
-    /// In the next superframe.
+    /// Schedules the next measurement in the next superframe.
     fn measure_next(&mut self, id: StationId, now: Instant) {
         let from = now + Duration::from_nanos(1);
         self.air.schedule_measurement(&mut self.stations, id, from);
     }
 
-    /// Looks for the strongest cell in whose radius it is.
+    /// Looks for the strongest cell whose radius covers the aircraft.
     fn search(&mut self, id: StationId, now: Instant) {
         let position = self.stations[id.0 as usize].position(now);
         let Some(to) = self.air.config.strongest_cell(&position) else {
@@ -74,7 +75,7 @@ impl Network {
         self.enter(id, to, None, now);
     }
 
-    /// A registered aircraft measures its cell, and a neighbour if it is told to.
+    /// Measures the cell of a registered aircraft, and a neighbour if it was told to scan.
     fn report(&mut self, id: StationId, cell: CellId, (place, phase): (u32, Phase), now: Instant) {
         let received = self.received_dbm(id, cell, now);
         let config = &self.air.config.cells[usize::from(cell.0)];
@@ -122,7 +123,7 @@ impl Network {
             _ => false,
         };
         self.tell_alone(id, cell, is_alone, now);
-        // All neighbours have been heard in vain: if it stands still, that will not change.
+        // All neighbours were measured in vain: for an aircraft that stands still, that will not change.
         let in_vain = next == Phase::Scanning(0) && phase != Phase::Reported;
         if in_vain {
             self.measure_after(id, now, 0.0);
@@ -131,7 +132,7 @@ impl Network {
         }
     }
 
-    /// Returns true if an aircraft hears any cell beside its own.
+    /// Returns true if an aircraft receives any neighbour of its own cell.
     fn hears_neighbour(&self, id: StationId, cell: CellId, now: Instant) -> bool {
         let mut neighbours = self.neighbours[usize::from(cell.0)].iter();
         neighbours.any(|&other| {
@@ -140,8 +141,8 @@ impl Network {
         })
     }
 
-    /// Returns true if an aircraft that its own cell's neighbours have left alone is in the radius of a better cell: it
-    /// goes there without being told, since no base station knows of both.
+    /// Returns true if an aircraft that receives no neighbour of its own cell is within the radius of a better cell: it
+    /// goes there without a command, since no base station knows both.
     fn finds_better_alone(&self, id: StationId, received: f64, now: Instant) -> bool {
         let station = &self.stations[id.0 as usize];
         if !station.is_alone {
@@ -151,7 +152,7 @@ impl Network {
         found.is_some_and(|better| self.received_dbm(id, better, now) > received)
     }
 
-    /// Tells that an aircraft is about to lose its cell with no other in sight, or no longer is.
+    /// Reports that an aircraft is about to lose its cell with no other in sight, or no longer is.
     fn tell_alone(&mut self, id: StationId, cell: CellId, is_alone: bool, now: Instant) {
         let station = &mut self.stations[id.0 as usize];
         if station.is_alone != is_alone {
@@ -176,7 +177,7 @@ impl Network {
         });
     }
 
-    /// POW_REP in the next slot; returns the slot's multiframe.
+    /// Sends POW_REP in the next slot; returns the slot's multiframe.
     fn report_power(
         &mut self,
         id: StationId,
@@ -191,7 +192,7 @@ impl Network {
         multiframe
     }
 
-    /// Listens to the neighbour whose turn it is. If it is better, the base station decides.
+    /// Listens to the next neighbour. If that is better, the base station decides on a handover.
     fn scan(
         &mut self,
         id: StationId,
@@ -222,7 +223,7 @@ impl Network {
         Phase::Decided { to: other, due }
     }
 
-    /// CELL_EXIT has been sent.
+    /// Leaves the old cell after CELL_EXIT.
     pub(super) fn exit(&mut self, id: StationId, now: Instant) {
         let Attachment::Registered {
             cell,
@@ -237,14 +238,15 @@ impl Network {
         self.enter(id, to, Some(cell), now);
     }
 
-    /// The signal is lost: the aircraft looks for a cell like one that is switched on.
+    /// Loses the signal: the aircraft looks for a cell as after switching on.
     fn lose(&mut self, id: StationId, cell: CellId, place: u32, now: Instant) {
         self.leave(id, cell, place, now);
         self.stations[id.0 as usize].attachment = Attachment::Searching;
         self.measure_next(id, now);
     }
 
-    /// Ends a registration. What waits in the aircraft stays there, what waits in the base station as the parameters say.
+    /// Ends a registration. Packets waiting in the aircraft stay there, those in the base station are forwarded or lost
+    /// by the parameters.
     fn leave(&mut self, id: StationId, cell: CellId, place: u32, now: Instant) {
         self.cells[usize::from(cell.0)].remove(&mut self.stations, id, place);
         self.stations[id.0 as usize].is_alone = false;
@@ -276,7 +278,7 @@ impl Network {
         }
     }
 
-    /// CELL_RQST is on the air.
+    /// Sends CELL_RQST.
     pub(super) fn access(&mut self, id: StationId, now: Instant) {
         let Attachment::Entering { to, .. } = self.stations[id.0 as usize].attachment else {
             return;

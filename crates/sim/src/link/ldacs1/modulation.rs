@@ -1,17 +1,17 @@
-//! Modulation and coding: what a frame carries, and which signal it needs.
+//! Modulation and coding: capacity of a frame, and the signal that it needs.
 //!
-//! Forward link: bits of a frame as the specification of the later LDACS has them. Return link: a tile has 134 data
-//! symbols, of which the convolutional code takes 6 tail bits and the Reed–Solomon code about a tenth, in whole bytes
-//! with an even number of parity bytes: RS(16, 14) for QPSK ½ (published) up to RS(74, 66) for 64QAM ¾. Study D's 270 to
-//! 1267 kbit/s are 144 tiles of 14 B and of 66 B; those between are derived.
+//! Forward link: bits per frame of the later LDACS specification. Return link: a tile has 134 data symbols, of which
+//! the convolutional code takes 6 tail bits and the Reed–Solomon code about a tenth, in whole bytes with an even number
+//! of parity bytes: RS(16, 14) for QPSK ½ (published) up to RS(74, 66) for 64QAM ¾. Study D's 270 to 1267 kbit/s are
+//! 144 tiles of 14 B and of 66 B; the values between are derived.
 //!
-//! Required signal: QPSK ½ needs 8.7 dB (study D). How much more the others need is not published; chosen are the
+//! Required signal: QPSK ½ needs 8.7 dB (study D). The requirements of the others are not published; chosen are the
 //! steps of IEEE 802.16's receiver table for the convolutional code (5, 8, 10.5, 16, 18 and 20 dB for QPSK ½ and ¾,
-//! 16QAM ½ and 64QAM ½, ⅔ and ¾), with rate ⅔ put between its neighbours by rate.
+//! 16QAM ½ and 64QAM ½, ⅔ and ¾), with rate ⅔ interpolated by rate.
 
 use baton_proto::rate::DataRate;
 
-/// The SNR in dB at which QPSK ½ has a bit error rate of 1e-6 on the forward link (study D, section 2.4).
+/// SNR in dB at which QPSK ½ has a bit error rate of 1e-6 on the forward link (study D, section 2.4).
 pub const TARGET_SNR_DB: f64 = 8.7;
 
 /// Modulation and rate of the convolutional code, the most robust first.
@@ -29,7 +29,7 @@ pub enum Modulation {
 }
 
 impl Modulation {
-    /// All, the most robust first.
+    /// All modulations, the most robust first.
     pub const ALL: [Modulation; 8] = [
         Modulation::QpskHalf,
         Modulation::QpskTwoThirds,
@@ -41,40 +41,40 @@ impl Modulation {
         Modulation::Qam64ThreeQuarters,
     ];
 
-    /// Bytes that a frame of the forward link carries.
+    /// Returns the bytes of a frame of the forward link.
     pub const fn forward_bytes(self) -> u32 {
         [91, 120, 135, 182, 242, 272, 366, 412][self as usize]
     }
 
-    /// Bytes that a tile of the return link carries.
+    /// Returns the bytes of a tile of the return link.
     pub const fn return_bytes(self) -> u32 {
         [14, 19, 22, 28, 39, 43, 58, 66][self as usize]
     }
 
-    /// SNR in dB at which its errors are those of QPSK ½ at [`TARGET_SNR_DB`].
+    /// Returns the SNR in dB at which its errors are those of QPSK ½ at [`TARGET_SNR_DB`].
     pub fn required_snr_db(self) -> f64 {
         TARGET_SNR_DB + [0.0, 2.0, 3.0, 5.5, 7.8, 11.0, 13.0, 15.0][self as usize]
     }
 
-    /// The fastest that a signal allows; QPSK ½ if it allows none.
+    /// Returns the fastest modulation that a signal allows; QPSK ½ if it allows none.
     pub fn fastest_at(snr_db: f64) -> Modulation {
         let allowed = |modulation: &Modulation| modulation.required_snr_db() <= snr_db;
         let fastest = Modulation::ALL.into_iter().rev().find(allowed);
         fastest.unwrap_or(Modulation::QpskHalf)
     }
 
-    /// Rate of a forward link with so many data frames a multiframe.
+    /// Returns the rate of a forward link with so many data frames per multiframe.
     pub fn forward_rate(self, data_frames: u32) -> DataRate {
         rate(self.forward_bytes() * data_frames)
     }
 
-    /// Rate of a return link with so many data tiles a multiframe.
+    /// Returns the rate of a return link with so many data tiles per multiframe.
     pub fn return_rate(self, data_tiles: u32) -> DataRate {
         rate(self.return_bytes() * data_tiles)
     }
 }
 
-/// Bytes a multiframe, of which there are four in 240 ms.
+/// Returns the rate of so many bytes per multiframe, of which there are four in 240 ms.
 fn rate(bytes: u32) -> DataRate {
     DataRate::from_bits_per_second(u64::from(bytes) * 8 * 4 * 1000 / 240)
 }

@@ -13,25 +13,25 @@ use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 use std::sync::Arc;
 
-/// Bytes that L-DACS1 puts around a packet (study D, section 5.4). What a fragment more would need is not counted.
+/// Bytes that L-DACS1 adds to a packet (study D, section 5.4). The overhead of further fragments is not counted.
 pub const HEADER_BYTES: u32 = 7;
 
-/// An L-DACS1 network as a state machine.
+/// L-DACS1 network as a state machine.
 ///
 /// After [`add_station`](Network::add_station), [`offer`](Network::offer) and at every
-/// [`next_deadline`](Network::next_deadline), call [`poll`](Network::poll) until it returns `None`, then ask for the next
-/// deadline. `now` never goes back from call to call.
+/// [`next_deadline`](Network::next_deadline), call [`poll`](Network::poll) until it returns `None`, then ask for the
+/// next deadline. `now` never decreases from call to call.
 #[derive(Debug)]
 pub struct Network {
     pub(super) air: Air,
     pub(super) cells: Vec<Cell>,
     pub(super) stations: Vec<Station>,
-    /// Cells that overlap each cell, which its aircraft are told to listen to.
+    /// Cells that overlap each cell: the neighbours to which its aircraft are told to listen.
     pub(super) neighbours: Vec<Vec<CellId>>,
 }
 
 impl Network {
-    /// A network without aircraft. Its random draws belong to `seed` and to its name.
+    /// Creates a network without aircraft. Its random draws depend on `seed` and on its name.
     pub fn new(config: NetworkConfig, seed: Seed) -> Network {
         let ids = || (0..config.cells.len()).map(|index| CellId(index as u16));
         let overlap = |a: &CellConfig, b: &CellConfig| {
@@ -52,7 +52,7 @@ impl Network {
         }
     }
 
-    /// An aircraft, which is registered in a cell at once, or looks for one.
+    /// Adds an aircraft, which is registered in a cell at once, or looks for one.
     ///
     /// # Panics
     /// Panics if the network has no such cell.
@@ -73,14 +73,14 @@ impl Network {
         id
     }
 
-    /// Gives back the room that lists have kept for more aircraft.
+    /// Frees the capacity that lists have reserved for more aircraft.
     pub fn shrink(&mut self) {
         self.stations.shrink_to_fit();
         self.air.agenda.shrink();
         self.air.outputs.shrink();
     }
 
-    /// Hands over a packet. What is offered at the moment of a control channel comes after it.
+    /// Offers a packet. A packet offered at the moment of a control channel comes after that.
     pub fn offer(&mut self, now: Instant, offered: Offered) {
         self.catch_up(now);
         let Offered {
@@ -122,7 +122,7 @@ impl Network {
         cell.wake(&mut self.air, now);
     }
 
-    /// Returns true if a base station has this aircraft, or keeps packets for it during a handover.
+    /// Returns true if a base station has this aircraft registered, or keeps packets for it during a handover.
     fn takes_forward(&self, id: StationId, at: Option<CellId>) -> bool {
         match self.stations[id.0 as usize].attachment {
             Attachment::Registered { cell, .. } => at == Some(cell),
@@ -137,29 +137,29 @@ impl Network {
         self.air.outputs.pop(now).map(|(_, output)| output)
     }
 
-    /// Returns the time of the next poll, if nothing else happens before; `None` while nothing will happen of itself.
+    /// Returns the time of the next poll, unless something else happens before; `None` if no event is pending.
     pub fn next_deadline(&self) -> Option<Instant> {
         crate::link::earlier(self.air.agenda.next(), self.air.outputs.next())
     }
 
-    /// The cell in which an aircraft is registered.
+    /// Returns the cell in which an aircraft is registered.
     pub fn serving_cell(&self, id: StationId) -> Option<CellId> {
         self.stations[id.0 as usize]
             .registration()
             .map(|(cell, _)| cell)
     }
 
-    /// Packets and bytes that an aircraft's direction has not yet delivered, as of the last call.
+    /// Returns the packets and bytes not yet delivered in an aircraft's direction, as of the last call.
     pub fn queue(&self, id: StationId, direction: Direction) -> (u32, u32) {
         self.stations[id.0 as usize].queue(direction).size()
     }
 
-    /// The aircraft that are registered in a cell.
+    /// Returns the aircraft registered in a cell.
     pub fn registered(&self, cell: CellId) -> &[StationId] {
         &self.cells[usize::from(cell.0)].roster
     }
 
-    /// Present parameters.
+    /// Returns the present parameters.
     pub fn config(&self) -> &NetworkConfig {
         &self.air.config
     }

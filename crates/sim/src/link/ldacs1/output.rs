@@ -1,4 +1,4 @@
-//! Control messages of a handover, and what is to be done or told in order of time.
+//! Control messages of a handover, and the queue of tasks and outputs in order of time.
 
 use crate::link::cells::{CellId, StationId};
 use baton_proto::time::Instant;
@@ -10,9 +10,9 @@ use std::collections::BinaryHeap;
 pub struct Message {
     /// Time at which its last bit was sent.
     pub at: Instant,
-    /// The aircraft that sent it or that it is for.
+    /// Sending or receiving aircraft.
     pub station: StationId,
-    /// The cell.
+    /// Cell of the message.
     pub cell: CellId,
     /// Kind of message.
     pub kind: MessageKind,
@@ -25,9 +25,9 @@ pub enum MessageKind {
     ScanningTable,
     /// SIB of a neighbouring base station, as the aircraft measures it.
     SystemIdentification,
-    /// POW_REP, from the aircraft: the power that it receives of `of`.
+    /// POW_REP, from the aircraft: received power of the cell `of`.
     PowerReport {
-        /// The cell that was measured.
+        /// Measured cell.
         of: CellId,
         /// Received power in dBm.
         received_dbm: f64,
@@ -36,14 +36,14 @@ pub enum MessageKind {
     HandoverCommand {
         /// The new cell.
         to: CellId,
-        /// True if packets are waiting still.
+        /// True if packets are still waiting.
         packet_bit: bool,
     },
     /// CELL_EXIT, from the aircraft.
     CellExit,
     /// CELL_RQST by random access, from the aircraft.
     CellRequest,
-    /// Two CELL_RQST met, of which this is one: nobody hears it.
+    /// A CELL_RQST that collided with another and is not received.
     Collision,
     /// CELL_RESP, from the base station.
     CellResponse,
@@ -66,7 +66,7 @@ struct Entry<T> {
 }
 
 impl<T> Agenda<T> {
-    /// An empty one.
+    /// Creates an empty agenda.
     pub fn new() -> Agenda<T> {
         Agenda {
             heap: BinaryHeap::new(),
@@ -74,24 +74,24 @@ impl<T> Agenda<T> {
         }
     }
 
-    /// Puts an item in.
+    /// Inserts an item.
     pub fn push(&mut self, at: Instant, item: T) {
         let number = self.inserted;
         self.inserted += 1;
         self.heap.push(Entry { at, number, item });
     }
 
-    /// Gives back the room that it has kept to grow.
+    /// Frees the capacity reserved for growth.
     pub fn shrink(&mut self) {
         self.heap.shrink_to_fit();
     }
 
-    /// Returns the time of the first.
+    /// Returns the time of the first item.
     pub fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|entry| entry.at)
     }
 
-    /// Takes the first out if it is due.
+    /// Takes the first item out if it is due.
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, T)> {
         if self.next()? > now {
             return None;
@@ -101,7 +101,7 @@ impl<T> Agenda<T> {
 }
 
 impl<T> Ord for Entry<T> {
-    /// The heap gives the largest, so that the earliest is.
+    /// Compares in reverse: the heap returns the largest, which is thus the earliest.
     fn cmp(&self, other: &Entry<T>) -> Ordering {
         (other.at, other.number).cmp(&(self.at, self.number))
     }

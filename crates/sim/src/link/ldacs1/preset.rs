@@ -1,14 +1,14 @@
-//! A link between an aircraft and a cell of an L-DACS1 network, in the words of other links: for whoever asks how fast
-//! it is. What happens to its packets, the network decides.
+//! A link between an aircraft and a cell of an L-DACS1 network, with the parameters of other links: for callers that
+//! need its rate. The fate of its packets is decided by the network.
 
 use super::{HEADER_BYTES, NetworkConfig};
 use crate::link::cells::{CellId, Direction};
 use crate::link::config::{DirectionConfig, LinkConfig, Medium, QueueLimit};
-use crate::link::presets::{plain, symmetric};
+use crate::link::kinds::{plain, symmetric};
 use baton_proto::time::Duration;
 
 impl NetworkConfig {
-    /// Makes the link of one aircraft to a cell, as if it had the cell to itself; it has no name.
+    /// Creates the link of an aircraft alone in a cell; it has no name.
     pub fn link(&self, cell: CellId) -> LinkConfig {
         let direction = |direction: Direction| -> DirectionConfig {
             let rate = self.nominal_rate(cell, direction);

@@ -1,32 +1,32 @@
 //! Queue of one aircraft in one direction: packets, cut into fragments as they are granted, and kept until they have
 //! arrived.
 //!
-//! *Fragments.* What one packet is granted in one multiframe is a fragment. It is lost if any frame that it touches is.
+//! *Fragments.* A fragment is the part of one packet granted in one multiframe. It is lost if any of its frames is.
 //!
-//! *Acknowledged mode.* A sender knows when to expect each fragment's acknowledgment. If that passes without one, the
-//! fragment is sent again, up to five times, each time after a new request; then the packet is given up. Fragments to be
-//! repeated come first, in the order of packets. The receiver hands packets up in their order (chosen: TCP above is
-//! spared reordering).
+//! *Acknowledged mode.* A sender knows when to expect each fragment's acknowledgment. If none arrives by then, the
+//! fragment is retransmitted, up to five times, each time after a new request; then the packet is given up.
+//! Retransmissions come first, in the order of packets. The receiver delivers packets in order (chosen: it spares TCP
+//! above reordering).
 //!
-//! *Unacknowledged mode.* A lost fragment costs the packet, and the rest of it is sent all the same.
+//! *Unacknowledged mode.* A lost fragment loses the packet, whose rest is sent all the same.
 
 use crate::link::{DropReason, Outcome};
 use crate::packets::PacketId;
 use baton_proto::time::Instant;
 use std::collections::VecDeque;
 
-/// Retransmissions of a fragment, at most (study D, section 5.5).
+/// Most retransmissions of a fragment (study D, section 5.5).
 pub const RETRANSMISSIONS: u8 = 5;
 /// Priorities, the highest number first: 0 to 7 of flows, and that of signalling.
 pub const PRIORITIES: u8 = SIGNALLING_PRIORITY + 1;
-/// The priority of signalling, which no flow's traffic overtakes: a mobile drops what comes to its new address before the
+/// Priority of signalling, which no flow's traffic overtakes: a mobile drops packets to its new address before the
 /// acknowledgement of its update.
 pub const SIGNALLING_PRIORITY: u8 = 8;
 
-/// Up to so many packets a queue takes no more room than they need.
+/// Packets up to which a queue takes no more memory than they need.
 const FEW: usize = 4;
 
-/// A packet's end.
+/// End of a packet.
 pub type Ended = (PacketId, Instant, Outcome);
 
 /// Packets of one priority.
@@ -34,15 +34,15 @@ pub type Ended = (PacketId, Instant, Outcome);
 pub struct Class {
     /// Its priority.
     pub priority: u8,
-    /// Bytes that deficit round robin lets it send in this turn.
+    /// Deficit counter: bytes that deficit round robin still lets it send in this turn.
     pub deficit: u32,
-    /// True if the scheduler has it on its list.
+    /// True if the class is on the scheduler's list.
     pub listed: bool,
     /// Bytes that may be granted.
     ready: u32,
     /// Bytes that must be requested first.
     wanting: u32,
-    /// The latest end that was told.
+    /// Latest end reported so far.
     last_end: Instant,
     /// Number of the first packet in `held`.
     first: u64,
@@ -55,7 +55,7 @@ struct Held {
     acknowledged: bool,
     fate: Fate,
     length: u32,
-    /// Pieces that have not arrived yet, in the order of their bytes.
+    /// Pieces that have not arrived, in the order of their bytes.
     pieces: Vec<Piece>,
     /// Latest arrival of a piece so far.
     completed: Instant,
@@ -64,9 +64,9 @@ struct Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Open,
-    /// A fragment is lost for good.
+    /// Loss of a fragment for good.
     Lost,
-    /// Its end has been told.
+    /// End of the packet, reported already.
     Told,
 }
 
@@ -76,44 +76,44 @@ struct Piece {
     length: u32,
     retransmissions: u8,
     state: State,
-    /// Since when it is to be requested, if it is.
+    /// Time since which the piece is to be requested, if it is.
     wanting_since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// To be requested.
+    /// Not requested yet.
     Wanting,
-    /// May be granted.
+    /// Ready to be granted.
     Ready,
-    /// Under way, or lost and nobody knows.
+    /// Under way, or lost without its sender's knowledge.
     Sent,
 }
 
-/// A fragment that has been granted.
+/// A granted fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Number of its packet in its class.
+    /// Number of the packet in its class.
     pub number: u64,
-    /// Its first byte in the packet.
+    /// First byte of the fragment in the packet.
     pub offset: u32,
-    /// Bytes.
+    /// Bytes of the fragment.
     pub length: u32,
-    /// True if it is acknowledged.
+    /// True in acknowledged mode.
     pub acknowledged: bool,
 }
 
-/// Fate of a fragment whose acknowledgment did not come.
+/// Fate of a fragment whose acknowledgment is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// It is sent again.
+    /// Retransmission.
     Again,
-    /// Its packet was given up, now or before.
+    /// End of its packet, given up now or before.
     GivenUp,
 }
 
 impl Class {
-    /// An empty class.
+    /// Creates an empty class.
     pub fn new(priority: u8) -> Class {
         Class {
             priority,
@@ -127,7 +127,7 @@ impl Class {
         }
     }
 
-    /// Takes a packet; it must be requested first if `wanting`.
+    /// Takes in a packet; it must be requested first if `wanting`.
     pub fn push(
         &mut self,
         packet: PacketId,
@@ -146,7 +146,7 @@ impl Class {
             }
         };
         if self.held.len() < FEW {
-            // Mostly one or two wait.
+            // Mostly one or two packets wait.
             self.held.reserve_exact(1);
         }
         self.held.push_back(Held {
@@ -165,27 +165,27 @@ impl Class {
         });
     }
 
-    /// Bytes that may be granted.
+    /// Returns the bytes ready to be granted.
     pub fn ready(&self) -> u32 {
         self.ready
     }
 
-    /// Bytes that are not granted yet.
+    /// Returns the bytes not granted yet.
     pub fn waiting(&self) -> u32 {
         self.ready + self.wanting
     }
 
-    /// Returns true if something must be requested.
+    /// Returns true if data must be requested.
     pub fn is_wanting(&self) -> bool {
         self.wanting > 0
     }
 
-    /// Returns true if it holds nothing.
+    /// Returns true if it is empty.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Packets and bytes that have not arrived.
+    /// Returns the packets and bytes that have not arrived.
     pub fn size(&self) -> (u32, u32) {
         let open = self.held.iter().filter(|held| !held.pieces.is_empty());
         open.fold((0, 0), |(packets, bytes), held| {
@@ -194,7 +194,7 @@ impl Class {
         })
     }
 
-    /// Requests what has been wanting since before `slot`.
+    /// Requests the bytes that have been wanting since before `slot`.
     pub fn request(&mut self, slot: Instant) {
         for piece in self.held.iter_mut().flat_map(|held| &mut held.pieces) {
             if piece.state == State::Wanting && piece.wanting_since < slot {
@@ -205,12 +205,12 @@ impl Class {
         }
     }
 
-    /// Counts bytes as granted; [`take`](Class::take) then says which.
+    /// Counts bytes as granted; [`take`](Class::take) then cuts the fragments.
     pub fn reserve(&mut self, bytes: u32) {
         self.ready -= bytes;
     }
 
-    /// Cuts fragments off for `bytes` that were reserved.
+    /// Cuts fragments for `bytes` that were reserved.
     pub fn take(&mut self, mut bytes: u32, fragments: &mut Vec<Fragment>) {
         for (index, held) in self.held.iter_mut().enumerate() {
             let mut place = 0;
@@ -244,7 +244,7 @@ impl Class {
         }
     }
 
-    /// A fragment arrives at a moment that need not have come yet, or in unacknowledged mode is lost then.
+    /// Settles a fragment's arrival at a time, perhaps in the future, or in unacknowledged mode its loss.
     pub fn settle(&mut self, fragment: &Fragment, at: Instant, lost: bool, ended: &mut Vec<Ended>) {
         let Some(held) = self.held_mut(fragment.number) else {
             return;
@@ -258,7 +258,7 @@ impl Class {
         self.tell(ended);
     }
 
-    /// An acknowledgment did not come. `wanting` as in [`push`](Class::push).
+    /// Handles a missing acknowledgment. `wanting` as in [`push`](Class::push).
     pub fn retry(
         &mut self,
         fragment: &Fragment,
@@ -307,7 +307,7 @@ impl Class {
         self.tell(ended);
     }
 
-    /// Hands up, in their order, packets of which nothing is missing.
+    /// Delivers complete packets, in order.
     fn tell(&mut self, ended: &mut Vec<Ended>) {
         while self.held.front().is_some_and(|held| held.pieces.is_empty()) {
             let Some(held) = self.held.pop_front() else {
@@ -325,13 +325,13 @@ impl Class {
             }
         }
         if self.held.is_empty() {
-            // An idle aircraft keeps nothing.
+            // An idle aircraft keeps no memory.
             self.held = VecDeque::new();
         }
     }
 
-    /// The aircraft leaves the cell: the receiver hands up what it has held back, and what has not arrived whole is
-    /// lost, or begins anew in another cell if `kept`; it must be requested there if `wanting`.
+    /// Leaves the cell: the receiver delivers the packets that it has held back; incomplete packets are lost, or begin
+    /// anew in another cell if `kept`, where they must be requested if `wanting`.
     pub fn leave(&mut self, now: Instant, kept: bool, wanting: bool, ended: &mut Vec<Ended>) {
         let held = core::mem::take(&mut self.held);
         self.first += held.len() as u64;
@@ -399,7 +399,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             [(0, 60, 40), (1, 0, 50)]
         );
-        // The second packet is whole first, and waits for the first.
+        // The second packet is complete first, and waits for the first.
         class.settle(&second[1], AT(20), false, &mut ended);
         class.settle(&second[0], AT(21), false, &mut ended);
         assert!(ended.is_empty());
@@ -485,7 +485,7 @@ mod tests {
         assert!(ended.is_empty());
         assert_eq!(class.size(), (2, 25));
         assert!(class.is_wanting() && class.ready() == 0);
-        // Transmissions in the old cell mean nothing any more.
+        // Transmissions in the old cell no longer count.
         assert_eq!(
             class.retry(&parts[0], AT(4), true, &mut ended),
             Retry::GivenUp

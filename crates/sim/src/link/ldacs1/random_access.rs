@@ -1,26 +1,27 @@
-//! Random access: how aircraft without a slot ask for one.
+//! Random access: the request of aircraft without a slot for one.
 //!
-//! A superframe has two opportunities. Two aircraft in one collide, and neither is heard. An aircraft that finds no
+//! A superframe has two opportunities. Two aircraft in one collide, and neither is received. An aircraft that finds no
 //! CELL_RESP in the common control channel that follows tries again after an exponential backoff. For its attempt
-//! number `n` (from 0) it chooses evenly among the next 2 · 2^n opportunities, at most 64 (the growth is the
+//! number `n` (from 0) it chooses uniformly among the next 2 · 2^n opportunities, at most 64 (the growth is the
 //! specification's, the first window and the cap are chosen).
 
 use super::frame::ACCESS_OPPORTUNITIES;
 use crate::link::cells::StationId;
 use crate::rng::Keyed;
 
-/// Doublings of the window, at most.
+/// Most doublings of the window.
 const DOUBLINGS_MOST: u32 = 5;
 
-/// The opportunity of an attempt, among those from superframe `superframe` on. `draw` belongs to it.
+/// Returns the opportunity of an attempt, among those from superframe `superframe` on. `draw` is the number of its
+/// draw.
 pub fn opportunity(draws: Keyed, draw: u64, superframe: u64, attempt: u32) -> u64 {
     let window = ACCESS_OPPORTUNITIES << attempt.min(DOUBLINGS_MOST);
     let choice = draws.stream(draw).below(window);
     superframe * ACCESS_OPPORTUNITIES + choice
 }
 
-/// Parts those who were heard from those who collided, each in the order of their coming. Takes only what was sent
-/// before the end of a superframe.
+/// Separates the successful accesses from the collided ones, each in order of arrival. Takes only accesses sent before
+/// the end of a superframe.
 pub fn resolve(
     contention: &mut Vec<(u64, StationId)>,
     superframe: u64,
@@ -52,7 +53,7 @@ mod tests {
                     .iter()
                     .all(|&choice| (20..20 + window).contains(&choice))
             );
-            // Every opportunity of the window comes about equally often: mean of a discrete uniform.
+            // Every opportunity of the window occurs about equally often: mean of a discrete uniform.
             let mean = choices.iter().sum::<u64>() as f64 / 4000.0 - 20.0;
             let expected = (window - 1) as f64 / 2.0;
             let error = 4.0 * ((window * window - 1) as f64 / 12.0 / 4000.0).sqrt();

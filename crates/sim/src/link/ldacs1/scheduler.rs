@@ -1,35 +1,35 @@
 //! Order of service: static priorities, and deficit round robin with fragmentation inside each (study D, section 2.1;
 //! Shreedhar and Varghese 1996).
 //!
-//! A class on the list is given a quantum of bytes in its turn and sends what of it is ready. What is left of a
-//! turn when the frame is full is sent in the next frame; what is left when the class has nothing more lapses.
+//! A class on the list gets a quantum of bytes in its turn and sends its ready data. The rest of a turn when the frame
+//! is full is sent in the next frame; the rest when the class is empty lapses.
 
 use super::queue::PRIORITIES;
 use crate::link::cells::StationId;
 use std::collections::VecDeque;
 
-/// Capacity that the scheduler hands out, and its takers.
+/// Capacity to be distributed by the scheduler, and its receivers.
 pub trait Grants {
-    /// Bytes of a class that may be granted.
+    /// Returns the bytes of a class ready to be granted.
     fn ready(&self, station: StationId, priority: u8) -> u32;
-    /// The class's deficit counter.
+    /// Returns the class's deficit counter.
     fn deficit(&mut self, station: StationId, priority: u8) -> &mut u32;
-    /// Grants up to so many bytes; fewer, or none, if something does not allow more.
+    /// Grants up to so many bytes; fewer, or none, if a limit applies.
     fn grant(&mut self, station: StationId, priority: u8, at_most: u32) -> u32;
-    /// The class has left the list.
+    /// Notes that the class has left the list.
     fn unlist(&mut self, station: StationId, priority: u8);
-    /// Returns true if nobody can be granted anything more.
+    /// Returns true if no further grant is possible.
     fn is_full(&self) -> bool;
 }
 
-/// The lists of a cell's direction.
+/// Lists of one direction of a cell.
 #[derive(Debug, Default)]
 pub struct Scheduler {
     rounds: [VecDeque<StationId>; PRIORITIES as usize],
 }
 
 impl Scheduler {
-    /// Puts a class at the end of its list; it is on none.
+    /// Appends a class to its list; it must be on none.
     pub fn enlist(&mut self, station: StationId, priority: u8) {
         self.rounds[usize::from(priority)].push_back(station);
     }
@@ -41,12 +41,12 @@ impl Scheduler {
         }
     }
 
-    /// Returns true if nobody waits.
+    /// Returns true if no class waits.
     pub fn is_empty(&self) -> bool {
         self.rounds.iter().all(VecDeque::is_empty)
     }
 
-    /// Hands out what there is.
+    /// Distributes the capacity.
     pub fn run(&mut self, quantum: u32, grants: &mut impl Grants) {
         for priority in (0..PRIORITIES).rev() {
             self.run_priority(priority, quantum, grants);
@@ -55,7 +55,7 @@ impl Scheduler {
 
     fn run_priority(&mut self, priority: u8, quantum: u32, grants: &mut impl Grants) {
         let round = &mut self.rounds[usize::from(priority)];
-        // Aircraft in a row that nothing could be granted, though there is room for others.
+        // Consecutive aircraft without a grant, though there is room for others.
         let mut refused = 0;
         while refused < round.len() && !grants.is_full() {
             let Some(&station) = round.front() else {
@@ -91,7 +91,7 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// Aircraft with one class each: priority, bytes that wait, bytes granted.
+    /// Aircraft with one class each: priority, waiting bytes, granted bytes.
     struct Pool {
         classes: Vec<(u8, u32, u32)>,
         deficits: Vec<u32>,
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Bytes granted in frames of `frame` bytes.
+    /// Returns the bytes granted in frames of `frame` bytes.
     fn granted(classes: &[(u8, u32)], frames: u32, frame: u32, most_each: u32) -> Vec<u32> {
         let mut scheduler = Scheduler::default();
         for (index, &(priority, _)) in classes.iter().enumerate() {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn equals_share_equally_within_a_quantum() {
-        // 10 frames of 24 x 91 B among seven who all want more: 3120 B each.
+        // 10 frames of 24 x 91 B among seven with enough data: 3120 B each.
         let shares = granted(&[(0, 100_000); 7], 10, 24 * 91, u32::MAX);
         assert_eq!(shares.iter().sum::<u32>(), 21_840);
         assert!(
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn who_wants_less_gets_it_and_the_others_share_the_rest() {
-        // Max-min fairness: 500 to the modest one, (2184 - 500) / 2 to the others.
+        // Max-min fairness: 500 to the one with little data, (2184 - 500) / 2 to the others.
         let shares = granted(&[(0, 500), (0, 9000), (0, 9000)], 1, 2184, u32::MAX);
         assert_eq!(shares[0], 500);
         assert!(

@@ -1,4 +1,4 @@
-//! Aircraft: radios that are tuned to one cell at a time.
+//! Aircraft: radios tuned to one cell at a time.
 
 use super::frame::Multiframe;
 use super::queue::{Class, Ended};
@@ -10,22 +10,22 @@ use std::sync::Arc;
 /// An aircraft's state towards the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// In no cell; it listens for one at each superframe in which one can have come into reach.
+    /// Without a cell; the aircraft listens for one at each superframe in which one can have come into reach.
     Searching,
-    /// On its way into a cell, from another one if it hands over.
+    /// Entering a cell, in a handover from another one.
     Entering {
-        /// The new cell.
+        /// New cell.
         to: CellId,
-        /// The old cell.
+        /// Old cell.
         from: Option<CellId>,
-        /// Random accesses that failed.
+        /// Failed random accesses.
         attempt: u32,
     },
-    /// Registered.
+    /// Registered in a cell.
     Registered {
-        /// The cell.
+        /// Serving cell.
         cell: CellId,
-        /// Its place among the cell's aircraft, by which its slots go.
+        /// Its place among the cell's aircraft, which determines its slots.
         place: u32,
         /// Progress of a handover.
         phase: Phase,
@@ -35,29 +35,29 @@ pub enum Attachment {
 /// Progress of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The signal is above Th1.
+    /// Signal above Th1.
     Steady,
-    /// The aircraft has reported less than Th1; the base station will broadcast ACB and STB.
+    /// Report below Th1; the base station will broadcast ACB and STB.
     Reported,
-    /// The aircraft listens to one neighbour a superframe; next to this one.
+    /// Scanning of one neighbour per superframe, next this one.
     Scanning(u16),
-    /// The base station has decided, and sends HO_COM in this multiframe or later.
+    /// Decision of the base station, which sends HO_COM in this multiframe or later.
     Decided {
-        /// The new cell.
+        /// New cell.
         to: CellId,
-        /// Not before.
+        /// Earliest multiframe.
         due: Multiframe,
     },
-    /// HO_COM with the P-bit was sent.
+    /// HO_COM with the P-bit sent.
     Draining {
-        /// The new cell.
+        /// New cell.
         to: CellId,
-        /// The signal is below Th2.
+        /// True if the signal is below Th2.
         forced: bool,
     },
-    /// HO_COM without the P-bit was sent; nothing more is granted.
+    /// HO_COM without the P-bit sent; there are no further grants.
     Leaving {
-        /// The new cell.
+        /// New cell.
         to: CellId,
     },
 }
@@ -66,23 +66,23 @@ pub enum Phase {
 #[derive(Debug)]
 pub struct Station {
     track: Arc<Track>,
-    /// Its state towards the network.
+    /// State towards the network.
     pub attachment: Attachment,
     /// Random accesses so far, for its draws.
     pub accesses: u32,
-    /// Link_Going_Down was told because no other cell is heard.
+    /// True if Link_Going_Down was reported because no other cell is in sight.
     pub is_alone: bool,
-    /// Time of its next measurement; a task of another moment is out of date.
+    /// Time of its next measurement; a task of another time is stale.
     pub measures_at: Instant,
-    /// True if it is on its cell's list of aircraft that have something to request.
+    /// True if it is on its cell's list of aircraft with data to request.
     pub wants: bool,
     queues: [Queue; 2],
 }
 
-/// Packets that wait in one direction.
+/// Packets waiting in one direction.
 #[derive(Debug)]
 pub struct Queue {
-    /// By priority, the highest first.
+    /// Classes by priority, the highest first.
     classes: Vec<Class>,
     /// Multiframe in which the sender knows the latest fragment's fate.
     pub known: Multiframe,
@@ -91,7 +91,7 @@ pub struct Queue {
 }
 
 impl Station {
-    /// In no cell.
+    /// Creates an aircraft without a cell.
     pub fn new(track: Arc<Track>) -> Station {
         let queue = || Queue {
             classes: Vec::new(),
@@ -115,7 +115,7 @@ impl Station {
         self.track.position(at)
     }
 
-    /// Its way.
+    /// Returns its track.
     pub fn track(&self) -> &Track {
         &self.track
     }
@@ -130,7 +130,7 @@ impl Station {
         &mut self.queues[direction as usize]
     }
 
-    /// The cell in which it is registered, and its place there.
+    /// Returns the cell in which it is registered, and its place there.
     pub fn registration(&self) -> Option<(CellId, u32)> {
         match self.attachment {
             Attachment::Registered { cell, place, .. } => Some((cell, place)),
@@ -146,7 +146,7 @@ impl Station {
         }
     }
 
-    /// Returns true if the scheduler may grant it anything.
+    /// Returns true if the scheduler may give it a grant.
     pub fn is_served(&self) -> bool {
         match self.attachment {
             Attachment::Registered { phase, .. } => !matches!(phase, Phase::Leaving { .. }),
@@ -156,7 +156,7 @@ impl Station {
 }
 
 impl Queue {
-    /// The class of a priority, made if there is none.
+    /// Returns the class of a priority, creating it if needed.
     pub fn class_mut(&mut self, priority: u8) -> &mut Class {
         let place = self
             .classes
@@ -173,38 +173,38 @@ impl Queue {
         &mut self.classes[place]
     }
 
-    /// The class of a priority, if anything was ever offered there.
+    /// Returns the class of a priority, if a packet was ever offered there.
     pub fn class(&self, priority: u8) -> Option<&Class> {
         self.classes.iter().find(|class| class.priority == priority)
     }
 
-    /// All classes, the highest priority first.
+    /// Returns all classes, the highest priority first.
     pub fn classes_mut(&mut self) -> impl Iterator<Item = &mut Class> {
         self.classes.iter_mut()
     }
 
-    /// Returns true if nothing waits.
+    /// Returns true if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.classes.iter().all(Class::is_empty)
     }
 
-    /// Returns true if something must be requested.
+    /// Returns true if data must be requested.
     pub fn is_wanting(&self) -> bool {
         self.classes.iter().any(Class::is_wanting)
     }
 
-    /// Bytes that are not granted yet.
+    /// Returns the bytes not granted yet.
     pub fn waiting(&self) -> u32 {
         self.classes.iter().map(Class::waiting).sum()
     }
 
-    /// Packets and bytes that have not arrived.
+    /// Returns the packets and bytes that have not arrived.
     pub fn size(&self) -> (u32, u32) {
         let sizes = self.classes.iter().map(Class::size);
         sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
     }
 
-    /// Ends what the old cell had begun; see [`Class::leave`].
+    /// Ends the transmissions of the old cell; see [`Class::leave`].
     pub fn leave(&mut self, now: Instant, kept: bool, wanting: bool, ended: &mut Vec<Ended>) {
         for class in &mut self.classes {
             class.leave(now, kept, wanting, ended);
@@ -212,8 +212,8 @@ impl Queue {
         self.known = Multiframe(0);
     }
 
-    /// Bytes that the aircraft's rate allows in a multiframe. What was not used of the one before lapses, but for less
-    /// than a frame.
+    /// Returns the bytes that the aircraft's rate allows in a multiframe. Of the previous one's unused allowance less
+    /// than a frame is carried over.
     pub fn allowance(&mut self, multiframe: Multiframe, quantum_bits: u32, frame_bits: u32) -> u32 {
         if self.allowance_of != multiframe {
             self.allowance_of = multiframe;
@@ -222,7 +222,7 @@ impl Queue {
         self.allowance_bits / 8
     }
 
-    /// Takes bytes off the allowance.
+    /// Deducts bytes from the allowance.
     pub fn use_allowance(&mut self, bytes: u32) {
         self.allowance_bits -= bytes * 8;
     }

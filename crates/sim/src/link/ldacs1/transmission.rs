@@ -1,4 +1,4 @@
-//! Transmission of mapped data: the frames that each fragment lies in, its arrival, and its loss.
+//! Transmission of mapped data: the frames of each fragment, its arrival, and its loss.
 
 use super::allocation::{Allocation, Grant};
 use super::cell::Sent;
@@ -8,13 +8,13 @@ use super::queue::{Fragment, PRIORITIES};
 use crate::link::cells::Direction;
 use baton_proto::time::Instant;
 
-/// Bytes of a turn of deficit round robin on the forward link: one frame (chosen).
+/// Quantum of deficit round robin on the forward link, in bytes: one frame (chosen).
 const FORWARD_QUANTUM: u32 = 91;
-/// On the return link: six tiles, the length of study D's binding update (chosen).
+/// Quantum on the return link: six tiles, the length of study D's binding update (chosen).
 const RETURN_QUANTUM: u32 = 84;
 
 impl Exchange<'_> {
-    /// Lets the scheduler hand out one link.
+    /// Lets the scheduler distribute one link's capacity.
     pub fn map(&mut self, direction: Direction, tiles: u32) -> Vec<Grant> {
         let (scheduler, quantum) = match direction {
             Direction::Forward => (&mut self.cell.forward, FORWARD_QUANTUM),
@@ -40,7 +40,7 @@ impl Exchange<'_> {
         allocation.grants
     }
 
-    /// Sends in the frames behind the common control channel, modulation by modulation.
+    /// Sends in the frames after the common control channel, modulation by modulation.
     pub fn send_forward(&mut self, grants: &[Grant], control_frames: u32) {
         let mut order: Vec<&Grant> = grants.iter().collect();
         order.sort_by_key(|grant| grant.modulation);
@@ -136,11 +136,11 @@ impl Exchange<'_> {
             }
             first_tile += tiles;
         }
-        // Acknowledgments of a time in which the cell slept.
+        // Acknowledgments from before the cell's idle time.
         self.cell.acknowledgments = self.cell.acknowledgments.split_off(&self.multiframe);
     }
 
-    /// The fragments of a grant, those of the highest priority first.
+    /// Returns the fragments of a grant, those of the highest priority first.
     fn cut(&mut self, direction: Direction, grant: &Grant) -> Vec<(u8, Fragment)> {
         let queue = self.stations[grant.station.0 as usize].queue_mut(direction);
         let mut cut = Vec::new();
@@ -155,7 +155,7 @@ impl Exchange<'_> {
         cut
     }
 
-    /// A fragment arrives, or is lost, which its sender knows in multiframe `known`.
+    /// Transmits a fragment, which arrives or is lost; its sender learns of a loss in multiframe `known`.
     fn settle(&mut self, part: Sent, at: Instant, lost: bool, known: Multiframe) {
         if lost && part.fragment.acknowledged {
             self.cell.lost.entry(known).or_default().push(part);

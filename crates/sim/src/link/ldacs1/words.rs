@@ -5,7 +5,7 @@ use crate::link::cells::{CellId, Direction};
 use baton_proto::packet::Wording;
 
 impl Message {
-    /// Describes the message in a network with these cells, and its direction; `None` if nobody hears it.
+    /// Describes the message in a network with these cells, and its direction; `None` if the message is not received.
     pub fn words(&self, cells: &[CellConfig]) -> (Option<Direction>, Wording) {
         use Direction::{Forward, Return};
         let name = |cell: CellId| cells[usize::from(cell.0)].name.as_str();

@@ -47,9 +47,9 @@ pub(super) struct ControlLaw {
     drop_next: Instant,
     /// Drops since the dropping state was entered.
     count: u32,
-    /// The count with which the dropping state was entered last.
+    /// Count at the last entry into the dropping state.
     last_count: u32,
-    /// The largest packet seen: a queue of that many bytes is no standing queue.
+    /// Largest packet seen: a queue of at most that many bytes is no standing queue.
     largest_packet: u32,
 }
 
@@ -67,8 +67,8 @@ impl ControlLaw {
         }
     }
 
-    /// Judges the head of the queue, which has been taken out at `now` and left `bytes` behind it: whether
-    /// to drop it and judge the next. To be called with `None` when the queue is empty.
+    /// Judges the head of the queue, taken out at `now` with `bytes` left behind it: returns true to drop it and judge
+    /// the next. Call it with `None` when the queue is empty.
     pub fn drops(&mut self, now: Instant, head: Option<&Item>, bytes: u64) -> bool {
         let may_drop = self.may_drop(now, head, bytes);
         if self.dropping {
@@ -105,7 +105,7 @@ impl ControlLaw {
         now >= due
     }
 
-    /// Soon after the last dropping state, it goes on near the drop rate that was found then.
+    /// Enters the dropping state; soon after the last one, at about the drop rate found then.
     fn enter_dropping(&mut self, now: Instant) {
         self.dropping = true;
         let found = self.count.saturating_sub(self.last_count);
@@ -116,8 +116,8 @@ impl ControlLaw {
         self.drop_next = self.control_law(now);
     }
 
-    /// The time between drops shrinks with the square root of their number, which lets the throughput of
-    /// the square-root law fall linearly.
+    /// Returns the time of the next drop: intervals shrink with the square root of the number of drops, so that the
+    /// throughput of the square-root law falls linearly.
     fn control_law(&self, from: Instant) -> Instant {
         let step = self.settings.interval.0.as_nanos() as f64 / libm::sqrt(f64::from(self.count));
         from + Duration::from_nanos(step as u64)
@@ -166,8 +166,8 @@ mod tests {
         ControlLaw::new(CoDel::default())
     }
 
-    /// Takes a packet out at `now` that was offered `waited` before, with 100 more behind each; returns the
-    /// number of drops before one that passes.
+    /// Takes a packet out at `now` that has `waited` so long, with 100 more behind each; returns the number of drops
+    /// before one passes.
     fn dequeue(codel: &mut ControlLaw, id: PacketId, now: u64, waited: u64) -> u32 {
         let item = Item {
             packet: id,
@@ -182,7 +182,7 @@ mod tests {
         drops
     }
 
-    /// Times at which packets are dropped while the wait is 50 ms, a packet a millisecond.
+    /// Returns the times of drops while the wait is 50 ms, at a packet per millisecond.
     fn drop_times(codel: &mut ControlLaw, times: std::ops::Range<u64>) -> Vec<u64> {
         let id = crate::link::tests::packet_ids(1)[0];
         times
@@ -204,8 +204,8 @@ mod tests {
         let mut codel = codel();
         assert_eq!(drop_times(&mut codel, 1000..1400).len(), 5);
         assert_eq!(dequeue(&mut codel, id, 1400, 4), 0);
-        // Again an interval before the first drop; then the count goes on from the 4 drops more than the
-        // count of 1 with which the state was entered: 100/sqrt(4) ms later.
+        // Again an interval before the first drop; then the count continues from the 4 drops more than the count of 1
+        // at the entry into the state: 100/sqrt(4) ms later.
         assert_eq!(drop_times(&mut codel, 1401..1560), [1501, 1551]);
     }
 

@@ -24,7 +24,7 @@ impl Fifo {
         Some(item)
     }
 
-    /// Takes out the youngest.
+    /// Takes out the newest packet.
     pub fn pop_back(&mut self) -> Option<Item> {
         let item = self.items.pop_back()?;
         self.bytes -= u64::from(item.length);
@@ -59,10 +59,10 @@ impl Fifo {
 
 /// Choice of the packets that a queue in order of arrival drops.
 pub(super) trait Manager: Debug + Send {
-    /// True if it may drop packets that have waited, when the one before them has left.
+    /// True if it may drop waiting packets when the one before them has left.
     const DROPS_AT_DEQUEUE: bool = false;
 
-    /// Decides whether to refuse an arrival; one that is not refused has room.
+    /// Decides whether to refuse an arrival; an accepted one has room.
     fn judge(&mut self, arrival: &Arrival, fifo: &Fifo) -> Result<(), Refusal>;
 
     /// Takes out the next packet to serve, at `now`, and those to drop before it.
@@ -73,7 +73,7 @@ pub(super) trait Manager: Debug + Send {
         dropped: &mut Vec<Dropped>,
     ) -> Option<Item>;
 
-    /// Takes other settings and keeps its state, if they are its own; returns false for another discipline's.
+    /// Takes other settings and keeps its state, if they are of the same discipline; otherwise returns false.
     fn reconfigure(&mut self, management: &Management, site: &Site) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! FQ-CoDel: flows wait in queues of their own, are served in turn by bytes, and each queue has CoDel (RFC 8290).
+//! FQ-CoDel: flows have separate queues, which are served in turn by bytes and each managed by CoDel (RFC 8290).
 
 use super::codel::{CoDel, ControlLaw};
 use super::fifo::{Fifo, Manager};
@@ -19,7 +19,7 @@ const DROP_BATCH: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FqCodel {
-    /// Queues among which flows are spread by a hash of addresses, protocol and ports.
+    /// Number of queues, among which flows are distributed by a hash of addresses, protocol and ports.
     #[schemars(range(min = 1, max = 65_536))]
     pub flows: u32,
     /// Bytes that a queue may send in its turn.
@@ -79,16 +79,16 @@ impl Settings for FqCodel {
     }
 }
 
-/// The queues of flows. One with packets, or with CoDel's state, is listed once, as new or as old.
+/// Queues of flows. A queue with packets, or with CoDel state, is listed once, as new or as old.
 #[derive(Debug)]
 struct FlowQueues {
     settings: FqCodel,
     draws: Keyed,
-    /// Packets that came back: they go before all others.
+    /// Returned packets, which go before all others.
     foremost: Fifo,
-    /// Queues that were used, by number.
+    /// Queues used so far, by number.
     queues: BTreeMap<u32, FlowQueue>,
-    /// Queues that have become active since they were served last.
+    /// Queues that have become active since their last service.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     /// Packets in the queues.
@@ -97,11 +97,11 @@ struct FlowQueues {
     bytes: u64,
 }
 
-/// A queue of the flows with one hash.
+/// Queue of the flows with one hash.
 #[derive(Debug)]
 struct FlowQueue {
     fifo: Fifo,
-    /// The hash of one of its flows, by which packets that are taken out come back here.
+    /// Hash of one of its flows, by which packets taken out return here.
     flow_hash: u32,
     law: ControlLaw,
     /// Bytes that it may still send in its turn.
@@ -154,7 +154,8 @@ impl FlowQueues {
         }
     }
 
-    /// Returns the next packet in turn and its hash (RFC 8290 section 4.2). With `dropped` CoDel judges the heads of queues.
+    /// Returns the next packet in turn and its hash (RFC 8290 section 4.2). With `dropped` CoDel judges the heads of
+    /// queues.
     fn next(
         &mut self,
         now: Instant,
@@ -184,7 +185,7 @@ impl FlowQueues {
                 return Some((item, queue.flow_hash));
             }
             list.pop_front();
-            // A new queue goes through the old ones once, so that it cannot be new again at once.
+            // A new queue passes through the old ones once, so that it cannot be new again at once.
             if is_new {
                 self.old.push_back(place);
             } else {
@@ -202,7 +203,7 @@ impl Discipline for FlowQueues {
         while !has_room && self.packets > 0 {
             self.drop_from_longest(dropped);
             let (packets, bytes) = self.waiting();
-            // No more than the limit: one less has room for a packet without bytes.
+            // At most the limit: with one packet less there is room for a packet without bytes.
             has_room = limit.has_room(packets.saturating_sub(1), bytes, 0);
         }
         Ok(())

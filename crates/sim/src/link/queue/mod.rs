@@ -1,8 +1,8 @@
-//! Queues: how much may wait, which packets are dropped, and which is served next.
+//! Queues: their limit, the packets that they drop, and the order of service.
 //!
-//! A queue without management is the [direction](super::direction)'s own: first come, first served, and a packet that finds no room is
-//! dropped. Every other discipline is a [`Discipline`], which keeps the packets that wait. A file here has one: its settings, as a
-//! scenario has them, and its state. The list below names it.
+//! An unmanaged queue is the [direction](super::direction)'s own: first come, first served, and a packet without room
+//! is dropped. Every other discipline is a [`Discipline`], which keeps the waiting packets. Each has a file here, with
+//! its settings, as a scenario has them, and its state. The list below names all.
 
 pub mod codel;
 mod fifo;
@@ -28,7 +28,7 @@ macro_rules! disciplines {
         #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
         #[serde(tag = "management")]
         pub enum Management {
-            /// The packet that finds the queue full is dropped.
+            /// Drop-tail: drops the packet that finds the queue full.
             #[default]
             #[serde(rename = "drop-tail")]
             DropTail,
@@ -40,7 +40,7 @@ macro_rules! disciplines {
         }
 
         impl Management {
-            /// Returns true if packets leave in the order in which they came.
+            /// Returns true if packets leave in the order of arrival.
             pub fn keeps_order(&self) -> bool {
                 match self {
                     Management::DropTail => true,
@@ -64,7 +64,7 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Reports settings that do not go together: the key and the message.
+            /// Reports conflicting settings: the key and the message.
             pub(crate) fn check(&self, wrong: &mut dyn FnMut(&str, String)) {
                 match self {
                     Management::DropTail => {}
@@ -87,27 +87,27 @@ disciplines! {
 pub(crate) trait Settings:
     Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
 {
-    /// True if packets leave in the order in which they came.
+    /// True if packets leave in the order of arrival.
     const KEEPS_ORDER: bool = true;
 
-    /// Reports keys that do not go together: the key and the message.
+    /// Reports conflicting keys: the key and the message.
     fn check(&self, _wrong: &mut dyn FnMut(&str, String)) {}
 
     /// Returns an empty queue.
     fn build(&self, site: &Site) -> Box<dyn Discipline>;
 }
 
-/// Surroundings of a queue.
+/// Environment of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
     /// Random numbers of the queue, by packet number.
     pub draws: Keyed,
-    /// Time of a packet of 500 bytes on the link; zero while nothing passes.
+    /// Time that a packet of 500 bytes takes on the link; zero while none passes.
     pub typical_time: Duration,
 }
 
 impl Site {
-    /// Returns the surroundings of a direction's queue.
+    /// Returns the environment of a direction's queue.
     pub fn new(config: &DirectionConfig, draws: Keyed) -> Site {
         let recorded = config.trace.as_ref().and_then(|trace| trace.mean_rate());
         let rate = recorded.unwrap_or(config.rate);
@@ -119,7 +119,7 @@ impl Site {
     }
 }
 
-/// A packet that comes to a queue.
+/// A packet offered to a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offered {
     pub packet: PacketId,
@@ -128,7 +128,7 @@ pub(super) struct Offered {
     pub class: Class,
 }
 
-/// Facts about a packet by which disciplines tell packets apart.
+/// Facts by which disciplines distinguish packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
     /// The first three bits of the traffic class (RFC 2474 section 4.2.2), 0 to 7.
@@ -149,14 +149,15 @@ pub(crate) struct Item {
     pub offered_at: Instant,
 }
 
-/// A packet that waits. One without a class came back from service, or waited before there was a discipline: it goes first.
+/// A waiting packet. One without a class came back from service, or waited before there was a discipline: it goes
+/// first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub item: Item,
     pub class: Option<Class>,
 }
 
-/// A packet that comes to a managed queue.
+/// A packet that arrives at a managed queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub now: Instant,
@@ -168,36 +169,36 @@ pub(crate) struct Arrival {
     pub has_room: bool,
 }
 
-/// A managed queue. Packets that it drops after it has let them in go to `dropped`.
+/// A managed queue. Packets dropped after they were accepted go to `dropped`.
 pub(crate) trait Discipline: Debug + Send {
     /// Takes in a packet, or refuses it.
     fn enqueue(&mut self, arrival: &Arrival, dropped: &mut Vec<Dropped>) -> Result<(), Refusal>;
 
-    /// Returns the next packet to serve, at `now`; `None` if nothing waits.
+    /// Returns the next packet to serve, at `now`; `None` if none waits.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Item>;
 
-    /// Takes back a packet that it has given out: it goes before all others.
+    /// Takes back a packet, which goes before all others.
     fn put_back(&mut self, item: Item);
 
-    /// Returns the number of packets and of bytes that wait.
+    /// Returns the number of waiting packets and bytes.
     fn waiting(&self) -> (usize, u64);
 
-    /// Takes out all packets, in the order in which they would be served.
+    /// Takes out all packets, in the order of service.
     fn unload(&mut self) -> Vec<Waiting>;
 
-    /// Takes in packets behind those that wait, regardless of the limit.
+    /// Appends packets to the waiting ones, regardless of the limit.
     fn restore(&mut self, waiting: Vec<Waiting>);
 
-    /// Takes other settings and keeps its state, if they are its own; returns false for another discipline's.
+    /// Takes other settings and keeps its state, if they are of the same discipline; otherwise returns false.
     fn reconfigure(&mut self, management: &Management, site: &Site) -> bool;
 
-    /// Returns true if it may drop packets that have waited, when the one before them has left.
+    /// Returns true if it may drop waiting packets when the one before them has left.
     fn drops_at_dequeue(&self) -> bool {
         false
     }
 }
 
-/// A packet that a discipline has dropped after it had waited.
+/// A packet dropped after it had waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     pub packet: PacketId,
@@ -207,9 +208,9 @@ pub(crate) struct Dropped {
 /// Reason for a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// There was no room.
+    /// Full queue.
     Full,
-    /// The discipline chose it.
+    /// Choice of the discipline.
     Chosen,
 }
 

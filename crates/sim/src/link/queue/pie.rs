@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 const ALPHA: f64 = 0.125;
 /// Weight of the delay's change, in 1/s (section 4.2).
 const BETA: f64 = 1.25;
-/// Below these probabilities an update is divided by so much, so that control is as gentle there (section 4.2).
+/// Probabilities below which an update is divided by this factor, for gentler control (section 4.2).
 const SCALES: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -21,13 +21,13 @@ const SCALES: [(f64, f64); 6] = [
     (0.01, 8.0),
     (0.1, 2.0),
 ];
-/// Largest step from a probability of a tenth on (section 5.2).
+/// Largest step from a probability of 0.1 on (section 5.2).
 const LARGEST_STEP: f64 = 0.02;
 /// Share of the probability that is left after an update without delay (section 4.2).
 const DECAY: f64 = 0.98;
-/// Bytes below which nothing is dropped: two packets of a typical size (section 4.1).
+/// Bytes below which no packet is dropped: two packets of a typical size (section 4.1).
 const SHORT_QUEUE: u64 = 2 * 1500;
-/// Sums of probabilities below which no packet, and from which on each packet, is dropped (section 5.4).
+/// Accumulated probabilities below which no packet, and from which on each packet, is dropped (section 5.4).
 const EVEN_GAPS: (f64, f64) = (0.85, 8.5);
 /// Shortest time between updates.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -36,11 +36,11 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Pie {
-    /// Delay that is aimed at.
+    /// Delay aimed for.
     pub target: PositiveTime,
     /// Time between updates of the probability, 1 ms or more.
     pub update_interval: PositiveTime,
-    /// Time for which a burst is let be.
+    /// Time for which a burst passes without drops.
     pub burst_allowance: PositiveTime,
 }
 
@@ -60,7 +60,7 @@ impl Settings for Pie {
     fn check(&self, wrong: &mut dyn FnMut(&str, String)) {
         if self.update_interval.0 < SHORTEST_INTERVAL {
             let message =
-                "is shorter than 1 ms, which takes too many updates; expected 1 ms or more";
+                "is shorter than 1 ms, which would need too many updates; expected 1 ms or more";
             wrong("update_interval", message.to_owned());
         }
     }
@@ -75,14 +75,14 @@ impl Settings for Pie {
 struct Control {
     settings: Pie,
     draws: Keyed,
-    /// Wait of the packet that has left last; zero once nothing waits.
+    /// Wait of the last packet that left; zero once none waits.
     delay: Duration,
-    /// The delay at the last update.
+    /// Delay at the last update.
     old_delay: Duration,
     probability: f64,
     /// Sum of the probabilities of packets since the last drop.
     accumulated: f64,
-    /// Time that is left for a burst.
+    /// Remaining burst allowance.
     allowance: Duration,
     next_update: Instant,
 }
@@ -105,14 +105,14 @@ impl Control {
         Duration::from_nanos(self.settings.target.0.as_nanos() / 2)
     }
 
-    /// Returns true if the delay is less than half of the target, now and at the last update.
+    /// Returns true if the delay is below half of the target, now and at the last update.
     fn is_light(&self) -> bool {
         let half = self.half_target();
         self.delay < half && self.old_delay < half
     }
 
-    /// Does the updates due up to `now`. Between two of them nothing changes the delay: once one leaves all as it was, those after it
-    /// do too.
+    /// Does the updates due up to `now`. Between two of them the delay is constant: once one changes nothing, neither
+    /// do the later ones.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             let before = (self.probability, self.allowance, self.old_delay);
@@ -257,7 +257,7 @@ mod tests {
         let dropped =
             |control: &mut Control, now| control.drops(Instant::from_millis(now), 1, 1 << 20);
         assert!(!dropped(&mut control, 149));
-        // The tenth update uses it up; at a probability of one the first packet after is dropped.
+        // The tenth update uses up the allowance; at a probability of one the first packet after it is dropped.
         assert!(dropped(&mut control, 150));
         control.delay = Duration::ZERO;
         control.probability = 0.0;
@@ -268,7 +268,7 @@ mod tests {
         assert!(control.next_update > Instant::from_secs(1_000_000_000));
     }
 
-    /// Nothing leaves a link that is down: the delay stands, and the probability is one within seconds.
+    /// On a link that is down no packet leaves: the delay stands, and the probability is one within seconds.
     #[test]
     fn a_long_pause_with_a_standing_delay_costs_few_updates() {
         let mut control = control();
@@ -294,7 +294,7 @@ mod tests {
             .collect();
         let gaps: Vec<u64> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| (14..=136).contains(gap)));
-        // 13 packets that are let be, and then a geometric number of mean 16.
+        // 13 packets are spared, then a geometric number of mean 16 follows.
         let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
         assert!((mean - 29.0).abs() < 0.6, "{mean}");
     }

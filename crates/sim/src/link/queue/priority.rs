@@ -1,4 +1,4 @@
-//! Strict priority: waiting packets are served by the precedence of each, in order of arrival among equals.
+//! Strict priority: waiting packets are served by precedence, in order of arrival among equals.
 
 use super::fifo::Fifo;
 use super::{Arrival, Discipline, Dropped, Item, Management, Refusal, Settings, Site, Waiting};
@@ -26,13 +26,13 @@ impl Settings for Priority {
 /// Waiting packets by precedence.
 #[derive(Debug, Default)]
 struct PriorityQueue {
-    /// Packets that came back: they go before all others.
+    /// Returned packets, which go before all others.
     foremost: Fifo,
     by_precedence: [Fifo; PRECEDENCES],
 }
 
 impl PriorityQueue {
-    /// Returns the queues in the order in which they are served.
+    /// Returns the queues in the order of service.
     fn in_order(&mut self) -> impl Iterator<Item = (Option<Class>, &mut Fifo)> {
         let class = |precedence: usize| Class {
             precedence: precedence as u8,
@@ -43,8 +43,8 @@ impl PriorityQueue {
         core::iter::once((None, &mut self.foremost)).chain(classed)
     }
 
-    /// Drops as many of the last that wait as make room for a packet that goes before them; none if that would not do. Returns true if
-    /// there is room now.
+    /// Drops the last waiting packets of lower precedence until the new packet has room; drops none if that would not
+    /// suffice. Returns true if there is room now.
     fn push_out(&mut self, arrival: &Arrival, dropped: &mut Vec<Dropped>) -> bool {
         let (mut packets, mut bytes) = self.waiting();
         let has_room =

@@ -67,19 +67,18 @@ impl Settings for Red {
 #[derive(Debug)]
 struct Average {
     settings: Red,
-    /// Time that a small packet takes: while the link is idle, the average decays as if that many small
-    /// packets had found the queue empty. Zero where the rate is not known: no decay.
+    /// Transmission time of a small packet: while the link is idle, the average decays as if that many small packets
+    /// had found the queue empty. Zero where the rate is not known: no decay.
     packet_time: Duration,
     draws: Keyed,
     average: f64,
-    /// Packets since the last drop while the average has been above the minimum threshold; −1 when it has
-    /// not.
+    /// Packets since the last drop while the average has been above the minimum threshold; −1 otherwise.
     count: i64,
     idle_since: Option<Instant>,
 }
 
 impl Average {
-    /// Returns an empty queue's; `draws` decide by packet number.
+    /// Returns the state for an empty queue; `draws` decide by packet number.
     fn new(settings: Red, packet_time: Duration, draws: Keyed) -> Average {
         Average {
             settings,
@@ -91,12 +90,12 @@ impl Average {
         }
     }
 
-    /// Notes that the link has nothing to send from `now` on.
+    /// Notes that the link is idle from `now` on.
     fn idle(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Decides whether packet `number`, which finds `waiting` packets, is to be dropped.
+    /// Decides whether to drop packet `number`, which finds `waiting` packets.
     fn drops(&mut self, now: Instant, number: u64, waiting: usize) -> bool {
         self.update_average(now, waiting);
         let probability = self.base_probability();
@@ -128,7 +127,7 @@ impl Average {
         }
     }
 
-    /// The drop probability of the average alone (the papers' p_b).
+    /// Returns the drop probability of the average alone (the papers' p_b).
     fn base_probability(&self) -> f64 {
         let Red {
             minimum_threshold: minimum,
@@ -194,7 +193,7 @@ mod tests {
         Average::new(settings, Duration::from_millis(1), Seed(3).keyed("red"))
     }
 
-    /// With the weight 1 the average is the queue as it is.
+    /// Returns the drop probability at a queue; with the weight 1 the average equals the queue.
     fn probability_at(queue: usize) -> f64 {
         let mut red = red(1.0);
         red.idle_since = None;

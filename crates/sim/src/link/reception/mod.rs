@@ -1,9 +1,8 @@
-//! Reception of a link by a mobile on a line: of a satellite where it is in sight, or of access points where they are
-//! near.
+//! Reception of a link by a mobile on a line: of a satellite in sight, or of nearby access points.
 //!
-//! The state follows from the position alone, so that it is a function of time. What the link says comes in 802.21's words:
-//! it is detected; it is up when the mobile is ready to use it; it reports its power when that has the margin; it is going
-//! down when that has not any more, or when the mobile knows that a tunnel comes; it stays after all; it is down.
+//! The state follows from the position alone, so that it is a function of time. The link's events are those of 802.21:
+//! detected; up when the mobile is ready to use it; a parameters report when the power has the margin; going down when
+//! the power loses the margin, or when the mobile knows of a tunnel ahead; rollback; down.
 
 pub mod two_ray;
 
@@ -21,18 +20,18 @@ pub enum Reception {
     Coverage(Coverage),
 }
 
-/// A satellite, which is in sight wherever nothing hides it.
+/// A satellite, in sight wherever nothing hides it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineOfSight {
     /// Tunnels, with the shadows at their ends.
     pub hidden: Vec<Stretch>,
-    /// From line of sight until the link is up: to point the antenna, and to synchronise.
+    /// Time from line of sight until the link is up: pointing of the antenna, and synchronisation.
     pub ready_after: Duration,
-    /// So long before a tunnel the link says that it is going down; zero: it does not.
+    /// Time before a tunnel at which the link reports that it is going down; zero: no report.
     pub announced: Duration,
 }
 
-/// Access points, of which the nearest serves. Changes from one to the next cost nothing.
+/// Access points, of which the nearest serves. Changes between them take no time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// Their positions, in metres from the line's beginning, in ascending order; at least one.
@@ -41,9 +40,9 @@ pub struct Coverage {
     pub radio: TwoRay,
     /// Power in dBm below which nothing is received.
     pub threshold_dbm: f64,
-    /// Above the threshold, in dB: with less the link is going down.
+    /// Margin above the threshold, in dB; with less the link is going down.
     pub margin_db: f64,
-    /// From the first signal until the link is up: to synchronise.
+    /// Time from the first signal until the link is up: synchronisation.
     pub ready_after: Duration,
 }
 
@@ -54,13 +53,13 @@ pub struct ReceptionEvent {
     pub at: Instant,
     /// The event.
     pub news: LinkEvent,
-    /// Power that the mobile receives then, where that is known.
+    /// Power received by the mobile then, if known.
     pub received_dbm: Option<f64>,
 }
 
 impl Reception {
-    /// All that a link says to a mobile on this run, in order of time. A link is up at the start unless it says at once
-    /// that it is down.
+    /// Returns all events that a link reports to a mobile on this run, in order of time. A link is up at the start
+    /// unless it reports at once that it is down.
     pub fn events(&self, run: &LineRun) -> Vec<ReceptionEvent> {
         let (received, strong, ready_after) = match self {
             Reception::LineOfSight(sight) => {
@@ -102,7 +101,7 @@ impl Reception {
         told.into_iter().map(event).collect()
     }
 
-    /// Adds the events of a time with a signal, `span`; `strong` is all time in which the signal is good.
+    /// Adds the events of a time with a signal, `span`; `strong` is all time with a good signal.
     fn tell(
         &self,
         span: Span,
@@ -147,7 +146,7 @@ impl Reception {
         matches!(self, Reception::Coverage(_))
     }
 
-    /// Power in dBm that a mobile receives at a place, where that is known.
+    /// Returns the power in dBm that a mobile receives at a place, if known.
     pub fn received_dbm(&self, position_m: f64) -> Option<f64> {
         let Reception::Coverage(coverage) = self else {
             return None;
@@ -162,7 +161,7 @@ impl Reception {
 }
 
 impl Reception {
-    /// The same, if it is enough to be measured.
+    /// Returns that power if it suffices to be measured.
     pub fn measured_dbm(&self, position_m: f64) -> Option<f64> {
         let Reception::Coverage(coverage) = self else {
             return None;
@@ -173,7 +172,7 @@ impl Reception {
 }
 
 impl Coverage {
-    /// Returns the stretches in which at least this much is received.
+    /// Returns the stretches in which at least this power is received.
     fn around(&self, power_dbm: f64) -> Vec<Stretch> {
         let range_m = self.radio.range_m(power_dbm);
         let around = |&place: &f64| Stretch {
@@ -192,7 +191,7 @@ mod tests {
         Instant::ZERO + Duration::from_secs_f64(seconds)
     }
 
-    /// 100 m/s from the line's beginning on.
+    /// Run at 100 m/s from the beginning of the line.
     const RUN: LineRun = LineRun {
         begin: Instant::ZERO,
         from_m: 0.0,
@@ -287,7 +286,7 @@ mod tests {
 
     #[test]
     fn between_access_points_it_stays_or_fades_or_is_lost() {
-        // 800 m apart: never below the margin between them. 900 m: below it, but above the threshold.
+        // 800 m apart: between them never below the margin. 900 m: below it, but above the threshold.
         let near = told(&access_points(&[5e3, 5.79e3]), &RUN);
         let turns = |told: &[(f64, LinkEvent)]| told.iter().map(|told| told.1).collect::<Vec<_>>();
         let once = [

@@ -1,9 +1,9 @@
-//! Two rays, one straight and one reflected by the ground, between antennas at a height.
+//! Two-ray model: a straight ray and one reflected by the ground, between antennas at a height.
 //!
-//! Near, the straight ray alone counts (Friis: the power falls with the square of the distance). Beyond the distance at
-//! which both formulas agree, 4π h₁ h₂ / λ, the rays nearly cancel out and the power falls with the fourth power:
-//! h₁² h₂² / d⁴ (Rappaport, Wireless Communications, sections 4.2 and 4.6; study S's path-loss exponent of 4). Antennas have no
-//! gain, the ground reflects all.
+//! Nearby, the straight ray alone counts (Friis: the power falls with the square of the distance). Beyond the distance
+//! at which both formulas agree, 4π h₁ h₂ / λ, the rays nearly cancel out and the power falls with the fourth power:
+//! h₁² h₂² / d⁴ (Rappaport, Wireless Communications, sections 4.2 and 4.6; study S's path-loss exponent of 4). Antennas
+//! have no gain, and the ground reflects perfectly.
 
 /// Speed of light in m/s.
 const LIGHT: f64 = 299_792_458.0;
@@ -20,13 +20,13 @@ pub struct TwoRay {
 }
 
 impl TwoRay {
-    /// Returns the distance at which the fourth power takes over, in metres.
+    /// Returns the distance in metres from which the power falls with its fourth power.
     pub fn crossover_m(&self) -> f64 {
         let [one, other] = self.heights_m;
         4.0 * core::f64::consts::PI * one * other * self.frequency_hz / LIGHT
     }
 
-    /// Power received at `distance_m` metres; within a metre it is that of a metre.
+    /// Returns the power received at `distance_m` metres; within a metre it is that at a metre.
     pub fn received_dbm(&self, distance_m: f64) -> f64 {
         let distance_m = distance_m.max(1.0);
         if distance_m < self.crossover_m() {
@@ -36,7 +36,7 @@ impl TwoRay {
         }
     }
 
-    /// Distance in metres up to which at least `power_dbm` is received.
+    /// Returns the distance in metres up to which at least `power_dbm` is received.
     pub fn range_m(&self, power_dbm: f64) -> f64 {
         let loss_db = self.transmit_power_dbm - power_dbm;
         let near = self.friis_m() * libm::pow(10.0, loss_db / 20.0);
@@ -47,7 +47,7 @@ impl TwoRay {
         }
     }
 
-    /// Returns the distance at which the straight ray would have lost nothing: λ / 4π.
+    /// Returns the distance at which the straight ray would have no loss: λ / 4π.
     fn friis_m(&self) -> f64 {
         LIGHT / (4.0 * core::f64::consts::PI * self.frequency_hz)
     }

@@ -76,13 +76,13 @@ fn credit_grows_while_nothing_is_sent_and_not_beyond_the_burst() {
     assert!(passed(0, 3000));
     assert!(!passed(7_999, 1000), "a bit is missing");
     assert!(passed(8_000, 1000));
-    // A minute later 3000 B are there and no more.
+    // A minute later there are 3000 B and no more.
     assert!(passed(60_000_000, 2999));
     assert!(!passed(60_000_000, 2));
     assert!(passed(60_000_000, 1));
 }
 
-/// The definition (RFC 2698; Cruz 1991): in no interval passes more than b + r·t.
+/// Checks the definition (RFC 2698; Cruz 1991): in no interval passes more than b + r·t.
 #[test]
 fn no_interval_sees_more_than_burst_and_rate_allow() {
     for excess in [Excess::Dropped, Excess::Waits(QueueLimit::Packets(40))] {
@@ -128,7 +128,7 @@ fn a_shaper_that_is_never_idle_lets_exactly_its_rate_pass() {
     let mut config = config(Excess::Waits(QueueLimit::Packets(100_000)));
     config.rate = DataRate::from_bits_per_second(1_000_003);
     let times = passes_at(&mut entrance(config), 10_003, 1500);
-    // The two first ones are the burst, 10 001 more take 12 000 bits each.
+    // The first two are the burst, 10 001 more take 12 000 bits each.
     let exact = 10_001.0 * 12_000.0 / 1_000_003.0 * 1e6;
     let last = *times.last().unwrap() as f64;
     assert!((last - exact).abs() <= 1.0, "{last} {exact}");
@@ -146,7 +146,7 @@ fn flows_share_a_bucket_or_have_one_each() {
             policer.offer(Instant::ZERO, End::A, Some(flow), of(id, 1000)) == Admission::Passes
         });
         assert_eq!(admitted.count(), passed);
-        // Neither another flow, nor the other direction, nor what belongs to no flow.
+        // The bucket limits neither another flow, nor the other direction, nor packets without a flow.
         for (from, flow) in [
             (End::A, Some(FlowId(7))),
             (End::B, Some(FLOW)),

@@ -1,4 +1,4 @@
-//! Queues that serve by precedence.
+//! Queues with strict priority.
 
 use super::*;
 use crate::packets::PacketId;
@@ -12,7 +12,7 @@ fn prioritised(limit: QueueLimit) -> LinkConfig {
     config
 }
 
-/// Offers packets of 1000 B (8 ms each) at once, one of each precedence that is given.
+/// Offers packets of 1000 B (8 ms each) at once, one of each given precedence.
 fn offered(config: LinkConfig, precedences: &[u32]) -> (Link, Vec<PacketId>) {
     let ids = packet_ids(precedences.len());
     let mut link = Link::new(config, Seed(1));
@@ -38,7 +38,7 @@ fn the_highest_precedence_goes_first_and_equals_in_order_of_arrival() {
     let (mut link, ids) = offered(config, &[0, 3, 7, 0, 3, 7, 5]);
     assert_eq!(link.queue(End::A), (6, 6000));
     let story = drain(&mut link, &ids, END);
-    // The first found the link idle: nobody interrupts it.
+    // The first found the link idle: it is not preempted.
     assert_eq!(order(&story), [0, 2, 5, 6, 1, 4, 3]);
     let times: Vec<u64> = story.iter().map(|&(at, ..)| at).collect();
     assert_eq!(
@@ -64,8 +64,8 @@ fn who_finds_it_full_pushes_out_the_youngest_of_the_lowest_below_it() {
     let config = prioritised(QueueLimit::Packets(3));
     let (mut link, ids) = offered(config, &[0, 2, 1, 1, 1, 0, 2, 7, 7, 7]);
     let story = drain(&mut link, &ids, END);
-    // 4 is no better than the last of those that wait, 5 is worse. 6 takes the place of 3, 7 that of 2, 8 that of 6,
-    // which is younger than 1, and 9 that of 1.
+    // 4 is no better than the last waiting packet, 5 is worse. 6 takes the place of 3, 7 that of 2, 8 that of 6, which
+    // is younger than 1, and 9 that of 1.
     assert_eq!(dropped(&story), [4, 5, 3, 2, 6, 1]);
     assert_eq!(order(&story), [0, 7, 8, 9]);
 }
@@ -84,9 +84,9 @@ fn as_many_are_pushed_out_as_make_room_and_none_in_vain() {
     assert_eq!(offer(1, 500, 5), (1, 500));
     assert_eq!(offer(2, 1000, 1), (2, 1500));
     assert_eq!(offer(3, 1000, 0), (3, 2500));
-    // 1200 B would find room, but only beside nobody of precedence 0 and 1: both go.
+    // 1200 B have room only without the packets of precedence 0 and 1: both are dropped.
     assert_eq!(offer(4, 1200, 2), (2, 1700));
-    // 2100 B find none, with all others that they may push out gone.
+    // 2100 B have no room even without all packets that they may displace.
     assert_eq!(offer(5, 2100, 4), (2, 1700));
     let story = drain(&mut link, &ids, END);
     assert_eq!(dropped(&story), [3, 2, 5]);
@@ -108,7 +108,7 @@ fn what_comes_back_at_an_outage_goes_first_again() {
     let all: Vec<PacketId> = ids.into_iter().chain([later]).collect();
     let story = drain(&mut link, &all, END);
     assert_eq!(order(&story), [0, 3, 4]);
-    // Four wait where three may: the newcomer pushes two out.
+    // Four wait where three may: the newcomer displaces two.
     assert_eq!(dropped(&story), [2, 1]);
 }
 
@@ -137,8 +137,8 @@ fn the_lowest_wait_at_ip_and_can_be_taken_from_there() {
     assert_eq!(order(&drain(&mut link, &all, END)), [0, 4, 5, 2]);
 }
 
-/// The definition, on any load: while a packet waits, none of a lower precedence begins to be served, and none of its own that
-/// came later; and whoever is refused finds nobody below it.
+/// Checks the definition on any load: while a packet waits, service begins for none of a lower precedence, and for none
+/// of its own that arrived later; and a refused packet finds none of lower precedence.
 #[test]
 fn nobody_waits_behind_a_lower_precedence() {
     for seed in 0..20 {
@@ -155,7 +155,7 @@ fn nobody_waits_behind_a_lower_precedence() {
             }
         };
         for &id in &ids {
-            // 1.1 packets for each that is served.
+            // 1.1 packets for each one served.
             now += draws.below(14_500_000);
             let at = Instant::from_nanos(now);
             tell(&mut link, at);

@@ -1,9 +1,9 @@
-//! Links that send again, links under flow control, and links with shapers and policers.
+//! Links with retransmission, links under flow control, and links with shapers and policers.
 
 use super::*;
 use crate::link::regulator::{Excess, RegulatorConfig};
 
-/// A link down which nothing passes, or everything, with so many attempts and a pause of 5 ms.
+/// Returns a link that loses all packets downward, or none, with so many attempts and a pause of 5 ms.
 pub(super) fn repeating(loss: f64, attempts: u32) -> LinkConfig {
     let mut config = plain();
     config.down.channel.packet_error_rate = loss;
@@ -17,7 +17,7 @@ pub(super) fn repeating(loss: f64, attempts: u32) -> LinkConfig {
 #[test]
 fn what_never_passes_is_given_up_after_its_attempts() {
     let (mut link, ids) = loaded(repeating(1.0, 3));
-    // Each attempt takes 8 ms, and 5 ms lie between two of one packet.
+    // Each attempt takes 8 ms, with 5 ms between two attempts at one packet.
     let given_up = |place: u64| (place * 34_000, place as usize - 1, "RetryLimit".into());
     let story = drain(&mut link, &ids, END);
     assert_eq!(story, [given_up(1), given_up(2), given_up(3)]);
@@ -35,7 +35,7 @@ fn without_loss_a_link_that_would_repeat_is_as_any_other() {
     assert_eq!(link.poll_failure(END), None);
 }
 
-/// Attempts are independent: their number has the geometric distribution, and nothing is lost or overtaken.
+/// Attempts are independent: their number has the geometric distribution, and no packet is lost or overtaken.
 #[test]
 fn attempts_have_the_geometric_distribution_s_mean() {
     let mut config = repeating(0.4, 1000);
@@ -58,7 +58,7 @@ fn attempts_have_the_geometric_distribution_s_mean() {
     assert_eq!(last, 10_000 * 8_000 + failures as u64 * 13_000 + 10_000);
 }
 
-/// A bad state of some seconds is outlasted: the first attempt that ends in the good state gets through.
+/// A bad state of some seconds is survived: the first attempt that ends in the good state succeeds.
 #[test]
 fn a_packet_waits_for_the_good_state() {
     let mut config = repeating(0.0, 100_000);
@@ -72,7 +72,7 @@ fn a_packet_waits_for_the_good_state() {
     let ids = packet_ids(300);
     let mut repeats = Link::new(config.clone(), Seed(1));
     config.down.retransmission = None;
-    // The same states, for one that loses what meets the bad one.
+    // The same states, on a link that loses packets in the bad one.
     let mut loses = Link::new(config, Seed(1));
     let mut stories = [Vec::new(), Vec::new()];
     for (link, story) in [&mut repeats, &mut loses].into_iter().zip(&mut stories) {
@@ -93,12 +93,12 @@ fn a_packet_waits_for_the_good_state() {
     let bad: Vec<_> = lost.iter().filter(|(.., arrived)| !arrived).collect();
     assert!(bad.len() > 20);
     assert!(kept.iter().all(|(.., arrived)| *arrived));
-    // Of the packets that met no bad state and did not wait behind one, nothing is changed.
+    // Packets that met no bad state and did not wait behind one are unaffected.
     let same = kept.iter().filter(|own| lost.contains(own)).count();
     assert!(same > 100, "{same}");
 }
 
-/// Two packets may wait in the link, the third and fourth wait at IP.
+/// Returns a link in which two packets may wait; the third and fourth wait at IP.
 fn controlled() -> LinkConfig {
     let mut config = plain();
     let LinkKind { down, up, .. } = &mut *config;
@@ -109,7 +109,7 @@ fn controlled() -> LinkConfig {
     config
 }
 
-/// One in service, four that wait.
+/// Returns a link with one packet in service and four waiting.
 fn loaded_with_five(config: LinkConfig) -> (Link, Vec<PacketId>) {
     let (mut link, ids) = loaded(config);
     link.offer(Instant::ZERO, End::A, ids[3], 1000);
@@ -136,12 +136,12 @@ fn what_waits_at_ip_can_be_taken_and_the_link_s_own_is_delivered() {
     let story = drain(&mut link, &ids, END);
     let expected = [(18_000, 0), (26_000, 1), (34_000, 2), (42_000, 3)];
     assert_eq!(delivered(&story), expected);
-    // In bytes: what fits the threshold is the link's.
+    // In bytes: packets within the threshold are the link's.
     let mut config = controlled();
     config.down.flow_control = Some(QueueLimit::Bytes(2999));
     let (mut link, ids) = loaded_with_five(config);
     assert_eq!(link.take_from_ip(Instant::ZERO, End::A), ids[3..]);
-    // Without flow control the link has all.
+    // Without flow control the link holds all packets.
     let mut config = controlled();
     config.down.flow_control = None;
     let (mut link, _) = loaded_with_five(config);
@@ -167,7 +167,7 @@ fn a_link_that_breaks_loses_its_own_and_ip_keeps_the_rest_and_what_comes() {
     assert!(link.is_empty(End::A));
 }
 
-/// Flow 0 at 500 kbit/s with a burst of one packet, up to three waiting.
+/// Returns a link with a shaper of flow 0: 500 kbit/s, a burst of one packet, up to three waiting.
 pub(super) fn shaped() -> LinkConfig {
     let mut config = plain();
     config.down.queue.limit = QueueLimit::Packets(10);
@@ -182,7 +182,7 @@ pub(super) fn shaped() -> LinkConfig {
     config
 }
 
-/// Packets 0 to 3 of flow 0, and packet 4 of another.
+/// Offers packets 0 to 3 of flow 0, and packet 4 of another.
 fn loaded_and_shaped(config: LinkConfig) -> (Link, Vec<PacketId>) {
     let ids = packet_ids(5);
     let mut link = Link::new(config, Seed(1));
@@ -222,7 +222,7 @@ fn a_link_that_goes_down_or_is_discarded_takes_what_is_shaped_along() {
     let lost = core::iter::from_fn(|| link.poll(at_ms(1))).count();
     assert_eq!(lost, ids.len());
     assert_eq!(link.next_deadline(), None);
-    // One that buffers keeps them in their order.
+    // A link that buffers keeps them in order.
     let (mut link, ids) = loaded_and_shaped(shaped());
     link.set_down(at_ms(1), true);
     link.set_up(at_ms(1000));

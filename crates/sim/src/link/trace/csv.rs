@@ -1,8 +1,7 @@
-//! Comma-separated recordings with a header line: `time_s` and any of `rate_bps`, `delay_ms`, `loss`, in any
-//! order.
+//! Comma-separated recordings with a header line: `time_s` and any of `rate_bps`, `delay_ms`, `loss`, in any order.
 //!
-//! Times count from the first line's, so that a log may keep its clock. The last line lasts as long as the
-//! one before it; a single line holds for ever.
+//! Times count from the first line's, so that a log may keep its clock. The last line lasts as long as the one before
+//! it; a single line holds forever.
 
 use super::{AtEnd, Capacity, Series, Trace, TraceError, malformed};
 use baton_proto::rate::DataRate;
@@ -40,7 +39,7 @@ pub fn parse(file: &str, text: &str, at_end: AtEnd) -> Result<Trace, TraceError>
         }
         let time = values[0][values[0].len() - 1];
         let start = Duration::from_secs_f64(time - *first_time.get_or_insert(time));
-        // The scale of nanoseconds ends there, and nothing could follow.
+        // The scale of nanoseconds ends there, and no later line could follow.
         if starts.last().is_some_and(|&last| start <= last) || start == Duration::MAX {
             return Err(malformed(file, index, MEANINGS[0], &time.to_string()));
         }
@@ -62,7 +61,7 @@ pub fn parse(file: &str, text: &str, at_end: AtEnd) -> Result<Trace, TraceError>
     })
 }
 
-/// The places in [`COLUMNS`] of a header's columns.
+/// Returns the places in [`COLUMNS`] of a header's columns.
 fn parse_header(file: &str, header: &str) -> Result<Vec<usize>, TraceError> {
     let mut columns = Vec::new();
     for name in header.split(',').map(str::trim) {
@@ -81,7 +80,7 @@ fn parse_header(file: &str, header: &str) -> Result<Vec<usize>, TraceError> {
     Ok(columns)
 }
 
-/// A number that is finite and not negative.
+/// Parses a finite, nonnegative number.
 pub(super) fn number(field: &str) -> Option<f64> {
     let value: f64 = field.trim().parse().ok()?;
     (value.is_finite() && value >= 0.0).then_some(value)

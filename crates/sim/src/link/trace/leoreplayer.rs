@@ -5,7 +5,7 @@ use super::csv::number;
 use super::{AtEnd, Series, TraceError, malformed};
 use baton_proto::time::Duration;
 
-/// Time that a line stands for.
+/// Duration of a line.
 const STEP: Duration = Duration::from_millis(10);
 
 /// Reads the text of a `delay_*` file; `file` is its name for messages.

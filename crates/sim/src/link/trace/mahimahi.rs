@@ -1,6 +1,6 @@
-//! Files of the emulator mahimahi (Netravali et al., USENIX ATC 2015): one whole number a line, the
-//! millisecond of one opportunity to send 1500 B; equal lines are several opportunities. The file repeats
-//! with its last line's time as its length.
+//! Files of the emulator mahimahi (Netravali et al., USENIX ATC 2015): one whole number per line, the millisecond of
+//! one opportunity to send 1500 B; equal lines are several opportunities. The file repeats with its last line's time as
+//! its period.
 
 use super::{AtEnd, Opportunities, TraceError, malformed};
 

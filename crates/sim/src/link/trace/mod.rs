@@ -1,7 +1,8 @@
 //! Recordings that drive a link: its capacity, its delay or its loss over time.
 //!
-//! Time in a recording counts from the start of the run, or begins later in it ([`Start`](super::config::Start)). Between samples the rule is a *step*: a value
-//! holds until the next sample. At the end of the file [`AtEnd`] says what follows.
+//! Time in a recording counts from the start of the run, or begins later in it ([`Start`](super::config::Start)).
+//! Between samples the rule is a *step*: a value holds until the next sample. [`AtEnd`] determines the continuation
+//! after the end of the file.
 
 pub mod csv;
 pub mod leoreplayer;
@@ -19,10 +20,10 @@ use std::path::Path;
 
 /// Largest recording in bytes, compressed or not.
 pub(crate) const LARGEST_FILE: u64 = 2_000_000_000;
-/// First bytes of a file of gzip's (RFC 1952 section 2.3.1).
+/// First bytes of a gzip file (RFC 1952 section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A recording of one direction. What it does not tell, the direction's own parameters do.
+/// A recording of one direction. Values missing from it are the direction's own parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// Capacity over time.
@@ -37,27 +38,25 @@ pub struct Trace {
 /// Capacity over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
-    /// Moments at which up to 1500 B may pass.
+    /// Times at which up to 1500 B may pass.
     Opportunities(Opportunities),
-    /// A rate that changes.
+    /// A varying rate.
     Rates(Series<DataRate>),
 }
 
 /// Continuation after the end of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEnd {
-    /// The file repeats from its beginning, as often as it takes (the default). Each file of a pair repeats
-    /// with its own length.
+    /// Repetition of the file from its beginning (the default). Each file of a pair repeats with its own length.
     Repeat,
-    /// The last value holds for ever. A file of delivery opportunities has no last value: nothing passes
-    /// after its end.
+    /// The last value, forever. A file of delivery opportunities has no last value: nothing passes after its end.
     Hold,
 }
 
-/// Reason for which a recording cannot be used.
+/// Reason for rejecting a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file cannot be read; check its path and rights.
+    /// The file cannot be read; check its path and permissions.
     #[error("{file}: cannot be read: {source}")]
     Unreadable {
         /// The file.
@@ -73,16 +72,16 @@ pub enum TraceError {
         /// The reason.
         reason: String,
     },
-    /// A line is not what the format wants; mend the line, or choose the file's format.
+    /// A line does not follow the format; correct the line, or choose the file's format.
     #[error("{file}:{line}: expected {expected}, found {found}")]
     Malformed {
         /// The file.
         file: String,
         /// The line, counted from 1.
         line: usize,
-        /// The value that the format expects there.
+        /// Expected value.
         expected: String,
-        /// The text that stands there.
+        /// Text found in its place.
         found: String,
     },
 }
@@ -119,7 +118,7 @@ impl Trace {
         csv::parse(&file, &text, at_end)
     }
 
-    /// Mean capacity over the file, if it tells one.
+    /// Returns the mean capacity over the file, if it has one.
     pub fn mean_rate(&self) -> Option<DataRate> {
         match &self.capacity {
             Some(Capacity::Opportunities(opportunities)) => Some(opportunities.mean_rate()),
@@ -128,7 +127,7 @@ impl Trace {
         }
     }
 
-    /// From its beginning to the end of its longest file.
+    /// Returns the length of its longest file.
     pub fn length(&self) -> Duration {
         let capacity = self.capacity.as_ref().map(|capacity| match capacity {
             Capacity::Opportunities(opportunities) => opportunities.length(),
@@ -140,18 +139,18 @@ impl Trace {
         longest.unwrap_or(Duration::ZERO)
     }
 
-    /// The delay at `at`, if the recording tells one.
+    /// Returns the delay at `at`, if the recording has one.
     pub fn delay_at(&self, at: Instant) -> Option<Duration> {
         self.delay.as_ref().map(|series| series.at(at))
     }
 
-    /// The loss probability at `at`; zero if the recording tells none.
+    /// Returns the loss probability at `at`; zero if the recording has none.
     pub fn loss_at(&self, at: Instant) -> f64 {
         self.loss.as_ref().map_or(0.0, |series| series.at(at))
     }
 }
 
-/// The name and the text of a file, which gzip may have compressed.
+/// Returns the name and the text of a file, which gzip may have compressed.
 pub(crate) fn read(path: &Path) -> Result<(String, String), TraceError> {
     let file = path.display().to_string();
     let unreadable = |source| TraceError::Unreadable {
@@ -169,7 +168,7 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), TraceError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         unreadable(std::io::Error::new(
             std::io::ErrorKind::InvalidData,
-            format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
+            format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
         ))
     })?;
     Ok((file, text))
@@ -188,7 +187,7 @@ fn decompressed(bytes: &[u8], largest: u64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// For the parsers: an error at a line that is counted from zero.
+/// Creates an error at a line counted from zero, for the parsers.
 fn malformed(file: &str, index: usize, expected: &str, found: &str) -> TraceError {
     // A line of a file in another format can be of any length.
     let found = match found.char_indices().nth(60) {

@@ -7,7 +7,7 @@ use baton_proto::time::{Duration, Instant};
 /// Samples of a value. Each holds until the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<T> {
-    /// Begin of each sample, strictly ascending, the first at zero.
+    /// Beginning of each sample, strictly ascending, the first at zero.
     starts: Vec<Duration>,
     values: Vec<T>,
     /// Length of the recording; never zero.
@@ -16,8 +16,8 @@ pub struct Series<T> {
 }
 
 impl<T: Copy> Series<T> {
-    /// A series of (begin, value), the last of which lasts until `end`. `None` if there is no sample, the
-    /// first is not at zero, or begins and end do not ascend strictly.
+    /// Creates a series of (beginning, value), the last of which lasts until `end`. `None` if there is no sample, the
+    /// first is not at zero, or beginnings and end do not ascend strictly.
     pub fn new(samples: &[(Duration, T)], end: Duration, at_end: AtEnd) -> Option<Series<T>> {
         let starts: Vec<Duration> = samples.iter().map(|&(start, _)| start).collect();
         let ascends = starts.windows(2).all(|pair| pair[0] < pair[1]);
@@ -29,17 +29,17 @@ impl<T: Copy> Series<T> {
         })
     }
 
-    /// Length of the recording.
+    /// Returns the length of the recording.
     pub fn length(&self) -> Duration {
         self.period
     }
 
-    /// The value at a moment of the recording.
+    /// Returns the value at a time of the recording.
     pub fn at(&self, at: Instant) -> T {
         self.values[self.locate(at).0]
     }
 
-    /// The sample that holds at a moment, and the moment at which it ends; `None` if it holds for ever.
+    /// Returns the sample in force at a time, and its end; `None` if it holds forever.
     fn locate(&self, at: Instant) -> (usize, Option<Instant>) {
         let elapsed = at.as_nanos();
         let period = self.period.as_nanos();
@@ -66,7 +66,7 @@ const NANOBITS: u128 = 1_000_000_000;
 
 impl Series<DataRate> {
     /// Returns the time at which `bits` that begin at `from` have passed, rounded up to a nanosecond; `None` if they
-    /// never do.
+    /// never have.
     pub fn transmitted(&self, from: Instant, bits: u64) -> Option<Instant> {
         let mut remaining = u128::from(bits) * NANOBITS;
         let mut now = from;
@@ -95,20 +95,20 @@ impl Series<DataRate> {
         }
     }
 
-    /// Passes over whole periods at once, so that a long transmission costs at most two walks of the file.
+    /// Skips whole periods at once, so that a long transmission costs at most two walks of the file.
     fn skip_periods(&self, now: Instant, remaining: u128) -> Option<(Instant, u128)> {
         let capacity = self.capacity();
         if capacity == 0 {
             return None;
         }
-        // The last period is left to the walk, which finds where in it the last bit passes.
+        // The last period is left to the walk, which finds the place of the last bit.
         let periods = remaining.saturating_sub(1) / capacity;
         let length = Duration::from_nanos(self.period.as_nanos())
             .saturating_mul(u64::try_from(periods).unwrap_or(u64::MAX));
         Some((now + length, remaining - periods * capacity))
     }
 
-    /// Bits of one period, times 1e9.
+    /// Returns the bits of one period, times 1e9.
     fn capacity(&self) -> u128 {
         let ends = self.starts.iter().skip(1).chain([&self.period]);
         self.values
@@ -120,7 +120,7 @@ impl Series<DataRate> {
             .sum()
     }
 
-    /// Mean over the file.
+    /// Returns the mean rate over the file.
     pub fn mean_rate(&self) -> DataRate {
         let mean = self.capacity() / u128::from(self.period.as_nanos());
         DataRate::from_bits_per_second(mean as u64)

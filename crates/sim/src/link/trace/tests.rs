@@ -1,4 +1,4 @@
-//! Replay against tables worked out by hand, and against real recordings where they are.
+//! Replay against tables computed by hand, and against real recordings where they exist.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn packets_share_opportunities_byte_by_byte() {
     let file = mahimahi::parse("x", "5\n5\n9\n20\n", AtEnd::Repeat).unwrap();
     let mut cursor = file.after(at_ms(0));
     let mut send = |now, bytes: u64| file.transmitted(&mut cursor, at_ms(now), bytes * 8);
-    // Opportunities at 5, 5, 9, 20, 25, 25, 29, … ms; what is left over serves the next packet at once.
+    // Opportunities at 5, 5, 9, 20, 25, 25, 29, … ms; the rest of one serves the next packet at once.
     assert_eq!(send(0, 1000), Some(at_ms(5)));
     assert_eq!(send(5, 1000), Some(at_ms(5)));
     assert_eq!(send(5, 1000), Some(at_ms(5)));
@@ -24,7 +24,7 @@ fn packets_share_opportunities_byte_by_byte() {
 #[test]
 fn opportunities_that_nobody_waits_for_are_lost() {
     let file = mahimahi::parse("x", "0\n5\n9\n20", AtEnd::Repeat).unwrap();
-    // A packet that comes at the very moment of an opportunity has missed it, as in mahimahi.
+    // A packet that arrives at the very moment of an opportunity has missed it, as in mahimahi.
     let mut cursor = file.after(at_ms(5));
     assert_eq!(file.transmitted(&mut cursor, at_ms(5), 800), Some(at_ms(9)));
     cursor = file.after(at_ms(47));
@@ -144,7 +144,7 @@ fn mistakes_are_named_with_their_line() {
             columns("time_s,loss\n1,1\n0.5,0"),
             "f:3: expected a time in seconds, later",
         ),
-        // Beyond the scale of nanoseconds, where a whole column once fell away without a word.
+        // Beyond the scale of nanoseconds, where a whole column was once dropped silently.
         (
             columns("time_s,rate_bps\n0,1\n1e11,1"),
             "f:3: expected a time in seconds, later than that of the line above and less than 584 years",
@@ -165,7 +165,7 @@ fn mistakes_are_named_with_their_line() {
     );
 }
 
-/// The real recordings beside the project, or `None` with a message.
+/// Returns the real recordings beside the project, or `None` with a message.
 fn recording(name: &str) -> Option<std::path::PathBuf> {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = crate_folder
@@ -178,7 +178,7 @@ fn recording(name: &str) -> Option<std::path::PathBuf> {
     path
 }
 
-/// Bytes per second that a sender who always has 1500 B waiting gets over `periods` of the file.
+/// Returns the bytes per second of a sender that always has 1500 B waiting, over `periods` of the file.
 fn saturate(opportunities: &Opportunities, period_ms: u64, periods: u64) -> f64 {
     let mut cursor = Cursor::default();
     let end = at_ms(period_ms * periods);

@@ -11,7 +11,7 @@ use core::net::Ipv4Addr;
 pub use keys::{RawForeignAgent, RawMobileNode};
 pub(super) use resolve::{foreign_agents, home_agent, mobility};
 
-/// The reason that no gateway follows a mobile.
+/// Reason that gateways cannot follow a mobile.
 pub(super) const HIDDEN_FROM_GATEWAYS: &str = "does not follow a mobile of Mobile IPv4; expected protocol \"mobile-ipv6\", or none, at the mobile";
 
 /// Mobile IPv4 at a mobile.
@@ -19,13 +19,13 @@ pub(super) const HIDDEN_FROM_GATEWAYS: &str = "does not follow a mobile of Mobil
 pub struct MobileIpv4 {
     /// Its home agent, by its place in [`Ipv4Agents::home_agents`].
     pub home_agent: usize,
-    /// The access link on which it is at home.
+    /// Access link on which it is at home.
     pub home_link: Option<LinkIndex>,
     /// Source of its care-of addresses.
     pub care_of: CareOfSource,
     /// Conflict check of acquired addresses.
     pub conflict_check: ConflictCheck,
-    /// Delivery of its packets without a rule.
+    /// Delivery of packets that match no rule.
     pub delivery: Delivery,
     /// Delivery of its packets to some destinations.
     pub policy: Vec<PolicyRule>,
@@ -68,7 +68,7 @@ pub enum CareOfSource {
     ForeignAgent,
     /// Known addresses, as from PPP.
     Known,
-    /// They are asked for by DHCP.
+    /// Addresses assigned by DHCP.
     Acquired,
 }
 
@@ -93,7 +93,7 @@ pub struct Ipv4Agents {
 }
 
 impl Ipv4Agents {
-    /// Returns true if there are none.
+    /// Returns true if there are no agents.
     pub fn is_empty(&self) -> bool {
         self.home_agents.is_empty() && self.foreign_agents.is_empty()
     }

@@ -1,6 +1,8 @@
-//! Mobile IPv4.
+//! Resolution of Mobile IPv4.
 
-use super::keys::{RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawPolicyRule};
+use super::keys::{
+    RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawMobileNode, RawPolicyRule,
+};
 use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
 use crate::mobility::resolve::{Surroundings, home_link};
@@ -16,7 +18,7 @@ use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::time::Duration;
 use core::net::Ipv4Addr;
 
-/// The longest lifetime that ends, in seconds (RFC 5944 section 3.3).
+/// Longest finite lifetime, in seconds (RFC 5944 section 3.3).
 const LONGEST_LIFETIME: u64 = 65_534;
 
 /// Resolves the home agent at `node`.
@@ -30,7 +32,7 @@ pub(in crate::mobility) fn home_agent(
     let here = path.key("prefix");
     if let Some(other) = others.iter().find(|other| other.prefix.overlaps(prefix)) {
         let message = format!(
-            "overlaps with the prefix of {}; expected another, since addresses are made of it",
+            "overlaps with the prefix of {}; expected another, as addresses are formed from it",
             quoted(&links.nodes[other.node.0])
         );
         report.wrong(&here, message);
@@ -51,7 +53,7 @@ pub(in crate::mobility) fn home_agent(
         let last = Ipv4Addr::from_bits(first.to_bits().wrapping_add(count.max(1) - 1));
         if prefix.meets(first, last) {
             let message = format!(
-                "holds addresses of {whose}, {first} to {last}; expected another, since no two have one address"
+                "contains addresses of {whose}, {first} to {last}; expected another, as addresses must be unique"
             );
             report.wrong(&here, message);
         }
@@ -94,7 +96,7 @@ pub(in crate::mobility) fn foreign_agents(
                 report.wrong(&here, unknown("foreign agent", above, &names));
             } else if above == name || has_gateway(above) {
                 let message = format!(
-                    "{} stands below a gateway itself; expected a foreign agent without one",
+                    "{} has a gateway itself; expected a foreign agent without one",
                     quoted(above)
                 );
                 report.wrong(&here, message);
@@ -112,7 +114,7 @@ pub(in crate::mobility) fn foreign_agents(
 
 /// Resolves Mobile IPv4 at the mobile at `node`.
 pub(in crate::mobility) fn mobility(
-    raw: &RawMobility,
+    (raw, own): (&RawMobility, &RawMobileNode),
     (node, home_agent): (NodeIndex, usize),
     path: &Path,
     around: &Surroundings<'_>,
@@ -128,19 +130,20 @@ pub(in crate::mobility) fn mobility(
         );
         report.wrong(&path.key("home_agent"), message);
     }
-    let care_of = match raw.ipv4.care_of_address.unwrap_or(RawCareOf::ForeignAgent) {
+    let care_of = match own.care_of_address.unwrap_or(RawCareOf::ForeignAgent) {
         RawCareOf::ForeignAgent => CareOfSource::ForeignAgent,
         RawCareOf::Known => CareOfSource::Known,
         RawCareOf::Dhcp => CareOfSource::Acquired,
     };
-    if raw.ipv4.conflict_check.is_some() && care_of != CareOfSource::Acquired {
-        let message = "is made of addresses that are asked for; expected `care_of_address = \"dhcp\"` beside it";
+    if own.conflict_check.is_some() && care_of != CareOfSource::Acquired {
+        let message = "applies to addresses from a DHCP server; expected `care_of_address = \"dhcp\"` beside it";
         report.wrong_key(&path.key("conflict_check"), message.to_owned());
     }
-    if raw.ipv4.smooth_handoff == Some(true)
+    if own.smooth_handoff == Some(true)
         && (care_of != CareOfSource::ForeignAgent || around.agents.ipv4.foreign_agents.is_empty())
     {
-        let message = "is what a foreign agent does for a mobile that leaves it; expected `care_of_address = \"foreign-agent\"` and \
+        let message = "needs a foreign agent, which forwards packets to a mobile that has left; expected `care_of_address \
+                       = \"foreign-agent\"` and \
                        a node in `foreign_agents`";
         report.wrong_key(&path.key("smooth_handoff"), message.to_owned());
     }
@@ -148,14 +151,14 @@ pub(in crate::mobility) fn mobility(
         home_agent,
         home_link,
         care_of,
-        conflict_check: match raw.ipv4.conflict_check.unwrap_or(RawConflictCheck::Before) {
+        conflict_check: match own.conflict_check.unwrap_or(RawConflictCheck::Before) {
             RawConflictCheck::Before => ConflictCheck::Before,
             RawConflictCheck::Background => ConflictCheck::Background,
         },
-        delivery: raw.ipv4.delivery.map_or(Delivery::Triangle, delivery),
-        policy: policy(&raw.ipv4.policy, &path.key("policy"), around.links, report),
-        simultaneous_bindings: raw.ipv4.simultaneous_bindings.unwrap_or(false),
-        smooth_handoff: raw.ipv4.smooth_handoff.unwrap_or(false),
+        delivery: own.delivery.map_or(Delivery::Triangle, delivery),
+        policy: policy(&own.policy, &path.key("policy"), around.links, report),
+        simultaneous_bindings: own.simultaneous_bindings.unwrap_or(false),
+        smooth_handoff: own.smooth_handoff.unwrap_or(false),
         lifetime: lifetime(
             raw.lifetime,
             Duration::from_secs(3600),
@@ -175,7 +178,7 @@ fn policy(
     for (index, raw) in raw.iter().enumerate() {
         let path = path.index(index);
         if raw.to.is_none() && raw.port.is_none() {
-            let message = "names no packets; expected \"to\", \"port\" or both (for all others there is `delivery`)";
+            let message = "selects no packets; expected \"to\", \"port\" or both (`delivery` is for all others)";
             report.wrong(&path, message.to_owned());
         }
         let to = raw.to.as_ref();
@@ -205,7 +208,7 @@ fn lifetime(
 ) -> u16 {
     let seconds = raw.map_or(default, |time| time.0).as_nanos() / 1_000_000_000;
     if !(1..=LONGEST_LIFETIME).contains(&seconds) {
-        let message = "is no lifetime of a registration; expected \"1 s\" to \"65534 s\"";
+        let message = "is not a registration lifetime; expected \"1 s\" to \"65534 s\"";
         report.wrong(path, message.to_owned());
     }
     u16::try_from(seconds).unwrap_or(u16::MAX)

@@ -27,7 +27,7 @@ const ADVERTISEMENTS: Duration = Duration::from_secs(1);
 const LONGEST_RELAYED: u16 = 65_534;
 /// Lease time of DHCP: a day; no standard sets it.
 const LEASE: Duration = Duration::from_secs(86_400);
-/// The router and the mobile among the hosts of an access link's network.
+/// Numbers of the router and the mobile among the hosts of an access link's network.
 const ROUTER: u32 = 1;
 const MOBILE: u32 = 2;
 
@@ -93,7 +93,7 @@ impl World {
         let config = HomeAgentConfig {
             address: agent.prefix.host(1),
             longest_lifetime: agent.longest_lifetime,
-            // A mobile has no more than it has links.
+            // A mobile has at most one address per link.
             simultaneous_bindings: self.net.wires.plain().len() + cells,
             reverse_tunnel: true,
             foreign_agents: BTreeMap::new(),
@@ -167,7 +167,7 @@ impl World {
         });
     }
 
-    /// Lets routes lead to the networks of cells where mobiles have addresses of their own, and somebody give these out.
+    /// Adds routes to the networks of cells where mobiles have addresses of their own, and servers that assign these.
     fn add_cell_networks(&mut self, radio: u32, source: CareOfSource) {
         for cell in 0..self.scenario.radios[radio as usize].stations.len() {
             let cell = CellId(cell as u16);
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    /// Tells the source of a mobile's care-of address in a cell.
+    /// Returns the source of a mobile's care-of address in a cell.
     fn source_in_cell(&self, number: usize, mobility: &MobileIpv4, place: RadioPlace) -> CareOf {
         let (node, link) = (
             self.net.mobiles[number].node.0,
@@ -210,7 +210,7 @@ impl World {
         self.care_of_source(mobility, (node, link), [home_address, own])
     }
 
-    /// Tells a mobile of the source of its care-of address in the cell that an interface leads to from now on.
+    /// Informs a mobile of the source of its care-of address in the cell to which an interface leads from now on.
     pub(in crate::mobility) fn describe_cell_in_ipv4(
         &mut self,
         number: usize,

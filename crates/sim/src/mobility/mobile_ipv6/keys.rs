@@ -3,48 +3,50 @@
 use crate::scenario::units::{PositiveTime, Rate, Size, Time};
 use schemars::JsonSchema;
 
-/// Keys of a mobile that are Mobile IPv6's alone.
+/// Mobile IPv6 (RFC 6275).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobileNode {
-    /// IPv6: way of ensuring that nobody else on a link has a care-of address (RFC 4862; study D section 3.2). Default
-    /// "perform".
+    /// Duplicate address detection for care-of addresses (RFC 4862; study D section 3.2). Default "perform".
     pub duplicate_address_detection: Option<RawDetection>,
-    /// IPv6: time at which an access router advertises itself to a mobile that arrives. Default "at-link-up".
+    /// Time at which an access router advertises itself to an arriving mobile. Default "at-link-up".
     pub advertisements: Option<RawAdvertisements>,
-    /// IPv6: an AAA server is asked, by RADIUS over the new network, before a care-of address is used (study C section III-A).
-    /// Default: nobody is asked.
+    /// Access control: an AAA server is asked, by RADIUS over the new network, before a care-of address is used (study
+    /// C section III-A). Default: none.
     pub aaa: Option<RawAaa>,
-    /// IPv6: a point of service in the network is asked before a soft or an announced handover, and told of each one after it
-    /// (IEEE 802.21). Default: there is none.
+    /// Point of service in the network, which is asked before a soft or an announced handover, and notified after each
+    /// one (IEEE 802.21). Default: none.
     pub mih: Option<RawMih>,
-    /// IPv6: route optimization: correspondents learn the mobile's care-of address and send directly (RFC 6275 section
+    /// Route optimization: correspondents learn the mobile's care-of address and send directly (RFC 6275 section
     /// 11.7.2). Default false.
     pub route_optimization: Option<bool>,
-    /// IPv6: request to the home agent to hold packets when a link says that it is going down (study D, proposal 2).
+    /// Request to the home agent to hold packets when a link reports that it is going down (study D, proposal 2).
     /// Default false.
     pub asks_for_buffering: Option<bool>,
-    /// IPv6: the routers of access links hold its packets when it leaves, and send them after it once it has told them
-    /// where it is (RFC 5568, reactive). Default: they do not.
+    /// Buffering by the routers of access links: when the mobile leaves, they hold its packets, and forward them once
+    /// it has reported its new location (RFC 5568, reactive). Default: none.
     pub access_router_buffering: Option<RawBuffering>,
-    /// IPv6: the home agent sends a copy of each packet to the routers of all access links but the home link; the one where
-    /// the mobile is hands them out, the others keep the last ones. Default: they do not.
+    /// Copies of each packet from the home agent to the routers of all access links but the home link; the mobile's
+    /// present router delivers them, the others keep the latest. Default: none.
     pub multicast_buffering: Option<RawBuffering>,
+    /// Clamping of TCP's maximum segment size to what fits the tunnel. Default false: ICMP errors report it.
+    pub clamp_segment_size: Option<bool>,
 }
 
-/// More keys of a mobile that are Mobile IPv6's alone: the tunnel, and the network that is reached through it.
+/// Network mobility (RFC 3963): a mobile router with a network behind it.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
-pub struct RawTunnel {
-    /// The prefix of the network behind a mobile router, like "2001:db8:1:100::/64"; "nemo" needs it. Default: none.
+pub struct RawMobileRouter {
+    /// The prefix of the network behind it, like "2001:db8:1:100::/64".
     #[schemars(extend("format" = "ipv6-prefix"))]
-    pub network_prefix: Option<String>,
-    /// IPv6: clamping of TCP's maximum segment size to what the tunnel takes. Default false: ICMP errors tell.
-    pub clamp_segment_size: Option<bool>,
+    pub network_prefix: String,
+    /// The router as a mobile node.
+    #[serde(flatten)]
+    pub node: RawMobileNode,
 }
 
 /// Keys of a home agent that are Mobile IPv6's alone.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawHomeAgentKeys {
-    /// IPv6: way of ensuring that nobody else on the home link has a mobile's home address. Default "perform".
+    /// IPv6: duplicate address detection for mobiles' home addresses on the home link. Default "perform".
     pub duplicate_address_detection: Option<RawDetection>,
     /// IPv6: buffer for packets of mobiles that ask for it. Default: none.
     pub buffering: Option<RawBuffering>,
@@ -55,30 +57,8 @@ pub struct RawHomeAgentKeys {
 /// More keys of a home agent that are Mobile IPv6's alone: its tunnels.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawTunnels {
-    /// IPv6: clamping of TCP's maximum segment size to what the tunnels take. Default false: ICMP errors tell.
+    /// IPv6: clamping of TCP's maximum segment size to what fits the tunnels. Default false: ICMP errors report it.
     pub clamp_segment_size: Option<bool>,
-}
-
-impl RawMobileNode {
-    /// Lists the keys, and which of them are written.
-    pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
-        vec![
-            (
-                "duplicate_address_detection",
-                self.duplicate_address_detection.is_some(),
-            ),
-            ("advertisements", self.advertisements.is_some()),
-            ("aaa", self.aaa.is_some()),
-            ("mih", self.mih.is_some()),
-            ("route_optimization", self.route_optimization.is_some()),
-            ("asks_for_buffering", self.asks_for_buffering.is_some()),
-            (
-                "access_router_buffering",
-                self.access_router_buffering.is_some(),
-            ),
-            ("multicast_buffering", self.multicast_buffering.is_some()),
-        ]
-    }
 }
 
 impl RawHomeAgentKeys {
@@ -102,22 +82,12 @@ impl RawTunnels {
     }
 }
 
-impl RawTunnel {
-    /// Lists the keys, and which of them are written.
-    pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
-        vec![
-            ("network_prefix", self.network_prefix.is_some()),
-            ("clamp_segment_size", self.clamp_segment_size.is_some()),
-        ]
-    }
-}
-
 /// AAA server that decides whether a mobile may use a visited network.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawAaa {
     /// The AAA server: a node that does not move.
     pub server: String,
-    /// Time that the server takes for a request. Default "0 s".
+    /// Processing time of a request. Default "0 s".
     pub processing: Option<Time>,
 }
 
@@ -128,15 +98,15 @@ pub struct RawMih {
     pub point_of_service: String,
 }
 
-/// Way of ensuring that nobody else has an address.
+/// Duplicate address detection, or the reason that none is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawDetection {
-    /// By asking, once (RFC 4862 section 5.4).
+    /// One neighbor solicitation (RFC 4862 section 5.4).
     Perform,
-    /// It is made of the aircraft's ICAO address, which no other has: nobody is asked.
+    /// No detection: the address contains the aircraft's ICAO address, which is unique.
     IcaoAddress,
-    /// Its prefix is assigned to this mobile alone: nobody is asked.
+    /// No detection: the prefix is assigned to this mobile alone.
     UniquePrefix,
 }
 
@@ -144,11 +114,11 @@ pub enum RawDetection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawAdvertisements {
-    /// At once, when the link layer says that a mobile has come; and now and then.
+    /// At once when the link layer reports a mobile's arrival, and otherwise every 198 to 600 s.
     AtLinkUp,
     /// Every 30 to 70 ms, the shortest that RFC 6275 section 7.5 allows.
     Frequent,
-    /// Every 198 to 600 s (RFC 4861 section 6.2.1): mobiles ask.
+    /// Every 198 to 600 s (RFC 4861 section 6.2.1): mobiles solicit.
     Seldom,
 }
 
@@ -159,11 +129,11 @@ pub struct RawBuffering {
     pub size: Option<Size>,
     /// Longest time for which a packet is held. Default "30 s".
     pub age: Option<Time>,
-    /// Packets that are dropped when there is no room. Default "drop-newest".
+    /// Choice of the packets to drop when there is no room. Default "drop-newest".
     pub overflow: Option<RawOverflow>,
-    /// The rate at which what was held is sent. Default: all at once.
+    /// Rate at which held packets are sent. Default: all at once.
     pub pace: Option<Rate>,
-    /// Duplicate suppression: a TCP segment that is held already is dropped; false where IPsec hides the segments.
+    /// Duplicate suppression: a TCP segment that is already held is dropped; false where IPsec hides the segments.
     /// Default true.
     pub drop_duplicates: Option<bool>,
 }

@@ -15,20 +15,21 @@ use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::{BindingLifetime, MobilityMessage, PacketBuffering};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
-pub use keys::{RawHomeAgentKeys, RawMobileNode, RawTunnel, RawTunnels};
+pub use keys::{RawHomeAgentKeys, RawMobileNode, RawMobileRouter, RawTunnels};
 pub(crate) use resolve::check_tunnels;
-pub(super) use resolve::{home_agent, mobility};
+pub(super) use resolve::{check_network, home_agent, mobility};
 pub(crate) use set_up::{addresses, mobile_of};
 
-/// The reason that no binding update tells of a mobile that speaks none of these protocols.
-pub(super) const NOT_SPOKEN: &str = "hears of a handover by a binding update; expected mobility with protocol \"mobile-ipv6\" or \"nemo\" at the mobile";
+/// Reason that no binding update concerns a mobile without these protocols.
+pub(super) const NOT_SPOKEN: &str = "learns of a handover from a binding update; expected mobility with protocol \
+                                     \"mobile-ipv6\" or \"nemo\" at the mobile";
 
 /// Mobile IPv6 or NEMO at a mobile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MobileIpv6 {
     /// Its home agent, by its place among those of Mobile IPv6.
     pub home_agent: usize,
-    /// The access link on which it is at home.
+    /// Access link on which it is at home.
     pub home_link: Option<LinkIndex>,
     /// Duplicate address detection of care-of addresses.
     pub detection: DuplicateAddressDetection,
@@ -38,13 +39,13 @@ pub struct MobileIpv6 {
     pub aaa: Option<AccessControl>,
     /// Node of the point of service, if handovers are prepared.
     pub point_of_service: Option<NodeIndex>,
-    /// True if it optimises routes.
+    /// True if it uses route optimization.
     pub route_optimization: bool,
     /// True if it asks its home agent to hold packets.
     pub asks_for_buffering: bool,
     /// Policy of access routers for holding its packets when it leaves; `None`: they hold none.
     pub access_router_buffering: Option<BufferPolicy>,
-    /// Policy of access routers for keeping copies of its packets in case it comes; `None`: they get none.
+    /// Policy of access routers for keeping copies of its packets before it arrives; `None`: they get none.
     pub multicast_buffering: Option<BufferPolicy>,
     /// Lifetime of a binding.
     pub lifetime: BindingLifetime,
@@ -70,7 +71,7 @@ impl MobileIpv6 {
         }
     }
 
-    /// Fails if no binding update goes to a correspondent, with what is expected instead.
+    /// Returns an error, with the expectation, if no binding update goes to a correspondent.
     pub(super) fn check_binding_updates(
         &self,
         correspondent: NodeIndex,
@@ -79,7 +80,8 @@ impl MobileIpv6 {
         if home_agents[self.home_agent].node == correspondent || self.route_optimization {
             return Ok(());
         }
-        Err("hears of a handover by a binding update, which goes to the home agent alone; expected route_optimization = true, or a flow from the home agent".to_owned())
+        Err("learns of a handover from a binding update, which goes only to the home agent; expected route_optimization = \
+             true, or a flow from the home agent".to_owned())
     }
 }
 
@@ -127,7 +129,7 @@ impl HomeAgent {
     }
 }
 
-/// Returns true if a packet is a binding update or acknowledgement whose packet-buffering option says that packets are held.
+/// Returns true if a packet is a binding update or acknowledgement whose packet-buffering option reports held packets.
 pub(crate) fn says_buffer(packet: &Packet) -> bool {
     let message = match &packet.body {
         Body::Mobility(message) => message,

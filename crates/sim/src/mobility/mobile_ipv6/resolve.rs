@@ -1,17 +1,17 @@
-//! Mobile IPv6 and NEMO.
+//! Resolution of Mobile IPv6 and NEMO.
 
-use super::keys::{RawAdvertisements, RawBuffering, RawDetection, RawOverflow};
+use super::keys::{RawAdvertisements, RawBuffering, RawDetection, RawMobileNode, RawOverflow};
 use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
 use crate::mobility::resolve::{Surroundings, home_link};
-use crate::mobility::{RawHomeAgent, RawMobility, RawProtocol};
+use crate::mobility::{RawHomeAgent, RawMobility};
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
 use crate::scenario::model::{Mobile, NodeIndex};
 use crate::scenario::raw_links::RawChange;
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
-use crate::scenario::units::{PositiveTime, prefix};
+use crate::scenario::units::PositiveTime;
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::mobile_ipv6::Strategy;
@@ -32,7 +32,7 @@ pub(in crate::mobility) fn home_agent(
     let is_in_use = |other: &&HomeAgent| overlap(other.prefix, prefix);
     if let Some(other) = others.iter().find(is_in_use) {
         let message = format!(
-            "overlaps with the prefix of {}; expected another, since addresses are made of it",
+            "overlaps with the prefix of {}; expected another, as addresses are formed from it",
             quoted(&links.nodes[other.node.0])
         );
         report.wrong(&here, message);
@@ -52,7 +52,7 @@ fn overlap(one: Ipv6Prefix, other: Ipv6Prefix) -> bool {
     one.contains(other.address()) || other.contains(one.address())
 }
 
-/// Reports a prefix with addresses that Baton gives to nodes and mobiles by itself.
+/// Reports a prefix with addresses that Baton assigns to nodes and mobiles by itself.
 fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report<'_>) {
     let taken = [
         ("nodes", NODES.1, links.nodes.len() as u128),
@@ -68,7 +68,7 @@ fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report
         let first = Ipv6Addr::from_bits(first);
         if prefix.address() <= last && first <= top {
             let message = format!(
-                "holds addresses of {whose}, {first} to {last}; expected another, since no two have one address"
+                "contains addresses of {whose}, {first} to {last}; expected another, as addresses must be unique"
             );
             report.wrong(path, message);
         }
@@ -81,7 +81,7 @@ fn strategy(raw: &RawHomeAgent, path: &Path, report: &mut Report<'_>) -> Strateg
         (Some(buffering), None) => Strategy::Buffer(buffer_policy(buffering)),
         (None, Some(overlap)) => Strategy::Bicast { overlap: overlap.0 },
         (Some(_), Some(_)) => {
-            let message = "stands beside buffering; expected one of them".to_owned();
+            let message = "is set beside buffering; expected only one of them".to_owned();
             report.wrong_key(&path.key("bicasting"), message);
             Strategy::Forward
         }
@@ -102,27 +102,27 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     }
 }
 
-/// Returns the buffering policy of a group's members: they keep the newest packets, and both of two with the same segment, since the
-/// mobile may lack either.
+/// Returns the buffering policy of a group's members: they keep the newest packets, and both of two with the same
+/// segment, since the mobile may lack either.
 fn multicast_buffering(
-    raw: &RawMobility,
+    own: &RawMobileNode,
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<BufferPolicy> {
-    let buffering = raw.ipv6.multicast_buffering.as_ref()?;
+    let buffering = own.multicast_buffering.as_ref()?;
     let here = path.key("multicast_buffering");
     let keys = [
         ("overflow", buffering.overflow.is_some()),
         ("drop_duplicates", buffering.drop_duplicates.is_some()),
     ];
-    let own = ["size", "age", "pace"];
-    report.misplaced(&here, &keys, &own, "multicast buffering");
-    if raw.ipv6.access_router_buffering.is_some() {
-        let message = "stands beside access_router_buffering; expected one of them".to_owned();
+    let allowed = ["size", "age", "pace"];
+    report.misplaced(&here, &keys, &allowed, "multicast buffering");
+    if own.access_router_buffering.is_some() {
+        let message = "is set beside access_router_buffering; expected only one of them".to_owned();
         report.wrong_key(&here, message);
     }
-    if raw.ipv6.route_optimization == Some(true) {
-        let message = "needs the home agent, which `route_optimization = true` goes around; expected one of them";
+    if own.route_optimization == Some(true) {
+        let message = "needs the home agent, which `route_optimization = true` bypasses; expected only one of them";
         report.wrong_key(&here, message.to_owned());
     }
     Some(BufferPolicy {
@@ -134,12 +134,12 @@ fn multicast_buffering(
 
 /// Resolves the AAA server and its processing time.
 fn access_control(
-    raw: &RawMobility,
+    own: &RawMobileNode,
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<AccessControl> {
-    let raw = raw.ipv6.aaa.as_ref()?;
+    let raw = own.aaa.as_ref()?;
     Some(AccessControl {
         server: fixed_node(&raw.server, &path.key("server"), around, report)?,
         processing: raw.processing.map_or(Duration::ZERO, |time| time.0),
@@ -148,12 +148,12 @@ fn access_control(
 
 /// Resolves the node of the point of service.
 fn point_of_service(
-    raw: &RawMobility,
+    own: &RawMobileNode,
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<NodeIndex> {
-    let name = &raw.ipv6.mih.as_ref()?.point_of_service;
+    let name = &own.mih.as_ref()?.point_of_service;
     fixed_node(name, &path.key("point_of_service"), around, report)
 }
 
@@ -190,80 +190,65 @@ fn lifetime(raw: Option<PositiveTime>, default: Duration) -> BindingLifetime {
     BindingLifetime::at_most(u32::try_from(seconds).unwrap_or(u32::MAX))
 }
 
-/// Resolves the protocol of the mobile at `node`, and the prefix of the network behind it.
+/// Resolves the protocol of the mobile at `node`.
 pub(in crate::mobility) fn mobility(
-    raw: &RawMobility,
+    (raw, own): (&RawMobility, &RawMobileNode),
     (node, home_agent): (NodeIndex, usize),
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
-) -> (MobileIpv6, Option<Ipv6Prefix>) {
+) -> MobileIpv6 {
     let home = around.agents.ipv6[home_agent].node;
     let home_link = home_link(raw, [home, node], path, around.links, report);
-    let network_prefix = raw
-        .ipv6_tunnel
-        .network_prefix
-        .as_ref()
-        .and_then(|text| prefix(text).ok());
-    let here = path.key("network_prefix");
-    match (raw.protocol, network_prefix) {
-        (RawProtocol::Nemo, None) => {
-            let message = "key \"network_prefix\" is missing; expected the prefix of the network behind a mobile router";
-            report.wrong_key(path, message.to_owned());
-        }
-        (RawProtocol::MobileIpv6, Some(_)) => {
-            let message = "belongs to a mobile router; expected `protocol = \"nemo\"` beside it";
-            report.wrong_key(&here, message.to_owned());
-        }
-        _ => {}
-    }
-    if let Some(prefix) = network_prefix {
-        check_own(prefix, &here, around.links, report);
-        let others = around.others.iter();
-        let mut networks = others.filter_map(|mobile: &Mobile| mobile.network_prefix);
-        // The network may be a part of the home prefix without any mobile's home address (RFC 4887).
-        let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
-        if networks.any(|other| overlap(other, prefix))
-            || homes.any(|home| prefix.contains(home.address()))
-        {
-            let message = "is the prefix of another network; expected one of its own".to_owned();
-            report.wrong(&here, message);
-        }
-    }
     let lifetime = lifetime(raw.lifetime, Duration::from_secs(3600));
     if lifetime.units == 0 {
-        let message = "is shorter than 4 s, in units of which a binding lives".to_owned();
+        let message = "is shorter than 4 s, the unit of binding lifetimes".to_owned();
         report.wrong(&path.key("lifetime"), message);
     }
-    let mobility = MobileIpv6 {
+    MobileIpv6 {
         home_agent,
         home_link,
-        detection: detection(raw.ipv6.duplicate_address_detection),
-        advertisements: match raw
-            .ipv6
-            .advertisements
-            .unwrap_or(RawAdvertisements::AtLinkUp)
-        {
+        detection: detection(own.duplicate_address_detection),
+        advertisements: match own.advertisements.unwrap_or(RawAdvertisements::AtLinkUp) {
             RawAdvertisements::AtLinkUp => Advertisements::AtLinkUp,
             RawAdvertisements::Frequent => Advertisements::Frequent,
             RawAdvertisements::Seldom => Advertisements::Seldom,
         },
-        aaa: access_control(raw, &path.key("aaa"), around, report),
-        point_of_service: point_of_service(raw, &path.key("mih"), around, report),
-        route_optimization: raw.ipv6.route_optimization.unwrap_or(false),
-        asks_for_buffering: raw.ipv6.asks_for_buffering.unwrap_or(false),
-        access_router_buffering: raw.ipv6.access_router_buffering.as_ref().map(buffer_policy),
-        multicast_buffering: multicast_buffering(raw, path, report),
+        aaa: access_control(own, &path.key("aaa"), around, report),
+        point_of_service: point_of_service(own, &path.key("mih"), around, report),
+        route_optimization: own.route_optimization.unwrap_or(false),
+        asks_for_buffering: own.asks_for_buffering.unwrap_or(false),
+        access_router_buffering: own.access_router_buffering.as_ref().map(buffer_policy),
+        multicast_buffering: multicast_buffering(own, path, report),
         lifetime,
-        clamp_segment_size: raw.ipv6_tunnel.clamp_segment_size.unwrap_or(false),
-    };
-    (mobility, network_prefix)
+        clamp_segment_size: own.clamp_segment_size.unwrap_or(false),
+    }
 }
 
-/// MTU that a tunnel needs of every link: IPv6's least and the tunnel's header (RFC 2473 section 7.1).
+/// Reports the prefix of a network behind a mobile router that another network has.
+pub(in crate::mobility) fn check_network(
+    network: Ipv6Prefix,
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) {
+    check_own(network, path, around.links, report);
+    let others = around.others.iter();
+    let mut networks = others.filter_map(|mobile: &Mobile| mobile.network_prefix);
+    // The network may be a part of the home prefix if it contains no mobile's home address (RFC 4887).
+    let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
+    if networks.any(|other| overlap(other, network))
+        || homes.any(|home| network.contains(home.address()))
+    {
+        let message = "is the prefix of another network; expected one of its own".to_owned();
+        report.wrong(path, message);
+    }
+}
+
+/// MTU that a tunnel requires of every link: IPv6's minimum and the tunnel's header (RFC 2473 section 7.1).
 const LEAST_UNDER_TUNNELS: u32 = 1280 + 40;
 
-/// Warns of links that become too narrow for tunnels of mobiles: a tunnel's entry never reports less than 1280 B to a source.
+/// Warns of links too narrow for tunnels of mobiles: a tunnel's entry never reports less than 1280 B to a source.
 pub(crate) fn check_tunnels(raw: &[RawChange], mobiles: &[Mobile], report: &mut Report<'_>) {
     if mobiles
         .iter()
@@ -278,8 +263,8 @@ pub(crate) fn check_tunnels(raw: &[RawChange], mobiles: &[Mobile], report: &mut 
             .is_some_and(|mtu| mtu.0 < LEAST_UNDER_TUNNELS.into());
         if narrow {
             let message = format!(
-                "is less than {LEAST_UNDER_TUNNELS} B, which tunnels of Mobile IPv6 and NEMO need: TCP in one that crosses this link \
-                 stalls for ever"
+                "is less than the {LEAST_UNDER_TUNNELS} B that tunnels of Mobile IPv6 and NEMO need: TCP in a tunnel over \
+                 this link stalls for ever"
             );
             let path = Path::default().key("changes").index(index).key("mtu");
             report.warn(&path, message);

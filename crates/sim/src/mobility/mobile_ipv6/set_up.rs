@@ -2,7 +2,6 @@
 
 use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
 use crate::addresses::{access_prefix, node_addresses};
-use crate::link::config::Medium;
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario, StationId};
 use crate::world::agents::{ProtocolRun, access_links};
@@ -35,8 +34,8 @@ const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the paths between agents, in bytes, until a path MTU is learnt.
 const PATH_MTU: u32 = 1500;
 
-/// Returns the addresses of IPv6 by which the world's flows know nodes; none where this is not spoken. `behind` are the nodes behind
-/// each mobile.
+/// Returns the IPv6 addresses by which the world's flows know nodes; none without IPv6 mobility. `behind` has the nodes
+/// behind each mobile.
 pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec<Ipv6Addr> {
     if scenario.agents.ipv6.is_empty() {
         return Vec::new();
@@ -120,7 +119,7 @@ fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
     core::array::from_fn(|place| words[place / 8][place % 8])
 }
 
-/// Returns a name in messages of IEEE 802.21, or its number if they have no room for it.
+/// Returns a name for messages of IEEE 802.21, or its number if they have no room for the name.
 fn mih_name(name: &str, number: usize) -> Vec<u8> {
     match name.len() <= LONGEST_NAME {
         true => name.as_bytes().to_vec(),
@@ -174,7 +173,7 @@ impl World {
         let agent = &self.scenario.agents.ipv6[number];
         let mobiles = self.scenario.mobiles.iter();
         let mut own = mobiles.filter_map(MobileIpv6::of);
-        // With several home links, one hears the messages about home addresses.
+        // With several home links, one receives the messages about home addresses.
         let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
         let home_interface = home_link.map_or(Rank::HomeNetwork.interface(), |mobility| {
             self.net.home_interface(agent.node, mobility)
@@ -301,8 +300,8 @@ impl World {
         cells.collect()
     }
 
-    /// Lets the base stations of a radio network advertise themselves in their cells, if a mobile of Mobile IPv6 may come there. A
-    /// cell that is a mobile's home link has the home prefix.
+    /// Lets the base stations of a radio network advertise themselves in their cells, if a mobile with Mobile IPv6 may
+    /// come there. A cell that is a mobile's home link has the home prefix.
     fn add_cell_routers(&mut self, radio: usize) {
         let mut homes: BTreeMap<CellId, HomeAgent> = BTreeMap::new();
         let (mut is_spoken, mut is_frequent) = (false, false);
@@ -339,7 +338,7 @@ impl World {
         }
     }
 
-    /// Lets an AAA server know a mobile, by its home address; returns what the mobile knows of the server.
+    /// Registers a mobile with an AAA server, by its home address; returns the mobile's settings for that server.
     fn enrol(&mut self, aaa: AccessControl, name: &str, home_address: Ipv6Addr) -> AccessSettings {
         let server = self.net.directory.ipv6(aaa.server.0);
         let secret = Seed(self.scenario.seed).secret(&format!("mobile {name} access"));
@@ -360,8 +359,8 @@ impl World {
         }
     }
 
-    /// Lets a point of service serve a mobile, and the gateways of its access links answer that; returns what the mobile
-    /// knows of them.
+    /// Registers a mobile with a point of service, and lets the gateways of its access links answer that; returns the
+    /// mobile's settings for them.
     fn add_handover_service(
         &mut self,
         node: usize,
@@ -370,7 +369,7 @@ impl World {
     ) -> HandoverServiceSettings {
         let identifier = self.mih_identifier(node);
         self.point_of_service(service).enrol(identifier.clone());
-        // Links that are not access links are prepared nowhere.
+        // Links other than access links are prepared nowhere.
         let mut links = vec![LinkIdentifier::new(0, b""); self.net.nodes[node].interfaces.len()];
         let radios = access.radios.iter().map(|&(radio, station)| AircraftPlace {
             radio: radio as u32,
@@ -397,14 +396,14 @@ impl World {
         }
     }
 
-    /// Returns the point of service at a node, and makes one if there is none.
+    /// Returns the point of service at a node, creating it if needed.
     fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
         let (identifier, address) = (self.mih_identifier(node), self.net.directory.ipv6(node));
         let layers = self.net.nodes[node].host.layers_mut();
         layers.get_or_add(|| PointOfService::new(identifier, address))
     }
 
-    /// Tells a mobile that asks a point of service of the cell that an interface leads to from now on.
+    /// Informs a mobile with a point of service of the cell to which an interface leads from now on.
     pub(in crate::mobility) fn describe_cell_in_ipv6(
         &mut self,
         number: usize,
@@ -430,10 +429,6 @@ impl World {
     /// Returns the IEEE 802.21 identifier of an access link or cell: of type IEEE 802.11 or of another.
     fn link_identifier(&self, link: usize) -> LinkIdentifier {
         let config = self.net.wires.config(link);
-        let link_type = match config.medium {
-            Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
-            Medium::FullDuplex => LinkIdentifier::OTHER_WIRELESS,
-        };
         let name = match self.net.wires.place(link) {
             None => mih_name(&config.name, link),
             Some(RadioPlace { radio, cell, .. }) => {
@@ -442,10 +437,10 @@ impl World {
                 mih_name(&name, radio.first_cell + cell)
             }
         };
-        LinkIdentifier::new(link_type, &name)
+        LinkIdentifier::new(config.medium.link_type(), &name)
     }
 
-    /// Lets the nodes that mobiles exchange flows with know where those are, if the mobiles want it.
+    /// Informs the correspondents of mobiles of the mobiles' locations, for mobiles with route optimization.
     fn add_correspondents(&mut self) {
         for number in 0..self.scenario.flows.len() {
             let ends = [
@@ -480,7 +475,7 @@ impl World {
         }
     }
 
-    /// Lets a router advertise a prefix at an interface, as a home agent its own.
+    /// Lets a router advertise a prefix at an interface, as a home agent does its own.
     fn advertise(
         &mut self,
         (router, interface): NodeInterface,
@@ -529,7 +524,7 @@ impl Net {
         address_in(prefix, number).into()
     }
 
-    /// Lets the router at an interface keep copies for a mobile, if that is chosen; returns where they go.
+    /// Lets the router at an interface keep copies for a mobile, if the policy says so; returns their destination.
     fn join(
         &mut self,
         (router, interface): NodeInterface,

@@ -23,10 +23,18 @@ spares = "headers"
 name = "f"
 from = "aircraft"
 to = "ground"
-transport = "aerotp"
-traffic = "constant"
-rate = "1 Mbit/s"
-aerotp = { mode = "near-reliable", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = "5 ms", class = 3, rate = "2 Mbit/s", send_buffer = "1 MB", close_timeout = "20 s" }
+transport.kind = "aerotp"
+traffic.kind = "constant"
+traffic.rate = "1 Mbit/s"
+transport.mode = "near-reliable"
+transport.coding = { words = 32, header = true }
+transport.blocks = { data = 10, repair = 3 }
+transport.packets_per_mack = 8
+transport.mack_delay = "5 ms"
+transport.class = 3
+transport.rate = "2 Mbit/s"
+transport.send_buffer = "1 MB"
+transport.close_timeout = "20 s"
 "#;
 
 #[test]
@@ -57,12 +65,12 @@ fn every_setting_is_read() {
     );
 }
 
-/// Replaces the first by the second in [`RIGHT`], and what the message holds.
+/// Replaces the first by the second in [`RIGHT`], and checks for a part of the message.
 const WRONG: &[(&str, &str, &str)] = &[
     (
         "near-reliable",
         "nearly-reliable",
-        r#"flows.f.aerotp.mode: unknown mode "nearly-reliable"; did you mean "near-reliable"?"#,
+        r#"flows.f.transport.mode: unknown mode "nearly-reliable"; did you mean "near-reliable"?"#,
     ),
     (
         "mack_delay",
@@ -72,22 +80,22 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "words = 32",
         "words = 257",
-        "flows.f.aerotp.coding.words: 257 is out of range; expected a whole number from 0 to 256",
+        "flows.f.transport.coding.words: 257 is out of range; expected a whole number from 0 to 256",
     ),
     (
         "repair = 3",
         "repair = 0",
-        "flows.f.aerotp.blocks.repair: 0 is out of range; expected a whole number from 1 to 254",
+        "flows.f.transport.blocks.repair: 0 is out of range; expected a whole number from 1 to 254",
     ),
     (
         "data = 10",
         "data = 253",
-        "flows.f.aerotp.blocks: 253 and 3 make 256 packets, and the code knows no block of more than 255",
+        "flows.f.transport.blocks: 253 and 3 make a block of 256 packets, and the code allows at most 255",
     ),
     (
         "data = 10, repair = 3",
         "data = 10",
-        r#"flows.f.aerotp.blocks: key "repair" is missing; expected a whole number from 1 to 254"#,
+        r#"flows.f.transport.blocks: key "repair" is missing; expected a whole number from 1 to 254"#,
     ),
     (
         "mode = \"near-reliable\"",
@@ -97,61 +105,61 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "class = 3",
         "class = 8",
-        "flows.f.aerotp.class: 8 is out of range",
+        "flows.f.transport.class: 8 is out of range",
     ),
     (
         "mode = \"near-reliable\"",
         "mode = \"quasi-reliable\"",
-        r#"flows.f.aerotp.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: blocks, reordering_wait, rate, send_buffer, receive_buffer)"#,
+        r#"flows.f.transport.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: blocks, reordering_wait, rate, send_buffer, receive_buffer)"#,
     ),
     (
-        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
-        "aerotp = { mode = \"quasi-reliable\", coding = \"adaptive\" }",
-        "flows.f.aerotp.coding: \"adaptive\" needs a receiver that answers",
+        "transport.mode = \"near-reliable\"\ntransport.coding = { words = 32, header = true }\ntransport.blocks = { data = 10, repair = 3 }\ntransport.packets_per_mack = 8\ntransport.mack_delay = \"5 ms\"\ntransport.class = 3\ntransport.rate = \"2 Mbit/s\"\ntransport.send_buffer = \"1 MB\"\ntransport.close_timeout = \"20 s\"",
+        "transport.mode = \"quasi-reliable\"\ntransport.coding = \"adaptive\"",
+        "flows.f.transport.coding: \"adaptive\" needs feedback from the receiver",
     ),
     (
         "send_buffer = \"1 MB\"",
         "send_buffer = \"1 kB\"",
-        "flows.f.aerotp.send_buffer: 1000 B is out of range; expected 65536 B to 1073741824 B",
+        "flows.f.transport.send_buffer: 1000 B is out of range; expected 65536 B to 1073741824 B",
     ),
     (
         "rate = \"2 Mbit/s\"",
         "rate = \"0 bit/s\"",
-        "flows.f.aerotp.rate",
+        "flows.f.transport.rate",
     ),
     (
-        "transport = \"aerotp\"",
-        "transport = \"udp\"",
-        r#""aerotp" does not go with transport = "udp""#,
+        "transport.kind = \"aerotp\"",
+        "transport.kind = \"udp\"",
+        r#""mode" does not go with kind = "udp""#,
     ),
     (
-        "transport = \"aerotp\"",
-        "transport = \"tcp\"",
-        r#""aerotp" does not go with transport = "tcp""#,
+        "transport.kind = \"aerotp\"",
+        "transport.kind = \"tcp\"",
+        r#""mode" does not go with kind = "tcp" (its own: profile, congestion,"#,
     ),
     (
-        "transport = \"aerotp\"",
-        "transport = \"aerotp\"\nprofile = \"linux-6\"",
-        r#""profile" does not go with transport = "aerotp""#,
+        "transport.kind = \"aerotp\"",
+        "transport.kind = \"aerotp\"\ntransport.profile = \"linux-6\"",
+        r#""profile" does not go with kind = "aerotp" (its own: paths, mode, coding,"#,
     ),
     (
-        "transport = \"aerotp\"",
-        "transport = \"aerotp\"\nremedies = \"freeze-tcp\"",
+        "transport.kind = \"aerotp\"",
+        "transport.kind = \"aerotp\"\nremedies = \"freeze-tcp\"",
         r#"acts on TCP; expected transport "tcp""#,
     ),
     (
-        "traffic = \"constant\"\nrate = \"1 Mbit/s\"",
-        "traffic = \"ping\"",
-        "over \"aerotp\" go bulk, constant and on-off",
+        "traffic.kind = \"constant\"\ntraffic.rate = \"1 Mbit/s\"",
+        "traffic.kind = \"ping\"",
+        "\"aerotp\" carries bulk, constant and on-off",
     ),
     (
-        "traffic = \"constant\"\nrate = \"1 Mbit/s\"\naerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
-        "aerotp = { mode = \"unreliable-datagram\" }",
+        "traffic.kind = \"constant\"\ntraffic.rate = \"1 Mbit/s\"\ntransport.mode = \"near-reliable\"\ntransport.coding = { words = 32, header = true }\ntransport.blocks = { data = 10, repair = 3 }\ntransport.packets_per_mack = 8\ntransport.mack_delay = \"5 ms\"\ntransport.class = 3\ntransport.rate = \"2 Mbit/s\"\ntransport.send_buffer = \"1 MB\"\ntransport.close_timeout = \"20 s\"",
+        "transport.mode = \"unreliable-datagram\"",
         "bulk needs a connection, and mode \"unreliable-datagram\" has none",
     ),
     (
-        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
-        "packet_size = \"1400 B\"\naerotp = { mode = \"unreliable-datagram\", coding = { words = 32 } }",
+        "transport.mode = \"near-reliable\"\ntransport.coding = { words = 32, header = true }\ntransport.blocks = { data = 10, repair = 3 }\ntransport.packets_per_mack = 8\ntransport.mack_delay = \"5 ms\"\ntransport.class = 3\ntransport.rate = \"2 Mbit/s\"\ntransport.send_buffer = \"1 MB\"\ntransport.close_timeout = \"20 s\"",
+        "traffic.packet_size = \"1400 B\"\ntransport.mode = \"unreliable-datagram\"\ntransport.coding = { words = 32 }",
         "1400 B and 174 B of headers fit no MTU (largest 1500 B); expected at most 1326 B",
     ),
     (

@@ -52,7 +52,7 @@ fn rules_are_read() {
     assert_eq!(rate, Some(2_000_000));
 }
 
-/// Replaces the first by the second in [`RIGHT`], and what the message holds.
+/// Replaces the first by the second in [`RIGHT`], and checks for a part of the message.
 const WRONG: &[(&str, &str, &str)] = &[
     (
         "link = \"radio\"",
@@ -62,27 +62,27 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "link = \"radio\"",
         "link = \"back\"",
-        r#"aerotp_gateways.air.link: "server" is an end of flow "f", and a gateway serves only what passes through"#,
+        r#"aerotp_gateways.air.link: "server" is an end of flow "f", and a gateway serves only flows that pass through it"#,
     ),
     (
         "[[flows]]",
         "[aerotp_gateways.more]\nlink = \"radio\"\n[[flows]]",
-        r#"aerotp_gateways.more.link: "aboard" is a gateway of "air" already"#,
+        r#"aerotp_gateways.more.link: "aboard" is already a gateway of "air""#,
     ),
     (
         "[[flows]]",
         "[mobiles.aboard]\ntimetable = [{ at = \"0 s\", attach = \"radio\" }]\n[[flows]]",
-        r#"aerotp_gateways.air.link: "aboard" is a mobile, and gateways do not follow one"#,
+        r#"aerotp_gateways.air.link: "aboard" is a mobile, and gateways do not move from link to link"#,
     ),
     (
         "to = \"server\"",
         "to = \"server\"\ntransport = \"aerotp\"",
-        r#"a gateway takes all AeroTP for that of the other gateway, and flow "f" goes over AeroTP"#,
+        r#"a gateway takes all AeroTP packets for those of the other gateway, and flow "f" uses AeroTP"#,
     ),
     (
         "2001:db8::/32",
         "2001:db8::/129",
-        r#"aerotp_gateways.air.rules[1].destination: "2001:db8::/129" is not a network; expected an address and the length"#,
+        r#"aerotp_gateways.air.rules[1].destination: "2001:db8::/129" is not a network; expected an address with a prefix length"#,
     ),
     (
         "code_point = 46",

@@ -14,8 +14,9 @@ links.west = { between = ["ground", "station"], kind = "wired" }
 name = "f"
 from = "aircraft"
 to = "ground"
-transport = "aerotp"
-aerotp = { mode = "reliable", paths = ["satellite", "mast"] }
+transport.kind = "aerotp"
+transport.mode = "reliable"
+transport.paths = ["satellite", "mast"]
 "#;
 
 #[test]
@@ -34,7 +35,7 @@ fn paths_are_links_of_one_end() {
     }
 }
 
-/// Replaces the first by the second in [`RIGHT`], and what the message holds.
+/// Replaces the first by the second in [`RIGHT`], and checks for a part of the message.
 const WRONG: &[(&str, &str, &str)] = &[
     (
         r#"["satellite", "mast"]"#,
@@ -44,43 +45,43 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         r#"["satellite", "mast"]"#,
         r#"["satellite"]"#,
-        "flows.f.aerotp.paths: ",
+        "flows.f.transport.paths: ",
     ),
     (
         r#"["satellite", "mast"]"#,
         r#"["mast", "mast"]"#,
-        r#""mast" stands there already; expected another link"#,
+        r#""mast" is listed twice; expected another link"#,
     ),
     (
         r#"["satellite", "mast"]"#,
         r#"["satellite", "west"]"#,
-        r#"flows.f.aerotp.paths: not all of them end at "aircraft", nor all at "ground"; expected links of one of the two"#,
+        r#"flows.f.transport.paths: they do not all end at "aircraft", nor all at "ground"; expected links of one of the two"#,
     ),
     (
         r#"mode = "reliable""#,
-        r#"mode = "reliable", rate = "1 Mbit/s""#,
-        "flows.f.aerotp.paths: several paths have a rate each, that of the slowest link on it; expected no `rate` beside `paths`",
+        "mode = \"reliable\"\ntransport.rate = \"1 Mbit/s\"",
+        "flows.f.transport.paths: each of several paths has a rate of its own, that of its slowest link; expected no `rate` beside `paths`",
     ),
     (
-        r#"aerotp = { mode = "reliable","#,
-        "traffic = \"constant\"\nrate = \"1 Mbit/s\"\naerotp = { mode = \"unreliable-datagram\",",
-        r#"flows.f.aerotp.paths: paths are those of a connection, and mode "unreliable-datagram" has none; expected another mode"#,
+        r#"transport.mode = "reliable""#,
+        "traffic.kind = \"constant\"\ntraffic.rate = \"1 Mbit/s\"\ntransport.mode = \"unreliable-datagram\"",
+        r#"flows.f.transport.paths: paths belong to a connection, and mode "unreliable-datagram" has none; expected another mode"#,
     ),
     (
         "[[flows]]",
         "mobiles.aircraft.timetable = [{ at = \"0 s\", attach = \"mast\" }]\n[[flows]]",
-        r#"flows.f.aerotp.paths: "aircraft" is a mobile, which uses one link at a time; expected ends that are not in `mobiles`"#,
+        r#"flows.f.transport.paths: "aircraft" is a mobile, which uses one link at a time; expected ends that are not in `mobiles`"#,
     ),
     (
         r#"links.west = { between = ["ground", "station"]"#,
         r#"links.west = { between = ["ground", "aircraft"]"#,
-        r#"from "station" no links lead to "ground" but through "aircraft"; expected a link over which it can be reached"#,
+        r#"links from "station" lead to "ground" only through "aircraft"; expected a link over which it can be reached"#,
     ),
     (
         "[[flows]]",
         "links.aboard = { between = [\"aircraft\", \"crew\"], kind = \"wired\" }\n\
          [[flows]]\nname = \"g\"\nfrom = \"crew\"\nto = \"ground\"\n[[flows]]",
-        r#"flows.g.to: the way from "crew" to "ground" leads through "aircraft", which has `paths` in its flow's aerotp and is no router"#,
+        r#"flows.g.to: the path from "crew" to "ground" leads through "aircraft", which has `paths` in its flow's transport and is not a router"#,
     ),
     (
         "[[flows]]",
@@ -109,7 +110,7 @@ fn a_link_that_is_too_late_for_the_receiver_is_told_of() {
         told.len() == 1 && told[0].contains("consider a longer reordering_wait"),
         "{told:?}"
     );
-    let longer = r#""quasi-reliable", reordering_wait = "1 s""#;
+    let longer = "\"quasi-reliable\"\ntransport.reordering_wait = \"1 s\"";
     assert!(warnings(&RIGHT.replace(r#""reliable""#, longer)).is_empty());
     assert!(warnings(RIGHT).is_empty());
 }

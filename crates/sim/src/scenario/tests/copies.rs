@@ -1,4 +1,4 @@
-//! Mobiles and flows of which there are several.
+//! Mobiles and flows with copies.
 
 use super::*;
 use crate::position::Position;
@@ -33,9 +33,9 @@ network_prefix = "2001:db8:2::/64"
 name = "weather"
 from = "home"
 to = "seat"
-traffic = "constant"
+traffic.kind = "constant"
 transport = "udp"
-rate = "1 kbit/s"
+traffic.rate = "1 kbit/s"
 start_jitter = "1 s"
 "#;
 
@@ -55,7 +55,7 @@ fn replaced(found: &str, replacement: &str) -> String {
     FLEET.replace(found, replacement)
 }
 
-/// The same three aircraft, each written by itself.
+/// Returns the same three aircraft, each written separately.
 fn by_hand() -> String {
     let (head, rest) = FLEET.split_once("[links.cabin]").unwrap();
     let mut text = head.replace(
@@ -175,7 +175,7 @@ fn loaded_without_count() -> Loaded {
     loaded(&text, &[])
 }
 
-/// Access links lead to one node for all mobiles, as a laptop's server is.
+/// Access links lead to one node for all mobiles, as a laptop's server.
 #[test]
 fn mobiles_share_what_their_access_links_lead_to() {
     let text = r#"
@@ -259,8 +259,7 @@ fn what_is_wrong_with_thousands_is_told_once_in_the_words_of_the_file() {
         (
             "2001:db8:2::/64",
             "fe7f:ffff:ffff:f000::/52",
-            "mobiles.aircraft.mobility.network_prefix: is followed by fewer than 5000 networks of its length for hosts; \
-             expected a longer prefix, like a \"/64\"",
+            "mobiles.aircraft.mobility.network_prefix: does not leave room for 5000 consecutive networks of its length; expected a longer prefix, like a \"/64\"",
         ),
     ];
     for (found, replacement, expected) in cases {
@@ -299,7 +298,7 @@ fn counts_that_cannot_be_are_told() {
         (
             "count = 3\n",
             "",
-            "mobiles.aircraft.track.spacing: is between several mobiles; expected a count beside the track",
+            "mobiles.aircraft.track.spacing: is a distance between several mobiles; expected a count beside the track",
         ),
         (
             "start_jitter = \"1 s\"",
@@ -309,12 +308,12 @@ fn counts_that_cannot_be_are_told() {
         (
             "[\"ground\", \"home\"]",
             "[\"ground\", \"aircraft-2\"]",
-            "mobiles.aircraft.count: makes \"aircraft-2\", and there is one already",
+            "mobiles.aircraft.count: makes \"aircraft-2\", which already exists",
         ),
         (
             "[links.line]",
             "[links.cabin-3]",
-            "mobiles.aircraft.count: makes \"cabin-3\", and there is one already",
+            "mobiles.aircraft.count: makes \"cabin-3\", which already exists",
         ),
         (
             "legs = [{ latitude = 50, longitude = 7 }, { latitude = 50, longitude = 9 }], speed = \"200 m/s\"",
@@ -324,7 +323,7 @@ fn counts_that_cannot_be_are_told() {
         (
             "[home_agents.home]",
             "[foreign_agents.aircraft]\n[home_agents.home]",
-            "\"aircraft\" is there 3 times, as aircraft-1 to aircraft-3; expected one of them",
+            "\"aircraft\" has 3 copies, aircraft-1 to aircraft-3; expected one of them",
         ),
         (
             "duration = \"10 min\"",
@@ -334,7 +333,7 @@ fn counts_that_cannot_be_are_told() {
         (
             "[mobiles.aircraft.mobility]",
             "[mobiles.seat]\ncount = 2\ntimetable = [{ at = \"0 s\", attach = \"cabin\" }]\n[mobiles.aircraft.mobility]",
-            "belongs to another mobile with a count, too",
+            "also belongs to another mobile with a count",
         ),
     ];
     for (found, replacement, expected) in cases {

@@ -1,9 +1,9 @@
-//! Words of other tools, and worlds in which nothing happens.
+//! Words of other tools, and worlds without traffic.
 
 use super::*;
 use crate::link::config::DirectionConfig;
 
-/// The words in which `text` is refused.
+/// Returns the message with which `text` is refused.
 fn refusal(text: &str) -> String {
     match parse(text, "test.toml", Path::new(""), &[]) {
         Ok(_) => panic!("is taken:\n{text}"),
@@ -23,17 +23,17 @@ fn words_of_other_tools_are_answered_with_ours() {
         (
             wired,
             "bandwidth = \"10 Mbit/s\"",
-            "links.ethernet.bandwidth: names a recording, which only kind = \"trace\" has; of this kind say rate",
+            "links.ethernet.bandwidth: unknown key \"bandwidth\"; here it is \"rate\" (valid: kind, between,",
         ),
         (
             "kind = \"gsm\"",
             "kind = \"trace\"\nbandwidth = \"4 Mbit/s\"",
-            "links.gsm.bandwidth: \"4 Mbit/s\" is a rate, and bandwidth names a recording; say rate = \"4 Mbit/s\"",
+            "links.gsm.bandwidth: unknown key \"bandwidth\"; here it is \"rate\" (valid: kind, between,",
         ),
         (
             wired,
             "latency = \"10 ms\"",
-            "links.ethernet.latency: unknown key \"latency\"; here it is \"delay\" (valid: between, kind, mtu, shapers, policers, rate, delay,",
+            "links.ethernet.latency: unknown key \"latency\"; here it is \"delay\" (valid: kind, between, mtu, shapers, policers, rate, delay,",
         ),
         (
             wired,
@@ -43,7 +43,7 @@ fn words_of_other_tools_are_answered_with_ours() {
         (
             wired,
             "packet_error_rate = \"1 %\"",
-            "links.ethernet.packet_error_rate: \"1 %\" is per cent; expected a number, here 0.01",
+            "links.ethernet.packet_error_rate: \"1 %\" is a percentage; expected a fraction, here 0.01",
         ),
         (
             wired,
@@ -52,26 +52,26 @@ fn words_of_other_tools_are_answered_with_ours() {
         ),
         (
             "transport = \"udp\"",
-            "transport = \"http3\"",
-            "unknown transport \"http3\": it runs over \"quic\", with traffic = \"pages\" (valid: tcp,",
+            "transport.kind = \"http3\"",
+            "unknown kind \"http3\": write \"quic\", with traffic.kind = \"pages\" (valid: tcp,",
         ),
         (
             "kind = \"gsm\"",
             "kind = \"satellite\"",
-            "unknown kind \"satellite\": a geostationary one is \"geo\", one in a low orbit \"starlink\"",
+            "unknown kind \"satellite\": a geostationary satellite is \"geo\"; one in low orbit is \"starlink\"",
         ),
         (
-            "congestion = \"newreno\"",
-            "congestion = \"bbr3\"",
-            "unknown congestion \"bbr3\": of BBR the first version is modelled",
+            "transport.congestion = \"newreno\"",
+            "transport.congestion = \"bbr3\"",
+            "unknown congestion \"bbr3\": only the first version of BBR is modelled",
         ),
         (
-            "congestion = \"newreno\"",
+            "transport.congestion = \"newreno\"",
             "ecn = true",
             "flows.download.ecn: unknown key \"ecn\": explicit congestion notification is not modelled (valid: name,",
         ),
         (
-            "congestion = \"newreno\"",
+            "transport.congestion = \"newreno\"",
             "protocol = \"udp\"",
             "flows.download.protocol: unknown key \"protocol\"; here it is \"transport\"",
         ),
@@ -88,19 +88,16 @@ fn a_link_s_valid_keys_are_those_of_its_kind() {
     };
     let [wired, geo, trace, radio] = ["wired", "geo", "trace", "ldacs1"].map(of_kind);
     assert!(
-        !wired.contains("mahimahi") && !wired.contains("cells"),
+        !wired.contains("recording") && !wired.contains("cells"),
         "{wired}"
     );
     assert!(
         geo.contains("line_of_sight") && !geo.contains("coverage"),
         "{geo}"
     );
-    assert!(
-        trace.contains("mahimahi, bandwidth, csv, at_end"),
-        "{trace}"
-    );
-    let own = "(valid: kind, mtu, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, \
-               joint_coding, common_control_frames, queue)";
+    assert!(trace.contains("recording"), "{trace}");
+    let own = "(valid: kind, mtu, queue, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, \
+               joint_coding, common_control_frames)";
     assert!(radio.contains(own), "{radio}");
 }
 
@@ -138,7 +135,7 @@ fn what_is_no_utf8_is_named_by_line_and_column() {
     std::fs::write(&file, b"name = \"x\"\ndescription = \"M\xfcnchen\"\n").expect("written");
     let message = load(&file, &[]).expect_err("no UTF-8").to_string();
     std::fs::remove_file(&file).expect("removed");
-    let expected = format!("{}:2:17: is no UTF-8 text from here", file.display());
+    let expected = format!("{}:2:17: is not UTF-8 from here on", file.display());
     assert!(message.starts_with(&expected), "{message}");
 }
 
@@ -179,18 +176,17 @@ fn worlds_in_which_nothing_happens_are_warned_of() {
     assert_eq!(
         without(mobile..flow),
         [
-            "test.toml:8:8: links.cell: is a second way from \"server\" to \"laptop\", and no mobile chooses between the two: \
-             packets take one of them, and no handover happens; expected [mobiles.NODE] for the node that moves"
+            "test.toml:8:8: links.cell: is a second path from \"server\" to \"laptop\", but no mobile chooses between the two: packets take one of them and no handover happens; expected [mobiles.NODE] for the node that moves"
         ]
     );
     assert_eq!(
         without(flow..IDLE.len()),
-        ["test.toml:1:1: flows: there is no flow, so that nothing is sent; expected [[flows]]"]
+        ["test.toml:1:1: flows: there is no flow, so nothing is sent; expected [[flows]]"]
     );
     assert_eq!(
         warnings(&IDLE.replace("100 packets", "100 B")),
         [
-            "test.toml:7:9: links.wifi.queue: holds 100 B, less than one packet of 1500 B: of those, what cannot leave at once is lost"
+            "test.toml:7:9: links.wifi.queue: holds 100 B, less than one packet of 1500 B: such a packet is lost if it cannot leave at once"
         ]
     );
     assert_eq!(

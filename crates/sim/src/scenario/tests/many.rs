@@ -3,7 +3,7 @@
 use super::*;
 use std::fmt::Write;
 
-/// Twenty thousand changes of a link that there is not, the first after an umlaut.
+/// Returns twenty thousand changes of a link that does not exist, the first after an umlaut.
 fn wrong_changes(links: usize) -> String {
     let mut text = String::from("name = \"many\"\nduration = \"10 s\"\n");
     for n in 0..links {

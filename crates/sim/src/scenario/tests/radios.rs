@@ -165,12 +165,12 @@ fn mistakes_are_told() {
         (
             track,
             "",
-            "mobiles.aircraft: key \"track\" is missing; expected where \"aircraft\" is, since it uses radio network \"radio\"",
+            "mobiles.aircraft: key \"track\" is missing; expected the position of \"aircraft\", which uses radio network \"radio\"",
         ),
         (
             "attach = \"radio\"",
             "attach = \"satellite\"",
-            "mobiles.aircraft.track: nothing asks where the mobile is; expected a link of kind = \"ldacs1\"",
+            "mobiles.aircraft.track: nothing uses the position of the mobile; expected a link of kind = \"ldacs1\"",
         ),
         (
             "speed = \"720 km/h\", ",
@@ -180,12 +180,12 @@ fn mistakes_are_told() {
         (
             "track = { ",
             "track = { position = { latitude = 0, longitude = 1 }, ",
-            "mobiles.aircraft.track.legs: stands beside \"position\"; expected one of them",
+            "mobiles.aircraft.track.legs: is set beside \"position\"; expected only one of them",
         ),
         (
             "track = { legs = [{ latitude = 0, longitude = 1 }, { latitude = 0, longitude = 2 }], ",
             "track = { ",
-            "mobiles.aircraft.track: says nothing; expected position, legs, timetable or file",
+            "mobiles.aircraft.track: is empty; expected position, legs, timetable or file",
         ),
         (
             track,
@@ -200,12 +200,12 @@ fn mistakes_are_told() {
         (
             "kind = \"ldacs1\"",
             "kind = \"wired\"",
-            "links.radio: key \"between\" is missing; expected two nodes",
+            "links.radio.user_rate: \"user_rate\" does not go with kind = \"wired\"; it goes with \"ldacs1\"",
         ),
         (
             "kind = \"geo\"",
             "kind = \"geo\"\npacket_bit = true",
-            "links.satellite.packet_bit: \"packet_bit\" does not go with this kind of link; only kind = \"ldacs1\" has it",
+            "links.satellite.packet_bit: \"packet_bit\" does not go with kind = \"geo\" (its own: line_of_sight, shadowing)",
         ),
         (
             "queue = \"64 kB\"",
@@ -215,12 +215,12 @@ fn mistakes_are_told() {
         (
             "attach = \"satellite\"",
             "attach = \"satellite\", handover = \"hard\"",
-            "mobiles.aircraft.timetable[1]: a mobile on a radio network changes softly",
+            "mobiles.aircraft.timetable[1]: a handover on a radio network is soft",
         ),
         (
             "scan_below = \"-90.5 dBm\"",
             "scan_below = \"-90.5\"",
-            "links.radio.cells.west.scan_below: \"-90.5\" has no unit dBm; expected a number with dBm",
+            "links.radio.cells.west.scan_below: \"-90.5\" does not have the unit dBm; expected a number with dBm",
         ),
         (
             "latitude = 0, longitude = 3.14",
@@ -245,7 +245,7 @@ fn mistakes_are_told() {
     // 200 km are 88.8 km of the way, at 200 m/s from 5 s on; found within a second.
     assert!(
         message.contains("mobiles.aircraft.track: is outside all cells of \"radio\" at 450 s")
-            && message.contains("the nearest, \"west\", ends 0."),
+            && message.contains("the edge of the nearest, \"west\", is 0."),
         "{message}"
     );
     let change = "[[changes]]\nat = \"1 s\"\nlink = \"radio\"\nstate = \"down\"\n";
@@ -265,7 +265,7 @@ fn mistakes_are_told() {
     );
 }
 
-/// Timetables, flows and links of the mobile hang on its track, and are right.
+/// Timetables, flows and links of the mobile depend on its track, and are correct.
 #[test]
 fn a_mistake_in_a_track_is_one_mistake() {
     let lines = |text: &str| {

@@ -57,7 +57,7 @@ fn links_along_a_line_are_read() {
     assert_eq!((first, last), (29e3, 41e3));
     assert!((second - first - 12e3 / 14.0).abs() < 1e-6);
     assert_eq!(coverage.margin_db, 6.0);
-    // Study S's radio where nothing is said: 474 m.
+    // Study S's radio by default: 474 m.
     assert!((coverage.radio.range_m(coverage.threshold_dbm) - 474.34).abs() < 0.01);
     let shadowing = Some(Shadowing {
         mean_clear: Duration::from_secs(10),
@@ -81,7 +81,7 @@ fn mistakes_are_told() {
         (
             track,
             "",
-            "links.satellite.line_of_sight: depends on where the mobile is, which nothing says; expected [mobiles.train] with track = { along = LINE, speed = \"320 km/h\" }",
+            "links.satellite.line_of_sight: depends on the mobile's position, which is not given; expected [mobiles.train] with track = { along = LINE, speed = \"320 km/h\" }",
         ),
         (
             "along = \"valley\"",
@@ -101,17 +101,17 @@ fn mistakes_are_told() {
         (
             "to = \"40.6 km\"",
             "to = \"29 km\"",
-            "lines.valley.tunnels[0].to: is not behind where the tunnel begins",
+            "lines.valley.tunnels[0].to: is not beyond the tunnel's `from`",
         ),
         (
             "kind = \"geo\"",
             "kind = \"wired\"",
-            "links.satellite.line_of_sight: \"line_of_sight\" does not go with this kind of link; only kind = \"geo\" has it",
+            "links.satellite.line_of_sight: \"line_of_sight\" does not go with kind = \"wired\"; it goes with \"geo\"",
         ),
         (
             "kind = \"wifi\"",
             "kind = \"gsm\"",
-            "links.tunnel.coverage: \"coverage\" does not go with this kind of link; only kind = \"wifi\" has it",
+            "links.tunnel.coverage: \"coverage\" does not go with kind = \"gsm\"; it goes with \"wifi\"",
         ),
         (
             ", spacing = \"900 m\"",
@@ -121,12 +121,12 @@ fn mistakes_are_told() {
         (
             "to = \"41 km\", ",
             "",
-            "links.tunnel.coverage.spacing: goes with \"to\", where the last access point stands",
+            "links.tunnel.coverage.spacing: goes with \"to\", the position of the last access point",
         ),
         (
             "to = \"41 km\"",
             "to = \"28 km\"",
-            "links.tunnel.coverage.to: is before where the first access point stands",
+            "links.tunnel.coverage.to: is before the first access point",
         ),
         (
             "spacing = \"900 m\"",
@@ -151,7 +151,7 @@ fn mistakes_are_told() {
         (
             "along = \"valley\", from = \"20 km\", ",
             "legs = [{ latitude = 0, longitude = 0 }], ",
-            "links.satellite.line_of_sight: depends on where the mobile is",
+            "links.satellite.line_of_sight: depends on the mobile's position",
         ),
     ];
     for (found, replacement, expected) in cases {
@@ -161,12 +161,12 @@ fn mistakes_are_told() {
     let change = "[[changes]]\nat = \"1 s\"\nlink = \"satellite\"\nstate = \"down\"\n";
     refused(
         &format!("{RIGHT}{change}"),
-        "changes[0].state: follows from where the mobile is; expected no change of it",
+        "changes[0].state: follows from the mobile's position; expected no change of it",
     );
     let nobody = RIGHT.replace(sight, "").replace(coverage, "");
     refused(
         &nobody,
-        "mobiles.train.track: nothing asks where the mobile is",
+        "mobiles.train.track: nothing uses the position of the mobile",
     );
     let radio = RIGHT.replace(
         "[links.tunnel]\nbetween = [\"gateway\", \"train\"]\nkind = \"wifi\"\n",
@@ -174,7 +174,7 @@ fn mistakes_are_told() {
     );
     refused(
         &radio.replace(coverage, ""),
-        "mobiles.train.track.along: is no place on the earth, which a radio network asks for",
+        "mobiles.train.track.along: is not a place on the earth, as a radio network needs",
     );
 }
 

@@ -1,4 +1,4 @@
-//! Warnings of connections that stall for ever.
+//! Warnings of connections that stall forever.
 
 use super::*;
 

@@ -26,7 +26,7 @@ pub struct AerotpGateways {
 pub struct GatewayRule {
     /// The packets that it applies to.
     pub selector: Selector,
-    /// The AeroTP; a rate of `None` is the link's.
+    /// Settings of AeroTP; a rate of `None` is the link's.
     pub aerotp: AerotpSettings,
     /// The gateways' TCP.
     pub profile: Profile,
@@ -57,7 +57,7 @@ pub(crate) fn gateways(
         for end in ends {
             if let Some((_, other)) = taken.iter().find(|(node, _)| *node == end) {
                 let message = format!(
-                    "{} is a gateway of {} already, and a node is one of a single link; expected a link between other nodes",
+                    "{} is already a gateway of {}, and a node can be a gateway of one link only; expected a link between other nodes",
                     quoted(&links.nodes[end.0]),
                     quoted(other)
                 );
@@ -71,7 +71,7 @@ pub(crate) fn gateways(
     found
 }
 
-/// Gateways stand between hosts, at a link that stays where it is.
+/// Reports gateways that are not between hosts, or whose link moves.
 fn check_ends(
     (link, path): (LinkIndex, &Path),
     links: &Links,
@@ -82,13 +82,13 @@ fn check_ends(
         let name = quoted(&links.nodes[end.0]);
         if mobiles.iter().any(|mobile| mobile.node == end) {
             let message = format!(
-                "{name} is a mobile, and gateways do not follow one from link to link; expected a link between two nodes that do not move"
+                "{name} is a mobile, and gateways do not move from link to link; expected a link between two nodes that do not move"
             );
             report.wrong(path, message);
         }
         if let Some(flow) = (flows.iter()).find(|flow| [flow.from, flow.to].contains(&end)) {
             let message = format!(
-                "{name} is an end of flow {}, and a gateway serves only what passes through; expected a link between two routers",
+                "{name} is an end of flow {}, and a gateway serves only flows that pass through it; expected a link between two routers",
                 quoted(&flow.name)
             );
             report.wrong(path, message);
@@ -97,7 +97,8 @@ fn check_ends(
     let over_aerotp = |flow: &&Flow| flow.transport.name() == "aerotp";
     if let Some(flow) = flows.iter().find(over_aerotp) {
         let message = format!(
-            "a gateway takes all AeroTP for that of the other gateway, and flow {} goes over AeroTP; expected flows over \"tcp\", \"udp\" and \"icmp\"",
+            "a gateway takes all AeroTP packets for those of the other gateway, and flow {} uses AeroTP; expected flows \
+             over \"tcp\", \"udp\" and \"icmp\"",
             quoted(&flow.name)
         );
         report.wrong(path, message);
@@ -122,7 +123,7 @@ fn rule(raw: &RawGatewayRule, path: &Path, report: &mut Report<'_>) -> Option<Ga
     })
 }
 
-/// A network as it is written, of any length.
+/// Parses a network of any prefix length.
 fn network(text: &str) -> Result<(IpAddr, u8), String> {
     let parsed = || {
         let (address, length) = text.split_once('/')?;
@@ -132,7 +133,7 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
     };
     parsed().ok_or_else(|| {
         format!(
-            "{} is not a network; expected an address and the length of its prefix, like \"10.0.0.4/32\" or \"2001:db8::/32\"",
+            "{} is not a network; expected an address with a prefix length, like \"10.0.0.4/32\" or \"2001:db8::/32\"",
             quoted(text)
         )
     })

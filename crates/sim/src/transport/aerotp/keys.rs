@@ -10,23 +10,23 @@ use serde::Deserialize;
 pub struct RawAerotp {
     /// Guarantees of delivery. Default "reliable".
     pub mode: Option<RawMode>,
-    /// Redundancy in each packet: by the bit error rate that the receiver measures, none, or always so many words. Default
-    /// "adaptive"; of quasi-reliable { words = 96 }; of the unreliable modes "none".
+    /// Redundancy in each packet: by the bit error rate that the receiver measures, none, or a fixed number of words.
+    /// Default "adaptive"; of quasi-reliable { words = 96 }; of the unreliable modes "none".
     pub coding: Option<RawCoding>,
-    /// All modes but unreliable-datagram: packets that repair others which were lost whole. Default: none.
+    /// All modes but unreliable-datagram: redundant packets that restore lost ones. Default: none.
     pub blocks: Option<RawBlocks>,
-    /// reliable, near-reliable: packets that one acknowledgment is for. Default 4.
+    /// reliable, near-reliable: packets that one acknowledgment covers. Default 4.
     #[schemars(range(min = 1, max = 255))]
     pub packets_per_mack: Option<u32>,
-    /// reliable, near-reliable: the longest that a packet waits for its acknowledgment. Default "10 ms".
+    /// reliable, near-reliable: longest delay of an acknowledgment. Default "10 ms".
     pub mack_delay: Option<PositiveTime>,
-    /// quasi-reliable, unreliable-connection: time for which a gap is waited for. Default "100 ms".
+    /// quasi-reliable, unreliable-connection: longest wait for a gap to be filled. Default "100 ms".
     pub reordering_wait: Option<PositiveTime>,
-    /// Service class, 0 (first to wait) to 7 (first to go): the packets' code point is its class selector (RFC 2474), both ways.
-    /// Queues with management = "priority" go by it, others do not. Default 0.
+    /// Service class, 0 (first to wait) to 7 (first to go): the packets' code point is its class selector (RFC 2474),
+    /// both ways. Queues with management = "priority" respect it, others do not. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<u32>,
-    /// Rate of IP packets at the start, and the highest until a link says another. Default: that of the slowest link on the way
+    /// Rate of IP packets at the start, and the highest until a link reports another. Default: that of the slowest link on the way
     /// when the flow starts; of gateways, that of their link.
     pub rate: Option<Rate>,
     /// Capacity of the send buffer, which holds data until it is acknowledged. Default "4 MiB".
@@ -37,11 +37,11 @@ pub struct RawAerotp {
     pub close_timeout: Option<PositiveTime>,
 }
 
-/// Settings of a flow's AeroTP.
+/// AeroTP, with the same settings at both ends.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawFlowAerotp {
-    /// Links of one of the flow's ends, over all of which its connection sends at once, each at the rate of the slowest link on that
-    /// path; that end is no mobile and no router. Default: the way of all its packets.
+    /// Links of one of the flow's ends, over all of which its connection sends at once, on each at the rate of the
+    /// slowest link of that path; that end must not be a mobile or a router. Default: the way of all its packets.
     #[schemars(length(min = 2, max = 8))]
     pub paths: Option<Vec<String>>,
     /// Keys that gateways have, too.
@@ -53,9 +53,9 @@ pub struct RawFlowAerotp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawMode {
-    /// All arrives, and nothing is confirmed that has not.
+    /// All data arrives, and only arrived data is confirmed.
     Reliable,
-    /// As reliable; what a gateway has may be confirmed.
+    /// As reliable, but a gateway may confirm data that it holds.
     NearReliable,
     /// Redundancy alone, and no return channel.
     QuasiReliable,
@@ -71,21 +71,21 @@ pub enum RawMode {
 pub enum RawCoding {
     /// By the channel, or none.
     Named(RawCodingName),
-    /// Always the same.
+    /// A fixed amount.
     Fixed(RawFixedCoding),
 }
 
-/// Redundancy that has a name.
+/// Named redundancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawCodingName {
-    /// The coding that promises the most goodput at the bit error rate that the receiver measures.
+    /// The coding with the highest expected goodput at the bit error rate that the receiver measures.
     Adaptive,
-    /// Nothing is added.
+    /// No redundancy.
     None,
 }
 
-/// Redundancy that is always the same.
+/// A fixed amount of redundancy.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawFixedCoding {
     /// Reed–Solomon parity, in words of 32 bits a packet.
@@ -95,13 +95,13 @@ pub struct RawFixedCoding {
     pub header: Option<bool>,
 }
 
-/// A code across packets: of those with data and those that repair, any as many as carry data restore all.
+/// An erasure code across packets: any packets of a block, as many as it has with data, restore all its data.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct RawBlocks {
-    /// Packets with data in a block. One that does not fill is closed after half of `reordering_wait`.
+    /// Data packets per block. An incomplete block is closed after half of `reordering_wait`.
     #[schemars(range(min = 1, max = 254))]
     pub data: u32,
-    /// Packets that repair, behind them; with those at most 255.
+    /// Redundant packets behind them; with the data packets at most 255.
     #[schemars(range(min = 1, max = 254))]
     pub repair: u32,
 }
@@ -109,9 +109,9 @@ pub struct RawBlocks {
 /// A link with an AeroTP gateway at each end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawAerotpGateways {
-    /// Name of the link; what crosses it by TCP or UDP does so as AeroTP.
+    /// Name of the link, which TCP and UDP cross as AeroTP.
     pub link: String,
-    /// Rules of conversion; the first that fits counts, and traffic that none fits crosses as it is. Default: one rule,
+    /// Rules of conversion; the first match counts, and traffic without a match crosses unconverted. Default: one rule,
     /// for everything.
     #[schemars(length(min = 1))]
     pub rules: Option<Vec<RawGatewayRule>>,
@@ -121,11 +121,10 @@ pub struct RawAerotpGateways {
 /// "unreliable-connection".
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawGatewayRule {
-    /// Port of the end that did not open, to which alone the rule applies. Default: any.
+    /// Port to which alone the rule applies: that of the end that did not open the connection. Default: any.
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u32>,
-    /// Code point of differentiated services (RFC 2474) of the opening packet, to which alone the rule applies.
-    /// Default: any.
+    /// Code point (RFC 2474) to which alone the rule applies: that of the opening packet. Default: any.
     #[schemars(range(min = 0, max = 63))]
     pub code_point: Option<u32>,
     /// Network of destinations to which alone the rule applies, like "10.0.0.4/32" or "2001:db8::/32". Default: any.

@@ -1,4 +1,4 @@
-//! AeroTP in the laboratory: over it go flows, and what crosses links between gateways.
+//! AeroTP in the laboratory: as the transport of flows, and on links between gateways.
 
 pub(crate) mod gateways;
 pub(crate) mod keys;
@@ -22,15 +22,15 @@ pub use resolve::mode_name;
 
 /// Half-open connections that a sink keeps.
 const BACKLOG: u32 = 16;
-/// Bytes of AeroTP's header and of its check.
+/// Bytes of AeroTP's header and check.
 const HEADER: u32 = 22 + 4;
 
 /// Settings of an AeroTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AerotpSettings {
-    /// Of both ends, but for the rate at the start.
+    /// Settings of both ends, except the initial rate.
     pub configuration: Configuration,
-    /// The rate at the start; `None` is that of the slowest link on the way.
+    /// Initial rate; `None` is that of the slowest link on the way.
     pub rate: Option<DataRate>,
 }
 
@@ -141,7 +141,8 @@ impl FlowTransport for AerotpSettings {
         }))
     }
 
-    /// A packet that a code across packets has restored before it came is a duplicate, too, and was sent once.
+    /// Returns the needless retransmissions. A packet that a code across packets restored before its arrival is a
+    /// duplicate, too, and was sent once.
     fn spurious(&self, source: Option<&dyn Socket>, sink: &dyn Socket, _: u64) -> u64 {
         let sent_again = source.map_or(0, |source| source.counters().retransmitted);
         sink.counters().duplicates_received.min(sent_again)
@@ -158,15 +159,15 @@ fn connection(socket: &dyn Socket) -> Option<&Connection> {
 pub struct AerotpResult {
     /// "reliable", "near-reliable", "quasi-reliable" or "unreliable-connection".
     pub mode: &'static str,
-    /// Packets that came to the far end with a payload beyond repair.
+    /// Packets that arrived at the far end with a payload beyond repair.
     pub damaged_packets: u64,
-    /// Bytes that the code put right at the far end.
+    /// Bytes corrected by the code at the far end.
     pub corrected_bytes: u64,
-    /// Bytes that were left out at the far end, since nothing is sent again.
+    /// Bytes skipped at the far end, in modes without retransmission.
     pub skipped_bytes: u64,
-    /// Packets with nothing but an acknowledgment that the far end sent.
+    /// Packets with an acknowledgment alone, sent by the far end.
     pub macks: u64,
-    /// Packets that the source sent to ask a far end that did not answer.
+    /// Probes sent by the source when the far end did not answer.
     pub probes: u64,
     /// Bit error rate last measured by the far end.
     pub measured_bit_error_rate: f64,

@@ -1,6 +1,8 @@
 //! The links over which one AeroTP connection spreads its packets.
 
+use super::super::RawTransport;
 use super::AerotpSettings;
+use super::keys::RawFlowAerotp;
 use crate::scenario::document::Path;
 use crate::scenario::error::{quoted, seconds};
 use crate::scenario::model::{Flow, FlowPaths, LinkIndex, Mobile, NodeIndex};
@@ -8,10 +10,11 @@ use crate::scenario::raw::RawScenario;
 use crate::scenario::raw_flows::RawFlow;
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
+use crate::scenario::tagged::NameOr;
 use baton_proto::wire::aerotp::Mode;
 use core::any::Any;
 
-/// The links that a flow names, all of one of its ends.
+/// Resolves the links that a flow names, all at one of its ends.
 pub(crate) fn paths(
     raw: &RawFlow,
     ends: [NodeIndex; 2],
@@ -19,17 +22,16 @@ pub(crate) fn paths(
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<FlowPaths> {
-    let aerotp = raw.others.aerotp.as_ref()?;
+    let Some(NameOr(RawTransport::Aerotp(aerotp))) = &raw.transport else {
+        return None;
+    };
     let names = aerotp.paths.as_ref()?;
-    let path = path.key("aerotp").key("paths");
+    let path = path.key("transport").key("paths");
     let mut found: Vec<LinkIndex> = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let link = links.find(name, &path.index(index), report)?;
         if found.contains(&link) {
-            let message = format!(
-                "{} stands there already; expected another link",
-                quoted(name)
-            );
+            let message = format!("{} is listed twice; expected another link", quoted(name));
             report.wrong(&path.index(index), message);
         }
         found.push(link);
@@ -41,14 +43,14 @@ pub(crate) fn paths(
     let host = ends.into_iter().find(joins);
     if host.is_none() {
         let message = format!(
-            "not all of them end at {}, nor all at {}; expected links of one of the two",
+            "they do not all end at {}, nor all at {}; expected links of one of the two",
             quoted(&raw.from),
             quoted(&raw.to)
         );
         report.wrong(&path, message);
     }
     if aerotp.keys.rate.is_some() {
-        let message = "several paths have a rate each, that of the slowest link on it; expected no `rate` beside `paths`";
+        let message = "each of several paths has a rate of its own, that of its slowest link; expected no `rate` beside `paths`";
         report.wrong(&path, message.to_owned());
     }
     Some(FlowPaths {
@@ -57,7 +59,7 @@ pub(crate) fn paths(
     })
 }
 
-/// Refuses paths that lead nowhere, or that something else would change.
+/// Reports paths that lead nowhere, or that another part of the scenario would change.
 pub(crate) fn check(
     raw: &RawScenario,
     (flows, mobiles): (&[Flow], &[Mobile]),
@@ -81,7 +83,8 @@ pub(crate) fn check(
         });
         if let Some(&host) = between {
             let message = format!(
-                "the way from {} to {} leads through {}, which has `paths` in its flow's aerotp and is no router; expected another way",
+                "the path from {} to {} leads through {}, which has `paths` in its flow's transport and is not a router; \
+                 expected another path",
                 name(flow.from),
                 name(flow.to),
                 name(host)
@@ -89,7 +92,7 @@ pub(crate) fn check(
             report.wrong(&path.key("to"), message);
         }
         let Some(paths) = &flow.paths else { continue };
-        let path = path.key("aerotp").key("paths");
+        let path = path.key("transport").key("paths");
         let is_end = |mobile: &&Mobile| [flow.from, flow.to].contains(&mobile.node);
         if let Some(mobile) = mobiles.iter().find(is_end) {
             let message = format!(
@@ -107,7 +110,7 @@ pub(crate) fn check(
                 && !reaches(links, [far, peer], &[paths.host])
             {
                 let message = format!(
-                    "from {} no links lead to {} but through {}; expected a link over which it can be reached",
+                    "links from {} lead to {} only through {}; expected a link over which it can be reached",
                     name(far),
                     name(peer),
                     name(paths.host)
@@ -119,7 +122,7 @@ pub(crate) fn check(
     }
 }
 
-/// Returns true if links lead from one node to another, not through any of `hosts`.
+/// Returns true if links lead from one node to another without passing any of `hosts`.
 fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bool {
     let mut reached = vec![from];
     let mut next = 0;
@@ -138,7 +141,7 @@ fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bo
     reached.contains(&to)
 }
 
-/// Warns of a path, in a mode without repetition, whose data comes later than a gap is waited for.
+/// Warns of a path, in a mode without retransmission, whose data arrives later than the wait for a gap allows.
 fn warn_of_late(
     flow: &Flow,
     paths: &FlowPaths,
@@ -161,7 +164,8 @@ fn warn_of_late(
     let late = baton_proto::time::Duration::from_nanos(longest - shortest);
     if !configuration.mode.repeats() && late >= configuration.reordering_wait {
         let message = format!(
-            "one of the links is {} longer than another, and a gap is waited for {}: what comes over it is mostly left out; consider a longer reordering_wait",
+            "one of the links is {} longer than another, and the receiver waits {} for a gap: data over the longer link \
+             mostly comes too late; consider a longer reordering_wait",
             seconds(late),
             seconds(configuration.reordering_wait)
         );
@@ -169,15 +173,10 @@ fn warn_of_late(
     }
 }
 
-/// Says that a mode without a connection has no paths.
-pub(super) fn check_mode(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>) {
-    let has_paths = raw
-        .others
-        .aerotp
-        .as_ref()
-        .is_some_and(|aerotp| aerotp.paths.is_some());
-    if has_paths && mode == Mode::UnreliableDatagram {
-        let message = "paths are those of a connection, and mode \"unreliable-datagram\" has none; expected another mode";
-        report.wrong(&path.key("aerotp").key("paths"), message.to_owned());
+/// Reports paths in a mode without a connection.
+pub(super) fn check_mode(own: &RawFlowAerotp, mode: Mode, path: &Path, report: &mut Report<'_>) {
+    if own.paths.is_some() && mode == Mode::UnreliableDatagram {
+        let message = "paths belong to a connection, and mode \"unreliable-datagram\" has none; expected another mode";
+        report.wrong(&path.key("paths"), message.to_owned());
     }
 }

@@ -1,13 +1,16 @@
 //! The settings of AeroTP: of a flow's, and of that between gateways.
 
 use super::AerotpSettings;
-use super::keys::{RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawMode};
+use super::keys::{
+    RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawFlowAerotp, RawMode,
+};
 use super::paths;
 use crate::scenario::document::Path;
 use crate::scenario::model::Transport;
-use crate::scenario::raw_flows::{RawFlow, RawTraffic};
+use crate::scenario::raw_flows::RawFlow;
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_tcp::{bounded, set};
+use crate::scenario::traffic::RawTraffic;
 use crate::scenario::units;
 use baton_proto::aerotp::{Coding, Configuration};
 use baton_proto::fec::erasure::BlockSize;
@@ -16,26 +19,27 @@ use baton_proto::rate::DataRate;
 use baton_proto::wire::aerotp::{Mode, Protection, ServiceClass};
 use std::sync::Arc;
 
-/// Largest buffer: sequence numbers tell positions apart that are closer than 2 GiB.
+/// Largest buffer: sequence numbers distinguish positions less than 2 GiB apart.
 const LARGEST_BUFFER: u64 = 1 << 30;
-/// Words that study A's figures find enough for quasi-reliable data at all error rates that it tries.
+/// Words that suffice for quasi-reliable data at all error rates in study A's figures.
 const QUASI_RELIABLE_WORDS: u16 = 96;
 
 /// Resolves the transport of the flow at `path`.
-pub(crate) fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Transport> {
+pub(crate) fn transport(
+    own: &RawFlowAerotp,
+    raw: &RawFlow,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<Transport> {
     if raw.code_point.is_some() {
-        let message = "a flow over \"aerotp\" has the code point of its class; expected aerotp = { class = 0 } to 7";
+        let message = "a flow over \"aerotp\" has the code point of its class; expected transport = { kind = \"aerotp\", class = 0 } to 7";
         report.wrong(&path.key("code_point"), message.to_owned());
     }
-    let none = RawAerotp::default();
-    let aerotp = raw
-        .others
-        .aerotp
-        .as_ref()
-        .map_or(&none, |aerotp| &aerotp.keys);
-    check_traffic(raw, mode(aerotp), path, report);
-    paths::check_mode(raw, mode(aerotp), path, report);
-    let settings = keys(aerotp, &path.key("aerotp"), report)?;
+    let mode = mode(&own.keys);
+    let here = path.key("transport");
+    check_traffic(raw.traffic(), mode, &here, report);
+    paths::check_mode(own, mode, &here, report);
+    let settings = keys(&own.keys, &here, report)?;
     Some(Transport::Other(Arc::new(settings)))
 }
 
@@ -65,7 +69,7 @@ pub(crate) fn keys(
         time(aerotp.reordering_wait),
     );
     set(&mut configuration.close_timeout, time(aerotp.close_timeout));
-    // A buffer that does not hold a packet would stand still.
+    // A buffer smaller than a packet would stall.
     let mut buffer = |key, given| bounded(given, 65_536, LARGEST_BUFFER, &path.key(key), report);
     let send = buffer("send_buffer", aerotp.send_buffer);
     let receive = buffer("receive_buffer", aerotp.receive_buffer);
@@ -73,7 +77,7 @@ pub(crate) fn keys(
     set(&mut configuration.receive_buffer, receive);
     let rate = aerotp.rate.map(|rate| rate.0);
     if rate == Some(DataRate::ZERO) {
-        let message = "at no rate nothing is sent; expected a rate above 0".to_owned();
+        let message = "at a rate of 0 nothing is sent; expected a rate above 0".to_owned();
         report.wrong(&path.key("rate"), message);
     }
     Some(AerotpSettings {
@@ -92,7 +96,7 @@ fn mode(raw: &RawAerotp) -> Mode {
     }
 }
 
-/// The mode's name in scenarios and results.
+/// Returns the mode's name in scenarios and results.
 pub const fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Reliable => "reliable",
@@ -103,20 +107,20 @@ pub const fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-fn check_traffic(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>) {
-    let message = match (raw.traffic.unwrap_or(RawTraffic::Bulk), mode) {
-        (RawTraffic::Pages | RawTraffic::Ping, _) => {
-            "pages and ping need \"tcp\" or \"quic\", ping also goes over \"udp\" and \"icmp\"; over \"aerotp\" go bulk, constant and on-off"
+fn check_traffic(traffic: &RawTraffic, mode: Mode, path: &Path, report: &mut Report<'_>) {
+    let message = match (traffic, mode) {
+        (RawTraffic::Pages(_) | RawTraffic::Ping(_), _) => {
+            "pages need \"tcp\" or \"quic\", and ping needs one of these, \"udp\" or \"icmp\"; \"aerotp\" carries bulk, constant and on-off"
         }
-        (RawTraffic::Bulk, Mode::UnreliableDatagram) => {
+        (RawTraffic::Bulk(_), Mode::UnreliableDatagram) => {
             "bulk needs a connection, and mode \"unreliable-datagram\" has none; expected traffic constant or on-off, or another mode"
         }
         _ => return,
     };
-    report.wrong(&path.key("transport"), message.to_owned());
+    report.wrong(path, message.to_owned());
 }
 
-/// Keys that a mode does nothing with.
+/// Reports keys without effect in a mode.
 fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>) {
     let keys = [
         ("blocks", raw.blocks.is_some()),
@@ -170,7 +174,7 @@ fn coding(
         (Some(RawCoding::Named(RawCodingName::Adaptive)), mode) => {
             if !mode.repeats() {
                 let message = format!(
-                    "\"adaptive\" needs a receiver that answers, and in mode \"{}\" none does; expected \"none\" or {{ words = 96 }}",
+                    "\"adaptive\" needs feedback from the receiver, and mode \"{}\" has none; expected \"none\" or {{ words = 96 }}",
                     mode_name(mode)
                 );
                 report.wrong(&path.key("coding"), message);
@@ -190,7 +194,7 @@ fn blocks(raw: Option<RawBlocks>, path: &Path, report: &mut Report<'_>) -> Optio
     let size = BlockSize::new(sources.ok()?, repairs.ok()?);
     if size.is_err() {
         let message = format!(
-            "{data} and {repair} make {} packets, and the code knows no block of more than 255; expected fewer of either",
+            "{data} and {repair} make a block of {} packets, and the code allows at most 255; expected fewer of either",
             data + repair
         );
         report.wrong(&path.key("blocks"), message);

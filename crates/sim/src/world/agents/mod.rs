@@ -19,7 +19,7 @@ pub(crate) struct ProtocolRun {
     /// Its access links except those of radio networks, each with its care-of address there; on the home link, with the
     /// home address.
     pub care_of: Vec<(usize, IpAddr)>,
-    /// True if access routers are told of its arrival.
+    /// True if access routers learn of its arrival.
     pub told: bool,
 }
 

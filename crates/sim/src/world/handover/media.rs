@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// Lets a link work or not from now on, and tells its mobile if that is new.
+    /// Lets a link work or not from now on, and informs its mobile of a change.
     pub(in crate::world) fn turn(&mut self, link: usize, up: bool) {
         let wire = &mut self.net.wires[link];
         let turned = wire.works != up;
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Notes what a mobile's flows had lost, if its link in use goes down.
+    /// Notes the earlier losses of a mobile's flows, if its link in use goes down.
     pub(in crate::world) fn note_turn(&mut self, number: usize, link: usize, up: bool) {
         if self.net.mobiles[number].attached == Some(link) {
             let before = (!up).then(|| LostBefore {

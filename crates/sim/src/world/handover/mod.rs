@@ -1,8 +1,9 @@
 //! Handovers of mobiles between access links: the laboratory's part.
 //!
-//! A mobile's node decides, and signals to its own parts ([`Attachment`]). This module carries out its commands to media, lets
-//! routes follow it if it has no mobility protocol, and records the effects of handovers on flows. Where a mobile has one link in
-//! use, only routes to it change; of others all routes of the world are computed anew, in time proportional to nodes times links.
+//! A mobile's node decides, and signals to its own parts ([`Attachment`]). This module carries out its commands to
+//! media, lets routes follow it if it has no mobility protocol, and records the effects of handovers on flows. For a
+//! mobile with one link in use, only routes to it change; for others all routes of the world are recomputed, in time
+//! proportional to nodes times links.
 
 mod build;
 mod media;
@@ -125,7 +126,7 @@ impl World {
         Ok(())
     }
 
-    /// Hands a mobile the answer of its decision from outside, which has taken its time.
+    /// Passes to a mobile the answer of its decision from outside, after the time that the decision took.
     pub fn answer(&mut self, node: NodeIndex, answer: Option<Answer>) {
         let host = &mut self.net.nodes[node.0].host;
         host.handle_input(self.now, Input::Answer(answer));
@@ -157,12 +158,12 @@ impl World {
                 )
             }
             Refusal::AttachedAlready => format!(
-                "{name} is attached to {wanted} already; expected another link, or a hard handover"
+                "{name} is already attached to {wanted}; expected another link, or a hard handover"
             ),
         }
     }
 
-    /// Carries out what the attachment of a node wants done, if it is a mobile, one thing after the other.
+    /// Carries out the outputs of a node's attachment, if it is a mobile, one after the other.
     #[inline]
     pub(super) fn drive(&mut self, node: usize) {
         if self.net.nodes[node].host.attachment().is_some()
@@ -180,7 +181,7 @@ impl World {
                 Output::Command(interface, command) => {
                     let link = self.net.link_at(node, interface);
                     self.command(link, command);
-                    // Packets on the link take no notice of this one.
+                    // Packets on the link ignore this one.
                     if command != LinkCommand::GoingDown {
                         self.net.touch(link);
                     }
@@ -256,7 +257,7 @@ impl World {
             .series(self.now, subject, Quantity::AttachedLink, series);
     }
 
-    /// Lets a mobile that decides from outside measure what it receives and where it is.
+    /// Lets a mobile that decides from outside measure its received power and its position.
     pub(super) fn measure(&mut self, node: usize) {
         let Some(number) = self.net.mobile_at(node) else {
             return;
@@ -282,7 +283,7 @@ impl World {
 }
 
 impl Net {
-    /// Returns the link behind an interface; for a radio network, the link to the cell of which the network has last spoken.
+    /// Returns the link behind an interface; for a radio network, the link to the cell of the network's last event.
     pub(super) fn link_at(&self, node: usize, interface: InterfaceId) -> usize {
         match self.nodes[node].interfaces[interface.0] {
             LeadsTo::Link(link, _) => link as usize,

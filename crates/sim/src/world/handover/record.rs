@@ -6,7 +6,6 @@ use super::super::packet_counts::{LossCounts, Way};
 use super::super::progress::RateWatch;
 use super::super::{Net, World};
 use crate::link::End;
-use crate::link::config::Medium;
 use crate::scenario::model::Transport;
 use baton_proto::packet::FlowId;
 use baton_proto::rate::DataRate;
@@ -50,7 +49,7 @@ pub struct FlowAtHandover {
     pub longest_stall: Duration,
     /// Longest time without new data that ended after the handover began, up to the first new data over the new link.
     pub interruption: Duration,
-    /// True once new data has come over the new link.
+    /// True once new data has arrived over the new link.
     pub settled: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
@@ -152,7 +151,7 @@ impl HandoverRecord {
         self.add_losses(&losses);
     }
 
-    /// Packets went with the old link before the handover was decided.
+    /// Notes packets lost with the old link before the handover was decided.
     pub fn add_losses(&mut self, losses: &Losses) {
         self.lost_packets += losses.total;
         for entry in &mut self.flows {
@@ -252,7 +251,7 @@ impl World {
             .collect()
     }
 
-    /// Notes what the flows of a mobile have delivered when its next handover is announced.
+    /// Notes the bytes delivered by the flows of a mobile when its next handover is announced.
     pub(super) fn note_announcement(&mut self, number: usize) {
         let flows = self.net.mobiles[number].flows.iter();
         let bytes = |&flow: &usize| (flow, self.load.flows[flow].progress.delivered_bytes);
@@ -426,8 +425,8 @@ impl Net {
         let config = self.wires.config(link);
         let (length, payload) = run.full_packet(config.mtu);
         let mut time = config.service_time(from, length)?;
-        if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
-            (&run.spec.transport, config.medium)
+        if let Transport::Tcp { receiver, .. } = &run.spec.transport
+            && config.medium.is_contended()
         {
             let acknowledgment = config.service_time(from.other(), ACKNOWLEDGMENT_LENGTH)?;
             let acknowledgment = acknowledgment.as_nanos();

@@ -21,7 +21,7 @@ pub struct ObservedFlow {
     pub five_tuple: String,
     /// Address of the opener.
     opener: IpAddr,
-    /// Address and port that the opener speaks to.
+    /// Address and port to which the opener sends.
     pub(super) server: (IpAddr, u16),
     /// QUIC connection IDs, if it began as QUIC does.
     pub(super) connection_ids: Option<Box<ConnectionIds>>,
@@ -130,7 +130,7 @@ impl ObservedFlow {
         self.conversation.end().is_some()
     }
 
-    /// Counts of both directions together.
+    /// Returns the counts of both directions together.
     pub(in super::super) fn total(&self, count: impl Fn(&Counters) -> u64) -> u64 {
         let of = |side| count(self.conversation.counters(side));
         of(Side::Opener) + of(Side::Responder)
@@ -152,7 +152,7 @@ impl FlowRun {
         Some(observed.side_of(source.0))
     }
 
-    /// Takes over what the conversation has come to.
+    /// Takes over the conversation's results.
     pub(super) fn follow_conversation(&mut self, now: Instant) {
         let Some(main) = self.main_side() else { return };
         let Some(observed) = self.observed.as_deref() else {

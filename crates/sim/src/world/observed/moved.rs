@@ -7,7 +7,7 @@ use baton_proto::wire::protocol;
 
 /// A flow that a datagram between unknown ends may belong to.
 pub(super) enum Moved {
-    /// The packet bears one of the flow's connection IDs.
+    /// The packet carries one of the flow's connection IDs.
     Surely(usize),
     /// The packet begins in the middle of some connection of these two hosts, and this flow spoke last.
     Perhaps(usize),

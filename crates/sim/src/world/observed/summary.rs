@@ -37,7 +37,7 @@ pub struct ObservedSummary {
 }
 
 impl ObservedFlow {
-    /// Puts what packets and kernels say in the places of what a simulated connection would.
+    /// Replaces the values of a simulated connection by those from packets and kernels.
     pub(in super::super) fn summary(
         &self,
         world: &World,

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Most conversations with a flow of their own. Later ones share one flow, [`OTHERS`].
 const MOST_CONVERSATIONS: usize = 10_000;
-/// Name of the flow of all conversations that were too many.
+/// Name of the common flow of all further conversations.
 const OTHERS: &str = "others";
 
 /// Packets at real hosts that belong to no conversation.
@@ -222,7 +222,7 @@ impl World {
         number
     }
 
-    /// Notes the node at a conversation's other end when a first packet has come to it.
+    /// Notes the node at a conversation's other end when a first packet has arrived there.
     pub(super) fn learn_responder(&mut self, flow: usize, node: usize) {
         if let Some(observed) = self.load.flows[flow].observed.as_deref_mut() {
             observed.nodes[1] = Some(node);
@@ -246,7 +246,7 @@ impl World {
         }
     }
 
-    /// Lets the mobile at a node, or the one whose network contains it, know of a flow, and so its last handover.
+    /// Informs the mobile at a node, or the one whose network contains it, of a flow, and so its last handover.
     fn add_to_mobile(&mut self, flow: usize, node: usize) {
         let Some(number) = self.net.moved_by(node) else {
             return;

@@ -6,7 +6,7 @@ use crate::world::{Net, World};
 use baton_proto::interface::LinkEvent;
 
 impl World {
-    /// Tells a real mobile's kernel what has changed since it was last told.
+    /// Reports to a real mobile's kernel the changes since the last report.
     pub(in super::super) fn announce(&mut self, number: usize) {
         let node = self.net.mobiles[number].node;
         if !self.net.nodes[node.0].real {
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// Tells the kernels at both ends of a link what it takes now.
+    /// Reports to the kernels at both ends of a link its present MTU.
     pub(in super::super) fn announce_mtu(&mut self, link: usize) {
         for (node, _) in self.net.wires.ends(link) {
             let host = NodeIndex(node);
@@ -80,7 +80,7 @@ impl World {
         }
     }
 
-    /// Tells a mobile once all that its old access link held at the handover has left it.
+    /// Notifies a mobile once all packets that its old access link held at the handover have left it.
     pub(in super::super) fn report_drained(&mut self, link: usize) {
         let wire = &mut self.net.wires[link];
         if let Some(number) = wire.mobile
@@ -93,7 +93,7 @@ impl World {
 }
 
 impl Net {
-    /// Notes what an old access link holds, whose interface is to go when the link has drained.
+    /// Notes the packets on an old access link whose interface is to be removed when the link has drained.
     pub(in super::super) fn begin_leaving(&mut self, link: usize) {
         let held = self
             .packets

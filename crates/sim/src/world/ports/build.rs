@@ -38,7 +38,7 @@ pub(in super::super) struct BehindAgent {
 }
 
 impl World {
-    /// Makes hosts real: gives them ports, and everybody the addresses by which real hosts know each other.
+    /// Makes hosts real: gives them ports, and all nodes the addresses by which real hosts know each other.
     pub(in super::super) fn add_ports(&mut self, hosts: &[NodeIndex]) {
         if hosts.is_empty() {
             return;
@@ -76,7 +76,7 @@ impl World {
         (0..self.net.mobiles.len()).for_each(|mobile| self.announce(mobile));
     }
 
-    /// Lets layers read what kernels write, if there are any that do.
+    /// Makes layers read what kernels write, if any layer needs it.
     pub(in super::super) fn read_kernels(&mut self) {
         self.net.real.are_read = self.scenario.has_protocols() || self.net.real.meet_gateways;
     }

@@ -34,7 +34,7 @@ impl World {
                 self.record_link_signal(node, link, event.event);
             }
             LinkEvent::ParametersReport => self.report_power(link, event),
-            // A network says neither.
+            // A network reports neither.
             LinkEvent::CellGoingDown | LinkEvent::Parameters(_) => {}
         }
     }
@@ -96,7 +96,7 @@ impl World {
         self.tell_of_cell(link, LinkEvent::Down);
     }
 
-    /// Tells a mobile what a network says of the link to a cell, and records it where no protocol does.
+    /// Reports an event of the link to a cell to a mobile, and records it where no protocol does.
     fn tell_of_cell(&mut self, link: usize, event: LinkEvent) {
         let (Some(place), Some(mobile)) = (self.net.wires.place(link), self.net.wires[link].mobile)
         else {

@@ -43,17 +43,17 @@ pub(super) struct RadioRun {
     offered: Vec<[u64; 2]>,
     /// Aircraft whose queues are to be recorded.
     to_record: BTreeSet<StationId>,
-    /// The names, in series, of links that those tell of.
+    /// Names, in series, of the links of those queues.
     subjects: BTreeMap<usize, [Subject; 2]>,
 }
 
 impl RadioRun {
-    /// Packets offered at each cell's base station, and to it.
+    /// Returns the packets offered at each cell's base station, and to it.
     pub fn offered(&self) -> &[[u64; 2]] {
         &self.offered
     }
 
-    /// Gives back the room that lists have kept to grow.
+    /// Frees the capacity reserved for growth.
     pub fn shrink(&mut self) {
         self.network.shrink();
     }
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// Tells the names of a link's directions in series; of a radio network's they are made when they are needed.
+    /// Sets the names of a link's directions in series; for a radio network they are created when needed.
     pub(super) fn subjects(&mut self, link: usize) -> [Subject; 2] {
         let Some(place) = self.net.wires.place(link) else {
             return self.net.wires[link].subjects;
@@ -200,7 +200,7 @@ impl World {
         self.handle_fate(link, fate);
     }
 
-    /// Records what waits for an aircraft and in it, as the queues of its link to the cell in which it is.
+    /// Records the packets waiting for an aircraft and in it, as the queues of its link to its present cell.
     fn record_radio_queues(&mut self, radio: usize, station: StationId) {
         let run = &self.net.radios[radio];
         let Some(cell) = run.aircraft[station.0 as usize].cell else {

@@ -1,4 +1,4 @@
-//! The aircraft that a packet on a cell's interface is for, as address resolution at the link layer would find it.
+//! The aircraft that a packet on a cell's interface is for, as link-layer address resolution would find it.
 
 use super::super::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use super::super::{Net, World};
@@ -32,7 +32,7 @@ pub(crate) struct BehindCell {
     pub far: NodeInterface,
 }
 
-/// Tells if a packet to an address is for all on a link.
+/// Returns true if an address reaches all nodes on a link.
 pub(in super::super) fn is_for_all(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
@@ -59,7 +59,7 @@ impl Neighbors {
         self.prefixes[usize::from(cell.0)]
     }
 
-    /// Gives a cell another prefix, as it is a home link.
+    /// Gives a cell another prefix, for a home link.
     pub fn set_prefix(&mut self, cell: CellId, prefix: Ipv6Prefix) {
         self.prefixes[usize::from(cell.0)] = prefix;
     }
@@ -133,7 +133,7 @@ impl Neighbors {
 }
 
 impl World {
-    /// Makes known which addresses aircraft have, and the nodes behind them.
+    /// Registers the addresses of aircraft, and of the nodes behind them.
     pub(in super::super) fn introduce_aircraft(&mut self) {
         for (radio, run) in self.scenario.radios.iter().zip(&mut self.net.radios) {
             let aircraft = radio.aircraft.iter().zip(&run.aircraft).enumerate();

@@ -10,7 +10,7 @@ const STRETCHES: u64 = 100;
 /// Most aircraft of a network that are reported: the first ones.
 const MOST_AIRCRAFT: usize = 100;
 
-/// A radio network: its cells, and the ways of its aircraft.
+/// A radio network: its cells, and the tracks of its aircraft.
 #[derive(Clone, Debug, Serialize)]
 pub struct RadioSummary {
     /// Name of the link in the scenario.
@@ -34,7 +34,7 @@ pub struct CellSummary {
     pub radius_m: f64,
 }
 
-/// A mobile's way until the end of the run.
+/// Track of a mobile until the end of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct AircraftSummary {
     /// Name of its node.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Study A's path: 5 Mbit/s and 10 ms (its "10 s" are a slip) between two fast networks.
+/// Returns study A's path: 5 Mbit/s and 10 ms (its "10 s" are a slip) between two fast networks.
 pub(super) fn path(bit_error_rate: f64) -> String {
     format!(
         r#"
@@ -30,13 +30,13 @@ pub(super) fn path(bit_error_rate: f64) -> String {
 
 fn telemetry(keys: &str) -> String {
     format!(
-        "[[flows]]\nname = \"telemetry\"\nfrom = \"aircraft\"\nto = \"ground\"\ntransport = \"aerotp\"\n{keys}\n"
+        "[[flows]]\nname = \"telemetry\"\nfrom = \"aircraft\"\nto = \"ground\"\ntransport.kind = \"aerotp\"\n{keys}\n"
     )
 }
 
 #[test]
 fn adaptive_coding_carries_four_megabytes_over_a_channel_on_which_tcp_stands() {
-    let flow = telemetry("bytes = \"4 MB\"");
+    let flow = telemetry("traffic.bytes = \"4 MB\"");
     let results = run(&scenario(12, &[&path(5e-5), &flow]));
     let flow = super::flow(&results.summary, "telemetry");
     eprintln!("{}", serde_json::to_string_pretty(flow).unwrap());
@@ -46,14 +46,14 @@ fn adaptive_coding_carries_four_megabytes_over_a_channel_on_which_tcp_stands() {
     assert!(flow.goodput_bps > 4.4e6, "{}", flow.goodput_bps);
 }
 
-/// Peers' UDP over this path, of 20 runs: 4.416 Mbit/s of payload in packets of 1500 B.
+/// Peers' UDP over this path, in 20 runs: 4.416 Mbit/s of payload in packets of 1500 B.
 #[test]
 fn datagrams_survive_bit_errors_as_udp_of_others_does() {
     for (bit_error_rate, oracle) in [(1e-5, 3.903e6), (5e-5, 2.407e6)] {
         let results = run(&scenario(61, &[&path(bit_error_rate), UDP]));
         let flow = super::flow(&results.summary, "udp");
-        // The longest run's own spread is 0.33 % at the higher rate; the peers' is that of 20 times 679 packets, and their
-        // time has the delay in it.
+        // The longest run's own spread is 0.33 % at the higher rate; the peers' is that of 20 times 679 packets, and
+        // their time includes the delay.
         near(flow.goodput_bps, oracle, oracle * 0.015);
     }
 }
@@ -64,9 +64,9 @@ pub(super) const UDP: &str = r#"
     from = "aircraft"
     to = "ground"
     transport = "udp"
-    traffic = "constant"
-    rate = "4.416 Mbit/s"
-    packet_size = "1472 B"
+    traffic.kind = "constant"
+    traffic.rate = "4.416 Mbit/s"
+    traffic.packet_size = "1472 B"
     stop = "60 s"
 "#;
 
@@ -74,8 +74,9 @@ pub(super) const UDP: &str = r#"
 /// (study A, A5).
 #[test]
 fn with_headers_spared_a_code_repairs_all_and_without_all_but_what_the_headers_lose() {
-    let keys = "traffic = \"constant\"\nrate = \"3 Mbit/s\"\npacket_size = \"1000 B\"\nstop = \"30 s\"\n\
-                aerotp = { mode = \"quasi-reliable\", coding = { words = 64 } }";
+    let keys = "traffic.kind = \"constant\"\ntraffic.rate = \"3 Mbit/s\"\ntraffic.packet_size = \"1000 B\"\nstop = \"30 s\"\n\
+                transport.mode = \"quasi-reliable\"
+                transport.coding = { words = 64 }";
     let delivered = |spares: &str| {
         let spares = format!("[links.air]\nspares = \"{spares}\"");
         let path = path(1e-4).replace("[links.air]", &spares);
@@ -87,7 +88,7 @@ fn with_headers_spared_a_code_repairs_all_and_without_all_but_what_the_headers_l
     near(spared.delivered_bytes as f64, all, 1000.0);
     let aerotp = aerotp_of(&spared);
     assert_eq!((aerotp.damaged_packets, aerotp.skipped_bytes), (0, 0));
-    // Wrong bytes among 1260 B, less those in the 256 B of parity of packets with undamaged data, which are not
+    // Wrong bytes among 1260 B, except those in the 256 B of parity of packets with undamaged data, which are not
     // decoded.
     let share = 8.0 * 1e-4;
     let expected = 11_250.0 * (1260.0 * share - f64::exp(-1004.0 * share) * 256.0 * share);
@@ -102,7 +103,7 @@ fn with_headers_spared_a_code_repairs_all_and_without_all_but_what_the_headers_l
 /// A source has more data than the buffer of 4 MiB holds, and no peer answers.
 #[test]
 fn a_stream_without_answers_is_longer_than_the_buffer() {
-    let keys = "bytes = \"6 MB\"\naerotp = { mode = \"quasi-reliable\", coding = \"none\" }";
+    let keys = "traffic.bytes = \"6 MB\"\ntransport.mode = \"quasi-reliable\"\ntransport.coding = \"none\"";
     let results = run(&scenario(12, &[&path(0.0), &telemetry(keys)]));
     let flow = super::flow(&results.summary, "telemetry");
     assert_eq!(flow.delivered_bytes, 6_000_000);
@@ -117,7 +118,7 @@ fn every_mode_delivers_what_it_promises() {
         "quasi-reliable",
         "unreliable-connection",
     ] {
-        let keys = format!("bytes = \"1 MB\"\naerotp = {{ mode = \"{mode}\" }}");
+        let keys = format!("traffic.bytes = \"1 MB\"\ntransport.mode = \"{mode}\"");
         let flow = |bit_error_rate| {
             let results = run(&scenario(10, &[&path(bit_error_rate), &telemetry(&keys)]));
             super::flow(&results.summary, "telemetry").clone()
@@ -145,8 +146,8 @@ fn every_mode_delivers_what_it_promises() {
 
 #[test]
 fn datagrams_of_aerotp_arrive_like_those_of_udp() {
-    let keys = "traffic = \"constant\"\nrate = \"1 Mbit/s\"\npacket_size = \"1000 B\"\nbytes = \"1 MB\"\n\
-                aerotp = { mode = \"unreliable-datagram\" }";
+    let keys = "traffic.kind = \"constant\"\ntraffic.rate = \"1 Mbit/s\"\ntraffic.packet_size = \"1000 B\"\ntraffic.bytes = \"1 MB\"\n\
+                transport.mode = \"unreliable-datagram\"";
     let results = run(&scenario(10, &[&path(0.0), &telemetry(keys)]));
     let flow = super::flow(&results.summary, "telemetry");
     assert_eq!(flow.delivered_bytes, 1_000_000);
@@ -162,8 +163,8 @@ fn a_code_across_packets_leaves_what_the_binomial_formula_says() {
     let path = path(0.0).replace("[links.air]", "[links.air]\npacket_error_rate = 0.2");
     let lost = |blocks: &str| {
         let keys = format!(
-            "traffic = \"constant\"\nrate = \"3 Mbit/s\"\npacket_size = \"1000 B\"\nbytes = \"12 MB\"\n\
-             aerotp = {{ mode = \"unreliable-connection\"{blocks} }}"
+            "traffic.kind = \"constant\"\ntraffic.rate = \"3 Mbit/s\"\ntraffic.packet_size = \"1000 B\"\ntraffic.bytes = \"12 MB\"\n\
+             transport.mode = \"unreliable-connection\"{blocks}"
         );
         let results = run(&scenario(40, &[&path, &telemetry(&keys)]));
         let flow = super::flow(&results.summary, "telemetry").clone();
@@ -179,7 +180,11 @@ fn a_code_across_packets_leaves_what_the_binomial_formula_says() {
     // standard errors of 1500 blocks, in each of which 0 or at least 5 of 12 are lost.
     let missing = 0.2 * (1.0 - binomial(11, 0.2, 3));
     near(missing, 0.032_228, 1e-6);
-    near(lost(", blocks = { data = 8, repair = 4 }"), missing, 0.0093);
+    near(
+        lost("\ntransport.blocks = { data = 8, repair = 4 }"),
+        missing,
+        0.0093,
+    );
 }
 
 /// Returns the probability of at most `most` successes in `n` independent trials, each with probability `p`.
@@ -212,13 +217,13 @@ fn after_a_hard_handover_data_flows_as_soon_as_the_link_can_carry_it() {
         name = "telemetry"
         from = "drone"
         to = "station"
-        transport = "aerotp"
+        transport.kind = "aerotp"
     "#;
     let results = run(&scenario(40, &[links]));
     let flow = super::flow(&results.summary, "telemetry");
     let handover = &results.summary.handovers[0];
     near(handover.completed_s.unwrap(), 14.0, 1e-9);
-    // The last packet before came at most 6 ms before the handover began.
+    // The last packet before arrived at most 6 ms before the handover began.
     let after = flow.longest_stall_s - 4.0;
     assert!((0.25..0.35).contains(&after), "{after}");
     // From then on data flows at the new link's rate: 1 Mbit/s for 26 s, less headers.
@@ -254,12 +259,12 @@ fn sources_that_share_a_queue_are_told_before_it_overflows() {
         name = "one"
         from = "one"
         to = "ground"
-        transport = "aerotp"
+        transport.kind = "aerotp"
         [[flows]]
         name = "two"
         from = "two"
         to = "ground"
-        transport = "aerotp"
+        transport.kind = "aerotp"
     "#;
     let results = run(&scenario(20, &[links]));
     let flows = ["one", "two"].map(|name| super::flow(&results.summary, name));
@@ -280,7 +285,7 @@ fn sources_that_share_a_queue_are_told_before_it_overflows() {
 #[test]
 fn a_flow_without_arrivals_stalls_from_its_start() {
     let flow = telemetry(
-        "traffic = \"constant\"\nrate = \"1 Mbit/s\"\nbytes = \"500 kB\"\naerotp = { mode = \"unreliable-connection\" }",
+        "traffic.kind = \"constant\"\ntraffic.rate = \"1 Mbit/s\"\ntraffic.bytes = \"500 kB\"\ntransport.mode = \"unreliable-connection\"",
     );
     let results = run(&scenario(20, &[&path(1e-3), &flow]));
     let flow = super::flow(&results.summary, "telemetry");
@@ -293,7 +298,7 @@ fn a_flow_without_arrivals_stalls_from_its_start() {
 #[test]
 fn both_ways_may_flip_bits() {
     for seed in 1..=5 {
-        let flow = telemetry("bytes = \"200 kB\"\naerotp = { mode = \"near-reliable\" }");
+        let flow = telemetry("traffic.bytes = \"200 kB\"\ntransport.mode = \"near-reliable\"");
         let text = scenario(5, &[&path(3e-3), &flow]);
         let results = run(&format!("seed = {seed}\n{text}"));
         let flow = super::flow(&results.summary, "telemetry");
@@ -327,7 +332,7 @@ fn a_correspondent_sends_at_the_rate_of_the_link_that_a_mobile_has_moved_to() {
         name = "f"
         from = "server"
         to = "mobile"
-        transport = "aerotp"
+        transport.kind = "aerotp"
         start = "5 s"
     "#;
     let results = run(&scenario(40, &[links]));

@@ -3,7 +3,7 @@
 use super::aerotp::{UDP, path};
 use super::*;
 
-/// Gateways on the path of [`path`], with these rules.
+/// Returns gateways on the path of [`path`], with these rules.
 fn gateways(rules: &str) -> String {
     format!("[aerotp_gateways.air]\nlink = \"air\"\nrules = [{rules}]\n")
 }
@@ -13,8 +13,8 @@ const DOWNLOAD: &str = r#"
     name = "download"
     from = "aircraft"
     to = "ground"
-    bytes = "1 MB"
-    profile = "linux-6"
+    traffic.bytes = "1 MB"
+    transport.profile = "linux-6"
 "#;
 
 fn download(seconds: u32, parts: &[&str]) -> FlowSummary {
@@ -73,7 +73,7 @@ fn the_first_matching_rule_applies_and_other_traffic_crosses_unchanged() {
     }
 }
 
-/// The bodies of packets that were sent over a link, each once.
+/// Returns the bodies of packets that were sent over a link, each once.
 fn protocols(results: &Results, link: &str) -> Vec<String> {
     let mut found = Vec::new();
     for batch in batches(results.tables.packets.as_ref()) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An aircraft with two links that meet again at the ground; rates in Mbit/s and delays in milliseconds.
+/// Returns an aircraft with two links that meet again at the ground; rates in Mbit/s and delays in milliseconds.
 fn links(satellite: (u32, u32), mast: (u32, u32)) -> String {
     let link = |name, ends, (rate, delay)| {
         format!(
@@ -20,8 +20,8 @@ fn links(satellite: (u32, u32), mast: (u32, u32)) -> String {
 
 fn file((from, to): (&str, &str), keys: &str) -> String {
     format!(
-        "[[flows]]\nname = \"file\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"aerotp\"\n{keys}\n\
-         aerotp.paths = [\"satellite\", \"mast\"]\n"
+        "[[flows]]\nname = \"file\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport.kind = \"aerotp\"\n{keys}\n\
+         transport.paths = [\"satellite\", \"mast\"]\n"
     )
 }
 
@@ -34,9 +34,9 @@ fn outage(link: &str, from: &str, to: &str) -> String {
 
 const UP: (&str, &str) = ("aircraft", "ground");
 const DOWN: (&str, &str) = ("ground", "aircraft");
-const FOUR_MEGABYTES: &str = "bytes = \"4 MB\"\naerotp.coding = \"none\"";
+const FOUR_MEGABYTES: &str = "traffic.bytes = \"4 MB\"\ntransport.coding = \"none\"";
 
-/// Packets with data that a link has delivered.
+/// Returns the number of packets with data that a link has delivered.
 fn delivered(results: &Results, link: &str) -> usize {
     let rows = packets(results).into_iter();
     let of_link = |row: &PacketRow| row.link == link && row.payload > 0 && row.is_delivered();
@@ -65,7 +65,7 @@ fn two_links_carry_the_sum_of_their_rates() {
     }
 }
 
-/// 5 of 6 Mbit/s are away for a second: 4 MB take 0.83 s longer, plus the time to notice. Each end hears of its own
+/// 5 of 6 Mbit/s are away for a second: 4 MB take 0.83 s longer, plus the time to notice. Each end learns of its own
 /// link alone: the aircraft of the mast's, the ground of the western one.
 #[test]
 fn the_other_link_carries_on_alone() {
@@ -81,7 +81,7 @@ fn the_other_link_carries_on_alone() {
         ));
         let flow = super::flow(&results.summary, "file");
         assert_eq!(flow.delivered_bytes, 4_000_000, "{link}");
-        // The end needs 0.15 s to notice and 0.15 s to ask; lost packets take 0.5 s over the slower link.
+        // The end needs 0.15 s to notice and 0.15 s to probe; lost packets take 0.5 s over the slower link.
         let took = flow.completion_s.unwrap() - without;
         assert!((0.0..0.8).contains(&took), "{link}: {took}");
         // The longest stall is the time of the lost packets over the satellite: 50 packets, and 0.25 s.
@@ -103,14 +103,14 @@ fn the_other_link_carries_on_alone() {
     }
 }
 
-/// Two links of the same rate take turns, and each carries four packets of a block of 4 and 4. No signal tells that one
-/// is dead, and no peer answers.
+/// Two links of the same rate take turns, and each carries four packets of a block of 4 and 4. No signal reports that
+/// one is dead, and no peer answers.
 #[test]
 fn blocks_across_links_survive_the_silence_of_one() {
     let missing = |blocks: &str| {
         let keys = format!(
-            "traffic = \"constant\"\nrate = \"800 kbit/s\"\npacket_size = \"1000 B\"\nbytes = \"2 MB\"\n\
-             aerotp.mode = \"unreliable-connection\"\n{blocks}"
+            "traffic.kind = \"constant\"\ntraffic.rate = \"800 kbit/s\"\ntraffic.packet_size = \"1000 B\"\ntraffic.bytes = \"2 MB\"\n\
+             transport.mode = \"unreliable-connection\"\n{blocks}"
         );
         let results = run(&scenario(
             30,
@@ -125,7 +125,7 @@ fn blocks_across_links_survive_the_silence_of_one() {
         assert_eq!(flow.delivered_bytes + skipped, 2_000_000);
         skipped
     };
-    assert_eq!(missing("aerotp.blocks = { data = 4, repair = 4 }"), 0);
+    assert_eq!(missing("transport.blocks = { data = 4, repair = 4 }"), 0);
     // Half of the 100 packets in each of 10 s.
     near(missing("") as f64, 500_000.0, 5000.0);
 }
@@ -150,13 +150,16 @@ fn a_seed_decides_the_events_on_two_links() {
 /// A host with paths is no router: the way from the station to the teleport is that over the ground.
 #[test]
 fn nothing_passes_through_a_host_with_paths() {
-    let udp = "[[flows]]\nname = \"other\"\nfrom = \"station\"\nto = \"teleport\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
-               rate = \"80 kbit/s\"\npacket_size = \"1000 B\"\nbytes = \"10 kB\"";
+    let udp = "[[flows]]\nname = \"other\"\nfrom = \"station\"\nto = \"teleport\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\n\
+               traffic.rate = \"80 kbit/s\"\ntraffic.packet_size = \"1000 B\"\ntraffic.bytes = \"10 kB\"";
     // With a longer way over the ground, that over the aircraft has fewer hops.
     let longer = links((1, 250), (5, 10))
         .replace(r#"["ground", "station"]"#, r#"["ground", "office"]"#)
         + "[links.last]\nbetween = [\"office\", \"station\"]\nkind = \"wired\"\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n";
-    let results = run(&scenario(5, &[&longer, udp, &file(UP, "bytes = \"1 MB\"")]));
+    let results = run(&scenario(
+        5,
+        &[&longer, udp, &file(UP, "traffic.bytes = \"1 MB\"")],
+    ));
     assert_eq!(
         super::flow(&results.summary, "other").delivered_bytes,
         10_000
@@ -175,8 +178,8 @@ fn the_shipped_scenario_meets_its_expectations() {
     assert_eq!(sensors.delivered_bytes, 600_000, "{sensors:?}");
     assert!(recording.longest_stall_s < 1.0, "{recording:?}");
     assert!(sensors.longest_stall_s < 0.5, "{sensors:?}");
-    // A packet that comes after the code has restored it was sent once; one that was sent again although it was there
-    // was sent in vain.
+    // A packet that arrives after the code has restored it was sent once; one that was retransmitted although it had
+    // arrived was sent in vain.
     assert_eq!(sensors.spurious_retransmitted, 0);
     assert!((1..=recording.retransmitted.unwrap()).contains(&recording.spurious_retransmitted));
 }

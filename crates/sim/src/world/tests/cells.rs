@@ -36,7 +36,7 @@ const GROUND: &str = r#"
 const IPV6: &str = "home_agents.home = { prefix = \"2001:db8:1::/64\", duplicate_address_detection = \"unique-prefix\" }\n";
 const IPV4: &str = "home_agents.home = { prefix = \"192.0.2.0/24\" }\n";
 
-/// The keys of a mobile node of Mobile IPv6 or NEMO, with further ones.
+/// Returns the keys of a mobile node of Mobile IPv6 or NEMO, with further ones.
 fn ipv6(protocol: &str, keys: &str) -> String {
     format!(
         "mobility = {{ protocol = \"{protocol}\", home_agent = \"home\", duplicate_address_detection = \"icao-address\"{keys} }}\n"
@@ -49,8 +49,8 @@ fn ipv4(care_of: &str) -> String {
     )
 }
 
-/// Aircraft from west to east that cross the border one after the other, from about 20 s on, each with a datagram of
-/// its own every 100 ms in both directions until 100 s; `mobility` holds the keys of each one's protocol.
+/// Returns aircraft from west to east that cross the border one after the other, from about 20 s on, each with a
+/// datagram of its own every 100 ms in both directions until 100 s; `mobility` holds the keys of each one's protocol.
 fn fleet(mobility: impl Fn(usize) -> String, more: &str) -> String {
     let mut text = more.to_owned() + GROUND;
     for n in 0..AIRCRAFT {
@@ -72,16 +72,16 @@ fn fleet(mobility: impl Fn(usize) -> String, more: &str) -> String {
         };
         for (name, from, to) in [("down", "airline", &*end), ("up", &*end, "airline")] {
             text += &format!(
-                "[[flows]]\nname = \"{name}{n}\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
-                 rate = \"8 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\nstop = \"100 s\"\n"
+                "[[flows]]\nname = \"{name}{n}\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\n\
+                 traffic.rate = \"8 kbit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"5 s\"\nstop = \"100 s\"\n"
             );
         }
     }
     scenario(105, &[&text])
 }
 
-/// Checks that each aircraft has changed its cell and got its own datagrams alone, all but those of the moment of the
-/// handover.
+/// Checks that each aircraft has changed its cell and received its own datagrams alone, except those at the moment of
+/// the handover.
 fn check(results: &Results) {
     check_but_for(results, 40);
 }
@@ -185,7 +185,7 @@ fn different_protocols_share_a_cell() {
     check(&run(&fleet(mobility, agents)));
 }
 
-/// The satellite carries what the radio does not: out of reach, and back.
+/// The satellite carries the packets that the radio cannot: out of reach, and back.
 #[test]
 fn each_protocol_fails_over_to_a_satellite_and_back() {
     let agents = IPV4.to_owned() + "foreign_agents = { west = {}, east = {} }\n";
@@ -200,8 +200,8 @@ fn each_protocol_fails_over_to_a_satellite_and_back() {
         let text = format!(
             "{agents}{GROUND}{satellite}[mobiles.a]\nfailback = {{ prefer = [\"radio\", \"satellite\"] }}\n{mobility}\
              track = {{ legs = [{{ latitude = 0, longitude = -1.798642 }}, {{ latitude = 0, longitude = -4.496605 }}, {{ latitude = 0, longitude = 0 }}], speed = \"18000 km/h\" }}\n\
-             [[flows]]\nname = \"down\"\nfrom = \"airline\"\nto = \"a\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
-             rate = \"8 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\nstop = \"145 s\"\n"
+             [[flows]]\nname = \"down\"\nfrom = \"airline\"\nto = \"a\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\n\
+             traffic.rate = \"8 kbit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"5 s\"\nstop = \"145 s\"\n"
         );
         let results = run(&scenario(150, &[&text]));
         let handovers = results.summary.handovers.iter();
@@ -243,7 +243,8 @@ fn a_cell_has_one_prefix_and_an_aircraft_one_interface() {
     assert_eq!(world.net.nodes[station].interfaces.len(), 2);
 }
 
-/// With others in the cell, an arriving aircraft alone is told: advertisements do not grow with the square of the fleet.
+/// With others in the cell, only an arriving aircraft gets the advertisement: advertisements do not grow with the
+/// square of the fleet.
 #[test]
 fn an_advertisement_for_one_does_not_go_to_all() {
     let results = run(&fleet(|_| ipv6("mobile-ipv6", ""), IPV6));

@@ -4,12 +4,12 @@ use super::*;
 use crate::rng::{Seed, Stream};
 use std::collections::BTreeMap;
 
-/// One of a few values.
+/// Draws one of a few values.
 fn one_of<'a>(draws: &mut Stream, values: &[&'a str]) -> &'a str {
     values[draws.below(values.len() as u64) as usize]
 }
 
-/// A small world with two access links, handovers and three flows.
+/// Returns a small world with two access links, handovers and three flows.
 fn small_world(seed: u64) -> String {
     let mut draws = Seed(seed).stream("small world");
     let mut pick = |values: &[&'static str]| one_of(&mut draws, values);
@@ -58,12 +58,12 @@ fn small_world(seed: u64) -> String {
             "classic",
             "scps-tp",
         ]);
-        let bytes = pick(&["", "bytes = \"20 kB\"", "stop = \"15 s\""]);
+        let bytes = pick(&["", "traffic.bytes = \"20 kB\"", "stop = \"15 s\""]);
         text += &format!(
-            "[[flows]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nprofile = \"{profile}\"\ncongestion = \"{congestion}\"\n{bytes}\n"
+            "[[flows]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport.profile = \"{profile}\"\ntransport.congestion = \"{congestion}\"\n{bytes}\n"
         );
     }
-    text + "[[flows]]\nname = \"talk\"\nfrom = \"s\"\nto = \"m\"\ntransport = \"udp\"\ntraffic = \"on-off\"\nrate = \"20 kbit/s\"\npacket_size = \"200 B\"\non = \"1 s\"\noff = \"1 s\"\n"
+    text + "[[flows]]\nname = \"talk\"\nfrom = \"s\"\nto = \"m\"\ntransport = \"udp\"\ntraffic.kind = \"on-off\"\ntraffic.rate = \"20 kbit/s\"\ntraffic.packet_size = \"200 B\"\ntraffic.on = \"1 s\"\ntraffic.off = \"1 s\"\n"
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn check_counts(results: &Results, rows: &[PacketRow], context: &str) {
         let own = || rows.iter().filter(|row| row.flow == flow.name);
         let dropped = own().filter(|row| !row.is_delivered() && row.decided.is_some());
         assert_eq!(dropped.count() as u64, flow.lost_packets, "{context}");
-        // All data that the application got left the source's first link at least once.
+        // All data that the application received left the source's first link at least once.
         let first = if flow.name == "up" { "wire" } else { "x" };
         let arrived: u64 = own()
             .filter(|row| row.is_delivered() && row.down == (flow.name != "up"))

@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// A UDP flow over [`PAIR`] at this rate, in datagrams of 972 B, which have 1000 B with their headers.
+/// Returns a UDP flow over [`PAIR`] at this rate, in datagrams of 972 B, which have 1000 B with their headers.
 fn datagrams(name: &str, rate: &str, more: &str) -> String {
     format!(
-        "[[flows]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
-         rate = \"{rate}\"\npacket_size = \"972 B\"\n{more}\n"
+        "[[flows]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\n\
+         traffic.rate = \"{rate}\"\ntraffic.packet_size = \"972 B\"\n{more}\n"
     )
 }
 
@@ -61,8 +61,8 @@ fn requests_and_answers_have_the_delay_of_their_own_way() {
         ("from = \"b\"\nto = \"a\"", "udp", [back, there]),
     ] {
         let ping = format!(
-            "[[flows]]\nname = \"f\"\n{ends}\ntransport = \"{transport}\"\ntraffic = \"ping\"\n\
-             size = \"72 B\"\ncount = 5\n"
+            "[[flows]]\nname = \"f\"\n{ends}\ntransport.kind = \"{transport}\"\ntraffic.kind = \"ping\"\n\
+             traffic.size = \"72 B\"\ntraffic.count = 5\n"
         );
         let results = run(&scenario(20, &[UNEQUAL, &ping]));
         let flow = flow(&results.summary, "f");
@@ -95,8 +95,8 @@ fn a_way_without_packets_has_no_delay() {
 /// Acknowledgments without options: 40 B each, which find the way back idle.
 #[test]
 fn acknowledgments_are_packets_of_the_way_back() {
-    let download = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1 MB\"\nprofile = \"rfc\"\n\
-        tcp = { timestamps = false }\n";
+    let download = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic.bytes = \"1 MB\"\ntransport.profile = \"rfc\"\n\
+        transport.timestamps = false\n";
     let results = run(&scenario(60, &[UNEQUAL, download]));
     let flow = flow(&results.summary, "f");
     let (there, back) = (flow.packet_delay.to_sink, flow.packet_delay.to_source);
@@ -126,7 +126,7 @@ fn acknowledgments_are_packets_of_the_way_back() {
 #[test]
 fn a_tunnel_s_delay_is_from_the_sender_to_the_mobile() {
     let flow_text = "[[flows]]\nname = \"f\"\nfrom = \"correspondent\"\nto = \"aircraft\"\ntransport = \"udp\"\n\
-        traffic = \"constant\"\nrate = \"76160 bit/s\"\npacket_size = \"952 B\"\nstart = \"10 s\"\nstop = \"15 s\"\n";
+        traffic.kind = \"constant\"\ntraffic.rate = \"76160 bit/s\"\ntraffic.packet_size = \"952 B\"\nstart = \"10 s\"\nstop = \"15 s\"\n";
     let (links, mobiles) = (tunnels::LINKS, tunnels::aircraft(false));
     let results = run(&scenario(20, &[links, &mobiles, flow_text]));
     let delay = flow(&results.summary, "f").delay.unwrap();
@@ -146,7 +146,7 @@ fn a_tunnel_s_delay_back_is_from_the_mobile_to_the_sender() {
         1,
     );
     let ping = "[[flows]]\nname = \"f\"\nfrom = \"correspondent\"\nto = \"aircraft\"\ntransport = \"udp\"\n\
-        traffic = \"ping\"\nsize = \"952 B\"\nstart = \"10 s\"\ncount = 5\n";
+        traffic.kind = \"ping\"\ntraffic.size = \"952 B\"\nstart = \"10 s\"\ntraffic.count = 5\n";
     let results = run(&scenario(20, &[&links, &tunnels::aircraft(false), ping]));
     let ways = flow(&results.summary, "f").packet_delay;
     let serialisation = 2.0 * 8e3 / 100e6 + 2.0 * 8.32e3 / 100e6 + 8.32e3 / 10e6;
@@ -159,7 +159,7 @@ fn a_tunnel_s_delay_back_is_from_the_mobile_to_the_sender() {
 
 #[test]
 fn quantiles_of_a_download_are_those_of_its_packets() {
-    let download = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1 MB\"\n";
+    let download = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic.bytes = \"1 MB\"\n";
     let results = run(&scenario(20, &[PAIR, download]));
     let exact = sorted(&results, "f");
     let delay = flow(&results.summary, "f").delay.unwrap();

@@ -30,10 +30,10 @@ const RANDOM: &str = r#"
     from = "c"
     to = "a"
     transport = "udp"
-    traffic = "on-off"
-    rate = "100 kbit/s"
-    on = "1 s"
-    off = "1 s"
+    traffic.kind = "on-off"
+    traffic.rate = "100 kbit/s"
+    traffic.on = "1 s"
+    traffic.off = "1 s"
 "#;
 
 struct Folder(PathBuf);
@@ -128,7 +128,7 @@ fn another_flow_elsewhere_leaves_a_links_draws_alone() {
     };
     let talk = |name: &str, to: &str| {
         format!(
-            "[[flows]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"on-off\"\nrate = \"100 kbit/s\"\non = \"1 s\"\noff = \"1 s\"\n"
+            "[[flows]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic.kind = \"on-off\"\ntraffic.rate = \"100 kbit/s\"\ntraffic.on = \"1 s\"\ntraffic.off = \"1 s\"\n"
         )
     };
     let links = [lossy("x", r#"["a", "b"]"#), lossy("y", r#"["a", "c"]"#)].concat();

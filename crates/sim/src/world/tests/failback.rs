@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Steady datagrams of 500 B every 10 ms; `good` takes 4 + 5 ms, `spare` 8 + 30 ms.
+/// Runs steady datagrams of 500 B every 10 ms; `good` takes 4 + 5 ms, `spare` 8 + 30 ms.
 fn world(times: &str, changes: &[(&str, &str)]) -> Results {
     let links = r#"
         [links.wire]
@@ -25,9 +25,9 @@ fn world(times: &str, changes: &[(&str, &str)]) -> Results {
         from = "server"
         to = "laptop"
         transport = "udp"
-        traffic = "constant"
-        rate = "377600 bit/s"
-        packet_size = "472 B"
+        traffic.kind = "constant"
+        traffic.rate = "377600 bit/s"
+        traffic.packet_size = "472 B"
     "#;
     let mobile =
         format!("[mobiles.laptop]\nfailback = {{ prefer = [\"good\", \"spare\"], {times} }}\n");
@@ -86,7 +86,7 @@ fn a_lost_link_is_left_in_time_and_returned_to_without_loss_or_burst() {
             .count()
     };
     assert_eq!(arrivals.iter().map(in_10_ms).max(), Some(2));
-    // All datagrams have come but for those six and the last one, which leaves at 30 s.
+    // All datagrams have arrived but for those six and the last one, which leaves at 30 s.
     assert_eq!(
         flow(&results.summary, "f").delivered_bytes / 472,
         3001 - 6 - 1

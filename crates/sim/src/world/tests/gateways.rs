@@ -13,7 +13,7 @@ const LAN: &str = r#"
     queue = "1000 packets"
 "#;
 
-/// An access link with a hundred packets' queue.
+/// Returns an access link with a queue of a hundred packets.
 fn access(name: &str, gateway: &str, (rate, delay): (&str, &str), more: &str) -> String {
     format!(
         "[links.{name}]\nbetween = [\"{gateway}\", \"mobile\"]\nkind = \"wired\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\n\
@@ -29,12 +29,12 @@ fn wifi(gateway: &str, more: &str) -> String {
     access("wifi", gateway, ("10 Mbit/s", "5 ms"), more)
 }
 
-/// A mobile that stays on a link.
+/// Returns a mobile that stays on a link.
 fn stays(link: &str) -> String {
     format!("[mobiles.mobile]\ntimetable = [{{ at = \"0 s\", attach = \"{link}\" }}]\n")
 }
 
-/// A mobile that goes from the satellite to WiFi and back, at 10 s and 20 s.
+/// Returns a mobile that goes from the satellite to WiFi and back, at 10 s and 20 s.
 fn moves(how: &str) -> String {
     format!(
         "[mobiles.mobile]\ntimetable = [{{ at = \"0 s\", attach = \"satellite\" }}, \
@@ -50,7 +50,7 @@ fn transfer(from: &str, to: &str, remedies: &str, more: &str) -> String {
     )
 }
 
-const MEGABYTE: &str = "bytes = \"1 MB\"";
+const MEGABYTE: &str = "traffic.bytes = \"1 MB\"";
 const SPLIT: &str = "[\"split-connection\"]";
 const PEP: &str = "[\"satellite-pep\"]";
 const SNOOP: &str = "[\"snoop\"]";
@@ -67,7 +67,7 @@ fn a_split_connection_carries_all_bytes_both_ways() {
     for (from, to) in [("server", "mobile"), ("mobile", "server")] {
         for profile in ["ns2", "rfc", "linux-6"] {
             for remedies in [SPLIT, PEP] {
-                let more = format!("profile = \"{profile}\"\n{MEGABYTE}");
+                let more = format!("transport.profile = \"{profile}\"\n{MEGABYTE}");
                 let f = transfer(from, to, remedies, &more);
                 let f = outcome(60, &[LAN, &satellite("gateway"), &stays("satellite"), &f]);
                 assert_eq!(f.delivered_bytes, 1_000_000, "{from} {profile}");
@@ -106,7 +106,8 @@ fn a_split_connection_gets_what_each_segment_gives_where_a_plain_one_gets_what_b
         "down = { packet_error_rate = 0.01 }",
     );
     let goodput = |remedies| {
-        let more = "tcp = { congestion = \"reno\", delayed_ack = \"off\" }\nstart = \"1 s\"";
+        let more =
+            "transport.congestion = \"reno\"\ntransport.delayed_ack = \"off\"\nstart = \"1 s\"";
         let f = transfer("server", "mobile", remedies, more);
         outcome(300, &[&far, &lossy, &stays("wifi"), &f]).goodput_bps
     };
@@ -118,14 +119,14 @@ fn a_split_connection_gets_what_each_segment_gives_where_a_plain_one_gets_what_b
     assert!((0.93 * bound..=bound).contains(&split), "{split}");
 }
 
-/// The sender hears of no loss on a lossy last hop.
+/// A lossy last hop: the sender sees no loss.
 #[test]
 fn snoop_hides_the_losses_of_the_last_hop() {
     let lossy = wifi("gateway", "down = { packet_error_rate = 0.02 }");
     for profile in ["rfc", "ns2", "linux-6"] {
         let with = |remedies| {
             let more = format!(
-                "profile = \"{profile}\"\n{MEGABYTE}\ntcp = {{ receive_buffer = \"64 KiB\" }}"
+                "transport.profile = \"{profile}\"\n{MEGABYTE}\ntransport.receive_buffer = \"64 KiB\""
             );
             let f = transfer("server", "mobile", remedies, &more);
             outcome(60, &[LAN, &lossy, &stays("wifi"), &f])
@@ -151,8 +152,8 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     }
 }
 
-/// Without losses on the air there is nothing to repair: the sender hears of drops at the gateway's own queue, as without snoop.
-/// That holds where the server is the home agent, and ACKs reach it in a tunnel.
+/// Without losses on the air there is nothing to repair: the sender learns of drops at the gateway's own queue, as
+/// without snoop. That also holds if the server is the home agent, and ACKs reach it in a tunnel.
 #[test]
 fn snoop_changes_nothing_where_the_air_loses_nothing() {
     let home = "[home_agents.server]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n";
@@ -162,7 +163,7 @@ fn snoop_changes_nothing_where_the_air_loses_nothing() {
         for (home, mobility) in [("", ""), (home, mobility)] {
             let with = |remedies| {
                 let more = format!(
-                    "profile = \"{profile}\"\nstart = \"5 s\"\ntcp = {{ receive_buffer = \"1 MiB\", window_scaling = true }}"
+                    "transport.profile = \"{profile}\"\nstart = \"5 s\"\ntransport.receive_buffer = \"1 MiB\"\ntransport.window_scaling = true"
                 );
                 let f = transfer("server", "mobile", remedies, &more);
                 let mobile = stays("satellite") + mobility;
@@ -171,7 +172,7 @@ fn snoop_changes_nothing_where_the_air_loses_nothing() {
             let (snoop, plain) = (with(SNOOP), with(NONE));
             assert!(plain.lost_packets > 20, "{profile}: {}", plain.lost_packets);
             let cost = 1.0 - snoop.delivered_bytes as f64 / plain.delivered_bytes as f64;
-            // Without SACK a duplicate of what the sender has repaired itself is taken for another hole.
+            // Without SACK a duplicate of a segment that the sender has repaired itself is taken for another hole.
             let most = if profile == "ns2" { 0.01 } else { 0.0 };
             assert!(cost <= most, "{profile}: {cost}");
         }
@@ -186,7 +187,7 @@ fn with_snoop_random_losses_cost_a_link_their_share() {
     let far = LAN.replace("10 ms", "50 ms");
     let lossy = wifi("gateway", "down = { packet_error_rate = 0.01 }");
     let with = |remedies| {
-        let more = "tcp = { congestion = \"reno\", receive_buffer = \"200 kB\" }\nstart = \"1 s\"";
+        let more = "transport.congestion = \"reno\"\ntransport.receive_buffer = \"200 kB\"\nstart = \"1 s\"";
         let f = transfer("server", "mobile", remedies, more);
         outcome(60, &[&far, &lossy, &stays("wifi"), &f])
     };
@@ -201,14 +202,15 @@ fn with_snoop_random_losses_cost_a_link_their_share() {
     assert!(plain.goodput_bps < 2e6, "{}", plain.goodput_bps);
 }
 
-/// Sixty uploads of ten segments, an initial window, one a second, over a hop that loses 4 % of them; 210 ms to the far end and back.
+/// Runs sixty uploads of ten segments, an initial window, one per second, over a hop that loses 4 % of them; 210 ms to
+/// the far end and back.
 fn short_uploads(remedies: &str, profile: &str) -> Results {
     let far = LAN.replace("10 ms", "100 ms");
     let lossy = wifi("gateway", "up = { packet_error_rate = 0.04 }");
     let flows: String = (1..=60)
         .map(|second| {
             let more = format!(
-                "profile = \"{profile}\"\nbytes = \"14480 B\"\nstart = \"{second} s\"\ntcp = {{ timestamps = true }}"
+                "transport.profile = \"{profile}\"\ntraffic.bytes = \"14480 B\"\nstart = \"{second} s\"\ntransport.timestamps = true"
             );
             let flow = transfer("mobile", "server", remedies, &more);
             flow.replace("\"f\"", &format!("\"f{second}\""))
@@ -217,7 +219,7 @@ fn short_uploads(remedies: &str, profile: &str) -> Results {
     run(&scenario(90, &[&far, &lossy, &stays("wifi"), &flows]))
 }
 
-/// Times, in ms, after which a segment that the hop has lost was sent again, ascending.
+/// Returns the times, in ms, after which a segment lost on the hop was retransmitted, ascending.
 fn repairs(results: &Results) -> Vec<f64> {
     let rows = packets(results);
     let up: Vec<_> = rows
@@ -234,9 +236,10 @@ fn repairs(results: &Results) -> Vec<f64> {
     times
 }
 
-/// A segment takes 1500 · 8 / 10 Mbit/s = 1.2 ms on the hop. When the first of a flight is lost, three more have to come, 4.8 ms, or 6 if
-/// it is the second; and then the word of it: over the hop, 10 ms, or over the path, 210 ms. An acknowledgment takes less than
-/// 0.2 ms, but that Linux waits for 1.1 ms to put some together (`tcp_comp_sack_delay_ns`).
+/// A segment takes 1500 · 8 / 10 Mbit/s = 1.2 ms on the hop. When the first of a flight is lost, three more have to
+/// arrive, 4.8 ms, or 6 if it is the second; then the acknowledgment follows: over the hop, 10 ms, or over the path,
+/// 210 ms. An acknowledgment takes less than 0.2 ms, but Linux waits for 1.1 ms to compress some
+/// (`tcp_comp_sack_delay_ns`).
 #[test]
 fn with_snoop_the_first_repair_of_an_upload_takes_a_round_trip_of_the_hop() {
     for profile in ["rfc", "linux-6"] {
@@ -261,14 +264,15 @@ fn with_snoop_the_first_repair_of_an_upload_takes_a_round_trip_of_the_hop() {
     }
 }
 
-/// A present Linux sees by the echo that the segment which it repeated because of a block had arrived, and takes the
-/// reduction back (RFC 4015): the mobile saves bytes.
+/// A present Linux sees by the echo that the segment which it retransmitted because of a block had arrived, and undoes
+/// the reduction (RFC 4015): the mobile saves bytes.
 #[test]
 fn snoop_gains_an_upload_bytes_where_the_hop_loses_many() {
     let far = LAN.replace("10 ms", "100 ms");
     let lossy = wifi("gateway", "up = { packet_error_rate = 0.03 }");
     let [snoop, plain] = [SNOOP, NONE].map(|remedies| {
-        let more = "profile = \"linux-6\"\ntcp = { congestion = \"newreno\" }\nstart = \"1 s\"";
+        let more =
+            "transport.profile = \"linux-6\"\ntransport.congestion = \"newreno\"\nstart = \"1 s\"";
         let f = transfer("mobile", "server", remedies, more);
         let delivered = |seed: u64| {
             let text = scenario(60, &[&far, &lossy, &stays("wifi"), &f]);
@@ -299,7 +303,7 @@ fn a_satellite_pep_fills_its_link_sooner_than_a_plain_split() {
 #[test]
 fn a_gateway_s_half_has_settings_of_its_own() {
     let completion = |gateway: &str| {
-        let more = format!("{MEGABYTE}\ntcp = {{ gateway = {{ {gateway} }} }}");
+        let more = format!("{MEGABYTE}\ntransport.gateway = {{ {gateway} }}");
         let f = transfer("server", "mobile", SPLIT, &more);
         let f = outcome(120, &[LAN, &satellite("gateway"), &stays("satellite"), &f]);
         f.completion_s.unwrap()
@@ -319,7 +323,7 @@ fn agents_follow_a_mobile_from_link_to_link_of_one_gateway() {
             for profile in ["ns2", "linux-6"] {
                 // More than a hundred packets would be lost in the gateway's own queue, and snoop repairs one a round trip.
                 let more = format!(
-                    "profile = \"{profile}\"\nbytes = \"5 MB\"\ntcp = {{ receive_buffer = \"64 KiB\" }}"
+                    "transport.profile = \"{profile}\"\ntraffic.bytes = \"5 MB\"\ntransport.receive_buffer = \"64 KiB\""
                 );
                 let f = transfer("server", "mobile", remedies, &more);
                 let f = outcome(200, &[&links, &moves(how), &f]);
@@ -338,13 +342,13 @@ fn a_gateway_that_stays_on_the_way_goes_on_serving() {
         .replace("\"server\"", "\"second\"");
     let links = [LAN, &trunk, &satellite("gateway"), &wifi("second", "")].concat();
     for remedies in [SNOOP, SPLIT, PEP] {
-        let f = transfer("server", "mobile", remedies, "bytes = \"5 MB\"");
+        let f = transfer("server", "mobile", remedies, "traffic.bytes = \"5 MB\"");
         let f = outcome(200, &[&links, &moves(""), &f]);
         assert_eq!(f.delivered_bytes, 5_000_000, "{remedies}");
     }
 }
 
-/// Two gateways behind a hub, the satellite's and WiFi's; the ground to the second has this rate.
+/// Returns two gateways behind a hub, the satellite's and WiFi's; the ground to the second has this rate.
 fn apart(rate: &str) -> String {
     let hub = LAN.replace("\"gateway\"", "\"hub\"");
     let to_first = LAN.replace("lan", "first").replace("\"server\"", "\"hub\"");
@@ -356,7 +360,7 @@ fn apart(rate: &str) -> String {
     [hub, to_first, to_second, access].concat()
 }
 
-/// A mobile that goes from the satellite to WiFi for good.
+/// Returns a mobile that goes from the satellite to WiFi for good.
 fn moves_once() -> String {
     moves("").replace(", { at = \"20 s\", attach = \"satellite\" }", "")
 }
@@ -367,7 +371,7 @@ fn moves_once() -> String {
 #[test]
 fn a_split_connection_does_not_survive_a_handover_to_another_gateway() {
     let delivered = |remedies| {
-        let f = transfer("server", "mobile", remedies, "bytes = \"5 MB\"");
+        let f = transfer("server", "mobile", remedies, "traffic.bytes = \"5 MB\"");
         outcome(100, &[&apart("100 Mbit/s"), &moves_once(), &f]).delivered_bytes
     };
     assert_eq!(delivered(SNOOP), 5_000_000);
@@ -381,7 +385,7 @@ fn the_context_of_a_satellite_pep_follows_the_mobile_there_and_back() {
     for how in ["", ", handover = \"hard\", outage = \"700 ms\""] {
         for (from, to) in [("server", "mobile"), ("mobile", "server")] {
             for profile in ["rfc", "linux-6"] {
-                let more = format!("profile = \"{profile}\"\nbytes = \"20 MB\"");
+                let more = format!("transport.profile = \"{profile}\"\ntraffic.bytes = \"20 MB\"");
                 let f = transfer(from, to, PEP, &more);
                 let f = outcome(300, &[&apart("100 Mbit/s"), &moves(how), &f]);
                 assert_eq!(f.delivered_bytes, 20_000_000, "{how} {from} {profile}");
@@ -391,8 +395,8 @@ fn the_context_of_a_satellite_pep_follows_the_mobile_there_and_back() {
     }
 }
 
-/// A fast server has filled both buffers of a mebibyte, except for a third of the second one, which is filled again
-/// when that third is free. All of it has to go over 4 Mbit/s, with 40 bytes of headers in 1500.
+/// A fast server has filled both buffers of a mebibyte, except for a third of the second one, which is refilled once
+/// that third is free. All of it has to cross 4 Mbit/s, with 40 bytes of headers in 1500.
 #[test]
 fn a_context_takes_the_time_of_its_bytes_on_the_links_between() {
     let f = transfer("server", "mobile", PEP, "");
@@ -409,7 +413,7 @@ fn a_context_takes_the_time_of_its_bytes_on_the_links_between() {
     assert!(range.contains(&wait), "{wait}");
 }
 
-/// A server and a home agent behind a hub, and two cells of one access router.
+/// Returns a server and a home agent behind a hub, and two cells of one access router.
 fn home_agent_elsewhere() -> String {
     let ground = |name: &str, one: &str| {
         LAN.replace("lan", name)
@@ -441,7 +445,7 @@ fn a_gateway_waits_for_the_home_agents_confirmation() {
             "server",
             "mobile",
             remedies,
-            "bytes = \"5 MB\"\nstart = \"5 s\"",
+            "traffic.bytes = \"5 MB\"\nstart = \"5 s\"",
         );
         let results = run(&scenario(60, &[&home_agent_elsewhere(), &mobile, &f]));
         assert_eq!(flow(&results.summary, "f").delivered_bytes, 5_000_000);
@@ -466,7 +470,7 @@ fn agents_look_through_tunnels_and_routing_headers() {
                 from,
                 "mobile",
                 remedies,
-                "bytes = \"5 MB\"\nstart = \"5 s\"",
+                "traffic.bytes = \"5 MB\"\nstart = \"5 s\"",
             );
             let results = run(&scenario(200, &[&links, &mobile, &f]));
             let f = flow(&results.summary, "f");
@@ -505,7 +509,7 @@ fn a_gateway_may_be_the_home_agent() {
             "server",
             "mobile",
             remedies,
-            "bytes = \"5 MB\"\nstart = \"5 s\"",
+            "traffic.bytes = \"5 MB\"\nstart = \"5 s\"",
         );
         let f = outcome(200, &[&links, &mobile, &f]);
         assert_eq!(f.delivered_bytes, 5_000_000, "{remedies}");
@@ -530,7 +534,7 @@ fn contexts_follow_bindings_from_access_router_to_access_router() {
         for how in ["", ", handover = \"hard\", outage = \"700 ms\""] {
             let mobile = moves(how) + &format!("mobility = {{ {AT_HOME_AGENT}{keys} }}\n");
             for (from, to) in [("server", "mobile"), ("mobile", "server")] {
-                let f = transfer(from, to, PEP, "bytes = \"20 MB\"\nstart = \"5 s\"");
+                let f = transfer(from, to, PEP, "traffic.bytes = \"20 MB\"\nstart = \"5 s\"");
                 let f = outcome(300, &[&links, &mobile, &f]);
                 assert_eq!(f.delivered_bytes, 20_000_000, "{keys} {how} {from}");
                 assert_eq!(f.failure, None);
@@ -545,15 +549,15 @@ fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
     let down = |remedies: &str| transfer("server", "mobile", remedies, "");
     for (flow, reason) in [
         (
-            transfer("mobile", "server", SNOOP, "profile = \"ns2\""),
-            "tells a mobile that sends of gaps by selective acknowledgments; expected sack = true at both ends",
+            transfer("mobile", "server", SNOOP, "transport.profile = \"ns2\""),
+            "reports gaps to a sending mobile by selective acknowledgments; expected sack = true at both ends",
         ),
         (
             transfer(
                 "mobile",
                 "server",
                 SNOOP,
-                "tcp = { recovery = \"newreno\" }",
+                "transport.recovery = \"newreno\"",
             ),
             "of the flow and recovery \"sack\" or \"linux\" at the mobile, or a profile that has them",
         ),
@@ -562,9 +566,9 @@ fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
                 "mobile",
                 "server",
                 SNOOP,
-                "tcp = { receiver = { sack = false } }",
+                "transport.receiver = { sack = false }",
             ),
-            "tells a mobile that sends of gaps by selective acknowledgments",
+            "reports gaps to a sending mobile by selective acknowledgments",
         ),
         (
             transfer("gateway", "mobile", SPLIT, ""),
@@ -579,11 +583,14 @@ fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
             "acts at the correspondent, whose connection \"satellite-pep\" ends at the gateway",
         ),
         (
-            down("[\"snoop\"]\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"1 Mbit/s\""),
+            down(SNOOP).replace(
+                "transport.profile = \"rfc\"",
+                "transport = \"udp\"\ntraffic = { kind = \"constant\", rate = \"1 Mbit/s\" }",
+            ),
             "acts on TCP",
         ),
         (
-            down("[\"snoop\"]\ntcp = { gateway = { sack = false } }"),
+            down("[\"snoop\"]\ntransport.gateway = { sack = false }"),
             "belongs to a remedy that splits the connection",
         ),
     ] {
@@ -614,7 +621,7 @@ fn ends_out_of_step_do_not_answer_for_ever() {
         "scps-tp",
     ] {
         for (from, to) in [("server", "mobile"), ("mobile", "server")] {
-            let more = format!("bytes = \"20 MB\"\nprofile = \"{profile}\"");
+            let more = format!("traffic.bytes = \"20 MB\"\ntransport.profile = \"{profile}\"");
             let f = transfer(from, to, SPLIT, &more);
             let results = run(&scenario(200, &[&apart("100 Mbit/s"), &moves_once(), &f]));
             let rows = packets(&results);

@@ -31,12 +31,12 @@ const STEADY: &str = r#"
     from = "server"
     to = "laptop"
     transport = "udp"
-    traffic = "constant"
-    rate = "77760 bit/s"
-    packet_size = "972 B"
+    traffic.kind = "constant"
+    traffic.rate = "77760 bit/s"
+    traffic.packet_size = "972 B"
 "#;
 
-/// The laptop starts on `first`, then follows `entries`.
+/// Returns a laptop that starts on `first`, then follows `entries`.
 fn laptop(first: &str, entries: &str) -> String {
     format!("[mobiles.laptop]\ntimetable = [{{ at = \"0 s\", attach = \"{first}\" }}, {entries}]\n")
 }
@@ -45,7 +45,7 @@ fn handover(results: &Results, number: usize) -> &HandoverSummary {
     &results.summary.handovers[number]
 }
 
-/// Arrivals at the laptop on a link, in seconds.
+/// Returns the arrivals at the laptop on a link, in seconds.
 fn arrivals(rows: &[PacketRow], link: &str) -> Vec<f64> {
     rows.iter()
         .filter(|row| row.link == link && row.down && row.is_delivered())
@@ -74,7 +74,7 @@ fn a_soft_handover_loses_nothing_and_overtakes() {
     );
     let record = handover(&results, 0);
     assert_eq!((record.kind, record.lost_packets), ("soft", 0));
-    // The last one over the old link comes 2.5 s after the first over the new.
+    // The last one over the old link arrives 2.5 s after the first over the new.
     let interruption = record.flows[0].packet_interruption_s;
     let first_over_new = 4.05 + 0.00008 + 0.008 + 0.02;
     near(
@@ -150,8 +150,8 @@ fn nothing_passes_in_an_outage() {
     let record = handover(&results, 0);
     assert_eq!((record.at_s, record.completed_s), (2.01, Some(3.01)));
     assert_eq!((record.kind, record.lost_packets), ("hard", 11));
-    // The first on the new link is the one of 3.1 s, 180.08 ms later; the last on the old one, of 1.9 s, came
-    // 28.08 ms after it was sent: but until 2.0 s nothing was to come.
+    // The first on the new link is the one of 3.1 s, 180.08 ms later; the last on the old one, of 1.9 s, arrived 28.08
+    // ms after it was sent: but until 2.0 s none was due.
     near(record.flows[0].stall_s, 3.1 + 0.18008 - 2.0, 1e-6);
     assert_eq!(record.flows[0].lost_packets, 11);
     let lost = record.flows[0].lost_by;
@@ -302,7 +302,7 @@ fn tcp_reaches_the_new_links_rate() {
     // round trips of 40 ms.
     let time = entry.time_to_90_percent_s.unwrap();
     assert!((0.1..3.0).contains(&time), "{time}");
-    // And never, on a link that is slower than the flow: a steady flow below the rate.
+    // And never, on a link slower than the flow: a steady flow below the rate.
     let mobile = laptop("slow", r#"{ at = "5 s", attach = "fast" }"#);
     let results = run(&scenario(20, &[LINKS, &mobile, STEADY]));
     assert_eq!(handover(&results, 0).flows[0].time_to_90_percent_s, None);
@@ -310,16 +310,16 @@ fn tcp_reaches_the_new_links_rate() {
 
 #[test]
 fn spurious_retransmissions_bring_nothing_new() {
-    // From a round trip of 40 ms to one of more than 1 s, the timer's floor lowered to 200 ms: it goes off
-    // although nothing is lost, and what it sends again was delivered.
+    // From a round trip of 40 ms to one of more than 1 s, with the timer's floor lowered to 200 ms: the timer expires
+    // although nothing is lost, and the retransmitted data was delivered.
     let slow = LINKS.replace("\"100 ms\"", "\"600 ms\"");
     let mobile = laptop("fast", r#"{ at = "5 s", attach = "slow" }"#);
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"\nbytes = \"800 kB\"\ntcp = { receive_buffer = \"8 kB\", minimum_rto = \"200 ms\" }";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"\ntraffic.bytes = \"800 kB\"\ntransport.receive_buffer = \"8 kB\"\ntransport.minimum_rto = \"200 ms\"";
     let results = run(&scenario(300, &[&slow, &mobile, flow]));
     let rows = packets(&results);
     assert!(rows.iter().all(PacketRow::is_delivered));
-    // By the table: segments with data that end at or before the highest byte that had arrived before them.
-    // Without loss or reordering that is what the receiver calls nothing new.
+    // By the table: segments with data that end at or before the highest byte that had arrived before them. Without
+    // loss or reordering these are the receiver's segments without new data.
     let mut arrived: Vec<&PacketRow> = rows
         .iter()
         .filter(|row| ["fast", "slow"].contains(&row.link.as_str()) && row.down && row.payload > 0)
@@ -388,7 +388,7 @@ fn the_new_links_rate_is_not_reached_over_the_old_link() {
 /// An outage long after the handover is not the handover's: it has the same interruption in a run that ends before.
 #[test]
 fn a_later_outage_is_no_interruption_by_the_handover() {
-    let voice = "transport = \"udp\"\ntraffic = \"constant\"\nrate = \"64 kbit/s\"\npacket_size = \"160 B\"\n";
+    let voice = "transport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"64 kbit/s\"\ntraffic.packet_size = \"160 B\"\n";
     let text = |flow: &str, seconds: u32| {
         format!(
             "name = \"test\"\nduration = \"{seconds} s\"\n\

@@ -27,7 +27,7 @@ const COMES: &str = r#"
     state = "up"
 "#;
 
-/// A run with this movement, and with this point of service if any.
+/// Runs this movement, with this point of service if any.
 fn travel(movement: &str, service: Option<&str>) -> Results {
     let changes = if movement == FAILBACK { COMES } else { "" };
     travel_with(movement, service, changes)
@@ -136,7 +136,7 @@ fn an_announced_handover_is_prepared_before_it_is_due() {
     near(took(&late) - alone, expected, 1e-8);
 }
 
-/// A hard handover comes when it comes: announced or not, answered or not.
+/// A hard handover is not delayed: announced or not, answered or not.
 #[test]
 fn a_hard_handover_waits_for_nobody() {
     let hard = |announced: &str| {

@@ -1,7 +1,7 @@
 //! Mobile IPv4 in whole worlds.
 //!
-//! A laptop with 5 ms to each of its access links' routers, which are 10 ms from a hub, as the correspondent is. The home
-//! agent is 100 ms from it. So the home agent is 115 ms from the laptop, and the correspondent 25 ms without it.
+//! A laptop has 5 ms to each of its access links' routers, which are 10 ms from a hub, like the correspondent. The home
+//! agent is 100 ms from the hub. So the home agent is 115 ms from the laptop, and the correspondent 25 ms without it.
 
 use super::signals::{first, signals};
 use super::*;
@@ -52,7 +52,7 @@ const HARD: &str = r#"{ at = "0 s", attach = "wavelan" },
 
 const FOREIGN_AGENTS: &str = "foreign_agents = { near = {}, far = {} }\n";
 
-/// The laptop's timetable, and its protocol with further keys.
+/// Returns the laptop's timetable, and its protocol with further keys.
 fn laptop(timetable: &str, keys: &str) -> String {
     format!(
         "[mobiles.laptop]\ntimetable = [{timetable}]\n\
@@ -60,20 +60,20 @@ fn laptop(timetable: &str, keys: &str) -> String {
     )
 }
 
-/// A datagram of 100 bytes every 10 ms.
+/// Returns a datagram of 100 bytes every 10 ms.
 fn voice(name: &str, from: &str, to: &str) -> String {
     format!(
         "[[flows]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\n\
-         traffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"100 B\"\nstart = \"2 s\"\n"
+         traffic.kind = \"constant\"\ntraffic.rate = \"80 kbit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"2 s\"\n"
     )
 }
 
 fn download() -> String {
-    "[[flows]]\nname = \"download\"\nfrom = \"correspondent\"\nto = \"laptop\"\nbytes = \"2 MB\"\nstart = \"5 s\"\n"
+    "[[flows]]\nname = \"download\"\nfrom = \"correspondent\"\nto = \"laptop\"\ntraffic.bytes = \"2 MB\"\nstart = \"5 s\"\n"
         .to_owned()
 }
 
-/// The lengths of a flow's packets on a link that were sent from a moment on, each once.
+/// Returns the lengths of a flow's packets on a link that were sent from a time on, each once.
 fn lengths(rows: &[PacketRow], link: &str, flow: &str, from_s: f64) -> Vec<u32> {
     let from = (from_s * 1e9) as i64;
     let of = rows
@@ -119,7 +119,7 @@ fn a_handover_takes_a_request_and_its_reply() {
         (handover.at_s, handover.completed_s),
         (10.0, Some(complete))
     );
-    // Three quarters into the lifetime it is asked for again: not in this run.
+    // The lifetime is extended after three quarters: not in this run.
     assert_eq!(
         rows.iter()
             .filter(|row| row.name == "Registration Request")
@@ -128,7 +128,7 @@ fn a_handover_takes_a_request_and_its_reply() {
     );
 }
 
-/// Study T section 2.3: to the mobile by way of the home agent and in a tunnel, from it straight.
+/// Study T section 2.3: to the mobile through the home agent and in a tunnel, from it directly.
 #[test]
 fn packets_travel_in_a_triangle() {
     let flows = [
@@ -201,7 +201,7 @@ fn a_mobile_deregisters_at_home() {
     }
 }
 
-/// RFC 5944 section 3.6.3: after a second. Until then everything goes on over the old link, as in study T.
+/// RFC 5944 section 3.6.3: after a second. Until then all packets continue over the old link, as in study T.
 #[test]
 fn a_lost_request_is_repeated_and_the_flow_goes_on() {
     let outage = r#"
@@ -271,7 +271,8 @@ fn foreign_agents_are_found_and_relay() {
     );
 }
 
-/// The previous foreign agent is told by the new one, 20 ms away, long before the home agent knows, and sends on.
+/// The new foreign agent informs the previous one, 20 ms away, long before the home agent knows; the previous one
+/// forwards.
 #[test]
 fn smooth_handoff_loses_fewer_packets() {
     let flow = voice("to", "correspondent", "laptop");
@@ -352,7 +353,7 @@ fn simultaneous_bindings_deliver_over_both_links() {
     }
 }
 
-/// Study T section 5.2: what the table names goes from the care-of address, both ways without the home agent.
+/// Study T section 5.2: packets that match the table leave from the care-of address, both ways without the home agent.
 #[test]
 fn the_policy_table_spares_the_home_agent() {
     let flows = r#"
@@ -361,15 +362,15 @@ fn the_policy_table_spares_the_home_agent() {
         from = "laptop"
         to = "correspondent"
         transport = "icmp"
-        traffic = "ping"
+        traffic.kind = "ping"
         start = "2 s"
         [[flows]]
         name = "web"
         from = "correspondent"
         to = "laptop"
-        traffic = "pages"
-        page = "20 kB"
-        think_time = "1 s"
+        traffic.kind = "pages"
+        traffic.page = "20 kB"
+        traffic.think_time = "1 s"
         start = "2 s"
     "#;
     let over_home = |policy: &str| {
@@ -395,7 +396,7 @@ fn the_policy_table_spares_the_home_agent() {
     assert_eq!(over_home(other), [true, true]);
 }
 
-/// RFC 2003 section 5.1: full segments do not fit the tunnel, and their source is told.
+/// RFC 2003 section 5.1: full segments do not fit the tunnel, and an error reports that to their source.
 #[test]
 fn full_segments_learn_the_tunnel_s_size() {
     for keys in ["", "delivery = \"reverse-tunnel\""] {

@@ -37,15 +37,15 @@ pub(super) const LINKS: &str = r#"
     duplicate_address_detection = "unique-prefix"
 "#;
 
-/// A datagram of 100 bytes every 20 ms, from the ground to `to`.
+/// Returns a datagram of 100 bytes every 20 ms, from the ground to `to`.
 fn voice(to: &str) -> String {
     format!(
-        "[[flows]]\nname = \"voice\"\nfrom = \"correspondent\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
-         rate = \"40 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\n"
+        "[[flows]]\nname = \"voice\"\nfrom = \"correspondent\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\n\
+         traffic.rate = \"40 kbit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"5 s\"\n"
     )
 }
 
-/// The aircraft's timetable and its protocol with further keys.
+/// Returns the aircraft's timetable and its protocol with further keys.
 fn aircraft(keys: &str) -> String {
     format!(
         "[mobiles.aircraft]\ntimetable = [{{ at = \"0 s\", attach = \"home-cell\" }}, \
@@ -64,8 +64,8 @@ fn completed(keys: &str) -> f64 {
     handovers[0].completed_s.expect("it is registered") - handovers[0].at_s
 }
 
-/// RFC 4862 section 5.4: with an advertisement at once there are a random delay below a second, a second of asking
-/// whether somebody has the address, and the round trip of the registration.
+/// RFC 4862 section 5.4: with an advertisement at once there remain a random delay below a second, a second of
+/// duplicate address detection, and the round trip of the registration.
 #[test]
 fn a_handover_takes_the_time_of_its_messages() {
     let least = 0.3 + 0.05 + 2.0 * 0.07;
@@ -97,7 +97,7 @@ fn an_aaa_server_is_asked_first() {
 #[test]
 fn a_home_agent_speaks_with_its_mobile_itself() {
     let own = voice("aircraft").replace("\"correspondent\"", "\"home-agent\"");
-    let echo = "[[flows]]\nname = \"echo\"\nfrom = \"home-agent\"\nto = \"aircraft\"\ntraffic = \"ping\"\nstart = \"25 s\"\n";
+    let echo = "[[flows]]\nname = \"echo\"\nfrom = \"home-agent\"\nto = \"aircraft\"\ntraffic.kind = \"ping\"\nstart = \"25 s\"\n";
     let results = run(&scenario(40, &[LINKS, &aircraft(HOST), &own, echo]));
     let abroad = results.summary.handovers[0].completed_s.unwrap();
     let lost = flow(&results.summary, "voice").lost_packets;
@@ -219,7 +219,7 @@ fn a_network_moves_as_a_whole() {
         name = "film"
         from = "correspondent"
         to = "passenger"
-        bytes = "500 kB"
+        traffic.bytes = "500 kB"
         start = "15 s"
     "#;
     let keys = r#"protocol = "nemo", network_prefix = "2001:db8:1:100::/64""#;
@@ -267,7 +267,7 @@ fn a_mobile_at_home_speaks_tcp_as_any_host() {
     );
     for (from, to) in [("aircraft", "correspondent"), ("correspondent", "aircraft")] {
         let file = format!(
-            "[[flows]]\nname = \"file\"\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"300 kB\"\nstart = \"5 s\"\n"
+            "[[flows]]\nname = \"file\"\nfrom = \"{from}\"\nto = \"{to}\"\ntraffic.bytes = \"300 kB\"\nstart = \"5 s\"\n"
         );
         // Slow start overflows it: there are duplicate acknowledgments, too.
         let links = LINKS.replacen("\"50 ms\"", "\"50 ms\"\nqueue = \"10 packets\"", 1);

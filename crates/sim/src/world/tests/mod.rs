@@ -66,7 +66,7 @@ fn run_with(text: &str, options: &RunOptions) -> Results {
     run.finish(None).unwrap()
 }
 
-/// A world at time zero that keeps no record.
+/// Returns a world at time zero that keeps no record.
 fn unrecorded(text: &str) -> World {
     let loaded = scenario::parse(text, "test", Path::new("."), &[]);
     let loaded = loaded.unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -79,7 +79,7 @@ fn unrecorded(text: &str) -> World {
     World::new(loaded.scenario, recorder, None)
 }
 
-/// A scenario of `seconds` with these parts.
+/// Returns a scenario of `seconds` with these parts.
 fn scenario(seconds: u32, parts: &[&str]) -> String {
     format!(
         "name = \"test\"\nduration = \"{seconds} s\"\n{}",
@@ -87,12 +87,12 @@ fn scenario(seconds: u32, parts: &[&str]) -> String {
     )
 }
 
-/// The standards' TCP for a flow whose `keys` name no profile: what is expected of it follows from RFCs.
+/// Returns the standards' TCP for a flow whose `keys` name no profile: the tests' expectations follow from RFCs.
 fn standards_unless_named(keys: &str) -> &'static str {
     if keys.contains("profile") {
         ""
     } else {
-        "profile = \"rfc\"\n"
+        "transport.profile = \"rfc\"\n"
     }
 }
 
@@ -115,7 +115,7 @@ fn near(measured: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// A row of the table of packets, as far as the tests look at it.
+/// A row of the table of packets, with the columns that the tests need.
 #[derive(Clone, Debug)]
 struct PacketRow {
     number: u64,
@@ -194,7 +194,7 @@ fn packets(results: &Results) -> Vec<PacketRow> {
     rows
 }
 
-/// Times in seconds and values of a series.
+/// Returns times in seconds and values of a series.
 fn series(results: &Results, subject: &str, name: &str) -> Vec<(f64, f64)> {
     let mut rows = Vec::new();
     for batch in batches(results.tables.series.as_ref()) {

@@ -1,10 +1,10 @@
-//! Remedies of the network: a base station that repeats and says so, queues that take another way at a handover, shapers and
-//! policers where flows share a satellite.
+//! Remedies of the network: a base station that retransmits and notifies, queues that are rerouted at a handover,
+//! shapers and policers where flows share a satellite.
 
 use super::*;
 
-/// A base station whose link repeats: 256 kbit/s, an attempt at 1500 B every 96.875 ms. Nothing passes from 10 s to 14 s, the bad
-/// state of Bakshi et al. (study T, section 4.1.3).
+/// A base station whose link retransmits: 256 kbit/s, an attempt at 1500 B every 96.875 ms. Nothing passes from 10 s to
+/// 14 s, the bad state of Bakshi et al. (study T, section 4.1.3).
 const RADIO: &str = r#"
     [links.wire]
     between = ["server", "station"]
@@ -32,8 +32,8 @@ const BAD_STATE: &str = r#"
 
 fn transfer(profile: &str, remedy: &str) -> String {
     format!(
-        "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"phone\"\nprofile = \"{profile}\"\nremedies = \"{remedy}\"\n\
-         tcp = {{ receive_buffer = \"16 KiB\" }}\n"
+        "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"phone\"\ntransport.profile = \"{profile}\"\nremedies = \"{remedy}\"\n\
+         transport.receive_buffer = \"16 KiB\"\n"
     )
 }
 
@@ -147,8 +147,8 @@ const SLOW_AND_FAST: &str = r#"
 
 fn constant(from: &str, to: &str) -> String {
     format!(
-        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
-         rate = \"300 kbit/s\"\npacket_size = \"1000 B\"\n"
+        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\n\
+         traffic.rate = \"300 kbit/s\"\ntraffic.packet_size = \"1000 B\"\n"
     )
 }
 
@@ -158,7 +158,7 @@ fn handover_at_5_s(keys: &str) -> String {
     )
 }
 
-/// The rows of what a handover with these keys does to a flow, and what it lost.
+/// Returns the rows of a flow in a handover with these keys, and its losses.
 fn moved(from: &str, to: &str, keys: &str) -> (Vec<PacketRow>, u64) {
     let parts = [SLOW_AND_FAST, &handover_at_5_s(keys), &constant(from, to)];
     let results = run(&scenario(20, &parts));
@@ -198,7 +198,7 @@ fn what_waits_at_ip_takes_the_new_link_in_order_and_the_old_one_delivers_its_own
         last > 5.1 + 2.0 * 0.08224 && last < 5.1 + 3.0 * 0.08224,
         "{last}"
     );
-    // Without rerouting the old link goes on delivering for 51 packets.
+    // Without rerouting the old link continues to deliver for 51 packets.
     let (rows, _) = moved("server", "laptop", "handover = \"soft\"");
     let last = last_arrival(&rows, "slow");
     assert!(
@@ -225,7 +225,7 @@ fn a_link_that_breaks_loses_what_it_held_and_the_rest_waits_for_the_new_one() {
     assert!((4..=5).contains(&lost), "{lost}");
     let fast: Vec<(i64, u64)> = over(&rows, "fast").collect();
     let at_once = fast.iter().filter(|&&(sent, _)| sent == 6_000).count();
-    // The queue at IP is full when the link breaks but for two, and goes on filling up to its limit of 50.
+    // The queue at IP is full except for two when the link breaks, and then fills up to its limit of 50.
     assert_eq!(at_once, 50);
     assert!(fast.iter().all(|&(sent, _)| sent >= 6_000));
     assert!(fast.is_sorted_by_key(|&(_, number)| number));
@@ -255,8 +255,8 @@ fn a_mobile_s_own_packets_are_rerouted_when_its_packets_leave_the_old_link() {
 #[test]
 fn a_rerouted_transfer_uses_the_new_link_at_once() {
     let fill = |queue: &str| {
-        let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"\nprofile = \"rfc\"\n\
-                    tcp = { receive_buffer = \"64 KiB\" }\n";
+        let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"\ntransport.profile = \"rfc\"\n\
+                    transport.receive_buffer = \"64 KiB\"\n";
         let keys = format!("old_queue = \"{queue}\"");
         let parts = [SLOW_AND_FAST, &handover_at_5_s(&keys), flow];
         let results = run(&scenario(20, &parts));
@@ -280,7 +280,7 @@ fn rerouting_is_refused_where_it_cannot_act() {
     let without = SLOW_AND_FAST.replace("flow_control = \"2 packets\"", "");
     let message = refused(&[&without, &handover]);
     assert!(
-        message.contains("nothing waits at IP before \"slow\""),
+        message.contains("no packet waits at IP before \"slow\""),
         "{message}"
     );
     let mobility = "mobility = { protocol = \"mobile-ipv6\", home_agent = \"router\" }\n\
@@ -307,7 +307,7 @@ fn notifications_are_refused_where_no_base_station_can_send_them() {
     let once = RADIO.replace("retransmission", "#");
     let message = refused(&[&once, &flow]);
     assert!(
-        message.contains("expected retransmission at one of `links`"),
+        message.contains("expected `retransmission` at one of `links`"),
         "{message}"
     );
     let datagrams = constant("server", "phone") + "remedies = \"ebsn\"\n";
@@ -315,7 +315,10 @@ fn notifications_are_refused_where_no_base_station_can_send_them() {
     assert!(message.contains("acts on TCP"), "{message}");
     let wifi = "[links.air]\nbetween = [\"a\", \"b\"]\nkind = \"wifi\"\nretransmission = { attempts = 3 }\n";
     let message = refused(&[wifi]);
-    assert!(message.contains("medium access sends again"), "{message}");
+    assert!(
+        message.contains("medium access already retransmits"),
+        "{message}"
+    );
 }
 
 /// A satellite as in study S, 2 Mbit/s and 250 ms, and on it NewReno beside unresponsive datagrams at 1.9 Mbit/s.
@@ -327,16 +330,17 @@ const SATELLITE: &str = r#"
     name = "newreno"
     from = "server"
     to = "train"
-    profile = "ns2"
-    tcp = { receive_buffer = "400 kB", congestion = "newreno" }
+    transport.profile = "ns2"
+    transport.receive_buffer = "400 kB"
+    transport.congestion = "newreno"
     [[flows]]
     name = "datagrams"
     from = "server"
     to = "train"
     transport = "udp"
-    traffic = "constant"
-    rate = "1.9 Mbit/s"
-    packet_size = "1000 B"
+    traffic.kind = "constant"
+    traffic.rate = "1.9 Mbit/s"
+    traffic.packet_size = "1000 B"
     [links.satellite]
     between = ["gateway", "train"]
     kind = "wired"
@@ -409,5 +413,5 @@ fn regulators_are_refused_that_nothing_could_pass() {
             .contains("a full packet of 1500 B would never pass")
     );
     assert!(policer("[\"g\"]", "1 Mbit/s", "1500 B").contains("unknown flow \"g\""));
-    assert!(policer("[\"f\", \"f\"]", "1 Mbit/s", "1500 B").contains("regulated already"));
+    assert!(policer("[\"f\", \"f\"]", "1 Mbit/s", "1500 B").contains("already regulated"));
 }

@@ -47,7 +47,8 @@ fn read(file: &Path, end: Side) -> Vec<Seen> {
     seen
 }
 
-/// Runs a scenario with hosts `a`, which opens, and `b`, and tells a conversation all that they send and get.
+/// Runs a scenario with hosts `a`, which opens, and `b`, and passes to a conversation all packets that they send and
+/// receive.
 fn observe(name: &str, text: &str) -> (Conversation, Results) {
     let folder = std::env::temp_dir().join(format!("baton-{}-{name}", std::process::id()));
     let options = RunOptions {
@@ -86,7 +87,7 @@ fn observe(name: &str, text: &str) -> (Conversation, Results) {
     (conversation, results)
 }
 
-/// Two access links, each hop between `a` and `b`, with random losses, and handovers.
+/// Returns two access links, each hop between `a` and `b`, with random losses, and handovers.
 fn lossy(seed: u32, how: &str, flow: &str) -> String {
     let links = "
         links.x = { between = [\"a\", \"b\"], kind = \"wired\", rate = \"2 Mbit/s\", delay = \"30 ms\",
@@ -114,7 +115,7 @@ fn a_connections_packets_give_the_engines_counts() {
             "linux-2.0.36",
         ),
     ] {
-        let text = lossy(seed, how, &format!("profile = \"{profile}\""));
+        let text = lossy(seed, how, &format!("transport.profile = \"{profile}\""));
         let (conversation, results) = observe(&format!("tcp-{seed}"), &text);
         let flow = flow(&results.summary, "f");
         let progress = conversation.progress(Side::Opener);
@@ -141,7 +142,7 @@ fn datagrams_stall_as_in_the_simulated_flow() {
     let text = lossy(
         7,
         "handover = \"hard\", outage = \"1 s\"",
-        "transport = \"udp\"\ntraffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"500 B\"",
+        "transport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"80 kbit/s\"\ntraffic.packet_size = \"500 B\"",
     );
     let (conversation, results) = observe("udp", &text);
     let flow = flow(&results.summary, "f");
@@ -254,7 +255,7 @@ fn a_conversation_is_a_flow_with_its_handover() {
     let flow = flow(&summary, "udp-9000-1");
     assert_eq!((flow.delivered_bytes, flow.lost_packets), (3 * 972, 1));
     assert_eq!(flow.longest_stall_s, 2.028);
-    // A program's own repetitions cannot be recognised.
+    // A program's own retransmissions cannot be recognised.
     assert_eq!((flow.timeouts, flow.retransmitted), (None, None));
     let observed = flow.observed.as_ref().unwrap();
     assert_eq!(observed.from.as_deref(), Some("server"));
@@ -292,8 +293,8 @@ fn a_handover_without_traffic_is_not_active() {
     }
 }
 
-/// A QUIC client under the IDs of RFC 9001 appendix A that moves to another address in a hard handover from 1 s to 3 s.
-/// `bears` says whether it goes on under the ID that the server chose in the handshake.
+/// Runs a QUIC client under the IDs of RFC 9001 appendix A that moves to another address in a hard handover from 1 s to
+/// 3 s. `bears` is true if it continues under the ID that the server chose in the handshake.
 fn migrated(bears: bool) -> Summary {
     let live = "[live]\nhosts = [\"server\", \"laptop\"]\naddress = \"new\"\n";
     let loaded =
@@ -374,7 +375,7 @@ fn a_quic_connection_is_one_flow_across_a_handover() {
     let at_handover = &summary.handovers[0].flows;
     assert_eq!(at_handover.len(), 1);
     assert!(summary.handovers[0].active);
-    // The client spoke first, but the bulk comes from the server: its packets are those to the sink.
+    // The client sent first, but the bulk comes from the server: its packets are those to the sink.
     let delay = flow.delay.unwrap();
     assert_eq!((delay.packets, delay.mean_s), (3, 0.029_824));
     assert_eq!(flow.packet_delay.to_sink, flow.delay);
@@ -405,8 +406,8 @@ fn a_quic_connection_under_an_unknown_id_is_reported_as_unknown() {
     );
 }
 
-/// Behind a translator the server answers to another address than the laptop speaks from, and to yet another
-/// one after a handover: still one conversation, whose responder is the server.
+/// Behind a translator the server answers to another address than the laptop sends from, and to yet another one after a
+/// handover: still one conversation, whose responder is the server.
 #[test]
 fn translated_packets_stay_in_their_conversation() {
     let mut world = live_download(true, &[]);

@@ -17,14 +17,14 @@ fn tcp_finds_a_narrow_hop_in_the_middle() {
         link("last", ["s", "b"], 1500),
     ]
     .concat();
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"100 kB\"";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic.bytes = \"100 kB\"";
     let results = run(&scenario(60, &[&links, flow]));
     let flow = super::flow(&results.summary, "f");
     assert_eq!(
         (flow.delivered_bytes, flow.failure.clone()),
         (100_000, None)
     );
-    // The initial window of ten segments is too long; by then the first answer has come.
+    // The ten segments of the initial window are too long; by then the first error has arrived.
     assert_eq!(results.summary.discarded.too_big, 10);
     assert_eq!((flow.timeouts, flow.fast_retransmits), (Some(0), Some(0)));
     let rows = packets(&results);
@@ -52,7 +52,7 @@ fn a_handover_to_a_smaller_mtu_is_survived_in_both_directions() {
     for ends in [["a", "b"], ["b", "a"]] {
         let [from, to] = ends;
         let flow = format!(
-            "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"300 kB\""
+            "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntraffic.bytes = \"300 kB\""
         );
         let results = run(&scenario(60, &[&links, TWO_WAYS, &flow]));
         let flow = super::flow(&results.summary, "f");
@@ -78,10 +78,10 @@ fn datagrams_shrink_to_the_path() {
         ]
         .concat();
         let flow = format!(
-            "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"572 B\"\n[[changes]]\nat = \"1 s\"\nlink = \"narrow\"\nmtu = \"300 B\""
+            "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"80 kbit/s\"\ntraffic.packet_size = \"572 B\"\n[[changes]]\nat = \"1 s\"\nlink = \"narrow\"\nmtu = \"300 B\""
         );
         let results = run(&scenario(10, &[&links, &flow]));
-        // One is lost for the news of it; the other datagrams of 272 B keep the rate.
+        // One is lost before the error arrives; the other datagrams of 272 B keep the rate.
         assert_eq!(results.summary.discarded.too_big, 1, "{ends:?}");
         let flow = super::flow(&results.summary, "f");
         near(flow.delivered_bytes as f64, 100_000.0, 1200.0);
@@ -91,7 +91,7 @@ fn datagrams_shrink_to_the_path() {
 #[test]
 fn no_damaged_packet_reaches_an_application() {
     let link = "[links.path]\nbetween = [\"a\", \"b\"]\nkind = \"wired\"\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\nbit_error_rate = 3e-6\ndamaged = \"delivered\"";
-    let flows = "[[flows]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"2 MB\"\n[[flows]]\nname = \"udp\"\nfrom = \"b\"\nto = \"a\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"400 kbit/s\"\npacket_size = \"1000 B\"\nstop = \"100 s\"";
+    let flows = "[[flows]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\ntraffic.bytes = \"2 MB\"\n[[flows]]\nname = \"udp\"\nfrom = \"b\"\nto = \"a\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"400 kbit/s\"\ntraffic.packet_size = \"1000 B\"\nstop = \"100 s\"";
     let results = run(&scenario(200, &[link, flows]));
     assert_eq!(flow(&results.summary, "tcp").delivered_bytes, 2_000_000);
     // A packet of 1028 B is hit with 1 − (1 − 3e-6)^8224 = 2.44 %: of 5000 it is 122, standard deviation 10.9.

@@ -1,5 +1,5 @@
-//! Real hosts in a world: the packets that they write and read, and the news for their kernels, at the times that the
-//! links' parameters give.
+//! Real hosts in a world: the packets that they write and read, and the events for their kernels, at the times given by
+//! the links' parameters.
 
 use super::*;
 use crate::captures::Captures;
@@ -57,7 +57,7 @@ pub(super) fn world(text: &str) -> World {
     World::new_live(loaded.scenario, recorder, None::<Captures>)
 }
 
-/// The laptop on `near`, then what `entries` say.
+/// Returns the laptop on `near`, then following `entries`.
 fn laptop(entries: &str, address: AddressPolicy) -> World {
     laptop_behind(entries, address, false)
 }
@@ -74,7 +74,7 @@ fn laptop_behind(entries: &str, address: AddressPolicy, nat: bool) -> World {
     world(&super::scenario(60, &[LINKS, &timetable, &live]))
 }
 
-/// A datagram of `length` bytes in all, as a kernel would write it.
+/// Returns a datagram of `length` bytes in all, as a kernel would write it.
 pub(super) fn datagram(source: IpAddr, destination: IpAddr, length: u32) -> Vec<u8> {
     let ip = IpHeader {
         source,
@@ -139,7 +139,7 @@ fn default(port: PortId) -> InterfaceEvent {
     InterfaceEvent::Default { node: LAPTOP, port }
 }
 
-/// Runs up to a moment; returns the news for kernels by then, with their times in milliseconds.
+/// Runs up to a moment; returns the events for kernels by then, with their times in milliseconds.
 fn told(world: &mut World, until: Instant) -> Vec<(u64, InterfaceEvent)> {
     let mut found: Vec<(u64, InterfaceEvent)> = Vec::new();
     while let Some(next) = world.next_time().filter(|&next| next <= until) {
@@ -229,7 +229,7 @@ fn the_old_link_goes_on_delivering_and_the_kernel_chooses_the_way_up() {
     world.inject(AT_SERVER, &datagram(server, laptop, 1000));
     world.run_until(ms(1000), u64::MAX);
     world.inject(AT_SERVER, &datagram(server, laptop, 1000));
-    // A program that is bound to the old interface goes on using it.
+    // A program bound to the old interface continues to use it.
     world.inject(AT_NEAR, &datagram(laptop, server, 1000));
     let times = deliveries(&mut world, ms(2000));
     let times: Vec<(u64, PortId)> = times.iter().map(|&(at, port, _)| (at, port)).collect();
@@ -279,7 +279,7 @@ fn an_old_interface_stays_until_its_packets_have_arrived() {
     );
     let ports = deliveries(&mut world, ms(2000));
     let ports: Vec<(u64, PortId)> = ports.iter().map(|&(at, port, _)| (at, port)).collect();
-    // The old link's second would have come at 1035 ms.
+    // The old link's second would have arrived at 1035 ms.
     assert_eq!(ports, [(1027, AT_NEAR), (1109, AT_FAR)]);
     assert_eq!(events(&mut world), [InterfaceEvent::Down(AT_NEAR)]);
 }
@@ -349,7 +349,7 @@ fn a_handover_on_demand_is_one_of_a_timetable() {
     assert_eq!(record.completed_s, Some(3.0));
 }
 
-/// Source port of a datagram or source of a packet, as its receiver reads it.
+/// Returns the source port of a datagram or source of a packet, as its receiver reads it.
 fn source(packet: &Packet) -> (IpAddr, u16) {
     match Packet::decode(&bytes_of(packet))
         .expect("right checksums")
@@ -360,7 +360,7 @@ fn source(packet: &Packet) -> (IpAddr, u16) {
     }
 }
 
-/// The answer to a datagram.
+/// Returns the answer to a datagram.
 fn answer(packet: &Packet) -> Vec<u8> {
     let mut answer = Packet::decode(&bytes_of(packet)).unwrap();
     core::mem::swap(&mut answer.ip.source, &mut answer.ip.destination);
@@ -473,7 +473,7 @@ fn a_hop_limit_that_runs_out_is_told_to_the_kernel() {
     }
 }
 
-/// The shipped moving network.
+/// Returns the shipped moving network.
 pub(super) fn train_network(live: &str) -> World {
     let text = include_str!("../../../../../scenarios/train-network.toml");
     world(&format!("{text}\n{live}"))

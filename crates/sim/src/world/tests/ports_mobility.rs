@@ -24,12 +24,12 @@ const START: u64 = 5_000;
 const PORT: u16 = 5001;
 
 impl Stream<'_> {
-    /// The stream as a flow of simulated hosts: 100 bytes every 20 ms.
+    /// Returns the stream as a flow of simulated hosts: 100 bytes every 20 ms.
     fn flow(&self) -> String {
         let Stream { from, to } = self;
         format!(
             "[[flows]]\nname = \"voice\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\n\
-             traffic = \"constant\"\nrate = \"40 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\n"
+             traffic.kind = \"constant\"\ntraffic.rate = \"40 kbit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"5 s\"\n"
         )
     }
 
@@ -38,7 +38,7 @@ impl Stream<'_> {
     }
 }
 
-/// Packets of a stream that came.
+/// Received packets of a stream.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     /// Datagrams that were sent, delivered and lost.
@@ -91,8 +91,8 @@ fn port_of(world: &World, name: &str) -> (PortId, IpAddr) {
     (PortId(place), port.addresses[0])
 }
 
-/// Carries a stream of kernels' datagrams for so many seconds, written at the moments at which a simulated host sends. The receiver
-/// sees nothing but the addresses of both hosts.
+/// Carries a stream of kernels' datagrams for so many seconds, written at the times at which a simulated host sends.
+/// The receiver sees only the addresses of both hosts.
 fn carried(text: &str, stream: Stream<'_>, seconds: u32) -> Outcome {
     let mut world = world(&format!("{text}{}", stream.live()));
     let [(from, source), (to, destination)] =
@@ -125,7 +125,7 @@ fn carried(text: &str, stream: Stream<'_>, seconds: u32) -> Outcome {
     outcome(&summary)
 }
 
-/// Asserts that kernels' datagrams fare as simulated hosts' do, and returns how.
+/// Asserts that kernels' datagrams fare as simulated hosts' do, and returns the results.
 fn fares_alike(parts: &[&str], (stream, seconds): (Stream<'_>, u32)) -> Outcome {
     let flow = stream.flow();
     let text = scenario(seconds, &[parts, &[&flow]].concat());
@@ -150,7 +150,7 @@ const AIRCRAFT: [Stream<'_>; 2] = [
     },
 ];
 
-/// An aircraft that leaves its home cell at 20 s with this second entry of its timetable.
+/// Returns an aircraft that leaves its home cell at 20 s with this second entry of its timetable.
 fn aircraft(agent: &str, entry: &str, keys: &str) -> String {
     format!(
         "[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n{agent}\n\
@@ -222,13 +222,13 @@ fn a_home_agent_sends_a_kernels_packets_to_both_places() {
 /// RFC 6275 sections 6.3 and 6.4: the kernels at both ends know nothing of the home address option and the routing header.
 #[test]
 fn kernels_do_not_see_that_the_route_is_optimized() {
-    // What comes through the tunnel makes the mobile optimize.
+    // Packets through the tunnel make the mobile optimize the route.
     let [down, _] = AIRCRAFT;
     let [straight, round] = [true, false].map(|optimized| {
         let keys = format!("{IPV6}, route_optimization = {optimized}");
         fares_alike(&[&links(), &aircraft("", SOFT, &keys)], (down, 30)).mean_delay_s
     });
-    // By way of the home agent it is 20 ms farther, for ten of 25 s.
+    // By way of the home agent the path is 20 ms longer, for ten of 25 s.
     near(
         round.unwrap() - straight.unwrap(),
         0.02 * 10.0 / 25.0,
@@ -266,7 +266,7 @@ const LAPTOP: [Stream<'_>; 2] = [
     },
 ];
 
-/// A laptop that leaves WaveLAN for GSM at 10 s.
+/// Returns a laptop that leaves WaveLAN for GSM at 10 s.
 fn laptop(entry: &str, keys: &str) -> String {
     format!(
         "[mobiles.laptop]\ntimetable = [{{ at = \"0 s\", attach = \"wavelan\" }}, {{ at = \"10 s\", attach = \"gsm\", {entry} }}]\n\
@@ -274,7 +274,8 @@ fn laptop(entry: &str, keys: &str) -> String {
     )
 }
 
-/// RFC 5944, with addresses of the mobile's own and with foreign agents; straight back and through the tunnel (RFC 3024).
+/// RFC 5944, with addresses of the mobile's own and with foreign agents; directly back and through the tunnel (RFC
+/// 3024).
 #[test]
 fn a_kernel_at_a_laptop_keeps_its_home_address_by_mobile_ipv4() {
     let links = super::mobile_ipv4::LINKS;
@@ -287,7 +288,7 @@ fn a_kernel_at_a_laptop_keeps_its_home_address_by_mobile_ipv4() {
                 let mobile = laptop(entry, &format!("delivery = \"{delivery}\""));
                 for stream in LAPTOP {
                     let outcome = fares_alike(&[agents, links, &mobile], (stream, 20));
-                    // At least what is sent in 50 ms, or is on the way to the old place.
+                    // At least the packets sent in 50 ms, or on the way to the old place.
                     assert!(outcome.lost > 2 || entry.contains("soft"), "{outcome:?}");
                 }
             }

@@ -1,4 +1,4 @@
-//! Service classes and code points, from the flow that has one to the queue that goes by it.
+//! Service classes and code points, from the flow that has one to the queue that respects it.
 
 use super::aerotp::path;
 use super::*;
@@ -12,7 +12,7 @@ use std::fs::{self, File};
 /// Seconds that a packet of 1500 B takes at 5 Mbit/s.
 const LARGEST_S: f64 = 1500.0 * 8.0 / 5e6;
 
-/// Two sources whose packets meet before a link of 5 Mbit/s, which has this queue.
+/// Returns two sources whose packets meet before a link of 5 Mbit/s, which has this queue.
 fn meeting(queue: &str) -> String {
     format!(
         r#"
@@ -24,7 +24,7 @@ fn meeting(queue: &str) -> String {
     )
 }
 
-/// A transfer that fills the link, and telemetry of 200 B every 32 ms.
+/// Returns a transfer that fills the link, and telemetry of 200 B every 32 ms.
 fn two_flows(over: &str, telemetry: &str) -> String {
     format!(
         r#"
@@ -32,14 +32,14 @@ fn two_flows(over: &str, telemetry: &str) -> String {
         name = "transfer"
         from = "one"
         to = "ground"
-        transport = "{over}"
+        transport.kind = "{over}"
         [[flows]]
         name = "telemetry"
         from = "two"
         to = "ground"
-        traffic = "constant"
-        rate = "50 kbit/s"
-        packet_size = "200 B"
+        traffic.kind = "constant"
+        traffic.rate = "50 kbit/s"
+        traffic.packet_size = "200 B"
         start = "1 s"
         {telemetry}
         "#
@@ -60,7 +60,7 @@ fn waits(results: &Results, flow: &str) -> Vec<f64> {
 }
 
 fn aerotp(class: u8) -> String {
-    format!("transport = \"aerotp\"\naerotp = {{ class = {class}, coding = \"none\" }}")
+    format!("transport.kind = \"aerotp\"\ntransport.class = {class}\ntransport.coding = \"none\"")
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_packet_of_class_7_waits_for_no_more_than_the_one_under_way() {
         .filter(|&&wait| wait > 10.0 * LARGEST_S)
         .count();
     assert!(behind > equal.len() / 2, "{behind}");
-    // The class changes nothing at all if queues do not look at it.
+    // The class changes nothing at all if queues ignore it.
     let plain = [7, 0].map(|class| waits(&results("\"100 packets\"", class), "telemetry"));
     assert_eq!(plain[0], plain[1]);
     assert_eq!(plain[0], equal);
@@ -150,7 +150,7 @@ fn octets(name: &str, text: &str) -> BTreeSet<(String, u8, u8)> {
 #[test]
 fn gateways_keep_a_flow_s_code_point_on_their_sides_and_cross_with_their_class() {
     let rules = "[aerotp_gateways.air]\nlink = \"air\"\nrules = [{ code_point = 46, class = 5 }]\n";
-    let download = "[[flows]]\nname = \"download\"\nfrom = \"aircraft\"\nto = \"ground\"\nbytes = \"50 kB\"\ncode_point = 46";
+    let download = "[[flows]]\nname = \"download\"\nfrom = \"aircraft\"\nto = \"ground\"\ntraffic.bytes = \"50 kB\"\ncode_point = 46";
     let text = scenario(20, &[&path(0.0), rules, download]);
     let found = octets("classes", &text);
     let all = [

@@ -39,7 +39,7 @@ fn mobile(handover: &str) -> String {
 
 fn flow_of(ends: (&str, &str), keys: &str) -> String {
     format!(
-        "[[flows]]\nname = \"f\"\nfrom = \"{}\"\nto = \"{}\"\ntransport = \"quic\"\n{keys}\n",
+        "[[flows]]\nname = \"f\"\nfrom = \"{}\"\nto = \"{}\"\ntransport.kind = \"quic\"\n{keys}\n",
         ends.0, ends.1
     )
 }
@@ -53,7 +53,7 @@ fn quic_of(flow: &FlowSummary) -> QuicResult {
 
 /// Downloads 20 MB across a handover; returns the results.
 fn download(handover: &str, address: &str) -> Results {
-    let keys = format!("bytes = \"20 MB\"\nquic = {{ address = \"{address}\" }}");
+    let keys = format!("traffic.bytes = \"20 MB\"\ntransport.address = \"{address}\"");
     let flow = flow_of(("server", "laptop"), &keys);
     run(&scenario(40, &[LINKS, &mobile(handover), &flow]))
 }
@@ -71,7 +71,7 @@ fn a_download_goes_on_across_soft_and_hard_handovers_with_either_address() {
             assert_eq!(flow.delivered_bytes, 20_000_000, "{case}");
             assert_eq!(quic_of(flow).migrations, migrations, "{case}");
             assert_eq!(flow.failure, None, "{case}");
-            // Without an outage data goes on within a few round trips; with one it resumes after it.
+            // Without an outage data continues within a few round trips; with one it resumes after the outage.
             let stall = results.summary.handovers[0].flows[0].stall_s;
             let most = outage + if address == "new" { 0.5 } else { 3.0 };
             assert!((outage..most).contains(&stall), "{case}: {stall} s");
@@ -110,11 +110,14 @@ fn a_long_download_fills_the_link() {
 fn every_application_runs_over_it() {
     let cases = [
         (
-            "traffic = \"constant\"\nrate = \"1 Mbit/s\"\nbytes = \"500 kB\"",
+            "traffic.kind = \"constant\"\ntraffic.rate = \"1 Mbit/s\"\ntraffic.bytes = \"500 kB\"",
             500_000,
         ),
-        ("traffic = \"pages\"\npage = \"100 kB\"\ncount = 3", 300_000),
-        ("traffic = \"ping\"\ncount = 5", 5 * 56),
+        (
+            "traffic.kind = \"pages\"\ntraffic.page = \"100 kB\"\ntraffic.count = 3",
+            300_000,
+        ),
+        ("traffic.kind = \"ping\"\ntraffic.count = 5", 5 * 56),
     ];
     for (keys, bytes) in cases {
         for ends in [("server", "laptop"), ("laptop", "server")] {

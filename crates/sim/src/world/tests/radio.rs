@@ -3,8 +3,8 @@
 use super::signals::{SignalRow, first, signals};
 use super::*;
 
-/// Study D: a download over a window of 6 kB while the aircraft goes from its home cell to a foreign one, 350 km away. It is
-/// midway at about 20 s.
+/// Returns study D's download over a window of 6 kB while the aircraft goes from its home cell to a foreign one, 350 km
+/// away. It is midway at about 20 s.
 fn study(radio: &str, mobility: &str, agent: &str) -> String {
     format!(
         r#"
@@ -46,11 +46,13 @@ fn study(radio: &str, mobility: &str, agent: &str) -> String {
         name = "weather"
         from = "operations"
         to = "aircraft"
-        bytes = "110 kB"
+        traffic.bytes = "110 kB"
         start = "2 s"
-        profile = "rfc"
-        congestion = "reno"
-        tcp = {{ maximum_segment_size = "1024 B", receive_buffer = "6 kB", delayed_ack = "off" }}
+        transport.profile = "rfc"
+        transport.congestion = "reno"
+        transport.maximum_segment_size = "1024 B"
+        transport.receive_buffer = "6 kB"
+        transport.delayed_ack = "off"
         "#
     )
 }
@@ -81,7 +83,8 @@ fn proposal_2() -> Results {
     )
 }
 
-/// Names at the aircraft and of messages in a stretch of time, measurements and multicast listening left out.
+/// Returns the events at the aircraft and the messages in a span of time, measurements and multicast listening left
+/// out.
 fn ladder(rows: &[SignalRow], from_s: f64, to_s: f64) -> Vec<String> {
     let left_out = ["SIB", "POW_REP", "ACB and STB", "Link_Parameters_Report"];
     let told = rows.iter().filter(|row| {
@@ -151,7 +154,7 @@ fn voice_does_not_overtake_the_binding_acknowledgement() {
     );
     let cabin = "[links.cabin]\nbetween = [\"aircraft\", \"seat\"]\nkind = \"wired\"\ndelay = \"1 ms\"\n[[flows]]\n";
     let voice = "[[flows]]\nname = \"voice\"\nfrom = \"operations\"\nto = \"seat\"\ntransport = \"udp\"\n\
-         traffic = \"constant\"\nrate = \"3 kbit/s\"\npacket_size = \"20 B\"\npriority = 7\nstart = \"2 s\"\n";
+         traffic.kind = \"constant\"\ntraffic.rate = \"3 kbit/s\"\ntraffic.packet_size = \"20 B\"\npriority = 7\nstart = \"2 s\"\n";
     let text = text
         .replace("protocol = \"mobile-ipv6\"", "protocol = \"nemo\"")
         .replace("home_link = \"radio.home\"", "")
@@ -193,7 +196,7 @@ fn study_d_s_three_scenarios_side_by_side() {
     assert!(timeouts(&first_proposal) >= 1 && timeouts(&baseline) >= 1);
 }
 
-/// Two cells of 60 kbit/s without errors or mobility protocol, and a datagram of 100 bytes every 20 ms.
+/// Returns two cells of 60 kbit/s without errors or mobility protocol, and a datagram of 100 bytes every 20 ms.
 fn plain(radio: &str, mobile: &str, flow: &str) -> String {
     format!(
         r#"
@@ -215,9 +218,9 @@ fn plain(radio: &str, mobile: &str, flow: &str) -> String {
         from = "server"
         to = "aircraft"
         transport = "udp"
-        traffic = "constant"
-        rate = "40 kbit/s"
-        packet_size = "100 B"
+        traffic.kind = "constant"
+        traffic.rate = "40 kbit/s"
+        traffic.packet_size = "100 B"
         {flow}
         "#
     )
@@ -234,7 +237,8 @@ const ACROSS: &str = r#"
     track = { legs = [{ latitude = 0, longitude = 1.55 }, { latitude = 0, longitude = 3 }], speed = "800 km/h" }
 "#;
 
-/// Routes follow at Link_Up. Packets that wait in the old base station, or come there until then, are lost, or follow.
+/// Routes follow at Link_Up. Packets that wait in the old base station, or arrive there until then, are lost, or
+/// forwarded.
 #[test]
 fn without_a_protocol_routes_follow_the_radio() {
     let text = |radio: &str| scenario(30, &[&plain(radio, ACROSS, "stop = \"25 s\""), OTHER_CELL]);
@@ -251,7 +255,7 @@ fn without_a_protocol_routes_follow_the_radio() {
         (command.details.as_str(), command.sent_s),
         ("to foreign", handover.at_s)
     );
-    // From HO_COM on the old cell grants nothing: the waiting packets and all that come from then to Link_Up are lost.
+    // From HO_COM on the old cell grants nothing: the waiting packets and all that arrive before Link_Up are lost.
     let broken = up.sent_s - command.sent_s;
     assert!((0.2..0.4).contains(&broken), "{broken}");
     let lost = flow(&results.summary, "voice").lost_packets;

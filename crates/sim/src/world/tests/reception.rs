@@ -3,8 +3,8 @@
 use super::signals::signals;
 use super::*;
 
-/// 100 m/s from 0 km on; a tunnel from 2 km to 4 km (20 s to 40 s), of which the satellite's shadow begins 100 m before;
-/// access points at 1.9, 2.9, … 4.1 km whose range is 474.34 m, 399.11 m with the margin.
+/// Runs a train at 100 m/s from 0 km on; a tunnel from 2 km to 4 km (20 s to 40 s), with the satellite's shadow from
+/// 100 m before it; access points at 1.9, 2.9, … 4.1 km whose range is 474.34 m, 399.11 m with the margin.
 fn world(mobile: &str, seconds: u32) -> Results {
     let links = r#"
         [lines.valley]
@@ -28,9 +28,9 @@ fn world(mobile: &str, seconds: u32) -> Results {
         from = "server"
         to = "train"
         transport = "udp"
-        traffic = "constant"
-        rate = "377600 bit/s"
-        packet_size = "472 B"
+        traffic.kind = "constant"
+        traffic.rate = "377600 bit/s"
+        traffic.packet_size = "472 B"
     "#;
     run(&scenario(seconds, &[links, mobile]))
 }
@@ -88,7 +88,7 @@ fn a_line_in_the_way_of_a_mobile_with_a_timetable_does_not_move_it() {
     );
     let results = world(&mobile, 20);
     assert_eq!(attachments(&results), [(0.0, 2.0)]);
-    // Nothing comes before 14.31 s, when the access point is in range and the train has synchronised.
+    // Nothing arrives before 14.31 s, when the access point is in range and the train has synchronised.
     let first = packets(&results)
         .into_iter()
         .find(|row| row.link == "tunnel" && row.is_delivered())

@@ -36,12 +36,14 @@ const HARD: &str = r#"
 
 fn transfer(from: &str, to: &str, profile: &str, remedies: &str) -> String {
     format!(
-        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\nprofile = \"{profile}\"\nremedies = {remedies}\n\
-         tcp = {{ maximum_segment_size = \"1400 B\", receive_buffer = \"64 KiB\", congestion = \"reno\" }}\n"
+        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport.profile = \"{profile}\"\nremedies = {remedies}\n\
+         transport.maximum_segment_size = \"1400 B\"
+         transport.receive_buffer = \"64 KiB\"
+         transport.congestion = \"reno\"\n"
     )
 }
 
-/// Study C's links under Mobile IPv6: the correspondent goes on sending to the old place until its own binding is new.
+/// Study C's links under Mobile IPv6: the correspondent keeps sending to the old place until its own binding is new.
 const OPTIMIZED: &str = r#"
     [home_agents.gateway]
     prefix = "2001:db8:1::/64"
@@ -53,7 +55,7 @@ const OPTIMIZED: &str = r#"
     mobility = { protocol = "mobile-ipv6", home_agent = "gateway", route_optimization = true, duplicate_address_detection = "icao-address" }
 "#;
 
-/// A window that opened with the home registration, as it did once, let the sender fill the path that is no longer there.
+/// A window that opened with the home registration let the sender fill the path that is no longer there.
 #[test]
 fn a_shut_window_opens_when_the_correspondent_knows_the_new_place() {
     let frozen = transfer("server", "mobile", "rfc", "[\"freeze-tcp\"]");
@@ -89,7 +91,8 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
             let delayed = u64::from(to == "mobile");
             assert!(lost <= probes + delayed, "{profile} {from}: {lost}");
             assert!(lost_without > 10, "{profile} {from}: {lost_without}");
-            // A timeout of 200 ms, which WiFi has left, goes off before the satellite answers: that is another remedy's business.
+            // A timeout of 200 ms, left over from WiFi, expires before the satellite answers: that is another remedy's
+            // business.
             if profile == "ns2" {
                 continue;
             }
@@ -98,8 +101,8 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
                 assert_eq!(with.retransmitted.unwrap(), probes, "{from}");
                 assert!(without.timeouts > Some(0), "{from}");
             }
-            // A present Linux does not wait: what the kept acknowledgment leaves out is lost to it when the timer goes off, and its window
-            // one segment (`tcp_retransmit_timer`).
+            // A present Linux does not wait: when the timer expires, segments missing from the kept acknowledgment
+            // count as lost, and its window is one segment (`tcp_retransmit_timer`).
             if profile == "linux-6" && from == "server" {
                 assert!(with.timeouts > Some(0), "{from}");
                 continue;
@@ -120,7 +123,8 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
     }
 }
 
-/// A sender that was shut out probes, so that a lost acknowledgment does not stop it for ever (RFC 9293 section 3.8.6.1).
+/// A sender that was shut out probes, so that a lost acknowledgment does not stop it forever (RFC 9293 section
+/// 3.8.6.1).
 #[test]
 fn no_remedy_stops_a_transfer_for_good() {
     let timetable = r#"
@@ -141,7 +145,7 @@ fn no_remedy_stops_a_transfer_for_good() {
         link = "wifi"
         state = "up"
     "#;
-    // This is for the remedy that a base station helps; no loss here is one that it could repair.
+    // That remedy needs a base station's help; no loss here is one that the base station could repair.
     let links = LINKS.to_owned() + "retransmission = { attempts = 8 }\n";
     let own = |kind: &&Kind| kind.tells() != baton_proto::remedies::Tells::BindingUpdate;
     for kind in Kind::ALL.iter().filter(own) {
@@ -176,23 +180,23 @@ fn what_cannot_act_or_contradicts_is_refused_with_the_reason() {
         (down("[\"freeze\"]"), "unknown remedies \"freeze\""),
         (
             up("[\"freeze-tcp\"]"),
-            "acts where the mobile receives; here it sends",
+            "acts when the mobile receives; here it sends",
         ),
         (
             up("[\"method-2\"]"),
-            "acts where the correspondent sends; here the mobile does",
+            "acts when the correspondent sends; here the mobile does",
         ),
         (
             down("[\"method-2\"]"),
-            "hears of a handover by a binding update",
+            "learns of a handover from a binding update",
         ),
         (
             up("[\"astart\"]"),
-            "acts where the correspondent sends; here the mobile does",
+            "acts when the correspondent sends; here the mobile does",
         ),
         (
             down("[\"astart\"]"),
-            "hears of a handover by a binding update",
+            "learns of a handover from a binding update",
         ),
         (
             up("[\"faster-timeout-decrease\", \"timeout-reset\"]"),
@@ -204,7 +208,7 @@ fn what_cannot_act_or_contradicts_is_refused_with_the_reason() {
         ),
         (
             transfer("server", "gateway", "rfc", "[\"atcp\"]"),
-            "needs an end that moves",
+            "needs a mobile end",
         ),
     ] {
         let said = refused(&[LINKS, HARD, &flow]);

@@ -9,8 +9,8 @@ use baton_proto::time::Instant;
 const ROUTERS: u64 = 6;
 const MOBILES: u64 = 4;
 
-/// A random graph of routers, and mobiles that go among them by soft and by hard handovers, with outages, on chosen links and on
-/// none.
+/// Creates a random graph of routers, and mobiles that move among them by soft and by hard handovers, with outages, on
+/// chosen links and on none.
 fn world(seed: u64) -> World {
     let mut draws = Seed(seed).stream("routing");
     let mut text = format!("name = \"test\"\nseed = {seed}\nduration = \"30 s\"\n");
@@ -69,7 +69,7 @@ fn world(seed: u64) -> World {
     unrecorded(&text)
 }
 
-/// The interfaces by which each node sends to each other node.
+/// Returns the interfaces by which each node sends to each other node.
 fn ways(world: &World) -> Vec<Option<InterfaceId>> {
     let nodes = || world.net.nodes.iter().enumerate();
     nodes()

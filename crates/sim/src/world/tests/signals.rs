@@ -61,7 +61,7 @@ impl SignalRow {
     }
 }
 
-/// The table in order of time.
+/// Returns the table in order of time.
 pub(super) fn signals(results: &Results) -> Vec<SignalRow> {
     let mut rows = Vec::new();
     for batch in batches(results.tables.signals.as_ref()) {
@@ -276,7 +276,7 @@ fn a_tunnels_end_sends_on_what_it_unpacks() {
         name = "weather"
         from = "correspondent"
         to = "aircraft"
-        bytes = "20 kB"
+        traffic.bytes = "20 kB"
         start = "25 s"
     "#;
     let mobile = AIRCRAFT.replace("home_link", "route_optimization = true, home_link");
@@ -292,7 +292,7 @@ fn a_tunnels_end_sends_on_what_it_unpacks() {
             .take(2)
             .collect::<Vec<_>>()
     };
-    // RFC 6275 section 5.2.5: the home test goes by way of the home agent, the care-of test does not.
+    // RFC 6275 section 5.2.5: the home test goes through the home agent, the care-of test does not.
     let up = [
         (("aircraft", "home-agent"), true),
         (("home-agent", "correspondent"), false),
@@ -338,7 +338,7 @@ fn without_protocols_or_records_there_is_no_table() {
     );
 }
 
-/// RFC 6275 section 11.8: an update is sent again after 1.5 s, the first time.
+/// RFC 6275 section 11.8: an update is first retransmitted after 1.5 s.
 #[test]
 fn a_message_that_the_scenario_loses_is_sent_again() {
     let lost = "[[losses]]\nmessage = \"Binding Update\"\nbuffering = false\ncount = 1\n";

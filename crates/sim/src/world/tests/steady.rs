@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Goodput between two moments, from the series of delivered bytes.
+/// Returns the goodput between two times, from the series of delivered bytes.
 fn goodput_between(results: &Results, from: f64, to: f64) -> f64 {
     let rows = series(results, "flow f", "delivered bytes");
     let at = |time: f64| rows.iter().rev().find(|&&(when, _)| when <= time).copied();
@@ -20,7 +20,7 @@ fn bulk(keys: &str) -> String {
 fn a_wired_bottleneck_is_filled_with_payload() {
     // 1460 of 1500 B: 973,333 bit/s of 1 Mbit/s; within 1 %. The queue holds more than the window needs.
     for congestion in ["reno", "newreno", "cubic"] {
-        let flow = bulk(&format!("congestion = \"{congestion}\""));
+        let flow = bulk(&format!("transport.congestion = \"{congestion}\""));
         let link = PAIR.replace("1000 packets", "30 packets");
         let results = run(&scenario(60, &[&link, &flow]));
         let goodput = goodput_between(&results, 20.0, 60.0);
@@ -42,7 +42,9 @@ fn half_a_window_leaves_three_quarters_of_a_link() {
         .replace("1 Mbit/s", "100 Mbit/s")
         .replace("1000 packets", "50 packets");
     for profile in ["rfc", "linux-6", "classic"] {
-        let flow = bulk(&format!("profile = \"{profile}\"\ncongestion = \"reno\""));
+        let flow = bulk(&format!(
+            "transport.profile = \"{profile}\"\ntransport.congestion = \"reno\""
+        ));
         let results = run(&scenario(30, &[&link, &flow]));
         let goodput = super::flow(&results.summary, "f").goodput_bps;
         assert!(
@@ -58,7 +60,7 @@ fn gsm_carries_960_bytes_a_second() {
     let link = "[links.gsm]\nbetween = [\"a\", \"b\"]\nkind = \"gsm\"";
     let results = run(&scenario(
         400,
-        &[link, &bulk("tcp = { receive_buffer = \"20 kB\" }")],
+        &[link, &bulk("transport.receive_buffer = \"20 kB\"")],
     ));
     let expected = 960.0 * 8.0 * 1460.0 / 1508.0;
     near(
@@ -105,7 +107,7 @@ const LONG: &str = r#"
 
 #[test]
 fn slow_start_doubles_each_round_trip() {
-    let keys = "tcp = { initial_window = 2, delayed_ack = \"off\", receive_buffer = \"8 MiB\", send_buffer = \"8 MiB\", maximum_segment_size = \"1000 B\" }";
+    let keys = "transport.initial_window = 2\ntransport.delayed_ack = \"off\"\ntransport.receive_buffer = \"8 MiB\"\ntransport.send_buffer = \"8 MiB\"\ntransport.maximum_segment_size = \"1000 B\"";
     let results = run(&scenario(1, &[LONG, &bulk(keys)]));
     // SYN at 0, data from 0.1 s on: 2, 4, 8 … segments leave in each round trip of 0.1 s.
     let mut rounds = [0; 9];
@@ -122,13 +124,12 @@ fn a_short_transfer_takes_its_round_trips() {
     // 30 segments of 1000 B with a window of 2: 2 + 4 + 8 + 16, four rounds after the handshake; the last
     // segment comes half a round trip after the fourth round has begun. On 1 Gbit/s a round of 16 takes
     // 0.13 ms.
-    let keys = "bytes = \"30 kB\"\ntcp = { initial_window = 2, delayed_ack = \"off\", maximum_segment_size = \"1000 B\" }";
+    let keys = "traffic.bytes = \"30 kB\"\ntransport.initial_window = 2\ntransport.delayed_ack = \"off\"\ntransport.maximum_segment_size = \"1000 B\"";
     let results = run(&scenario(5, &[LONG, &bulk(keys)]));
     let completion = flow(&results.summary, "f").completion_s.unwrap();
     near(completion, 0.1 + 3.0 * 0.1 + 0.05, 0.0005);
     // With the initial window of RFC 6928 the ten, twenty segments of it take two rounds.
-    let keys =
-        "bytes = \"30 kB\"\ntcp = { delayed_ack = \"off\", maximum_segment_size = \"1000 B\" }";
+    let keys = "traffic.bytes = \"30 kB\"\ntransport.delayed_ack = \"off\"\ntransport.maximum_segment_size = \"1000 B\"";
     let results = run(&scenario(5, &[LONG, &bulk(keys)]));
     let completion = flow(&results.summary, "f").completion_s.unwrap();
     near(completion, 0.1 + 0.1 + 0.05, 0.0005);
@@ -150,7 +151,7 @@ fn random_loss_gives_the_square_root_law() {
             "[links.path]\nbetween = [\"a\", \"b\"]\nkind = \"wired\"\nrate = \"1 Gbit/s\"\ndelay = \"50 ms\"\nqueue = \"10000 packets\"\ndown = {{ packet_error_rate = {loss} }}"
         );
         let flow = bulk(
-            "tcp = { delayed_ack = \"off\", receive_buffer = \"8 MiB\", send_buffer = \"8 MiB\" }\n[record]\npackets = false\nseries = false",
+            "transport.delayed_ack = \"off\"\ntransport.receive_buffer = \"8 MiB\"\ntransport.send_buffer = \"8 MiB\"\n[record]\npackets = false\nseries = false",
         );
         let seeds = [1, 2, 3, 4, 5];
         let constants = seeds.map(|seed| {
@@ -163,7 +164,7 @@ fn random_loss_gives_the_square_root_law() {
     }
 }
 
-/// The constant C that the equation of RFC 5348 section 3.1 gives at a loss rate, for an RTT of 100 ms, a
+/// Returns the constant C that the equation of RFC 5348 section 3.1 gives at a loss rate, for an RTT of 100 ms, a
 /// retransmission timeout of 1 s and an acknowledgment for each segment.
 fn with_timeouts(loss: f64) -> f64 {
     let (rtt, rto) = (0.1, 1.0);
@@ -181,7 +182,7 @@ fn the_kernels_transfer_over_a_long_path() {
     let link = "[links.path]\nbetween = [\"a\", \"b\"]\nkind = \"wired\"\nrate = \"5 Mbit/s\"\ndelay = \"290 ms\"\nqueue = \"250 packets\"";
     for congestion in ["newreno", "cubic"] {
         let keys = format!(
-            "congestion = \"{congestion}\"\ntcp = {{ receive_buffer = \"6 MiB\", send_buffer = \"6 MiB\" }}"
+            "transport.congestion = \"{congestion}\"\ntransport.receive_buffer = \"6 MiB\"\ntransport.send_buffer = \"6 MiB\""
         );
         let results = run(&scenario(60, &[link, &bulk(&keys)]));
         let whole = flow(&results.summary, "f").goodput_bps / 1e6;

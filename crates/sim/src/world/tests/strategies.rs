@@ -1,5 +1,5 @@
-//! Strategies against packet loss while a mobile moves, side by side in whole worlds: the same aircraft, the same
-//! handover, another strategy.
+//! Strategies against packet loss while a mobile moves, side by side in whole worlds: the same aircraft and handover,
+//! with different strategies.
 //!
 //! Cells have 1 Mbit/s and 50 ms, the ground 10 ms from hub to each router: 70 ms from home agent to the aircraft
 //! abroad, 60 ms at home. Every 20 ms a datagram of 100 B goes to the aircraft, and another comes from it: 148 B with
@@ -54,9 +54,9 @@ const VOICE: &str = r#"
     from = "correspondent"
     to = "aircraft"
     transport = "udp"
-    traffic = "constant"
-    rate = "40 kbit/s"
-    packet_size = "100 B"
+    traffic.kind = "constant"
+    traffic.rate = "40 kbit/s"
+    traffic.packet_size = "100 B"
     start = "5 s"
     stop = "30 s"
     [[flows]]
@@ -64,16 +64,16 @@ const VOICE: &str = r#"
     from = "aircraft"
     to = "correspondent"
     transport = "udp"
-    traffic = "constant"
-    rate = "40 kbit/s"
-    packet_size = "100 B"
+    traffic.kind = "constant"
+    traffic.rate = "40 kbit/s"
+    traffic.packet_size = "100 B"
     start = "5 s"
     stop = "30 s"
 "#;
 
 const ALL: u64 = 1250 * 100;
 
-/// A home agent with these keys, and an aircraft that moves as the second entry of its timetable says.
+/// Returns a home agent with these keys, and an aircraft that moves by the second entry of its timetable.
 fn movement(agent: &str, keys: &str, from: &str, to: &str) -> String {
     format!(
         "[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n\
@@ -105,8 +105,8 @@ fn lost_at_handover(results: &Results, name: &str) -> u64 {
     flow.unwrap().lost_packets
 }
 
-/// Both flows send 1250 datagrams, as their applications do, those included that find the aircraft nowhere; each is delivered,
-/// or lost for some reason, once.
+/// Checks that both flows send 1250 datagrams, as their applications do, including those sent while the aircraft is
+/// nowhere; each is delivered, or lost for some reason, once.
 fn check_voice(results: &Results) {
     for name in ["down", "up"] {
         let counts = flow(&results.summary, name).packets;
@@ -194,7 +194,7 @@ fn an_announced_handover_asks_for_buffering_and_ends_it_by_its_update() {
     assert!(answer.details.ends_with(", buffer"), "{}", answer.details);
     let regular = first(&rows, "Binding Update", 20.0);
     assert!(!regular.details.contains("buffer"), "{}", regular.details);
-    // The router of the old cell hears it, too.
+    // The router of the old cell receives the announcement, too.
     let router = rows
         .iter()
         .find(|row| row.sender == "north" && row.name == "Link_Going_Down");
@@ -229,7 +229,7 @@ fn a_full_buffer_drops_and_says_how_much() {
     }
 }
 
-/// The buffer is bounded in age: only packets of the last half second are there to be flushed.
+/// The buffer is bounded in age: only packets of the last half second remain to be flushed.
 #[test]
 fn what_waits_too_long_is_dropped() {
     let buffering = r#"buffering = { age = "500 ms" }"#;
@@ -251,7 +251,7 @@ fn what_waits_too_long_is_dropped() {
     );
 }
 
-/// Study D, section 5.7: a sender that times out while its segments are held sends the first again, and that is held
+/// Study D, section 5.7: a sender that times out while its segments are held retransmits the first, which is held
 /// already.
 #[test]
 fn a_segment_that_is_held_is_not_held_twice() {
@@ -260,10 +260,12 @@ fn a_segment_that_is_held_is_not_held_twice() {
         name = "map"
         from = "correspondent"
         to = "aircraft"
-        bytes = "110 kB"
+        traffic.bytes = "110 kB"
         start = "18.9 s"
         # A probe of the tail would be the last segment again.
-        tcp = { maximum_segment_size = "1024 B", receive_buffer = "6 kB", tail_loss_probe = false }
+        transport.maximum_segment_size = "1024 B"
+        transport.receive_buffer = "6 kB"
+        transport.tail_loss_probe = false
     "#;
     let longer = ANNOUNCED.replace("300 ms", "6 s");
     let movement = movement(
@@ -308,8 +310,8 @@ fn a_paced_flush_takes_its_time() {
     near(took, 49.0 * 148.0 * 8.0 / 74e3, 1e-6);
 }
 
-/// Study D's table 3: with both links up everything comes twice for a while. An application gets each packet once, and
-/// the copies that were sent, and that arrived, are counted.
+/// Study D's table 3: with both links up all packets arrive twice for a while. An application gets each packet once,
+/// and the copies that were sent, and that arrived, are counted.
 #[test]
 fn bicasting_delivers_each_packet_once_and_counts_copies() {
     let soft = r#"attach = "south-cell", handover = "soft", overlap = "3 s""#;
@@ -322,7 +324,7 @@ fn bicasting_delivers_each_packet_once_and_counts_copies() {
         assert_eq!(delay.packets, ALL / 100, "{from}: copies count once");
         check_voice(&results);
         let copies = agent(&results).copies;
-        // A second, every 20 ms; the acknowledgement goes by the care-of address and is no copy.
+        // A second, every 20 ms; the acknowledgement goes through the care-of address and is no copy.
         assert!((49..=51).contains(&copies), "{from}: {copies}");
         // In the table of packets each copy has its packet's number, and the first copy of each is 1.
         let rows = packets(&results);
@@ -366,7 +368,7 @@ fn a_soft_handover_loses_nothing() {
     }
 }
 
-/// A hard handover loses the packets under way, and those that come until the home agent knows.
+/// A hard handover loses the packets under way, and those that arrive until the home agent knows.
 #[test]
 fn a_hard_handover_loses_both_ways() {
     let results = run(&scenario(
@@ -419,9 +421,9 @@ fn an_access_router_that_buffers_loses_nothing() {
     }
 }
 
-/// The Daedalus project's way: the home agent sends to both routers, and the new one delivers the packets that the
-/// aircraft lacks. Nothing is announced, and packets in the air when the link breaks are not lost either; nor do they
-/// come twice.
+/// The method of the Daedalus project: the home agent sends to both routers, and the new one delivers the packets that
+/// the aircraft lacks. Nothing is announced, and packets in the air when the link breaks are neither lost nor
+/// duplicated.
 #[test]
 fn routers_that_have_copies_lose_nothing() {
     let text = |keys: &str| scenario(40, &[LINKS, &movement("", keys, "north-cell", HARD), VOICE]);
@@ -466,7 +468,7 @@ fn routers_that_have_copies_lose_nothing() {
     );
 }
 
-/// A whole segment does not fit the tunnel; its source hears of that once for each, and the transfer goes on.
+/// A whole segment does not fit the tunnel; its source gets an error once for each, and the transfer continues.
 #[test]
 fn a_download_of_whole_segments_survives_copies() {
     let download = r#"
@@ -474,7 +476,7 @@ fn a_download_of_whole_segments_survives_copies() {
         name = "map"
         from = "correspondent"
         to = "aircraft"
-        bytes = "3 MB"
+        traffic.bytes = "3 MB"
         start = "10 s"
     "#;
     let movement = movement("", "multicast_buffering = {}", "north-cell", HARD);
@@ -486,7 +488,7 @@ fn a_download_of_whole_segments_survives_copies() {
     );
 }
 
-/// 20 packets of 148 B fit 3 kB; the oldest go, and the rest comes.
+/// 20 packets of 148 B fit 3 kB; the oldest are dropped, and the rest arrives.
 #[test]
 fn copies_that_do_not_fit_are_lost() {
     let longer = HARD.replace("300 ms", "2 s");
@@ -514,8 +516,8 @@ fn copies_that_do_not_fit_are_lost() {
     near(lost as f64, without + 2.5, 1.5);
 }
 
-/// Held packets are in two tunnels, of 40 B each: a whole segment does not fit, its source hears of that from the
-/// home agent, and the transfer continues.
+/// Held packets are in two tunnels, of 40 B each: a whole segment does not fit, its source gets an error from the home
+/// agent, and the transfer continues.
 #[test]
 fn a_download_of_whole_segments_survives_two_tunnels() {
     let download = r#"
@@ -523,7 +525,7 @@ fn a_download_of_whole_segments_survives_two_tunnels() {
         name = "map"
         from = "correspondent"
         to = "aircraft"
-        bytes = "3 MB"
+        traffic.bytes = "3 MB"
         start = "10 s"
     "#;
     let movement = movement("", "access_router_buffering = {}", "north-cell", ANNOUNCED);

@@ -14,7 +14,7 @@ const DATAGRAM: &str = r#"
 #[test]
 fn constant_datagrams_come_at_their_times() {
     // 9720 bit/s in blocks of 972 B: one every 0.8 s, from 1 s on while before 9 s: ten.
-    let traffic = "traffic = \"constant\"\nrate = \"9720 bit/s\"\npacket_size = \"972 B\"\nstart = \"1 s\"\nstop = \"9 s\"";
+    let traffic = "traffic.kind = \"constant\"\ntraffic.rate = \"9720 bit/s\"\ntraffic.packet_size = \"972 B\"\nstart = \"1 s\"\nstop = \"9 s\"";
     let results = run(&scenario(20, &[PAIR, DATAGRAM, traffic]));
     let flow = flow(&results.summary, "f");
     assert_eq!((flow.delivered_bytes, flow.segments_sent), (9720, 10));
@@ -29,8 +29,7 @@ fn constant_datagrams_come_at_their_times() {
 
 #[test]
 fn a_number_of_bytes_ends_with_a_short_datagram() {
-    let traffic =
-        "traffic = \"constant\"\nrate = \"8 kbit/s\"\npacket_size = \"100 B\"\nbytes = \"250 B\"";
+    let traffic = "traffic.kind = \"constant\"\ntraffic.rate = \"8 kbit/s\"\ntraffic.packet_size = \"100 B\"\ntraffic.bytes = \"250 B\"";
     let results = run(&scenario(5, &[PAIR, DATAGRAM, traffic]));
     let flow = flow(&results.summary, "f");
     assert_eq!((flow.delivered_bytes, flow.segments_sent), (250, 3));
@@ -41,7 +40,7 @@ fn a_number_of_bytes_ends_with_a_short_datagram() {
 #[test]
 fn exact_on_and_off_times() {
     // On for 1 s at ten datagrams a second, off for 2 s: 30 datagrams in 9 s.
-    let traffic = "traffic = \"on-off\"\nrate = \"8 kbit/s\"\npacket_size = \"100 B\"\non = \"1 s\"\noff = \"2 s\"\nrandom = false";
+    let traffic = "traffic.kind = \"on-off\"\ntraffic.rate = \"8 kbit/s\"\ntraffic.packet_size = \"100 B\"\ntraffic.on = \"1 s\"\ntraffic.off = \"2 s\"\ntraffic.random = false";
     let results = run(&scenario(9, &[PAIR, DATAGRAM, traffic]));
     assert_eq!(flow(&results.summary, "f").delivered_bytes, 3000);
     let sent: Vec<i64> = packets(&results)
@@ -52,9 +51,10 @@ fn exact_on_and_off_times() {
     assert_eq!(sent[9..12], [900, 3000, 3100]);
 }
 
-/// Ten datagrams of 18 ms in the first second, one every 100 ms, and the next ten from 11 s on. The path is down for a while.
+/// Returns the longest stall of ten datagrams of 18 ms in the first second, one every 100 ms, and the next ten from 11
+/// s on. The path is down for a while.
 fn longest_stall_of_spurts(down_s: f64, up_s: f64) -> f64 {
-    let traffic = "traffic = \"on-off\"\nrate = \"77760 bit/s\"\npacket_size = \"972 B\"\non = \"1 s\"\noff = \"10 s\"\nrandom = false";
+    let traffic = "traffic.kind = \"on-off\"\ntraffic.rate = \"77760 bit/s\"\ntraffic.packet_size = \"972 B\"\ntraffic.on = \"1 s\"\ntraffic.off = \"10 s\"\ntraffic.random = false";
     let changes = [(down_s, "down"), (up_s, "up")].map(|(at, state)| {
         format!("[[changes]]\nat = \"{at} s\"\nlink = \"path\"\nstate = \"{state}\"\n")
     });
@@ -72,7 +72,7 @@ fn longest_stall_of_spurts(down_s: f64, up_s: f64) -> f64 {
 fn the_silence_after_a_spurt_is_no_stall_though_its_last_datagram_is_lost() {
     // The datagram of 0.9 s meets a link that is down, and is lost at once: no receiver waits for it.
     near(longest_stall_of_spurts(0.85, 5.0), 0.018, 1e-9);
-    // Lost on its way, 5 ms before it would have come.
+    // Lost on its way, 5 ms before its arrival.
     near(longest_stall_of_spurts(0.913, 5.0), 0.018, 1e-9);
 }
 
@@ -81,17 +81,17 @@ fn an_outage_within_a_spurt_is_a_stall() {
     // The datagrams of 0.4, 0.5 and 0.6 s are lost: the stall lasts from the first of them to the arrival of the one of
     // 0.7 s.
     near(longest_stall_of_spurts(0.35, 0.65), 0.7 + 0.018 - 0.4, 1e-9);
-    // All from 0.4 s on are lost, the last one at 0.9 s: then nothing is to come any more.
+    // All from 0.4 s on are lost, the last one at 0.9 s: then nothing is under way any more.
     near(longest_stall_of_spurts(0.35, 5.0), 0.5, 1e-9);
 }
 
 #[test]
 fn an_outage_until_the_end_lasts_until_the_source_stops() {
-    let traffic = "traffic = \"constant\"\nrate = \"77760 bit/s\"\npacket_size = \"972 B\"\nstop = \"2.05 s\"";
+    let traffic = "traffic.kind = \"constant\"\ntraffic.rate = \"77760 bit/s\"\ntraffic.packet_size = \"972 B\"\nstop = \"2.05 s\"";
     let outage = "[[changes]]\nat = \"1.05 s\"\nlink = \"path\"\nstate = \"down\"\n";
     let results = run(&scenario(20, &[PAIR, DATAGRAM, traffic, outage]));
     let flow = flow(&results.summary, "f");
-    // From the datagram of 1.1 s on nothing comes.
+    // From the datagram of 1.1 s on nothing arrives.
     near(flow.longest_stall_s, 0.95, 1e-9);
     let counts = flow.packets.to_sink;
     assert_eq!(
@@ -102,7 +102,7 @@ fn an_outage_until_the_end_lasts_until_the_source_stops() {
 
 #[test]
 fn random_on_and_off_times_have_their_mean() {
-    let traffic = "traffic = \"on-off\"\nrate = \"80 kbit/s\"\npacket_size = \"100 B\"\non = \"1 s\"\noff = \"3 s\"\n[record]\nseries = false\npackets = false";
+    let traffic = "traffic.kind = \"on-off\"\ntraffic.rate = \"80 kbit/s\"\ntraffic.packet_size = \"100 B\"\ntraffic.on = \"1 s\"\ntraffic.off = \"3 s\"\n[record]\nseries = false\npackets = false";
     let results = run(&scenario(20_000, &[PAIR, DATAGRAM, traffic]));
     // The source is on for a quarter of the time. Over n = 5000 cycles the share's standard error is 0.25 × 0.75 × √2 /
     // √n, 0.0038 of 0.25 s; three of them. A block more for each time on: it begins with one.
@@ -114,7 +114,7 @@ fn random_on_and_off_times_have_their_mean() {
 fn pings_measure_the_path_there_and_back() {
     let ping = |transport: &str, stack: &str| {
         let flow = format!(
-            "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ping\"\ntransport = \"{transport}\"\ninterval = \"0.5 s\"\nsize = \"72 B\"\ncount = 4\nstart = \"0.1 s\"\n{stack}"
+            "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic.kind = \"ping\"\ntransport.kind = \"{transport}\"\ntraffic.interval = \"0.5 s\"\ntraffic.size = \"72 B\"\ntraffic.count = 4\nstart = \"0.1 s\"\n{stack}"
         );
         run(&scenario(5, &[PAIR, &flow])).summary.flows.remove(0)
     };
@@ -128,14 +128,14 @@ fn pings_measure_the_path_there_and_back() {
         near(flow.longest_stall_s, rtt, 1e-9);
     }
     // Over TCP the first waits for the handshake: SYN and SYN ACK of 40 to 60 B add 20.64 to 20.96 ms.
-    let result = ping("tcp", "profile = \"rfc\"").ping.unwrap();
+    let result = ping("tcp", "transport.profile = \"rfc\"").ping.unwrap();
     assert_eq!((result.sent, result.answered), (4, 4));
     near(result.mean_rtt_s.unwrap(), 0.021792 + 0.0208 / 4.0, 0.0001);
 }
 
 #[test]
 fn lost_pings_are_counted() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ping\"\ninterval = \"1 s\"\ncount = 10\n[[changes]]\nat = \"2.5 s\"\nlink = \"path\"\nstate = \"down\"\n[[changes]]\nat = \"4.5 s\"\nlink = \"path\"\nstate = \"up\"";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic.kind = \"ping\"\ntraffic.interval = \"1 s\"\ntraffic.count = 10\n[[changes]]\nat = \"2.5 s\"\nlink = \"path\"\nstate = \"down\"\n[[changes]]\nat = \"4.5 s\"\nlink = \"path\"\nstate = \"up\"";
     let results = run(&scenario(20, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     let result = flow.ping.unwrap();
@@ -158,7 +158,7 @@ fn lost_pings_are_counted() {
 
 #[test]
 fn pages_take_a_request_and_a_transfer_each() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"b\"\nto = \"a\"\ntraffic = \"pages\"\nrequest = \"160 B\"\npage = \"1060 B\"\nthink_time = \"2 s\"\ncount = 3\ntcp = { sack = false, window_scaling = false, delayed_ack = \"off\" }";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"b\"\nto = \"a\"\ntraffic.kind = \"pages\"\ntraffic.request = \"160 B\"\ntraffic.page = \"1060 B\"\ntraffic.think_time = \"2 s\"\ntraffic.count = 3\ntransport.sack = false\ntransport.window_scaling = false\ntransport.delayed_ack = \"off\"";
     let results = run(&scenario(20, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     assert_eq!(flow.delivered_bytes, 3180);
@@ -177,7 +177,7 @@ fn pages_take_a_request_and_a_transfer_each() {
 
 #[test]
 fn a_constant_rate_over_tcp() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nprofile = \"rfc\"\ntraffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"1000 B\"\nbytes = \"20 kB\"\ntcp = { nagle = false }";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport.profile = \"rfc\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"80 kbit/s\"\ntraffic.packet_size = \"1000 B\"\ntraffic.bytes = \"20 kB\"\ntransport.nagle = false";
     let results = run(&scenario(10, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     assert_eq!(flow.delivered_bytes, 20_000);
@@ -187,7 +187,7 @@ fn a_constant_rate_over_tcp() {
 
 #[test]
 fn a_stopped_transfer_delivers_its_written_data_and_closes() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nstop = \"3 s\"\ntcp = { send_buffer = \"20 kB\" }";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nstop = \"3 s\"\ntransport.send_buffer = \"20 kB\"";
     let results = run(&scenario(60, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     // 1 Mbit/s for 3 s, the window's slow start included, and at most a buffer of 20 kB more.
@@ -205,7 +205,7 @@ fn a_stopped_transfer_delivers_its_written_data_and_closes() {
 #[test]
 fn starts_are_spread_over_their_jitter() {
     let flows: String = (0..200)
-        .map(|n| format!("[[flows]]\nname = \"f{n}\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"8 kbit/s\"\nbytes = \"10 B\"\nstart = \"1 s\"\nstart_jitter = \"2 s\"\n"))
+        .map(|n| format!("[[flows]]\nname = \"f{n}\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"udp\"\ntraffic.kind = \"constant\"\ntraffic.rate = \"8 kbit/s\"\ntraffic.bytes = \"10 B\"\nstart = \"1 s\"\nstart_jitter = \"2 s\"\n"))
         .collect();
     let sent: Vec<f64> = packets(&run(&scenario(10, &[PAIR, &flows])))
         .iter()
@@ -218,7 +218,7 @@ fn starts_are_spread_over_their_jitter() {
 
 #[test]
 fn an_unreachable_port_is_reported_in_words() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nprofile = \"rfc\"\nbytes = \"10 kB\"\ntcp = { syn_retries = 2 }\n[[changes]]\nat = \"0 s\"\nlink = \"path\"\nstate = \"down\"";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport.profile = \"rfc\"\ntraffic.bytes = \"10 kB\"\ntransport.syn_retries = 2\n[[changes]]\nat = \"0 s\"\nlink = \"path\"\nstate = \"down\"";
     let results = run(&scenario(60, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     // SYNs at 0, 1 and 3 s (RFC 6298: 1 s, doubled each time), given up at 7 s.
@@ -227,14 +227,15 @@ fn an_unreachable_port_is_reported_in_words() {
     near(flow.longest_stall_s, 60.0, 1e-9);
 }
 
-/// RFC 1644: hosts that have spoken before open a connection with the request. Over a satellite, 580 ms there and back, the second of
-/// two pages comes after one round trip instead of two; the first, and both without T/TCP, shake hands.
+/// RFC 1644: hosts that have communicated before open a connection with the request. Over a satellite, 580 ms there and
+/// back, the second of two pages arrives after one round trip instead of two; the first, and both without T/TCP, shake
+/// hands.
 #[test]
 fn a_short_transaction_saves_a_round_trip() {
     let completions = |setting: &str| {
         let page = |name: &str, start: &str| {
             format!(
-                "[[flows]]\nname = \"{name}\"\nfrom = \"server\"\nto = \"client\"\nstart = \"{start}\"\ntraffic = \"pages\"\npage = \"900 B\"\ncount = 1\n{setting}"
+                "[[flows]]\nname = \"{name}\"\nfrom = \"server\"\nto = \"client\"\nstart = \"{start}\"\ntraffic.kind = \"pages\"\ntraffic.page = \"900 B\"\ntraffic.count = 1\n{setting}"
             )
         };
         let link = "[links.satellite]\nbetween = [\"server\", \"client\"]\nkind = \"wired\"\nrate = \"1 Gbit/s\"\ndelay = \"290 ms\"";
@@ -245,11 +246,12 @@ fn a_short_transaction_saves_a_round_trip() {
         ["first", "second"].map(|name| flow(&results.summary, name).completion_s.unwrap())
     };
     for profile in ["rfc", "linux-6", "ns2", "scps-tp"] {
-        let plain = format!("profile = \"{profile}\"");
+        let plain = format!("transport.profile = \"{profile}\"");
         let [first, second] = completions(&plain);
         near(first, 1.160, 1e-3);
         near(second, 1.160, 1e-3);
-        let [first, second] = completions(&format!("{plain}\ntcp.transaction_opening = true"));
+        let [first, second] =
+            completions(&format!("{plain}\ntransport.transaction_opening = true"));
         near(first, 1.160, 1e-3);
         near(second, 0.580, 1e-3);
     }

@@ -40,7 +40,7 @@ pub(super) const LINKS: &str = r#"
     delay = "5 ms"
 "#;
 
-/// Both aircraft and their home agent, with this key set or not.
+/// Returns both aircraft and their home agent, with this key set or not.
 pub(super) fn aircraft(clamp: bool) -> String {
     let mobile = |name: &str, cell: &str| {
         format!(
@@ -57,11 +57,11 @@ pub(super) fn aircraft(clamp: bool) -> String {
 
 fn transfer(from: &str, to: &str) -> String {
     format!(
-        "[[flows]]\nname = \"map\"\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"1 MB\"\nstart = \"5 s\"\n"
+        "[[flows]]\nname = \"map\"\nfrom = \"{from}\"\nto = \"{to}\"\ntraffic.bytes = \"1 MB\"\nstart = \"5 s\"\n"
     )
 }
 
-/// Lengths of the flow's packets with data on a link, by when they were sent.
+/// Returns the lengths of the flow's packets with data on a link, by the times of their sending.
 fn lengths(results: &Results, link: &str) -> Vec<u32> {
     let rows = packets(results);
     let of = rows
@@ -72,7 +72,7 @@ fn lengths(results: &Results, link: &str) -> Vec<u32> {
     sent.into_iter().map(|(_, length)| length).collect()
 }
 
-/// The first whole segments do not fit; each source hears of it (from the home agent, or on its own host), and its
+/// The first whole segments do not fit; each source gets an error (from the home agent, or on its own host), and its
 /// segments fill the tunnel from then on. Down, up, and from one mobile to the other through both tunnels.
 #[test]
 fn whole_segments_fill_the_tunnel_after_a_packet_too_big() {
@@ -94,8 +94,8 @@ fn whole_segments_fill_the_tunnel_after_a_packet_too_big() {
         assert_eq!(map.timeouts, Some(0), "{from} {to}: {map:?}");
         let inside = lengths(&results, cell);
         let whole = inside.iter().filter(|length| **length == 1500).count();
-        // 1388 B of data in each: 1500 less two IPv6 headers, TCP's and its timestamps. The rest went in what the first
-        // segments were cut into.
+        // 1388 B of data in each: 1500 less two IPv6 headers, TCP's and its timestamps. The rest went in the pieces of
+        // the first segments.
         assert!(
             whole >= 1_000_000 / 1388 * 9 / 10,
             "{from} {to}: {whole} of {}",
@@ -104,14 +104,14 @@ fn whole_segments_fill_the_tunnel_after_a_packet_too_big() {
     }
 }
 
-/// On the direct way a routing header or a home address option takes 24 bytes of what a link does (RFC 6275 sections 6.3 and
-/// 6.4). The transport hears of the first whole segments that do not fit, and leaves them room.
+/// On the direct way a routing header or a home address option takes 24 bytes of a link's MTU (RFC 6275 sections 6.3
+/// and 6.4). The transport learns that the first whole segments do not fit, and leaves room for the headers.
 #[test]
 fn whole_segments_fit_beside_the_headers_of_route_optimization() {
     let keys = "route_optimization = true, clamp_segment_size = false }";
     let optimizing = aircraft(false).replace("clamp_segment_size = false }", keys);
     // With it the direct way is there before the transfer begins.
-    let ping = "[[flows]]\nname = \"ping\"\nfrom = \"aircraft\"\nto = \"correspondent\"\ntraffic = \"ping\"\nstart = \"3 s\"\n";
+    let ping = "[[flows]]\nname = \"ping\"\nfrom = \"aircraft\"\nto = \"correspondent\"\ntraffic.kind = \"ping\"\nstart = \"3 s\"\n";
     for (from, to) in [("correspondent", "aircraft"), ("aircraft", "correspondent")] {
         let results = run(&scenario(
             60,
@@ -130,8 +130,8 @@ fn whole_segments_fit_beside_the_headers_of_route_optimization() {
     }
 }
 
-/// A narrower link inside the tunnel's path: its router's error is about the tunnel, and the home agent tells the source
-/// of the packet inside (RFC 2473 section 8.2).
+/// A narrower link inside the tunnel's path: its router's error concerns the tunnel, and the home agent reports it to
+/// the source of the packet inside (RFC 2473 section 8.2).
 #[test]
 fn an_error_from_inside_the_tunnel_reaches_the_source() {
     let narrow = LINKS.replace(
@@ -188,7 +188,7 @@ fn clamped_segments_fit_from_the_first_on() {
 #[test]
 fn a_packet_keeps_its_number_through_a_tunnel() {
     let datagrams = "[[flows]]\nname = \"map\"\nfrom = \"correspondent\"\nto = \"aircraft\"\ntransport = \"udp\"\n\
-         traffic = \"constant\"\nrate = \"8 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\nstop = \"10 s\"\n";
+         traffic.kind = \"constant\"\ntraffic.rate = \"8 kbit/s\"\ntraffic.packet_size = \"100 B\"\nstart = \"5 s\"\nstop = \"10 s\"\n";
     let results = run(&scenario(20, &[LINKS, &aircraft(false), datagrams]));
     assert_eq!(flow(&results.summary, "map").segments_sent, 50);
     let rows = packets(&results);

@@ -1,9 +1,11 @@
-//! Packets for a mobile without a binding wait at its home agent as at any router that asks for a host (RFC 4861 section 7.2.2).
+//! Packets for a mobile without a binding wait at its home agent as at any router that resolves an address (RFC 4861
+//! section 7.2.2).
 
 use super::signals::{first, signals};
 use super::*;
 
-/// A correspondent is 20 ms from the home agent, which is 70 ms from the mobile. The cell is down until `up`.
+/// Returns a world with a correspondent 20 ms from the home agent, which is 70 ms from the mobile. The cell is down
+/// until `up`.
 fn world(protocol: &str, up: &str) -> String {
     let (agent, mobility) = match protocol {
         "mobile-ipv6" => (
@@ -29,8 +31,8 @@ fn world(protocol: &str, up: &str) -> String {
         ),
         "[[changes]]\nat = \"0 s\"\nlink = \"cell\"\nstate = \"down\"\n".to_owned(),
         format!("[[changes]]\nat = \"{up}\"\nlink = \"cell\"\nstate = \"up\"\n"),
-        "[[flows]]\nname = \"download\"\nfrom = \"correspondent\"\nto = \"mobile\"\nprofile = \"linux-6\"\n\
-         bytes = \"100 kB\"\nstart = \"5 s\"\n"
+        "[[flows]]\nname = \"download\"\nfrom = \"correspondent\"\nto = \"mobile\"\ntransport.profile = \"linux-6\"\n\
+         traffic.bytes = \"100 kB\"\nstart = \"5 s\"\n"
             .to_owned(),
     ]
     .concat()
@@ -51,7 +53,7 @@ fn what_comes_before_the_first_binding_waits_for_it() {
         let rows = packets(&results);
         let bound = first(&signals(&results), answer, 6.0).sent_s;
         assert!((6.05..7.0).contains(&bound), "{bound}");
-        // Both SYNs that have come by then (`tcp_syn_linear_timeouts`) go on with the answer.
+        // Both SYNs that have arrived by then (`tcp_syn_linear_timeouts`) continue with the answer.
         let waited = on(&rows, "home-ground");
         let waited: Vec<_> = waited.iter().filter(|row| !row.down).collect();
         assert!(waited.len() >= 2);

@@ -15,7 +15,7 @@ use baton_proto::time::Instant;
 use baton_proto::wire::icmp::Echo;
 
 impl FlowRun {
-    /// Does what is due at the active end.
+    /// Performs the due actions of the active end.
     pub(super) fn tick(&mut self, now: Instant, host: &mut Host) {
         let active = self.active();
         let was_stopped = self.is_stopped();
@@ -36,7 +36,7 @@ impl FlowRun {
         }
     }
 
-    /// Returns true once the stop of its active end has come.
+    /// Returns true once the stop of its active end has passed.
     pub(super) fn is_stopped(&self) -> bool {
         self.applications[self.active() as usize].is_stopped()
     }
@@ -87,12 +87,12 @@ impl FlowRun {
         }
     }
 
-    /// Writes for as long as the connection has room, and closes when that was all.
+    /// Writes while the connection has room, and closes at the end of the data.
     pub(super) fn fill<S: Socket + ?Sized>(&mut self, role: Role, socket: &mut S) {
         self.applications[role as usize].fill(socket, self.id.0);
     }
 
-    /// Takes in the other end's close: this one follows when it has written all that it owes.
+    /// Takes in the other end's close: this one follows when it has written all data that it owes.
     pub(super) fn handle_peer_closed<S: Socket + ?Sized>(
         &mut self,
         now: Instant,
@@ -111,7 +111,7 @@ impl FlowRun {
         delivered
     }
 
-    /// Bytes have come out of a connection.
+    /// Takes in bytes received over a connection.
     pub(super) fn take_bytes<S: Socket + ?Sized>(
         &mut self,
         now: Instant,

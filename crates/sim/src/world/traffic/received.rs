@@ -3,8 +3,7 @@
 use baton_proto::packet::pattern_byte;
 use std::collections::BTreeMap;
 
-/// Most gaps that are remembered. A block that arrives after so many later losses
-/// counts as a copy.
+/// Most remembered gaps. A block that arrives after so many later losses counts as a copy.
 const MOST_GAPS: usize = 4096;
 
 /// Received blocks, and the number of duplicates.
@@ -19,7 +18,7 @@ pub(in super::super) struct Received {
 }
 
 impl Received {
-    /// Takes in a block of `length` bytes; returns whether it comes for the first time.
+    /// Takes in a block of `length` bytes; returns true on its first arrival.
     pub fn take(&mut self, offset: u64, length: u32) -> bool {
         let end = offset + u64::from(length);
         if offset >= self.end {
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Against a set of all that has come, over a thousand blocks in a wild order.
+    /// Compares with a set of all arrivals, over a thousand blocks in a wild order.
     #[test]
     fn each_block_comes_for_the_first_time_once() {
         let (mut received, mut known, mut again) = (Received::default(), BTreeSet::new(), 0);

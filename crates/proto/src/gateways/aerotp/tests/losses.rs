@@ -1,10 +1,11 @@
-//! After the loss of any one packet, or of any two, TCP connections that gateways carry are opened, used both ways and closed.
+//! After the loss of any one or two packets, TCP connections through gateways are opened, used in both directions and
+//! closed.
 
 use super::*;
 
 const BYTES: u64 = 3_000;
 
-/// The end that closes first; the other follows when it has heard of it. Both have written before.
+/// The end that closes first; the other follows on the FIN. Both have written before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Client,
@@ -13,17 +14,21 @@ enum First {
 
 /// A connection from end to end, and the bytes read at each end, the client's first.
 struct Talk {
-    row: Row,
+    row: Net,
     client: SocketId,
     written: [bool; 2],
     read: [u64; 2],
 }
 
 fn talk(mode: Mode, first: First, lose: &[usize]) -> Talk {
-    let mut row = Row::new(mode);
-    row.lose = lose.to_vec();
-    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
-    let client = row.connect(&Profile::linux_6());
+    let (mut row, client) = connecting(mode);
+    let lose = lose.to_vec();
+    row.decide(
+        move |_, entering| match lose.contains(&(entering.number as usize)) {
+            true => Passage::Lost,
+            false => Passage::Arrives,
+        },
+    );
     let mut talk = Talk {
         row,
         client,
@@ -31,13 +36,17 @@ fn talk(mode: Mode, first: First, lose: &[usize]) -> Talk {
         read: [0; 2],
     };
     for step in 1..1_100 {
-        // Fine at first, then by seconds.
-        talk.row.run(match step {
-            ..100 => f64::from(step) / 50.0,
-            _ => f64::from(step - 98),
+        // In small steps at first, then by seconds.
+        talk.row.run_until(match step {
+            ..100 => at(20 * step),
+            _ => at(1_000 * (step - 98)),
         });
         talk.serve(0, Some(talk.client), first == First::Client);
-        talk.serve(1, talk.row.accepted(), first == First::Server);
+        talk.serve(
+            1,
+            talk.row.accepted(3).first().copied(),
+            first == First::Server,
+        );
         if talk.is_over() {
             break;
         }
@@ -49,7 +58,7 @@ impl Talk {
     /// Lets an end write once, read, and close at once or after the other.
     fn serve(&mut self, end: usize, socket: Option<SocketId>, closes_first: bool) {
         let node = 3 * end;
-        let is_asked = self.row.saw(node, tcp::Event::PeerClosed);
+        let is_asked = self.row.seen(node, SocketEvent::PeerClosed).is_some();
         let host = &mut self.row.hosts[node];
         let Some(connection) = socket.and_then(|socket| host.connection_mut(socket)) else {
             return;
@@ -63,25 +72,23 @@ impl Talk {
         }
     }
 
-    /// Returns true if no state of it is left at any node.
+    /// Returns true if no node keeps any state of it.
     fn is_over(&self) -> bool {
-        let mut gateways =
-            [1, 2].map(|node| self.row.hosts[node].layer::<AerotpGateway>().unwrap());
-        let carried = gateways.iter_mut().any(|gateway| gateway.connections() > 0);
-        let ended = |node: usize| self.row.saw(node, tcp::Event::Closed) || self.failed(node);
-        !carried && ended(0) && (ended(3) || self.row.accepted().is_none())
+        let carried = [1, 2].into_iter().any(|node| self.row.carried(node) > 0);
+        let closed = |node: usize| self.row.seen(node, SocketEvent::Closed).is_some();
+        let ended = |node: usize| closed(node) || self.failed(node);
+        !carried && ended(0) && (ended(3) || self.row.accepted(3).is_empty())
     }
 
     fn failed(&self, node: usize) -> bool {
-        use tcp::Event::{Refused, Reset, TimedOut};
-        [Refused, Reset, TimedOut]
-            .into_iter()
-            .any(|event| self.row.saw(node, event))
+        use SocketEvent::{Refused, Reset, TimedOut};
+        let mut failures = [Refused, Reset, TimedOut].into_iter();
+        failures.any(|event| self.row.seen(node, event).is_some())
     }
 
-    /// Asserts that a mode with retransmission delivers all data, and that in the others, too, both ends hear of the end.
+    /// Asserts that a mode with retransmission delivers all data, and that in all modes both ends learn of the end.
     fn assert_ends_well(&self, mode: Mode, lost: &[usize], about: &str) {
-        let events = &self.row.events;
+        let events = &self.row.log;
         assert!(self.is_over(), "{about}: still there, {events:?}");
         if mode.repeats() || lost.is_empty() {
             assert_eq!(self.read, [BYTES; 2], "{about}: {events:?}");
@@ -100,7 +107,7 @@ fn any_two_lost() {
                 let talk = talk(mode, closes_first, lost);
                 let about = format!("{mode:?}, {closes_first:?} first, without {lost:?}");
                 talk.assert_ends_well(mode, lost, &about);
-                talk.row.log.len()
+                talk.row.sent.len()
             };
             for first in 0..ends_well(&[]) {
                 for second in first + 1..ends_well(&[first]) {

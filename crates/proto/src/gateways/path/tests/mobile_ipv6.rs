@@ -1,4 +1,4 @@
-//! A gateway and a mobile of Mobile IPv6: the gateway sends to the mobile's location, which it learns from binding updates.
+//! A gateway and a Mobile IPv6 mobile: the gateway sends to the mobile's location, learned from binding updates.
 
 use super::*;
 use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
@@ -152,7 +152,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         assert_eq!((*to_server, *to_mobile), (InterfaceId(0), InterfaceId(1)));
         assert_eq!(answer.ip.source, IpAddr::V6(HOME));
         assert_eq!(answer.ip.destination, IpAddr::V6(SERVER));
-        // In the same way as the server's own packets reach the mobile.
+        // The same encapsulation as that of the server's own packets to the mobile.
         let ends = match tunnelled {
             true => (AGENT, care_of(1)),
             false => (SERVER, care_of(1)),
@@ -168,7 +168,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         let halves = &mut host.layer_mut::<PathAgents>().unwrap().sockets;
         halves.add_remedy(SocketId(1), Box::new(Listener(heard.clone())));
         bind(&mut host, now, 6, 2);
-        assert!(host.take_stirred());
+        assert!(host.take_needs_poll());
         assert!(sent(&mut host, now).is_empty());
         let connected = CrossLayerSignal::Connected(PathParameters::at_network(in_cell(2)));
         assert_eq!(*heard.lock().unwrap(), [connected]);
@@ -200,8 +200,8 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
     }
 }
 
-/// A gateway asks its peers when a binding shows that the mobile has arrived, and again when it has returned from one that has asked
-/// since; not when it stays.
+/// A gateway asks its peers when a binding shows that the mobile has arrived, and again when it has returned from a
+/// peer that has asked since; not when it stays.
 #[test]
 fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
     let peer: IpAddr = [10, 0, 0, 9].into();
@@ -252,7 +252,7 @@ fn halves_stay_until_the_home_agent_has_accepted() {
     bind(&mut host, now, 5, 1);
     arrives(&mut host, now, syn(1, true));
     sent(&mut host, now);
-    host.take_stirred();
+    host.take_needs_poll();
     for sequence in [6, 7] {
         arrives(&mut host, now, update(sequence, Some(2)));
     }
@@ -267,7 +267,7 @@ fn halves_stay_until_the_home_agent_has_accepted() {
     let mut other = answered(6, Some(2), BindingStatus::ACCEPTED);
     other.ip.source = SERVER.into();
     arrives(&mut host, now, other);
-    assert!(!host.take_stirred());
+    assert!(!host.take_needs_poll());
     let again = host.poll_timeout().unwrap();
     host.handle_timeout(again);
     let places = |sent: Vec<(InterfaceId, Packet)>| -> Vec<InterfaceId> {
@@ -284,15 +284,15 @@ fn halves_stay_until_the_home_agent_has_accepted() {
         again,
         answered(6, Some(2), BindingStatus::ACCEPTED),
     );
-    assert!(host.take_stirred());
+    assert!(host.take_needs_poll());
     let last = host.poll_timeout().unwrap();
     host.handle_timeout(last);
     let places = places(sent(&mut host, last));
     assert!(places.contains(&InterfaceId(2)) && !places.contains(&InterfaceId(1)));
 }
 
-/// The mobile's ACK goes to the home agent in a tunnel, and on to the server by the gateway again: the second time it is no
-/// duplicate.
+/// The mobile's ACK goes to the home agent in a tunnel, and passes the gateway again on its way to the server: the
+/// second passage is not a duplicate.
 #[test]
 fn what_the_mobile_says_counts_once_though_it_passes_twice() {
     let mut host = gateway(Service::Watch);

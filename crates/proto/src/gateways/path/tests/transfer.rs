@@ -1,199 +1,128 @@
-//! Gateways that transfer a mobile's connections among themselves: a server, gateways 1 to 3 and a mobile, whose packets go by the
-//! gateway at which it is.
+//! Gateways that transfer a mobile's connections among themselves: a server, gateways 1 to 3, and a mobile whose
+//! packets go through its present gateway.
 
 use super::*;
 use crate::interface::LinkEvent;
 use crate::remedies::Kind;
+use crate::testing::{Hop, Sent};
 use crate::wire::split_context::{Message, PORT as GATEWAY_PORT, TcpContext};
 
 const SERVER: usize = 0;
 const MOBILE: usize = 4;
 
-/// Delay of a packet between gateways; `None` if it is lost.
-type Between = Box<dyn FnMut(&Packet) -> Option<Duration>>;
-
 /// The ground network that joins all gateways, and the mobile's access links.
 struct Ground {
-    now: Instant,
-    hosts: Vec<Host>,
-    /// The gateway at which the mobile is.
-    at: usize,
-    flying: Map<(Instant, u64), (usize, Packet)>,
-    count: u64,
-    between: Between,
-    events: Vec<(usize, HostEvent)>,
-    /// Messages sent between gateways, as packets.
-    said: Vec<(usize, Packet)>,
+    net: Net,
+    /// Delay from gateway to gateway.
+    between: Duration,
 }
 
-/// Returns the parameters of a gateway's access link, each with another rate.
-fn carries(gateway: usize) -> LinkParameters {
-    LinkParameters {
-        outgoing: DataRate::from_bits_per_second(gateway as u64 * 1_000_000),
-        incoming: DataRate::from_bits_per_second(1_000_000),
-        round_trip: ms(100),
-        outgoing_queue: None,
-        incoming_queue: None,
-        mtu: 1500,
+fn is_gateway(node: usize) -> bool {
+    (SERVER + 1..MOBILE).contains(&node)
+}
+
+/// Returns the wires while the mobile is at a gateway.
+fn wires(at: usize, between: Duration) -> impl Fn(usize, InterfaceId, &Packet) -> Option<Hop> {
+    move |from, interface, packet| {
+        let destination = packet.ip.destination;
+        let is_access = interface == InterfaceId(1);
+        let (to, delay) = match from {
+            MOBILE => (at, ms(50)),
+            SERVER => (at, ms(10)),
+            _ if is_access && from != at => return None,
+            _ if is_access => (MOBILE, ms(50)),
+            _ if destination == address(SERVER) => (SERVER, ms(10)),
+            _ => {
+                let gateway = (SERVER + 1..MOBILE).find(|&to| address(to) == destination);
+                (gateway.unwrap_or(at), between)
+            }
+        };
+        let interface = InterfaceId(usize::from(from == MOBILE));
+        Some(Hop {
+            to,
+            interface,
+            delay,
+        })
     }
-}
-
-fn address_of(node: usize) -> IpAddr {
-    address(node as u8 + 1)
 }
 
 impl Ground {
     /// Creates a ground with the mobile at gateway 1, and a delay of `between` from gateway to gateway.
     fn new(profile: &Profile, steering: &[Kind], between: Duration) -> Ground {
         let mut hosts: Vec<Host> = (SERVER..=MOBILE)
-            .map(|node| Host::new(address_of(node), [node as u8; 16]))
+            .map(|node| Host::new(address(node), [node as u8; 16]))
             .collect();
         let served = Served {
-            mobile: address_of(MOBILE),
-            correspondent: address_of(SERVER),
+            mobile: address(MOBILE),
+            correspondent: address(SERVER),
             port: Some(PORT),
         };
         for (node, host) in hosts.iter_mut().enumerate() {
             let ground = host.add_interface(1500);
             host.routes_mut().set_default(Some(ground));
-            if (SERVER + 1..MOBILE).contains(&node) {
+            if is_gateway(node) {
                 let access = host.add_interface(1500);
                 let split = Split::new(profile.clone(), profile.clone(), steering.to_vec());
                 let mut agents = PathAgents::new([node as u8; 16]);
                 agents.serve(served, Service::Split(Box::new(split)));
-                agents.add_access(address_of(MOBILE), access);
+                agents.add_access(address(MOBILE), access);
                 let others = (SERVER + 1..MOBILE).filter(|other| *other != node);
-                others.for_each(|peer| agents.add_peer(address_of(node), address_of(peer)));
+                others.for_each(|peer| agents.add_peer(address(node), address(peer)));
                 host.add_layer(agents);
-                let carries = LinkEvent::Parameters(carries(node));
+                let carries = LinkEvent::Parameters(carries(node as u64 * 1_000_000));
                 host.handle_link(Instant::ZERO, access, carries);
             }
         }
-        let mut ground = Ground {
-            now: Instant::ZERO,
-            hosts,
-            at: 1,
-            flying: Map::new(),
-            count: 0,
-            between: Box::new(move |_| Some(between)),
-            events: Vec::new(),
-            said: Vec::new(),
-        };
+        let net = Net::new(hosts, wires(1, between));
+        let mut ground = Ground { net, between };
         ground.move_to(1);
         ground
     }
 
     /// Moves the mobile to a gateway, whose link reports it.
     fn move_to(&mut self, gateway: usize) {
-        self.at = gateway;
+        self.net.rewire(wires(gateway, self.between));
         for node in SERVER + 1..MOBILE {
             let towards = InterfaceId(usize::from(node == gateway));
-            let routes = self.hosts[node].routes_mut();
-            routes.set(address_of(MOBILE), towards);
+            let routes = self.net.hosts[node].routes_mut();
+            routes.set(address(MOBILE), towards);
         }
-        let neighbor = Neighbor::new(address_of(MOBILE));
-        let (now, access) = (self.now, InterfaceId(1));
-        self.hosts[gateway].handle_neighbor(now, access, LinkEvent::Up, neighbor);
+        let neighbor = Neighbor::new(address(MOBILE));
+        let (now, access) = (self.net.now(), InterfaceId(1));
+        self.net.hosts[gateway].handle_neighbor(now, access, LinkEvent::Up, neighbor);
     }
 
-    /// Returns a packet's next node and its delay.
-    fn next(
-        &mut self,
-        from: usize,
-        interface: InterfaceId,
-        packet: &Packet,
-    ) -> Option<(usize, Duration)> {
-        let by_air = interface == InterfaceId(1);
-        match from {
-            MOBILE => Some((self.at, ms(50))),
-            SERVER => Some((self.at, ms(10))),
-            _ if by_air => (from == self.at).then_some((MOBILE, ms(50))),
-            _ if packet.ip.destination == address_of(SERVER) => Some((SERVER, ms(10))),
-            _ => {
-                let gateway =
-                    (SERVER + 1..MOBILE).find(|&to| address_of(to) == packet.ip.destination);
-                let time = (self.between)(packet);
-                self.said.push((from, packet.clone()));
-                Some((gateway.unwrap_or(self.at), time?))
+    /// Loses those packets between gateways for which `is_lost` returns true.
+    fn lose(&mut self, is_lost: fn(&Packet) -> bool) {
+        self.net.decide(move |packet, Entering { from, to, .. }| {
+            match is_gateway(from) && is_gateway(to) && is_lost(packet) {
+                true => Passage::Lost,
+                false => Passage::Arrives,
             }
-        }
+        });
     }
 
-    fn send(&mut self, from: usize, interface: InterfaceId, packet: Packet) {
-        if let Some((to, time)) = self.next(from, interface, &packet) {
-            self.count += 1;
-            self.flying
-                .insert((self.now + time, self.count), (to, packet));
-        }
-    }
-
-    fn settle(&mut self) {
-        for node in SERVER..=MOBILE {
-            loop {
-                while let Some(event) = self.hosts[node].poll_event() {
-                    self.events.push((node, event));
-                }
-                let Some((interface, packet)) = self.hosts[node].poll_transmit(self.now) else {
-                    break;
-                };
-                self.send(node, interface, packet);
-            }
-        }
-    }
-
-    fn arrive(&mut self, to: usize, mut packet: Packet) {
-        let from_mobile = packet.ip.source == address_of(MOBILE);
-        let interface = InterfaceId(usize::from(from_mobile && to != SERVER));
-        let length = packet.wire_length();
-        match self.hosts[to].route(self.now, interface, &mut packet, length) {
-            Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
-            Verdict::Forward(interface) => self.send(to, interface, packet),
-            Verdict::Discard => {}
-        }
-    }
-
-    fn step(&mut self, until: Instant) -> bool {
-        self.settle();
-        let arrival = self.flying.keys().next().map(|&(at, _)| at);
-        let timers = self.hosts.iter_mut().filter_map(Host::poll_timeout);
-        let Some(at) = timers.chain(arrival).min().filter(|&at| at <= until) else {
-            self.now = self.now.max(until);
-            return false;
-        };
-        self.now = self.now.max(at);
-        while let Some((&key, _)) = self.flying.iter().next()
-            && key.0 <= self.now
-        {
-            let (to, packet) = self.flying.remove(&key).unwrap();
-            self.arrive(to, packet);
-            self.settle();
-        }
-        let now = self.now;
-        self.hosts
-            .iter_mut()
-            .for_each(|host| host.handle_timeout(now));
-        true
-    }
-
-    fn run(&mut self, time: Duration) {
-        let until = self.now + time;
-        while self.step(until) {}
+    /// Returns the packets sent between gateways.
+    fn said(&self) -> impl Iterator<Item = &Sent> {
+        let sent = self.net.sent.iter();
+        sent.filter(|sent| is_gateway(sent.from) && is_gateway(sent.to))
     }
 
     /// Returns the connection of an end, which is its first.
     fn connection(&mut self, node: usize) -> &mut Connection {
-        self.hosts[node].connection_mut(SocketId(0)).unwrap()
+        self.net.hosts[node].connection_mut(SocketId(0)).unwrap()
     }
 
-    /// Lets the server open a connection to the mobile.
+    /// Opens the server's connection to the mobile.
     fn begin(&mut self, profile: &Profile) {
-        self.hosts[MOBILE].tcp_listen(PORT, profile.clone(), 1, None);
+        self.net.hosts[MOBILE].tcp_listen(PORT, profile.clone(), 1, None);
         let remote = Endpoint {
-            address: address_of(MOBILE),
+            address: address(MOBILE),
             port: PORT,
         };
-        self.hosts[SERVER].tcp_connect(self.now, remote, profile, None);
-        self.run(ms(500));
+        let now = self.net.now();
+        self.net.hosts[SERVER].tcp_connect(now, remote, profile, None);
+        self.net.run_for(ms(500));
     }
 
     /// Returns the bytes in the buffers of the halves at a gateway, and the number of halves.
@@ -210,32 +139,32 @@ impl Ground {
 
     /// Returns the contexts of the halves at a gateway.
     fn halves(&mut self, gateway: usize) -> Vec<TcpContext> {
-        let agents = self.hosts[gateway].layer::<PathAgents>().unwrap();
+        let agents = self.net.hosts[gateway].layer::<PathAgents>().unwrap();
         let connections = agents
             .relays
             .keys()
             .filter_map(|&half| agents.sockets.connection(half));
         connections
-            .filter_map(|half| half.context(self.now))
+            .filter_map(|half| half.context(self.net.now()))
             .collect()
     }
 
-    /// Lets both ends write until all buffers are full.
+    /// Has both ends write until all buffers are full.
     fn fill(&mut self, left: &mut [Vec<u8>; 2]) {
         for _ in 0..400 {
             for (end, node) in [SERVER, MOBILE].into_iter().enumerate() {
                 let taken = self.connection(node).write(&left[end]);
                 left[end].drain(..taken);
             }
-            self.run(ms(20));
+            self.net.run_for(ms(20));
         }
     }
 
-    /// Lets both ends write and read all they can, and close, until nothing is left.
+    /// Has both ends write and read all they can, and close, until no data is left.
     fn finish(&mut self, mut left: [Vec<u8>; 2], mut heard: [Vec<u8>; 2]) -> [Vec<u8>; 2] {
-        let limit = self.now + Duration::from_secs(3_000);
+        let limit = self.net.now() + Duration::from_secs(3_000);
         let mut buffer = vec![0; 1 << 20];
-        while self.now < limit {
+        while self.net.now() < limit {
             for (end, node) in [SERVER, MOBILE].into_iter().enumerate() {
                 let connection = self.connection(node);
                 let taken = connection.write(&left[end]);
@@ -253,7 +182,7 @@ impl Ground {
             {
                 break;
             }
-            self.run(ms(20));
+            self.net.run_for(ms(20));
         }
         heard
     }
@@ -274,8 +203,8 @@ fn small_buffers(name: &str) -> Profile {
     profile
 }
 
-/// Both ends write more than all buffers hold, and read nothing before the mobile has moved: the new gateway has the data that the old
-/// one had acknowledged, and both streams are complete.
+/// Both ends write more than all buffers hold, and read nothing before the mobile has moved: the new gateway has the
+/// data that the old one had acknowledged, and both streams are complete.
 #[test]
 fn a_connection_with_full_buffers_goes_along_and_loses_nothing() {
     for name in Profile::NAMES {
@@ -289,7 +218,7 @@ fn a_connection_with_full_buffers_goes_along_and_loses_nothing() {
             let (before, halves) = ground.held(1);
             assert!(before > 60_000 && halves == 2, "{name}: {before}");
             ground.move_to(2);
-            ground.run(Duration::from_secs(seconds));
+            ground.net.run_for(Duration::from_secs(seconds));
             if seconds > 0 {
                 assert_eq!(ground.held(1), (0, 0), "{name}");
                 // And perhaps a segment or two for which there was room.
@@ -307,8 +236,12 @@ fn a_connection_with_full_buffers_goes_along_and_loses_nothing() {
                 heard.map(|heard| heard.len())
             );
             for gateway in [1, 2, 3] {
-                assert_eq!(ground.hosts[gateway].discarded().messages, 0, "{name}");
-                let own = ground.events.iter().filter(|(node, _)| *node == gateway);
+                assert_eq!(ground.net.hosts[gateway].discarded().messages, 0, "{name}");
+                let own = ground
+                    .net
+                    .log
+                    .iter()
+                    .filter(|logged| logged.host == gateway);
                 assert_eq!(own.count(), 0, "{name}: nobody else's business");
             }
         }
@@ -340,8 +273,9 @@ proptest! {
                 heard[1 - end].extend_from_slice(&buffer[..count]);
             }
             ground.move_to(gateway);
-            // A request takes one and a half round trips to be heard; gateways that claim a mobile at once cannot know who is right.
-            ground.run(ms(4 * between + wait));
+            // A request takes one and a half round trips to arrive; if gateways claim a mobile at the same time,
+            // neither can know which is right.
+            ground.net.run_for(ms(4 * between + wait));
         }
         let heard = ground.finish(left, heard);
         prop_assert!(heard == streams, "{:?}", heard.map(|heard| heard.len()));
@@ -360,11 +294,12 @@ fn a_connection_on_its_way_turns_round_with_its_mobile() {
     ground.fill(&mut left);
     let (before, _) = ground.held(1);
     ground.move_to(2);
-    // The request has come after 600 ms; of an answer of 120,000 bytes, ten segments go in the first round trip and twenty in the second.
-    ground.run(ms(1_000));
+    // The request has arrived after 600 ms; of an answer of 120,000 bytes, ten segments go in the first round trip and
+    // twenty in the second.
+    ground.net.run_for(ms(1_000));
     assert_eq!((ground.held(1), ground.held(2)), ((0, 0), (0, 0)));
     ground.move_to(1);
-    ground.run(Duration::from_secs(10));
+    ground.net.run_for(Duration::from_secs(10));
     assert!(ground.held(1).0 >= before && ground.held(2) == (0, 0));
     let heard = ground.finish(left, Default::default());
     assert!(heard == streams);
@@ -379,33 +314,29 @@ fn what_the_way_loses_is_gone_and_counted() {
     ground.begin(&profile);
     let stream = bytes(1, 60_000);
     assert_eq!(ground.connection(SERVER).write(&stream), 60_000);
-    ground.run(ms(200));
+    ground.net.run_for(ms(200));
     // All packets with data except the request.
-    ground.between = Box::new(|packet| {
-        let length = packet.segment_within().unwrap().payload.length();
-        (length < 100).then_some(ms(30))
-    });
+    ground.lose(|packet| packet.segment_within().unwrap().payload.length() >= 100);
     ground.move_to(2);
-    ground.run(Duration::from_secs(4_000));
+    ground.net.run_for(Duration::from_secs(4_000));
     assert_eq!(ground.held(1), (0, 0));
     assert_eq!(ground.held(2), (0, 0));
-    assert_eq!(ground.hosts[1].discarded().messages, 1, "a context");
+    assert_eq!(ground.net.hosts[1].discarded().messages, 1, "a context");
     let mut heard = vec![0; 100_000];
     let count = ground.connection(MOBILE).read(&mut heard);
     assert!(count < stream.len() && heard[..count] == stream[..count]);
     // An absent gateway does not keep connections from continuing elsewhere.
-    ground.between = Box::new(|_| None);
     let mut again = Ground::new(&profile, &[Kind::SatellitePep], ms(30));
     again.begin(&profile);
-    again.between = ground.between;
+    again.lose(|_| true);
     again.move_to(2);
-    again.run(Duration::from_secs(1));
+    again.net.run_for(Duration::from_secs(1));
     again.move_to(1);
     let heard = again.finish([stream.clone(), Vec::new()], Default::default());
     assert!(heard[0] == stream);
 }
 
-/// A gateway trusts its peers alone, and takes from them only contexts that it has asked for.
+/// A gateway trusts only its peers, and accepts from them only contexts that it has requested.
 #[test]
 fn strangers_get_nothing_and_peers_no_more_than_they_ask_for() {
     let profile = small_buffers("rfc");
@@ -413,34 +344,35 @@ fn strangers_get_nothing_and_peers_no_more_than_they_ask_for() {
     ground.begin(&profile);
     let ask = |ground: &mut Ground, from: usize, said: &[u8]| {
         let remote = Endpoint {
-            address: address_of(1),
+            address: address(1),
             port: GATEWAY_PORT,
         };
-        let now = ground.now;
-        let socket = ground.hosts[from].tcp_connect(now, remote, &Profile::rfc(), None);
-        ground.hosts[from]
+        let now = ground.net.now();
+        let socket = ground.net.hosts[from].tcp_connect(now, remote, &Profile::rfc(), None);
+        ground.net.hosts[from]
             .connection_mut(socket)
             .unwrap()
             .write(said);
-        ground.run(Duration::from_secs(2));
-        ground.hosts[from].connection(socket).unwrap().state()
+        ground.net.run_for(Duration::from_secs(2));
+        ground.net.hosts[from].connection(socket).unwrap().state()
     };
-    let request = Message::Request(address_of(MOBILE)).encode();
+    let request = Message::Request(address(MOBILE)).encode();
     let before = ground.held(1);
     assert_eq!(ask(&mut ground, SERVER, &request), State::Closed);
     for wrong in [&[9; 20][..], &[1, 2, 0, 0, 0, 0, 0, 1, 0]] {
         assert_eq!(ask(&mut ground, 2, wrong), State::Closed, "{wrong:?}");
     }
-    assert_eq!(ground.hosts[1].discarded().messages, 3);
+    assert_eq!(ground.net.hosts[1].discarded().messages, 3);
     assert_eq!(ground.held(1), before);
     // The same from a peer, which asks twice.
     let twice = [&request[..], &request].concat();
     ask(&mut ground, 2, &twice);
     assert_eq!(ground.held(1), (0, 0));
-    assert_eq!(ground.hosts[1].discarded().messages, 4);
+    assert_eq!(ground.net.hosts[1].discarded().messages, 4);
 }
 
-/// Without a mobility protocol, a Link_Up shows that the mobile has arrived; no gateway asks for a mobile whose connections do not move.
+/// Without a mobility protocol, a Link_Up shows that the mobile has arrived; no gateway asks for a mobile whose
+/// connections do not move.
 #[test]
 fn gateways_ask_only_for_what_may_move() {
     let profile = small_buffers("rfc");
@@ -449,27 +381,29 @@ fn gateways_ask_only_for_what_may_move() {
         (&[Kind::SatellitePep], true),
     ] {
         let mut ground = Ground::new(&profile, steering, ms(30));
-        ground.run(Duration::from_secs(1));
-        assert_eq!(!ground.said.is_empty(), moves);
-        ground.said.clear();
+        ground.net.run_for(Duration::from_secs(1));
+        let before = ground.said().count();
+        assert_eq!(before > 0, moves);
         ground.begin(&profile);
         ground.move_to(2);
-        ground.run(Duration::from_secs(1));
-        let asks = ground.said.iter().filter(|(from, packet)| {
-            *from == 2 && packet.segment_within().unwrap().header.flags == TcpFlags::SYN
+        ground.net.run_for(Duration::from_secs(1));
+        let asks = ground.said().skip(before).filter(|sent| {
+            let segment = sent.packet.segment_within().unwrap();
+            sent.from == 2 && segment.header.flags == TcpFlags::SYN
         });
         assert_eq!(asks.count(), if moves { 2 } else { 0 });
     }
 }
 
-/// Remedies of a half hear of the new link when the half has arrived: Baton's own remedy caps the bytes in flight at its capacity.
+/// Remedies of a half learn of the new link when the half has arrived: Baton's own remedy caps the bytes in flight at
+/// the link's capacity.
 #[test]
 fn remedies_of_the_half_hear_of_the_new_link() {
     let profile = Profile::rfc();
     let steering = [Kind::SatellitePep, Kind::ReadyGateway];
     let mut ground = Ground::new(&profile, &steering, ms(30));
     ground.begin(&profile);
-    // The half towards the server knows no link.
+    // The half towards the server has no link parameters.
     let threshold = |ground: &mut Ground, gateway: usize| {
         let halves = ground.halves(gateway);
         let thresholds = halves.iter().map(|half| half.slow_start_threshold);
@@ -479,7 +413,7 @@ fn remedies_of_the_half_hear_of_the_new_link() {
     let first = threshold(&mut ground, 1);
     assert!((pipe(1)..2 * pipe(1)).contains(&first), "{first}");
     ground.move_to(3);
-    ground.run(Duration::from_secs(1));
+    ground.net.run_for(Duration::from_secs(1));
     let then = threshold(&mut ground, 3);
     assert!((pipe(3)..2 * pipe(3)).contains(&then), "{then}");
 }

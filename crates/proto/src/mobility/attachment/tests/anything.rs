@@ -1,4 +1,4 @@
-//! Any events at a mobile, in any order.
+//! Arbitrary events at a mobile, in any order.
 
 use super::*;
 use crate::mobility::attachment::failback::FailbackTimes;
@@ -65,12 +65,12 @@ struct Rules {
 }
 
 impl Rules {
-    /// Without a protocol, the links that it was told of are not counted.
+    /// Checks an output. Without a protocol, the links reported to it are not counted.
     fn check(&mut self, output: Output, registers: bool) -> Result<(), TestCaseError> {
         match output {
             Output::Command(interface, command) => {
                 prop_assert!(interface.0 < 3);
-                // A link in use is left only to be broken.
+                // A link in use is only left to be broken.
                 let leaves = [LinkCommand::ReportDrained, LinkCommand::DiscardQueue];
                 let in_use = self.attached == Some(interface);
                 prop_assert!(!(in_use && leaves.contains(&command)));

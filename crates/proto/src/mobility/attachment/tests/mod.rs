@@ -66,7 +66,7 @@ fn timetable(first: usize, entries: &[Entry]) -> Policy {
     Policy::Timetable(Timetable::new(Some(InterfaceId(first)), entries.to_vec()))
 }
 
-/// A mobile, and its outputs in words with their times in milliseconds.
+/// A mobile, and its outputs as text with their times in milliseconds.
 struct Timeline {
     mobile: Attachment,
     now: u64,
@@ -87,7 +87,7 @@ impl Timeline {
         timeline
     }
 
-    /// A medium says something.
+    /// Passes in a medium's event.
     fn hear(&mut self, milliseconds: u64, interface: usize, event: LinkEvent) {
         self.run_until(milliseconds);
         self.mobile
@@ -148,13 +148,13 @@ impl Timeline {
         }
     }
 
-    /// The outputs since this was asked last, with their times.
+    /// Returns the outputs since the last call, with their times.
     fn told(&mut self, until: u64) -> Vec<(u64, String)> {
         self.run_until(until);
         core::mem::take(&mut self.log)
     }
 
-    /// Returns what was told, all at one moment.
+    /// Returns the outputs, all of one moment.
     fn told_at(&mut self, milliseconds: u64) -> Vec<String> {
         let told = self.told(milliseconds).into_iter();
         let one = |(when, what)| {

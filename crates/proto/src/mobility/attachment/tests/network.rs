@@ -3,14 +3,14 @@
 use super::*;
 use crate::mobility::attachment::failback::FailbackTimes;
 
-/// A mobile with a mobility protocol in a cell of the network.
+/// Returns a mobile with a mobility protocol in a cell of the network.
 fn in_a_cell(registers: bool, entries: &[Entry]) -> Timeline {
     let settings = Settings {
         registers,
         ..settings(timetable(2, entries))
     };
     let mut mobile = Timeline::begin(settings, &[0, 1, 2]);
-    // The network says so itself.
+    // The network reports itself.
     mobile.hear(0, 2, LinkEvent::Up);
     mobile.told(0);
     mobile
@@ -39,8 +39,8 @@ fn a_mobile_begins_in_the_network_that_it_is_in() {
     assert_eq!(mobile.told_at(0), expected);
 }
 
-/// Study D, section 4: the cell drains before HO_COM; the handover begins with that and is complete when the home agent
-/// has answered.
+/// Study D, section 4: the cell drains before HO_COM, with which the handover begins; it is complete when the home
+/// agent has answered.
 #[test]
 fn the_network_changes_the_cell() {
     let mut mobile = in_a_cell(true, &[]);
@@ -83,7 +83,7 @@ fn without_a_protocol_a_change_of_the_cell_is_complete_with_the_link() {
     assert_eq!(last, ["2: Attach", "attached 2", "complete 2"]);
 }
 
-/// A cell that is lost and found again is no handover; another cell is one, which began when the first was lost.
+/// The loss and return of the same cell is no handover; a change to another cell is one, which began with the loss.
 #[test]
 fn a_lost_network_may_come_back_elsewhere() {
     let mut mobile = in_a_cell(true, &[]);
@@ -114,7 +114,7 @@ fn a_lost_network_may_come_back_elsewhere() {
     assert_eq!(mobile.told_at(2500), expected);
 }
 
-/// A mobile that is to use a network out of reach stays where it is, and goes there when the network is up.
+/// A mobile that is to use a network out of reach stays in place, and moves when the network is up.
 #[test]
 fn a_network_out_of_reach_is_waited_for() {
     let policy = timetable(0, &[entry(1000, Some(2), SOFT)]);
@@ -133,7 +133,8 @@ fn a_network_out_of_reach_is_waited_for() {
     assert_eq!(mobile.told_at(6000), expected);
 }
 
-/// The protocol hears of the cells of a network that is not in use, the transports do not; to use it then needs no more.
+/// The protocol gets events of the cells of a network that is not in use, the transports do not; to use the network
+/// then needs no more signals.
 #[test]
 fn the_protocol_knows_a_network_that_is_not_in_use() {
     let policy = timetable(0, &[entry(5000, Some(2), SOFT)]);
@@ -161,7 +162,7 @@ fn the_protocol_knows_a_network_that_is_not_in_use() {
     assert_eq!(mobile.told_at(5000), expected);
 }
 
-/// After a hard handover away from it the protocol took it for down.
+/// After a hard handover away from the network, the protocol took it for down.
 #[test]
 fn a_network_that_was_broken_with_is_up_again_when_it_is_used() {
     let away = entry(1000, Some(0), hard(0, OldQueue::Discarded));
@@ -181,7 +182,7 @@ fn a_network_that_was_broken_with_is_up_again_when_it_is_used() {
     );
 }
 
-/// A cell that another will replace is no reason to leave the network, one that nothing replaces is.
+/// A cell about to be replaced is no reason to leave the network; one without a replacement is.
 #[test]
 fn preference_leaves_a_network_and_not_a_cell() {
     let times = FailbackTimes {

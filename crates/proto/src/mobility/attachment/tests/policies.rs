@@ -1,4 +1,4 @@
-//! Preference and decisions from outside: their handovers. When preference wants one is told in `failback`.
+//! Handovers of preference and of external decisions. The times at which preference wants one are tested in `failback`.
 
 use super::*;
 use crate::mobility::attachment::decision::{Decision, MobileView, Occasion, Response};
@@ -24,7 +24,7 @@ fn a_lost_link_is_left_at_the_bound_and_returned_to_softly() {
         mobile.told_at(5005),
         ["transports: 0 Down", "protocol: 0 Down"]
     );
-    // It began when the link was lost; there is nothing left to break.
+    // It began with the loss of the link; there is nothing left to break.
     let expected = [
         "begun hard 0 to 1 at 5005",
         "1: Attach",
@@ -66,7 +66,7 @@ fn preference_begins_with_the_best_link_that_is_up() {
     assert_eq!(begin(&[]), ["0: Attach", "attached 0"]);
 }
 
-/// A lost link is left for good where interfaces go with their links.
+/// A lost link is detached if interfaces lose their addresses with their links.
 #[test]
 fn a_lost_interface_loses_its_addresses() {
     let settings = Settings {
@@ -89,7 +89,7 @@ fn a_mobile_with_a_policy_takes_no_orders() {
     assert_eq!(refused, Err(Refusal::ChoosesByDecision));
 }
 
-/// A decision with its answers written down, which notes what it was asked.
+/// A decision with scripted answers, which records its questions.
 #[derive(Debug)]
 struct Scripted {
     answers: Vec<(Occasion, Answer)>,
@@ -107,7 +107,7 @@ impl Decision for Scripted {
 
 type Asked = Arc<Mutex<Vec<(Occasion, MobileView)>>>;
 
-/// A mobile with the links 1, 0 and 2 at places 0, 1 and 2.
+/// Returns a mobile with the links 1, 0 and 2 at places 0, 1 and 2.
 fn decided(answers: &[(Occasion, Answer)], up: &[usize]) -> (Timeline, Asked) {
     let asked = Asked::default();
     let decision = Scripted {
@@ -127,7 +127,7 @@ fn use_softly(link: usize) -> Answer {
     }
 }
 
-/// A decision begins with the link that it names when it hears which are up, or else with the first that is.
+/// A decision begins with the link that it names when told which are up, or else with the first link that is up.
 #[test]
 fn a_decision_names_the_first_link() {
     let named = (Occasion::Said(1, LinkEvent::Up), use_softly(1));
@@ -174,7 +174,7 @@ fn a_decision_hears_what_is_measured_and_answers() {
     assert_eq!(power, [None, Some(-77.0), None]);
 }
 
-/// A link in use that is down is left as lost, whatever the answer says; the links of a hard handover are broken.
+/// A link in use that is down is left as lost, whatever the answer; the links of a hard handover are broken.
 #[test]
 fn a_decision_leaves_a_link_softly_or_hard_or_as_lost() {
     let going_down = Occasion::Said(0, LinkEvent::GoingDown);
@@ -216,7 +216,7 @@ fn a_decision_leaves_a_link_softly_or_hard_or_as_lost() {
     assert_eq!(mobile.told_at(2000), expected);
 }
 
-/// The last of several requests to be asked again counts, and none takes effect sooner than after 1 ms.
+/// The latest of several delays counts, and none is shorter than 1 ms.
 #[test]
 fn a_decision_may_be_asked_again() {
     let down = Occasion::Said(1, LinkEvent::Down);
@@ -239,7 +239,7 @@ fn a_decision_may_be_asked_again() {
     assert_eq!(times, [at(1600), at(1601)]);
 }
 
-/// An answer that names the link in use, or none that there is, changes nothing.
+/// An answer that names the link in use, or a missing one, changes nothing.
 #[test]
 fn an_answer_may_change_nothing() {
     let up = Occasion::Said(0, LinkEvent::Up);
@@ -259,7 +259,7 @@ fn an_answer_may_change_nothing() {
     );
 }
 
-/// A decision that answers when the test does.
+/// A decision that the test answers.
 #[derive(Debug)]
 struct Slow(Scripted);
 
@@ -274,7 +274,7 @@ impl Decision for Slow {
     }
 }
 
-/// A mobile whose decision takes time, with the links 0 and 1 at places 0 and 1, on the first.
+/// Returns a mobile with delayed answers, with the links 0 and 1 at places 0 and 1, on the first.
 fn slowly_decided() -> (Timeline, Asked) {
     let asked = Asked::default();
     let decision = Box::new(Slow(Scripted {
@@ -289,7 +289,7 @@ fn slowly_decided() -> (Timeline, Asked) {
     (mobile, asked)
 }
 
-/// Time, the link in use and the links that are up, of each question.
+/// Returns the time, the link in use and the links that are up, of each question.
 fn questions(asked: &Asked) -> Vec<(Instant, Option<usize>, Vec<bool>)> {
     let asked = asked.lock().unwrap();
     let views = asked.iter().map(|(_, view)| view);
@@ -297,8 +297,8 @@ fn questions(asked: &Asked) -> Vec<(Instant, Option<usize>, Vec<bool>)> {
     views.map(|view| (view.now, view.used, up(view))).collect()
 }
 
-/// A late answer holds from when it comes. The next question waits for it, and then shows the links as they were, but the link
-/// that the answer has chosen.
+/// A delayed answer holds from its arrival. The next question waits for it, and then shows the links as they were, but
+/// with the link in use that the answer has chosen.
 #[test]
 fn an_answer_may_come_later() {
     let (mut mobile, asked) = slowly_decided();
@@ -321,12 +321,12 @@ fn an_answer_may_come_later() {
         [(at(1020), Some(1), vec![false, true])]
     );
     mobile.answer(1070, None);
-    // Nothing is left to be answered.
+    // No question is left unanswered.
     mobile.answer(1080, Some(use_softly(0)));
     assert_eq!(mobile.told(2000), []);
 }
 
-/// The delay of an answer that comes later counts from the question; where it is over, the decision is asked at once.
+/// The delay in a late answer counts from the question; if it has passed, the decision is asked at once.
 #[test]
 fn an_answer_that_comes_later_may_ask_to_be_asked_again() {
     let (mut mobile, asked) = slowly_decided();

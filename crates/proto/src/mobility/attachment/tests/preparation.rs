@@ -1,4 +1,4 @@
-//! Handovers that a point of service is asked about (IEEE 802.21).
+//! Handovers prepared with a point of service (IEEE 802.21).
 
 use super::*;
 use crate::mobility::attachment::failback::FailbackTimes;
@@ -34,7 +34,7 @@ fn a_soft_handover_waits_for_the_answer() {
     assert_eq!(mobile.told_at(20_000), ["prepare 1"]);
     assert_eq!(mobile.mobile.poll_timeout(), None);
     mobile.prepared(20_280);
-    // It began when it was wanted: the wait is part of it.
+    // It began when it was due: the wait is part of it.
     assert_eq!(mobile.told_at(20_280)[0], format!("{BEGUN} at 20000"));
 }
 
@@ -45,7 +45,7 @@ fn an_announced_handover_is_prepared_before_it_is_due() {
     early.prepared(19_280);
     assert_eq!(early.told_at(19_280), [""; 0]);
     assert_eq!(early.told_at(20_000)[0], format!("{BEGUN} at 20000"));
-    // The announcement hides so much of the wait.
+    // The announcement hides this much of the wait.
     let mut late = mobile(announced(20_000, SOFT, 100));
     late.told(19_900);
     assert_eq!(late.told_at(20_000), [""; 0]);
@@ -61,7 +61,7 @@ fn a_hard_handover_waits_for_nobody() {
     let mut unanswered = mobile(announced(20_000, handover, 100));
     assert_eq!(unanswered.told_at(19_900).last().unwrap(), "prepare 1");
     assert_eq!(unanswered.told_at(20_000)[0], "begun hard 0 to 1 at 20000");
-    // An answer that nothing waits for.
+    // An answer without a wait.
     unanswered.prepared(20_100);
     assert_eq!(unanswered.told_at(20_100), [""; 0]);
 }
@@ -76,7 +76,7 @@ fn preference() -> Policy {
     Policy::Preference(Box::new(Preference::new(times, order)))
 }
 
-/// A mobile that begins on its second link, prefers the first from 20 s on, and asks about it.
+/// Returns a mobile that begins on its second link, prefers the first from 20 s on, and prepares the handover.
 fn returning() -> Timeline {
     let settings = Settings {
         registers: true,
@@ -90,7 +90,7 @@ fn returning() -> Timeline {
     mobile
 }
 
-/// The candidate goes again while the point of service is asked about it: the mobile stays where it is.
+/// The candidate is lost during the preparation: the mobile stays on its link.
 #[test]
 fn a_candidate_that_is_lost_is_not_used() {
     let mut mobile = returning();

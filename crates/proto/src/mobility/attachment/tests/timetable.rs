@@ -1,8 +1,8 @@
-//! Handovers of a timetable, and on demand. Their rules stand in the page on handovers.
+//! Handovers of a timetable, and on demand. The page on handovers states their rules.
 
 use super::*;
 
-/// A mobile on interface 0 with both plain links up, whose first outputs are taken.
+/// Returns a mobile on interface 0 with both plain links up, after its first outputs.
 fn mobile(entries: &[Entry]) -> Timeline {
     let mut mobile = Timeline::begin(settings(timetable(0, entries)), &[0, 1]);
     assert_eq!(mobile.told_at(0), ["0: Attach", "attached 0"]);
@@ -17,7 +17,7 @@ fn soft(overlap: Option<u64>, old_queue: OldQueue, outgoing_after: u64) -> Hando
     }
 }
 
-/// The new link is taken at once, and the old one goes on delivering.
+/// The new link is taken at once, and the old one still delivers.
 #[test]
 fn a_soft_handover_leaves_the_old_link_alone() {
     let mut mobile = mobile(&[entry(4050, Some(1), SOFT)]);
@@ -37,7 +37,7 @@ fn a_soft_handover_leaves_the_old_link_alone() {
 fn an_overlap_ends_with_the_old_link() {
     let mut mobile = mobile(&[entry(4010, Some(1), soft(Some(1000), OldQueue::Stays, 0))]);
     assert_eq!(mobile.told_at(4010).len(), 4);
-    // The transports are elsewhere.
+    // The transports use another link.
     assert_eq!(mobile.told_at(5010), ["0: detach", "protocol: 0 Down"]);
 }
 
@@ -128,7 +128,7 @@ fn a_broken_link_keeps_its_queue_or_holds_it_at_ip() {
     );
 }
 
-/// A link that the scenario has down is not broken, and nobody hears so.
+/// A link that the scenario has down is not broken, and no event is sent.
 #[test]
 fn a_link_that_does_not_work_is_not_detached() {
     let mut mobile = mobile(&[entry(2000, Some(1), hard(0, OldQueue::Discarded))]);
@@ -178,7 +178,7 @@ fn a_handover_in_an_outage_replaces_the_one_that_it_interrupts() {
     assert_eq!(mobile.told(5000), []);
 }
 
-/// IEEE 802.21: the link in use says ahead that it will go down, and both of its ends hear so.
+/// IEEE 802.21: the link in use announces that it will go down, to both of its ends.
 #[test]
 fn a_handover_may_be_announced() {
     let announced = Some(ms(400));
@@ -198,7 +198,7 @@ fn a_handover_may_be_announced() {
     assert_eq!(mobile.told_at(10_000)[0], "begun hard 0 to 1 at 10000");
 }
 
-/// A link that is down already does not go down; the handover is announced all the same.
+/// A link that is already down does not go down; the handover is announced nevertheless.
 #[test]
 fn a_link_that_is_down_does_not_say_that_it_will_be() {
     let announced = Some(ms(400));
@@ -214,7 +214,7 @@ fn a_link_that_is_down_does_not_say_that_it_will_be() {
     );
 }
 
-/// With a mobility protocol the handover is complete when that is registered, and no link but the one in use is up.
+/// With a mobility protocol the handover is complete with the registration, and only the link in use is up.
 #[test]
 fn a_protocol_completes_a_handover() {
     let policy = timetable(0, &[entry(20_000, Some(1), hard(300, OldQueue::Discarded))]);
@@ -248,7 +248,7 @@ fn a_protocol_completes_a_handover() {
         "protocol: 1 Up",
     ];
     assert_eq!(mobile.told_at(20_300), expected);
-    // A late answer about the old place, the one about the new, and that again.
+    // A late answer about the old place, one about the new place, and a repetition.
     mobile.registered(21_000, 0);
     assert_eq!(mobile.told_at(21_000), [""; 0]);
     mobile.registered(22_000, 1);
@@ -257,7 +257,7 @@ fn a_protocol_completes_a_handover() {
     assert_eq!(mobile.told_at(23_000), [""; 0]);
 }
 
-/// A link that works later says so then.
+/// A link that comes up later reports so then.
 #[test]
 fn a_mobile_may_attach_to_a_link_that_does_not_work_yet() {
     let policy = timetable(0, &[entry(1000, Some(1), SOFT)]);
@@ -277,7 +277,7 @@ fn a_mobile_may_attach_to_a_link_that_does_not_work_yet() {
     assert_eq!(mobile.told_at(3000), ["protocol: 1 Up"]);
 }
 
-/// The transports hear that the link in use is back, unless the end of a handover is to say so.
+/// The transports are told that the link in use is back, unless the end of a handover is to do so.
 #[test]
 fn a_break_of_the_link_in_use_is_told() {
     let mut mobile = mobile(&[]);
@@ -297,8 +297,8 @@ fn a_break_of_the_link_in_use_is_told() {
     );
 }
 
-/// A kernel's interfaces lose their addresses with their links: the old one goes when it has drained, and when the node's
-/// own packets no longer take it.
+/// A kernel's interfaces lose their addresses with their links: the old interface is detached when it has drained and
+/// the node's own packets no longer take it.
 #[test]
 fn an_old_interface_goes_when_it_has_drained() {
     let draining = |outgoing_after: u64| {
@@ -349,7 +349,7 @@ fn a_handover_on_demand_is_one_of_a_timetable() {
     );
     assert_eq!(mobile.told_at(1000), [""; 0]);
     mobile.request(1000, Some(0), discarded).unwrap();
-    // The link is broken, so that even the same one is another.
+    // The link is broken, so that even a handover to itself is a change.
     assert_eq!(mobile.request(1500, Some(0), SOFT), Ok(()));
     let told = mobile.told(5000);
     let last: Vec<&str> = told

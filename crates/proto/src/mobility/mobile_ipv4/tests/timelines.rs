@@ -11,7 +11,7 @@ fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
-/// The requests that a mobile sends until `end` without any reply, with their times in milliseconds.
+/// Returns the requests that a mobile sends until `end` without any reply, with their times in milliseconds.
 fn unanswered(config: MobileNodeConfig, end: Instant) -> Vec<(u64, Request)> {
     let mut mobile = MobileNode::new(config);
     let mut now = Instant::ZERO;

@@ -1,9 +1,9 @@
-//! Packets of mobiles that have left a router's link: held from the moment at which the link says so, and sent to the
-//! mobile's new address once it has told the router (RFC 5568, the reactive mode: its section 3.3).
+//! Packets of mobiles that have left a router's link: held from the link layer's report of the departure, and forwarded
+//! to the mobile's new address once the mobile has reported that (RFC 5568 section 3.3, reactive mode).
 //!
-//! Chosen: the two routers say nothing to each other (the standard's Handover Initiate asks the new one whether the
-//! address is free, which the mobile has found out itself), and updates are not signed (the standard's handover keys of
-//! RFC 5269 are not modelled): one is believed only of a mobile whose link has gone down here.
+//! Chosen: the two routers do not communicate (the standard's Handover Initiate asks the new router whether the address
+//! is free; here the mobile detects that itself), and updates are not signed (the handover keys of RFC 5269 are not
+//! modelled): an update is accepted only from a mobile whose link here has gone down.
 
 use super::AccessRouter;
 use crate::host::layer::Neighbor;
@@ -21,19 +21,19 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For so long packets are sent after a mobile at most, once it has said where it is. Chosen: the longest time between
-/// two updates of its home agent (MAX_BINDACK_TIMEOUT, RFC 6275 section 12).
+/// Maximum time of forwarding after a mobile's report. Chosen: the longest interval of updates to a home agent
+/// (MAX_BINDACK_TIMEOUT, RFC 6275 section 12).
 const LONGEST_LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
 
-/// A mobile that has left.
+/// A departed mobile.
 #[derive(Clone, Debug)]
 struct Departed {
     buffer: EdgeBuffer,
-    /// The number of its latest update.
+    /// Sequence number of the latest update.
     sequence: Option<BindingSequence>,
-    /// Time at which it is forgotten.
+    /// Time at which the mobile is forgotten.
     until: Instant,
-    /// Time of its entry in the deadlines.
+    /// Time of the mobile's entry in the deadlines.
     due: Instant,
 }
 
@@ -41,7 +41,7 @@ struct Departed {
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     all: BTreeMap<Ipv6Addr, Departed>,
-    /// The networks behind those that have one.
+    /// Networks behind the mobiles that have one.
     networks: BTreeMap<Ipv6Addr, Ipv6Prefix>,
     deadlines: BTreeSet<(Instant, Ipv6Addr)>,
     tunnels: Tunnels,
@@ -69,7 +69,7 @@ impl Departures {
         counts
     }
 
-    /// Hands out the packets taken in or dropped since this was asked last.
+    /// Takes the reports of packets taken in or dropped since the last call.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         self.told.drain(..)
     }
@@ -105,7 +105,7 @@ impl Departures {
         self.deadlines.first().map(|&(at, _)| at)
     }
 
-    /// Notes what has changed with a mobile: what its buffer has taken in or dropped, and when it is looked at again.
+    /// Updates the reports and the deadline of a mobile after a change to it.
     fn note(&mut self, address: Ipv6Addr) {
         let Some(one) = self.all.get_mut(&address) else {
             return;
@@ -135,7 +135,7 @@ impl AccessRouter {
         let (IpAddr::V6(address), Some(policy)) = (neighbor.address, neighbor.buffering) else {
             return;
         };
-        // Chosen: a mobile that says nothing for so long has found another way.
+        // Chosen: a mobile silent for this long has found another path.
         let until = now + policy.age + policy.age;
         let all = &mut self.departures.all;
         let departed = all.entry(address).or_insert_with(|| Departed {
@@ -152,7 +152,7 @@ impl AccessRouter {
         self.step_departed(now, address);
     }
 
-    /// Notes that a mobile is here again (802.21 Link_Up, Link_Event_Rollback): held packets go over the link.
+    /// Notes that a mobile has returned (802.21 Link_Up, Link_Event_Rollback): held packets go over the link.
     pub fn handle_return(&mut self, now: Instant, address: Ipv6Addr) {
         self.is_up = true;
         if let Some(departed) = self.departures.all.get_mut(&address) {
@@ -161,7 +161,7 @@ impl AccessRouter {
         self.step_departed(now, address);
     }
 
-    /// Takes in a mobile's update; any other packet comes back.
+    /// Takes in a mobile's update; returns any other packet.
     pub fn take_update(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
             return Some(packet);
@@ -190,7 +190,7 @@ impl AccessRouter {
         }
     }
 
-    /// Takes in a packet for a mobile that has left, or a copy for one that may come; any other comes back.
+    /// Takes in a packet for a departed mobile, or a copy for one that may come; returns any other packet.
     pub fn take(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let packet = self.take_copy(now, packet)?;
         let Some(owner) = self.departures.owner(packet.ip.destination) else {
@@ -204,7 +204,7 @@ impl AccessRouter {
         None
     }
 
-    /// RFC 5568 section 6.2.2: the mobile that had `former` here is at `care_of`.
+    /// Takes in an update (RFC 5568 section 6.2.2): the mobile that had `former` here is at `care_of`.
     fn handle_update(
         &mut self,
         now: Instant,
@@ -218,7 +218,7 @@ impl AccessRouter {
         let lifetime = update.lifetime.min(LONGEST_LIFETIME);
         let status = match self.departures.all.get_mut(&former) {
             None => BindingStatus::REASON_UNSPECIFIED,
-            // An older one that comes late.
+            // A late, older update.
             Some(one) if one.sequence.is_some_and(|last| last.is_after(number)) => return,
             Some(one) => {
                 one.sequence = Some(number);
@@ -241,7 +241,7 @@ impl AccessRouter {
         self.step_departed(now, former);
     }
 
-    /// Does what is due for mobiles that have left.
+    /// Performs the actions due for departed mobiles.
     pub(super) fn step_departures(&mut self, now: Instant) {
         let due = self.departures.deadlines.iter();
         let due = due.take_while(|&&(at, _)| at <= now);
@@ -251,7 +251,7 @@ impl AccessRouter {
         }
     }
 
-    /// Sends what may go after a mobile, and forgets it if its time has come or it is here again.
+    /// Forwards a mobile's packets that are due, and forgets the mobile at the end of its time or once it is back.
     fn step_departed(&mut self, now: Instant, address: Ipv6Addr) {
         while let Some(departed) = self.departures.all.get_mut(&address)
             && let Some((via, packet)) = departed.buffer.poll_transmit(now)
@@ -269,7 +269,7 @@ impl AccessRouter {
         let exit = match via {
             Via::Other(exit) => exit,
             Via::Link => {
-                // Forwarding costs a hop; what has none left ends here.
+                // Forwarding decrements the hop limit, so a packet with a used-up one ends here.
                 if packet.ip.hop_limit > 1 {
                     packet.ip.hop_limit -= 1;
                     let towards = Towards::Interface(self.settings.interface);

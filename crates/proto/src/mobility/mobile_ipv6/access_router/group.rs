@@ -1,11 +1,11 @@
 //! Multicast with intelligent buffering: the routers around a mobile get a copy of each of its packets from the home
-//! agent. The one where the mobile is hands them out, the others keep the last few. A mobile that comes says which packet
-//! it received last, and gets what came after that.
+//! agent. The mobile's current router delivers them, the others keep the latest ones. A mobile that arrives reports the
+//! last packet it received, and gets the later ones.
 //!
-//! Chosen: the mobile says so by a binding update without the home registration flag, which is answered. It comes over the
-//! link itself, in order, so that numbers are only returned; it is not signed, but believed only with an address of this link.
-//! A router serves a mobile until the link is down, the lifetime of the request is over, or an update with lifetime zero says
-//! that another router serves it.
+//! Chosen: the report is a binding update without the home registration flag, which is acknowledged. It arrives in
+//! order over the link itself, so its sequence number is only returned; it is not signed, but accepted only from an
+//! address of this link. A router serves a mobile until the link is down, the request's lifetime ends, or an update
+//! with lifetime zero reports that another router serves the mobile.
 
 use super::AccessRouter;
 use crate::mobility::binding::duration;
@@ -21,12 +21,12 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 
-/// A mobile whose packets a router gets copies of.
+/// A mobile of whose packets a router gets copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupMobile {
     /// Its home address.
     pub home_address: Ipv6Addr,
-    /// The network behind it, of a mobile router.
+    /// The network behind a mobile router.
     pub network: Option<Ipv6Prefix>,
     /// The home agent that sends the copies.
     pub home_agent: Ipv6Addr,
@@ -36,11 +36,11 @@ pub struct GroupMobile {
 struct Member {
     mobile: GroupMobile,
     buffer: EdgeBuffer,
-    /// While this router serves it: its care-of address, and until when it asked for that.
+    /// The mobile's care-of address while this router serves it, and the end of that service.
     serves: Option<(Ipv6Addr, Instant)>,
 }
 
-/// Mobiles in whose groups a router is, by home address.
+/// Mobiles whose groups include a router, by home address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     mobiles: BTreeMap<Ipv6Addr, Member>,
@@ -54,7 +54,7 @@ impl Group {
         counts
     }
 
-    /// Hands out the copies taken in or dropped since this was asked last.
+    /// Takes the reports of copies taken in or dropped since the last call.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         let all = self.mobiles.values_mut();
         all.flat_map(|member| member.buffer.take_told())
@@ -65,7 +65,7 @@ impl Group {
         all.filter_map(Member::poll_timeout).min()
     }
 
-    /// Returns the mobile that a copy is for.
+    /// Returns the mobile to which a copy is addressed.
     fn of(&mut self, home_agent: Ipv6Addr, destination: Ipv6Addr) -> Option<&mut Member> {
         let mut all = self.mobiles.values_mut();
         all.find(|member| {
@@ -77,8 +77,8 @@ impl Group {
 }
 
 impl AccessRouter {
-    /// Makes this router a member of a mobile's group. The policy drops the oldest of what is kept, and no copies of
-    /// segments: which of two the mobile received is not known.
+    /// Adds this router to a mobile's group. The policy drops the oldest packets, but no duplicate segments: which of
+    /// two the mobile received is not known.
     pub fn join(&mut self, mobile: GroupMobile, policy: BufferPolicy) {
         let member = Member {
             mobile,
@@ -88,7 +88,7 @@ impl AccessRouter {
         self.group.mobiles.insert(mobile.home_address, member);
     }
 
-    /// Notes that the link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
+    /// Notes that the link to the mobile with this address is down (802.21 Link_Down): its copies are held again.
     pub(super) fn stop_serving(&mut self, address: Ipv6Addr) {
         for member in self.group.mobiles.values_mut() {
             if member.serves.is_some_and(|(served, _)| served == address) {
@@ -101,7 +101,7 @@ impl AccessRouter {
         self.group.mobiles.contains_key(&home)
     }
 
-    /// Takes in a request: a mobile is at `care_of` on this link, or is served by another router from now on.
+    /// Takes in a request: a mobile is at `care_of` on this link, or another router serves it from now on.
     pub(super) fn handle_request(
         &mut self,
         now: Instant,
@@ -136,7 +136,7 @@ impl AccessRouter {
         self.step_group(now);
     }
 
-    /// Takes in a copy from a home agent; any other packet comes back.
+    /// Takes in a copy from a home agent; returns any other packet.
     pub(super) fn take_copy(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let (Some((source, destination)), Body::Tunnel(inner)) =
             (addresses_v6(&packet), &packet.body)
@@ -157,7 +157,7 @@ impl AccessRouter {
         None
     }
 
-    /// Sends what may go, and drops what is too old.
+    /// Sends the copies that are due, and drops those past their age.
     pub(super) fn step_group(&mut self, now: Instant) {
         let mut sent = Vec::new();
         for member in self.group.mobiles.values_mut() {

@@ -11,9 +11,9 @@ use crate::wire::mobility_header::{
 use core::net::{Ipv6Addr, SocketAddrV4};
 use std::collections::BTreeMap;
 
-/// Places of a mobile that are remembered: as many as it may have uplinks (chosen).
+/// Maximum number of places remembered for a mobile: that of its uplinks (chosen).
 const MOST_PLACES: usize = 16;
-/// Time by which the clocks of both ends may differ, in seconds (RFC 4285 section 6).
+/// Tolerated difference of the two ends' clocks, in seconds (RFC 4285 section 6).
 const CLOCK_TOLERANCE_S: u32 = 7;
 
 /// Settings of a home agent's end.
@@ -21,42 +21,42 @@ const CLOCK_TOLERANCE_S: u32 = 7;
 pub struct HomeEndSettings {
     /// Address of the home agent.
     pub home_agent: Ipv6Addr,
-    /// Nanoseconds since 1970 at the time zero.
+    /// Unix time at the instant zero, in nanoseconds.
     pub unix_nanoseconds: u64,
 }
 
-/// Counts of datagrams that were not taken.
+/// Counts of discarded datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomeEndCounts {
-    /// Damaged messages, or others than updates.
+    /// Malformed messages, and messages other than updates.
     pub malformed: u64,
-    /// Updates of nobody known, or with a wrong proof.
+    /// Updates from an unknown mobile, or with a wrong authenticator.
     pub unauthenticated: u64,
-    /// Updates with a time that was seen before, or too far from this end's.
+    /// Updates with a replayed timestamp, or one too far from this end's clock.
     pub out_of_date: u64,
-    /// Packets of the tunnel from where no mobile has registered.
+    /// Tunnelled packets from an address at which no mobile is registered.
     pub unregistered: u64,
 }
 
-/// A datagram that is taken.
+/// An accepted datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A message for the home agent.
     Message(Packet),
-    /// A packet of the tunnel, as it is, from the mobile at this care-of address.
+    /// A tunnelled packet, unchanged, from the mobile at this care-of address.
     Inside(Ipv6Addr),
-    /// An update that is refused, with the packet of the answer to its sender.
+    /// A refused update, with the packet that answers it.
     Refused(Packet),
 }
 
-/// A place at which a mobile has registered.
+/// A place of a mobile's registration.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Sender of its last update, as seen here.
+    /// Source of the latest update, as seen here.
     remote: SocketAddrV4,
-    /// True if the mobile knows itself by another address.
+    /// True if the mobile's own view of its address differs.
     is_translated: bool,
-    /// Time of its last update.
+    /// Time of the latest update.
     timestamp: Timestamp,
 }
 
@@ -65,7 +65,7 @@ struct Place {
 struct Mobile {
     key: SharedKey,
     first_care_of: Ipv6Addr,
-    /// Latest time in an update that was taken.
+    /// Latest timestamp of an accepted update.
     latest: Option<Timestamp>,
     places: Vec<Place>,
 }
@@ -77,7 +77,7 @@ impl Mobile {
     }
 }
 
-/// The home agent's end of all mobiles. Nothing is kept of a datagram that is not authenticated.
+/// The home agent's end for all mobiles. It keeps no state for a datagram that is not authenticated.
 #[derive(Clone, Debug)]
 pub struct HomeEnd {
     settings: HomeEndSettings,
@@ -110,8 +110,8 @@ impl HomeEnd {
         self.counts
     }
 
-    /// Lets a mobile register, by its home address; one that may already keeps its places. Its care-of addresses are the given one,
-    /// and those with the same last 64 bits in the 15 networks of 64 bits after it.
+    /// Adds a mobile, by its home address; a known one keeps its places. The mobile's care-of addresses are the given
+    /// one, and those with the same last 64 bits in the 15 following networks of 64 bits.
     pub fn add(&mut self, home: Ipv6Addr, key: SharedKey, first_care_of: Ipv6Addr) {
         let mobile = self.mobiles.entry(home).or_insert(Mobile {
             key,
@@ -122,7 +122,7 @@ impl HomeEnd {
         mobile.key = key;
     }
 
-    /// Lets only those mobiles register on for which `stays` is true of their home address; forgets the places of the others.
+    /// Removes the mobiles for whose home addresses `stays` returns false, with their places.
     pub fn retain(&mut self, stays: impl Fn(Ipv6Addr) -> bool) {
         self.mobiles.retain(|home, _| stays(*home));
         self.by_remote.retain(|_, (home, _)| stays(*home));
@@ -141,7 +141,7 @@ impl HomeEnd {
         self.mobiles.keys().copied()
     }
 
-    /// Takes in a datagram that begins like an IP packet; what is not taken is counted.
+    /// Takes in a datagram that begins like an IP packet; counts it if it is discarded.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -201,7 +201,7 @@ impl HomeEnd {
         self.for_agent(home, number, update).map(Arrival::Message)
     }
 
-    /// Notes a place, if need be instead of the one that was heard of last; returns its number.
+    /// Records a place, if necessary instead of the one whose latest update is the oldest; returns its number.
     fn note(&mut self, home: Ipv6Addr, place: Place) -> Option<usize> {
         let mobile = self.mobiles.get_mut(&home)?;
         let known = mobile
@@ -239,7 +239,7 @@ impl HomeEnd {
         Some(number)
     }
 
-    /// Gives an update the form that the home agent knows.
+    /// Converts an update to the form of the home agent.
     fn for_agent(&self, home: Ipv6Addr, number: usize, update: BindingUpdate) -> Option<Packet> {
         let mobile = self.mobiles.get(&home)?;
         let care_of = mobile.care_of(number);
@@ -266,8 +266,8 @@ impl HomeEnd {
         Some((*home, mobile, mobile.places.get(*number)?))
     }
 
-    /// Gives a message of the home agent to a care-of address its form over IPv4, if it has one: an acknowledgement. Returns it with
-    /// the mobile's home address.
+    /// Converts a message of the home agent to a care-of address to its form over IPv4. Only an acknowledgement has
+    /// one. Returns it with the mobile's home address.
     pub fn on_the_wire(&self, care_of: Ipv6Addr, packet: &Packet) -> Option<(Ipv6Addr, Packet)> {
         let (home, mobile, place) = self.place(care_of)?;
         let Body::Extended(extended) = &packet.body else {
@@ -296,7 +296,8 @@ impl HomeEnd {
     }
 }
 
-/// Returns the answer to an update with an impossible time; `None` if it is later than any before and not far from `present`.
+/// Returns the answer to an update with an invalid timestamp; `None` if the timestamp is later than all before and
+/// close to `present`.
 fn check(
     latest: Option<Timestamp>,
     update: &BindingUpdate,
@@ -313,7 +314,7 @@ fn check(
     })
 }
 
-/// Returns the answer to an update without a time.
+/// Returns the answer to an update without a timestamp.
 fn required(update: &BindingUpdate) -> BindingAcknowledgement {
     refusal(BindingStatus::IDENTIFICATION_REQUIRED, update)
 }

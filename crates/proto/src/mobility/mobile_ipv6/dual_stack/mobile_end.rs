@@ -13,7 +13,8 @@ use crate::wire::mobility_header::{
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::VecDeque;
 
-/// Updates whose answers are awaited: with each transmission the time to the next doubles, so that older ones are past.
+/// Maximum number of updates awaiting an answer: the interval doubles with each transmission, so older ones are
+/// obsolete.
 const MOST_AWAITED: usize = 8;
 
 /// Settings of an uplink.
@@ -23,39 +24,40 @@ pub struct MobileEndSettings {
     pub home_address: Ipv6Addr,
     /// Address of the home agent.
     pub home_agent: Ipv6Addr,
-    /// Care-of address that the mobile's own agent has at this uplink.
+    /// Care-of address that the mobile's own agent has on this uplink.
     pub care_of: Ipv6Addr,
     /// Security association with the home agent.
     pub key: SharedKey,
-    /// Nanoseconds since 1970 at the time zero. A clock that is wrong is corrected by the home agent's first answer.
+    /// Unix time at the instant zero, in nanoseconds. The home agent's first answer corrects a wrong clock.
     pub unix_nanoseconds: u64,
 }
 
-/// Counts of what was not taken or not sent.
+/// Counts of messages not accepted or not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MobileEndCounts {
-    /// Answers that are damaged, or not the home agent's.
+    /// Answers that are malformed or not from the home agent.
     pub unauthenticated: u64,
-    /// Answers to no update of this uplink, or to one that was answered before.
+    /// Answers to no update of this uplink, or repeated ones.
     pub unexpected: u64,
-    /// Messages of the mobile that have no form over IPv4.
+    /// Messages of the mobile without a form over IPv4.
     pub unsendable: u64,
 }
 
-/// An uplink. Tell it the [address](Self::set_address) there; pass the mobile's messages to [`handle_message`](Self::handle_message)
-/// and datagrams of the home agent to [`handle_datagram`](Self::handle_datagram); call [`handle_timeout`](Self::handle_timeout) at
+/// An uplink. Set its [address](Self::set_address); pass the mobile's messages to
+/// [`handle_message`](Self::handle_message) and the home agent's datagrams to
+/// [`handle_datagram`](Self::handle_datagram); call [`handle_timeout`](Self::handle_timeout) at
 /// [`poll_timeout`](Self::poll_timeout). After each, drain the three other polls.
 #[derive(Clone, Debug)]
 pub struct MobileEnd {
     settings: MobileEndSettings,
     address: Option<Ipv4Addr>,
-    /// Timestamp at the time zero.
+    /// Timestamp at the instant zero.
     zero: Timestamp,
     latest: Timestamp,
     awaited: VecDeque<Timestamp>,
     probes: u32,
     liveness: Liveness,
-    /// True once the home agent has accepted an update by this uplink.
+    /// True once the home agent has accepted an update over this uplink.
     has_registered: bool,
     counts: MobileEndCounts,
     outbox: VecDeque<Packet>,
@@ -88,12 +90,12 @@ impl MobileEnd {
         self.counts
     }
 
-    /// Returns true if packets pass, as far as is known.
+    /// Returns true if packets are believed to pass.
     pub const fn is_up(&self) -> bool {
         self.liveness.is_up()
     }
 
-    /// Sets the IPv4 address at the uplink: none while the link is down. With another address the mobile registers anew.
+    /// Sets the uplink's IPv4 address; `None` while the link is down. The mobile registers again after a change.
     pub fn set_address(&mut self, now: Instant, address: Option<Ipv4Addr>) {
         if self.address == address {
             return;
@@ -115,12 +117,13 @@ impl MobileEnd {
         self.events.push_back(LinkEvent::Up);
     }
 
-    /// Notes that a packet of the tunnel was sent.
+    /// Notes a sent packet of the tunnel.
     pub fn note_sent(&mut self, now: Instant) {
         self.liveness.sent(now);
     }
 
-    /// Takes in a message of the mobile to its home agent; returns the packet for the datagram, if the message has a form over IPv4.
+    /// Takes in a message from the mobile to its home agent; returns the packet for the datagram if the message has a
+    /// form over IPv4.
     pub fn handle_message(&mut self, now: Instant, packet: &Packet) -> Option<Packet> {
         let update = match &packet.body {
             Body::Extended(extended) => match &extended.body {
@@ -132,7 +135,7 @@ impl MobileEnd {
             },
             _ => None,
         };
-        // An alternate care-of address is one of this mobile's other uplinks, which only its own agent knows.
+        // An alternate care-of address belongs to another uplink of this mobile, and only its own agent knows it.
         let update = update.filter(|update| update.alternate_care_of_address.is_none());
         let (Some(update), Some(_)) = (update, self.address) else {
             self.counts.unsendable += 1;
@@ -143,7 +146,7 @@ impl MobileEnd {
         Some(self.on_the_wire(update.clone(), timestamp))
     }
 
-    /// Gives an update its form over IPv4.
+    /// Converts an update to its form over IPv4.
     fn on_the_wire(&mut self, update: BindingUpdate, timestamp: Timestamp) -> Packet {
         self.awaited.push_back(timestamp);
         if self.awaited.len() > MOST_AWAITED {
@@ -165,7 +168,7 @@ impl MobileEnd {
         )
     }
 
-    /// Returns the present time, which is later than any before.
+    /// Returns the timestamp of the present, later than all before.
     fn next_timestamp(&mut self, now: Instant) -> Timestamp {
         let passed = Timestamp::of_unix(now.as_nanos()).0 - Timestamp::of_unix(0).0;
         let present = Timestamp(self.zero.0.wrapping_add(passed));
@@ -176,7 +179,7 @@ impl MobileEnd {
         self.latest
     }
 
-    /// Takes in a datagram of the home agent; returns true if it is a packet of the tunnel, to be passed on as it is.
+    /// Takes in a datagram from the home agent; returns true for a tunnelled packet, to be passed on unchanged.
     pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> bool {
         if is_signalling(datagram, self.settings.home_address) {
             self.handle_answer(now, datagram);
@@ -207,7 +210,7 @@ impl MobileEnd {
         }
         self.liveness.answered();
         match (is_mismatch, answer.timestamp) {
-            // A probe is out of date on purpose.
+            // A probe's timestamp is out of date on purpose.
             (true, _) if is_probe(asked) => {}
             (true, Some(timestamp)) => self.set_clock(now, timestamp),
             _ if was_up => {
@@ -218,7 +221,7 @@ impl MobileEnd {
         }
     }
 
-    /// Returns the timestamp that an answer is to, and forgets it.
+    /// Removes and returns the timestamp that an answer refers to.
     fn take_awaited(
         &mut self,
         answer: &BindingAcknowledgement,
@@ -233,8 +236,8 @@ impl MobileEnd {
         self.awaited.remove(place)
     }
 
-    /// Sets the clock by the home agent's seconds (RFC 4285 section 6), and registers by it. Of its fraction nothing is known; a
-    /// second more makes the next timestamp later than those that another uplink may have sent.
+    /// Sets the clock by the home agent's seconds (RFC 4285 section 6), and registers. The fraction of the second is
+    /// unknown; one more second makes the next timestamp later than those that another uplink may have sent.
     fn set_clock(&mut self, now: Instant, home_agents: Timestamp) {
         let passed = Timestamp::of_unix(now.as_nanos()).0 - Timestamp::of_unix(0).0;
         let present = u64::from(home_agents.seconds().wrapping_add(1)) << 32;
@@ -244,7 +247,7 @@ impl MobileEnd {
         self.liveness.moved(now);
     }
 
-    /// Gives the mobile an answer in the form that it knows, with the time to its next update.
+    /// Passes an answer to the mobile in its own form, and sets the time of the next update.
     fn pass_on(&mut self, answer: BindingAcknowledgement) {
         let MobileEndSettings {
             home_address,
@@ -272,7 +275,7 @@ impl MobileEnd {
         self.liveness.poll_timeout()
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(action) = self.liveness.handle_timeout(now) {
             match action {
@@ -283,14 +286,14 @@ impl MobileEnd {
         }
     }
 
-    /// Lets the mobile register anew, as its home agent may (RFC 6275 section 6.1.2).
+    /// Asks the mobile to register again, as its home agent may (RFC 6275 section 6.1.2).
     fn ask_for_update(&mut self) {
         let request = refresh_request(self.settings.home_agent, self.settings.care_of);
         self.inbox.push_back(request);
     }
 
-    /// Asks for a sign of life by an update of the year 1900: the home agent refuses it as out of date, whatever it knows, and
-    /// changes no binding.
+    /// Probes the home agent by an update of the year 1900, which it always refuses as out of date, without a change to
+    /// any binding.
     fn probe(&mut self) {
         self.probes = self.probes.wrapping_add(1);
         let update = BindingUpdate {
@@ -302,7 +305,7 @@ impl MobileEnd {
         self.outbox.push_back(packet);
     }
 
-    /// Returns the next packet to be sent to the home agent.
+    /// Returns the next packet for the home agent.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.outbox.pop_front()
     }
@@ -312,7 +315,7 @@ impl MobileEnd {
         self.inbox.pop_front()
     }
 
-    /// Returns the next change: [`LinkEvent::Up`] or [`LinkEvent::Down`].
+    /// Returns the next link event: [`LinkEvent::Up`] or [`LinkEvent::Down`].
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }

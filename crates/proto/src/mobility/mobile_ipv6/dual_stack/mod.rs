@@ -1,16 +1,16 @@
 //! Registration over IPv4 in UDP (RFC 5555), authenticated by a shared key (RFC 4285) and not encrypted.
 //!
-//! The agents speak to each other from and to IPv6 care-of addresses that only these ends know, one for each place of a mobile. On
-//! the wire a mobile's messages have its home address instead, and its IPv4 address as an option (section 4.2); what the tunnel
-//! carries stands in the datagram alone, and its version tells IPv4 from IPv6 (section 4.1).
+//! The agents exchange messages between IPv6 care-of addresses known to these ends alone, one for each place of a
+//! mobile. On the wire, a mobile's messages carry its home address instead, and its IPv4 address as an option (section
+//! 4.2). A tunnelled packet is the whole payload of its datagram; its version field tells IPv4 from IPv6 (section 4.1).
 //!
 //! | end | runs at | tasks |
 //! |---|---|---|
-//! | [`MobileEnd`] | an uplink of a mobile | rewrites its messages, refreshes the translator's entry, finds out that nobody answers |
-//! | [`HomeEnd`] | the home agent | authenticates updates, refuses replays, notes where mobiles are |
+//! | [`MobileEnd`] | an uplink of a mobile | converts its messages, refreshes the translator's entry, detects loss of the path |
+//! | [`HomeEnd`] | the home agent | authenticates updates, refuses replays, records the places of mobiles |
 //!
-//! RFC 5555 does not say which care-of address RFC 4285's authenticator covers where there is none of IPv6: here it is the source of
-//! the packet, the home address. The IPv4 address, as an option, is covered too.
+//! RFC 5555 does not define the care-of address that RFC 4285's authenticator covers if the mobile has no IPv6 care-of
+//! address: here it is the source of the packet, the home address. The IPv4 address, as an option, is covered too.
 
 mod home_end;
 mod liveness;
@@ -28,15 +28,15 @@ use core::net::Ipv6Addr;
 
 /// Length of an IPv6 header, in bytes.
 const IPV6_HEADER: usize = 40;
-/// Bytes of a binding update or acknowledgement before its options, and the place of its checksum.
+/// Length of a binding update or acknowledgement without options, in bytes, and offset of its checksum.
 const FIXED: usize = 12;
 const CHECKSUM: core::ops::Range<usize> = 4..6;
 /// Type and length of the authentication option, and its subtype for a mobile and its home agent (RFC 4285 section 5.1).
 const AUTHENTICATION: [u8; 3] = [9, 17, 1];
-/// Bytes of that option up to its SPI.
+/// Length of that option up to its SPI, in bytes.
 const UP_TO_INDEX: usize = 7;
 
-/// A message as it came, and the packet's source.
+/// A received message, and the packet's source.
 struct Signalling {
     source: Ipv6Addr,
     message: MobilityMessage,
@@ -49,7 +49,7 @@ pub fn is_packet(datagram: &[u8]) -> bool {
         .is_some_and(|first| matches!(first >> 4, 4 | 6))
 }
 
-/// Returns true if a datagram has a mobility message for an address.
+/// Returns true if a datagram carries a mobility message for an address.
 fn is_signalling(datagram: &[u8], to: Ipv6Addr) -> bool {
     let is_ipv6 = datagram.first().is_some_and(|first| first >> 4 == 6);
     is_ipv6
@@ -57,7 +57,7 @@ fn is_signalling(datagram: &[u8], to: Ipv6Addr) -> bool {
         && datagram.get(24..IPV6_HEADER) == Some(&to.octets())
 }
 
-/// Reads a mobility message; `None` of what is damaged.
+/// Reads a mobility message; returns `None` if it is malformed.
 fn read(datagram: &[u8]) -> Option<Signalling> {
     let packet = Packet::decode(datagram).ok()?;
     let (core::net::IpAddr::V6(source), Body::Mobility(message)) = (packet.ip.source, packet.body)
@@ -70,8 +70,8 @@ fn read(datagram: &[u8]) -> Option<Signalling> {
     })
 }
 
-/// Returns true if the authenticator of a message that [`read`] has accepted is that of the mobile with this home address: over the
-/// octets as they came, so that others may order and pad options as they like.
+/// Returns true if a message that [`read`] has accepted is authenticated by the mobile with this home address. The
+/// authenticator covers the received octets, so that a peer may order and pad options in its own way.
 fn is_proved(shared: &SharedKey, home: Ipv6Addr, datagram: &[u8]) -> bool {
     let message = datagram.get(IPV6_HEADER..).unwrap_or_default();
     let Some((covered, proof)) = authenticated(shared, message) else {
@@ -82,7 +82,7 @@ fn is_proved(shared: &SharedKey, home: Ipv6Addr, datagram: &[u8]) -> bool {
     authenticator(&shared.key, (home, home), &covered) == *proof
 }
 
-/// Finds the octets that a message's authenticator covers, and the authenticator, if it names this key.
+/// Finds the authenticator of a message, if it names this key, and the octets that it covers.
 fn authenticated<'a>(shared: &SharedKey, message: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let mut place = FIXED;
     loop {

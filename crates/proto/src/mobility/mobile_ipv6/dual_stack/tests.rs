@@ -1,4 +1,4 @@
-//! Both ends against octets that were laid by hand, against each other, and against what others send.
+//! Both ends against hand-written octets, against each other, and against messages of other implementations.
 
 use super::home_end::{Arrival, HomeEnd, HomeEndSettings};
 use super::mobile_end::{MobileEnd, MobileEndSettings};
@@ -14,8 +14,8 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use proptest::prelude::*;
 
-/// An update and its acknowledgement, laid octet by octet in Python with `struct` and `hmac`, and read by tshark 4.0: their values
-/// stand in [`update`] and [`answer`], their time is half a second after 1,716,879,745 s of UNIX.
+/// An update and its acknowledgement, written octet by octet in Python with `struct` and `hmac`, and read by tshark
+/// 4.0: their values are in [`update`] and [`answer`], their time is half a second after 1,716,879,745 s of UNIX.
 const UPDATE: &str = "600000000050874020010db800010000000000000000010020010db80001000000000000000000013b090500e4630009c500\
     00690612003820010db80001010000000000000000001d0642000a01000020060000c0a8010701000a08ea00000180000000\
     00091101000010019794c64fc0921230ed09854b";
@@ -103,7 +103,7 @@ fn answer() -> BindingAcknowledgement {
     }
 }
 
-/// Returns a message as the agents of both ends know it.
+/// Returns a message in the form of the agents of both ends.
 fn known(
     ends: (Ipv6Addr, Ipv6Addr),
     homes: (Option<Ipv6Addr>, Option<Ipv6Addr>),
@@ -145,7 +145,7 @@ fn status(packet: &Packet) -> BindingStatus {
     }
 }
 
-/// Returns a mobile's end that is up, and drains what it says of that.
+/// Returns a mobile's end that is up, without the events of that.
 fn up(unix_nanoseconds: u64) -> MobileEnd {
     let mut mobile = mobile_end(unix_nanoseconds);
     mobile.set_address(Instant::ZERO, Some(INSIDE));
@@ -158,13 +158,14 @@ fn a_message_on_the_wire_is_as_the_standards_have_it() {
     let mut mobile = up(UNIX_NANOSECONDS);
     let sent = mobile.handle_message(Instant::ZERO, &known_update(CARE_OF[0], update(9)));
     assert_eq!(encode(&sent.unwrap()), bytes(UPDATE));
-    // The home agent gets what the mobile's own agent has said.
+    // The home agent gets the message of the mobile's own agent.
     let mut home = home_end();
     let taken = home.handle_datagram(Instant::ZERO, OUTSIDE, &bytes(UPDATE));
     let expected = known_update(CARE_OF[0], update(9));
     assert_eq!(taken, Some(Arrival::Message(expected)));
     assert_eq!(home.remote(CARE_OF[0]), Some(OUTSIDE));
-    // And back: the translator's entry is to be refreshed after 110 s, which a message says in units of 4 s.
+    // In the other direction: the translator's entry is to be refreshed after 110 s, which a message gives in units of
+    // 4 s.
     let answered = home.on_the_wire(CARE_OF[0], &known_answer(CARE_OF[0], answer()));
     let (to, answered) = answered.unwrap();
     assert_eq!((to, encode(&answered)), (HOME, bytes(ANSWER)));
@@ -193,7 +194,7 @@ fn without_a_translator_nothing_needs_a_refresh() {
     );
 }
 
-/// Sets the checksum of a mobility message anew (RFC 6275 section 6.1.1).
+/// Sets the checksum of a mobility message (RFC 6275 section 6.1.1).
 fn sum(datagram: &mut [u8]) {
     datagram[44..46].fill(0);
     let length = (datagram.len() - 40) as u32;
@@ -219,7 +220,7 @@ fn an_update_that_is_not_the_mobiles_leaves_nothing_behind() {
             let mut forged = right.clone();
             forged[bit / 8] ^= 1 << (bit % 8);
             let place = bit / 8;
-            // A sum that is set anew makes a flipped one right; class, label and hop limit are nobody's proof.
+            // A recomputed checksum makes a flipped one right; class, label and hop limit prove nothing.
             if is_summed {
                 sum(&mut forged);
             }
@@ -238,7 +239,7 @@ fn an_update_that_is_not_the_mobiles_leaves_nothing_behind() {
     let counts = home.counts();
     assert!(counts.unauthenticated > 500, "{counts:?}");
     assert_eq!(counts.out_of_date, 0);
-    // A packet of the tunnel comes from where an update came from, or not at all.
+    // A tunnelled packet comes from the source of an update, or is rejected.
     let inside = [0x45; 40];
     assert_eq!(home.handle_datagram(Instant::ZERO, OUTSIDE, &inside), None);
     home.handle_datagram(Instant::ZERO, OUTSIDE, &right);
@@ -265,7 +266,7 @@ fn a_replayed_update_does_not_move_the_mobile() {
     }
     assert_eq!(home.remote(CARE_OF[0]), Some(OUTSIDE));
     assert_eq!(home.places(HOME).count(), 1);
-    // A home agent that was started anew remembers nothing, and has its clock.
+    // A restarted home agent remembers nothing, and has its own clock.
     let mut home = home_end();
     for (late, is_taken) in [(8, false), (7, true)] {
         let now = Instant::from_secs(late);
@@ -274,7 +275,7 @@ fn a_replayed_update_does_not_move_the_mobile() {
     }
 }
 
-/// Carries an update to the home agent's end, and its answer back, if there is one at once.
+/// Carries an update to the home agent's end, and an immediate answer back.
 fn carry(now: Instant, mobile: &mut MobileEnd, home: &mut HomeEnd, sequence: u16) -> bool {
     let sent = mobile.handle_message(now, &known_update(CARE_OF[0], update(sequence)));
     match home.handle_datagram(now, OUTSIDE, &encode(&sent.unwrap())) {
@@ -297,7 +298,7 @@ fn a_mobile_with_a_wrong_clock_is_bound_by_its_second_update() {
     ] {
         let (mut mobile, mut home) = (up(clock), home_end());
         assert!(!carry(Instant::ZERO, &mut mobile, &mut home, 1));
-        // It lets its agent send another one at once.
+        // Its agent may send another one at once.
         assert_eq!(mobile.poll_timeout(), Some(Instant::ZERO));
         mobile.handle_timeout(Instant::ZERO);
         let asked = mobile.poll_received().unwrap();
@@ -311,7 +312,7 @@ fn a_mobile_with_a_wrong_clock_is_bound_by_its_second_update() {
 fn an_uplink_is_dead_after_three_seconds_without_an_answer_and_up_by_the_first_one() {
     let (mut mobile, mut home) = (up(UNIX_NANOSECONDS), home_end());
     assert!(carry(Instant::ZERO, &mut mobile, &mut home, 1));
-    // No answer arrives. Packets that come by the tunnel are no proof that an update arrives.
+    // No answer arrives. Packets from the tunnel do not prove that an update arrives.
     mobile.handle_datagram(Instant::from_secs(2), &[0x45; 40]);
     let dead = mobile.poll_timeout().unwrap();
     assert_eq!(dead, Instant::from_secs(3));
@@ -322,7 +323,7 @@ fn an_uplink_is_dead_after_three_seconds_without_an_answer_and_up_by_the_first_o
         assert_eq!(now, dead + Duration::from_secs(5 * number));
         mobile.handle_timeout(now);
         let probe = mobile.poll_transmit().unwrap();
-        // The home agent refuses it without a change of what it knows, from wherever it comes.
+        // The home agent refuses it without a change of state, whatever its source.
         let taken = home.handle_datagram(now, ELSEWHERE, &encode(&probe));
         let Some(Arrival::Refused(refusal)) = taken else {
             panic!("{taken:?}");
@@ -347,7 +348,7 @@ fn a_mobile_that_hears_nothing_asks_for_its_home_agent_and_one_that_moves_regist
     mobile.handle_message(Instant::ZERO, &known_update(CARE_OF[0], update(9)));
     mobile.handle_datagram(Instant::ZERO, &bytes(ANSWER));
     assert!(mobile.poll_received().is_some());
-    // Each packet is answered for a minute; then none is.
+    // Each packet is answered for a minute, then none is.
     for second in 1..60 {
         mobile.note_sent(Instant::from_secs(second));
         mobile.handle_datagram(Instant::from_secs(second), &[0x60; 40]);
@@ -371,7 +372,7 @@ fn a_mobile_that_hears_nothing_asks_for_its_home_agent_and_one_that_moves_regist
 #[test]
 fn an_answer_is_taken_once_and_only_from_the_home_agent() {
     let mut mobile = up(UNIX_NANOSECONDS);
-    // To an update that was not sent.
+    // To an update that was never sent.
     mobile.handle_datagram(Instant::ZERO, &bytes(ANSWER));
     assert_eq!(mobile.counts().unexpected, 1);
     mobile.handle_message(Instant::ZERO, &known_update(CARE_OF[0], update(9)));
@@ -396,7 +397,7 @@ fn of_many_places_the_latest_are_remembered() {
     let (mut mobile, mut home) = (up(UNIX_NANOSECONDS), home_end());
     let remote = |port| SocketAddrV4::new(*OUTSIDE.ip(), port);
     for port in 1..=40u16 {
-        // From port 1 it comes again and again.
+        // From port 1 it arrives repeatedly.
         for port in [port, 1] {
             let now = Instant::from_millis(port.into());
             let sent = mobile.handle_message(now, &known_update(CARE_OF[0], update(port)));
@@ -424,7 +425,7 @@ fn of_many_places_the_latest_are_remembered() {
 }
 
 proptest! {
-    /// Octets that begin like a message for either end, and go on anyhow, are no update and no answer.
+    /// Octets that begin like a message for either end, but continue arbitrarily, are neither an update nor an answer.
     #[test]
     fn any_octets_are_survived_and_change_nothing(
         from in 0..120usize,
@@ -452,8 +453,8 @@ proptest! {
     }
 }
 
-/// RFC 4285 section 5.1 lets the option stand anywhere as the last one: with other padding, and with the mobile's identifier (RFC
-/// 4283), as others send it.
+/// RFC 4285 section 5.1 permits the option at any place as the last one: with other padding, and with the mobile's
+/// identifier (RFC 4283), as other implementations send it.
 #[test]
 fn the_proof_covers_octets_as_they_came() {
     let laid = bytes(UPDATE);

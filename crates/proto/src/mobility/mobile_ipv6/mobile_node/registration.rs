@@ -49,7 +49,7 @@ struct Accepted {
 pub(super) struct Registration {
     /// Sequence number of the latest update.
     sequence: BindingSequence,
-    /// Apart, since most of the time there is none.
+    /// Boxed, since mostly there is none.
     pub(super) pending: Option<Box<Pending>>,
     accepted: Option<Accepted>,
     /// Time of the next attempt after a refusal.
@@ -258,8 +258,8 @@ impl MobileNode {
         }
     }
 
-    /// Takes in that the home agent was started anew, and so has no binding: registers again. What a medium knows of its other end
-    /// tells it long before the binding has to be refreshed.
+    /// Takes in a restart of the home agent, which then has no binding: registers again. A medium that knows its other
+    /// end detects this long before the next refresh.
     pub fn home_agent_restarted(&mut self, now: Instant) {
         self.home.doubt();
         if self.care_of().is_some() {

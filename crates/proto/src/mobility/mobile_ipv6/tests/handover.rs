@@ -15,7 +15,7 @@ fn behind() -> Ipv6Prefix {
     prefix("2001:db8:aaaa::", 48)
 }
 
-/// A mobile router on link 1.
+/// Returns a mobile router on link 1.
 fn router_world(explicit: bool) -> World {
     let router = RouterRegistration {
         prefixes: Box::from([behind().into()]),
@@ -580,7 +580,7 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     assert_eq!(world.times_of("BU").len(), updates);
 }
 
-/// A mobile that reports its location to previous routers, and routers that hold packets until then.
+/// Returns a mobile that reports its location to previous routers, and routers that hold packets until then.
 fn forwarding_world() -> World {
     let mobile = mobile_with(|fleet| fleet.tells_routers = true);
     World::new(mobile, agent_settings(), subscriber()).with_buffering_routers(POLICY)
@@ -707,8 +707,8 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
     assert!(world.routers[2].take_update(world.now, update(1)).is_some());
 }
 
-/// The network lets nobody else have an address that ends as the mobile's: packets from a new one are taken although the update,
-/// which went first, is lost. Otherwise they would be another's.
+/// No other node can have an address that ends like the mobile's: packets from a new one are accepted although the
+/// earlier update is lost. Otherwise they would count as a stranger's.
 #[test]
 fn packets_from_a_proven_address_do_not_wait_for_the_binding() {
     for (proven, answered, strangers) in [(Some(("2001:db8:300::", 44)), 1, 0), (None, 0, 1)] {

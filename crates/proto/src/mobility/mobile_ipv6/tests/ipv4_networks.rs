@@ -1,4 +1,4 @@
-//! IPv4 networks behind a mobile router: bound as RFC 5555 says, carried in the IPv6 tunnel.
+//! IPv4 networks behind a mobile router: bound by RFC 5555, carried in the IPv6 tunnel.
 
 use super::*;
 use crate::mobility::buffering::Overflow;
@@ -12,14 +12,14 @@ use core::net::Ipv4Addr;
 
 const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 0);
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 7);
-/// A host of nobody's network.
+/// A host in a network of no mobile.
 const STRANGER: Ipv4Addr = Ipv4Addr::new(10, 2, 0, 7);
 
 fn network(address: Ipv4Addr, length: u8) -> Prefix {
     Ipv4Prefix::new(address, length).expect("a length").into()
 }
 
-/// The mobile router's networks, of either IP version.
+/// Returns the mobile router's networks, of either IP version.
 fn networks() -> Box<[Prefix]> {
     let behind = prefix("2001:db8:aaaa::", 48).into();
     Box::new([behind, network(NETWORK, 16)])
@@ -35,7 +35,7 @@ fn mobile_router(explicit: bool) -> MobileSettings {
     }
 }
 
-/// A mobile router on link 1, at a home agent that may bind some prefixes.
+/// Returns a mobile router on link 1, at a home agent that may bind some prefixes.
 fn world_with(explicit: bool, strategy: Strategy, known: Box<[Prefix]>) -> World {
     let agent = HomeAgentSettings {
         strategy,
@@ -56,7 +56,7 @@ fn tunnelled(from: Ipv6Addr, to: Ipv6Addr, inner: Packet) -> Packet {
     crate::mobility::packet(from.into(), to.into(), body)
 }
 
-/// Puts a datagram's length to `length` bytes in total, over IPv4.
+/// Extends a datagram over IPv4 to `total` bytes in all.
 fn with_length(mut packet: Packet, total: u32) -> Packet {
     if let Body::Udp(_, Payload::Pattern { length, .. }) = &mut packet.body {
         *length = total - 28;
@@ -118,7 +118,7 @@ fn a_tunnel_and_a_router_cost_a_hop_each() {
     assert_eq!(world.home_agent.counts().tunnels.hop_limit, 1);
 }
 
-/// Study D, proposal 2, for a network of IPv4: what comes between two links waits at the home agent, in order.
+/// Study D, proposal 2, for an IPv4 network: packets that arrive between two links wait at the home agent, in order.
 #[test]
 fn a_home_agent_that_buffers_loses_nothing() {
     let policy = BufferPolicy {
@@ -288,7 +288,7 @@ fn each_address_has_an_answer_of_its_own() {
     let mut agent = agent_of_networks(NO_DETECTION);
     let asked = [
         (home_address([10, 1, 0, 0], 16, true), 0, 16),
-        // Its own, in part, and one address of it.
+        // The mobile's own network, in part, and one of its addresses.
         (home_address([10, 1, 2, 0], 24, true), 0, 24),
         (home_address([10, 1, 0, 7], 32, false), 0, 32),
         (home_address([10, 0, 0, 0], 8, true), 133, 0),
@@ -322,7 +322,7 @@ fn each_address_has_an_answer_of_its_own() {
     assert_eq!(ask(&mut agent, update(101, true, &[])), []);
     assert!(agent.intercepts(Ipv4Addr::new(10, 1, 255, 255).into()));
     assert!(!agent.intercepts(STRANGER.into()));
-    // A mobile that is no router.
+    // A mobile that is not a router.
     let mut agent = agent_of_networks(NO_DETECTION);
     let answers = ask(&mut agent, update(1, false, &all[..1]));
     let prohibited = Ipv4AddressStatus::ADMINISTRATIVELY_PROHIBITED;
@@ -376,7 +376,7 @@ fn a_packet_larger_than_the_tunnel_comes_back_as_an_icmpv4_error() {
         panic!("no error for the network behind");
     };
     check_error(&error, HOST.into(), 1460);
-    // A router of the path has told the home agent of its own MTU.
+    // A router on the path has reported its MTU to the home agent.
     let inside = datagram(far, HOST, 4);
     let outer = tunnelled(ip(HOME_AGENT), care_of(1), inside);
     let error = Body::Icmp(IcmpMessage::Error {

@@ -132,7 +132,7 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
     assert!(!world.home_agent.intercepts(ip(HOME).into()));
 }
 
-/// Its medium knows of the restart; by itself the mobile would not have asked for 450 s.
+/// The medium detects the restart; the mobile alone would not have sent an update for 450 s.
 #[test]
 fn a_binding_that_a_home_agent_has_lost_by_a_restart_is_made_anew_at_once() {
     let mut world = World::plain();
@@ -146,8 +146,8 @@ fn a_binding_that_a_home_agent_has_lost_by_a_restart_is_made_anew_at_once() {
     assert_eq!(world.times_of("BU"), [20, 10_000]);
 }
 
-/// The home agent is out of reach for longer than a binding's lifetime of 12 s. The lifetime it grants afterwards
-/// counts from the acknowledged update; the refresh comes after three quarters.
+/// The home agent is unreachable for longer than a binding's lifetime of 12 s. The lifetime it grants afterwards counts
+/// from the acknowledged update; the refresh comes after three quarters.
 #[test]
 fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
     let mut world = World::new(

@@ -1,10 +1,10 @@
-//! Message names of the standards, with the values that scapy put into them.
+//! Message names of the standards, with the values given to scapy.
 
 use super::*;
 use crate::wire::dhcp::{Dhcp, DhcpKind};
 use crate::wire::mobile_ipv4::{Code, Message, Purpose, Reply, Request, RequestFlags};
 
-/// Name, and details.
+/// Returns the name and the details.
 fn signal(hexadecimal: &str) -> (&'static str, String) {
     let signal = decode(hexadecimal).signal().expect("a signal");
     assert!(!signal.tunnelled);
@@ -80,7 +80,7 @@ fn a_signal_in_a_tunnel_says_so_and_data_is_none() {
     }
 }
 
-/// A datagram of IPv4 with this payload.
+/// Returns an IPv4 datagram with this payload.
 fn datagram(ports: (u16, u16), bytes: Vec<u8>) -> Packet {
     let mut packet = decode(UDP);
     let header = UdpHeader {

@@ -6,9 +6,9 @@ use crate::time::Instant;
 
 /// Round trips of one half of the window of the maximum: `bbr_extra_acked_win_rtts`.
 const ROUNDS: u32 = 5;
-/// An epoch of so many segments is ended.
+/// Segments after which an epoch ends.
 const LONGEST_EPOCH: u64 = 1 << 20;
-/// Most that is granted, in seconds of the rate: `bbr_extra_acked_max_us`.
+/// Longest allowance, in time at the rate: `bbr_extra_acked_max_us`.
 const MOST_SECONDS: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,7 @@ impl Aggregation {
         self.extra[self.half] = self.extra[self.half].max(extra);
     }
 
-    /// In segments.
+    /// Returns the allowance, in segments.
     pub(super) fn allowance(&self, bandwidth: f64) -> u32 {
         let most = (bandwidth * MOST_SECONDS).min(1e8) as u32;
         self.extra[0].max(self.extra[1]).min(most)

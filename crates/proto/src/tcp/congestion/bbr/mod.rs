@@ -76,7 +76,7 @@ pub(super) struct Bbr {
     probe_round_done: bool,
     idle_restart: bool,
     aggregation: Aggregation,
-    /// `None` where none is looked for.
+    /// `None` unless a policer is searched for.
     policer: Option<Policer>,
 }
 
@@ -115,12 +115,12 @@ impl Bbr {
         }
     }
 
-    /// Segments a second.
+    /// Returns the highest delivery rate, in segments a second.
     fn highest_rate(&self) -> f64 {
         self.bandwidth.value().max(0.0)
     }
 
-    /// Segments a second: the long-term rate, where a policer was found, else the highest.
+    /// Returns the rate in segments a second: the long-term rate if a policer was found, otherwise the highest.
     fn rate(&self) -> f64 {
         let policed = self.policer.and_then(|policer| policer.rate());
         policed.unwrap_or(self.highest_rate())
@@ -159,7 +159,7 @@ impl Bbr {
         self.round_end = sample.delivered;
     }
 
-    /// Segments that fill the path `gain` times, with room for bursts.
+    /// Returns the number of segments that fill the path `gain` times, with room for bursts.
     fn target(&self, gain: f64) -> u32 {
         self.with_room(self.capacity(self.highest_rate(), gain))
     }
@@ -183,15 +183,15 @@ impl Bbr {
         }
     }
 
-    /// `bbr_tso_segs_goal`: a millisecond of the rate.
+    /// Returns the number of segments in a millisecond at the rate: `bbr_tso_segs_goal`.
     fn burst(&self) -> u32 {
         let bytes = self.pacing_rate * f64::from(self.segment_size);
         let least = if bytes < 150_000.0 { 1 } else { 2 };
         ((bytes / 1024.0).min(65_000.0) as u32 / self.segment_size).clamp(least, 127)
     }
 
-    /// `bbr_packets_in_net_at_edt`: what of `in_flight` is left when pacing lets the next segments go, with these where
-    /// more than the rate is sent.
+    /// Returns the segments of `in_flight` that are left when pacing releases the next ones, including these if more
+    /// than the rate is sent: `bbr_packets_in_net_at_edt`.
     fn at_departure(&self, in_flight: u32, sample: &RateSample) -> u32 {
         let leaving = if self.pacing_gain > 1.0 {
             self.burst()
@@ -368,8 +368,8 @@ impl Bbr {
         }
     }
 
-    /// In the first round trip of a recovery a segment leaves for each that is delivered; afterwards the window is as
-    /// before it. Returns whether the window stands.
+    /// Sets the window in recovery: in the first round trip a segment leaves for each one delivered; afterwards the
+    /// window is as before. Returns true if this determines the window.
     fn recovers(&mut self, sample: &RateSample) -> bool {
         self.window = self.window.saturating_sub(sample.newly_lost).max(1);
         let conserved = sample.in_flight + sample.newly_delivered;
@@ -456,7 +456,7 @@ impl CongestionControl for Bbr {
         self.window = (window / self.segment_size).max(1);
     }
 
-    /// From start-up on, at a rate that fills the window in a round trip as soon as one is measured.
+    /// Begins again with start-up, at a rate that fills the window in a round trip as soon as one is measured.
     fn on_path_change(&mut self) {
         let (window, finds_policers) = (self.window(), self.policer.is_some());
         let fresh = Bbr::new(self.segment_size, window, self.threshold, finds_policers);

@@ -1,27 +1,27 @@
 //! Policers: many losses at a steady rate, whatever is sent. BBR then keeps to that long-term rate for 48 round trips
 //! (`bbr_lt_bw_sampling`; Flach et al., "An Internet-wide analysis of traffic policing", 2016). An interval begins and
-//! ends with a loss, when the policer's tokens are used up, and has at least four round trips; two of like rate in a row
-//! tell.
+//! ends with a loss, when the policer's tokens are used up, and has at least four round trips; two intervals in a row
+//! with similar rates show a policer.
 
 use crate::tcp::congestion::RateSample;
 use crate::time::Instant;
 
-/// Round trips of an interval, at least: `bbr_lt_intvl_min_rtts`; four times as many are too long.
+/// Fewest round trips of an interval: `bbr_lt_intvl_min_rtts`; four times as many are too long.
 const LEAST_ROUNDS: u32 = 4;
 const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
-/// Of what is delivered so much is lost, at least, in 256ths: `bbr_lt_loss_thresh`.
+/// Least loss in an interval, in 256ths of the segments delivered: `bbr_lt_loss_thresh`.
 const LEAST_LOSS: u64 = 50;
-/// Two rates are alike that differ by an eighth or by 4 kbit/s: `bbr_lt_bw_ratio`, `bbr_lt_bw_diff`.
+/// Largest difference of similar rates: an eighth, or 4 kbit/s (`bbr_lt_bw_ratio`, `bbr_lt_bw_diff`).
 const LIKE_RATIO: f64 = 0.125;
 const LIKE_BYTES_PER_SECOND: f64 = 500.0;
-/// Round trips for which the rate is kept to: `bbr_lt_bw_max_rtts`.
+/// Round trips for which BBR keeps to the rate: `bbr_lt_bw_max_rtts`.
 const KEPT_ROUNDS: u32 = 48;
 
-/// The search for a policer, and what it has found. Rates are segments a second.
+/// The search for a policer, and its result. Rates are in segments a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     samples: bool,
-    /// Rate of the interval before; the rate in use once `found`.
+    /// Rate of the previous interval; the rate in use once `found`.
     rate: Option<f64>,
     found: bool,
     rounds: u32,
@@ -31,7 +31,7 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// The rate to keep to.
+    /// Returns the long-term rate, if it is in use.
     pub(super) fn rate(&self) -> Option<f64> {
         self.rate.filter(|_| self.found)
     }
@@ -47,7 +47,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// A round trip of a rate that is in use has begun; returns whether it was the last.
+    /// Takes in a new round trip at the long-term rate; returns true if it was the last.
     pub(super) fn expires(&mut self) -> bool {
         self.rounds += 1;
         let over = self.rounds >= KEPT_ROUNDS;
@@ -57,7 +57,7 @@ impl Policer {
         over
     }
 
-    /// An acknowledgment, `round_start` if it begins a round trip, of segments of `segment_size` bytes.
+    /// Takes in an ACK, with `round_start` if it begins a round trip. Segments have `segment_size` bytes.
     pub(super) fn update(&mut self, sample: &RateSample, round_start: bool, segment_size: u32) {
         if !self.samples {
             if sample.newly_lost == 0 {

@@ -1,5 +1,5 @@
-//! Linux's CUBIC (`net/ipv4/tcp_cubic.c`): RFC 9438's function in whole segments, with HyStart, and a growth that
-//! is never slower than one segment for 20 acknowledged before the first loss.
+//! Linux's CUBIC (`net/ipv4/tcp_cubic.c`): RFC 9438's function in whole segments, with HyStart, and growth by at least
+//! one segment for 20 acknowledged before the first loss.
 
 use super::SegmentWindow;
 use super::hystart::HyStart;
@@ -8,16 +8,16 @@ use crate::time::{Duration, Instant};
 
 /// `bic_scale` 41, in units of 1/1024: C of RFC 9438 in segments a second cubed.
 const C: f64 = 410.0 / 1024.0;
-/// `beta` in units of 1/1024: what is left of the window after a loss.
+/// `beta` in units of 1/1024: the share of the window that remains after a loss.
 const BETA: u64 = 717;
 const SCALE: u64 = 1024;
-/// `beta_scale` / 8: windows that Reno with this β needs for one segment of growth, 15/8 = (1 + β) / (3 (1 − β)).
+/// `beta_scale` / 8: windows of ACKs that Reno with this β needs to grow by one segment, 15/8 = (1 + β) / (3 (1 − β)).
 const RENO_EIGHTHS: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 /// Linux's clock ticks: `CONFIG_HZ` 250.
 const HZ: u64 = 250;
-/// The target is not computed anew within so many ticks if the window is the same.
+/// Ticks within which the target is not computed again for the same window.
 const LEAST_INTERVAL: u64 = HZ / 32;
-/// The function counts time in these parts of a second: 2 to the power of `BICTCP_HZ`.
+/// Parts of a second in which the function counts time: 2 to the power of `BICTCP_HZ`.
 const TIME_PARTS: u64 = 1024;
 /// Nanoseconds of a tick.
 const TICK: u64 = 1_000_000_000 / HZ;
@@ -34,9 +34,9 @@ pub(in crate::tcp::congestion) struct Cubic {
     /// `last_max_cwnd`, in segments; zero before the first loss.
     maximum_window: u32,
     epoch: Option<Epoch>,
-    /// `cnt`: segments to be acknowledged for one of growth.
+    /// `cnt`: segments to acknowledge for one segment of growth.
     per_segment: u32,
-    /// At which tick and for which window that was computed.
+    /// Tick and window of the last computation of `per_segment`.
     computed: (u64, u32),
     shortest_rtt: Option<Duration>,
 }
@@ -45,10 +45,10 @@ pub(in crate::tcp::congestion) struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: Instant,
-    /// Parts of a second until the function is at `origin`: K.
+    /// `K`: parts of a second until the function reaches `origin`.
     time_to_origin: u64,
     origin: u32,
-    /// The window that Reno would have, and segments acknowledged since it grew.
+    /// The window that Reno would have, and segments acknowledged since it last grew.
     reno_window: u32,
     reno_credit: u64,
 }
@@ -83,7 +83,7 @@ impl Cubic {
         }
     }
 
-    /// `bictcp_update`.
+    /// Updates the growth: `bictcp_update`.
     fn update(&mut self, now: Instant, acknowledged: u32) {
         let begun = self.epoch.is_some();
         let mut epoch = match self.epoch {
@@ -95,7 +95,7 @@ impl Cubic {
         let (at, (computed_at, computed_for)) = (tick(now), self.computed);
         let recent = at.saturating_sub(computed_at) <= LEAST_INTERVAL;
         if !(recent && computed_for == window && self.per_segment > 0) {
-            // Once a tick; Reno's growth each time.
+            // At most once a tick; Reno's growth with each ACK.
             if !begun || at != computed_at {
                 self.computed = (at, window);
                 self.per_segment = self.by_function(&epoch, at);
@@ -105,7 +105,7 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
-    /// Segments to be acknowledged for one of growth by the cubic function.
+    /// Returns the segments to acknowledge for one segment of growth by the cubic function.
     fn by_function(&self, epoch: &Epoch, at: u64) -> u32 {
         let window = self.window.segments;
         let shortest = self.shortest_rtt.unwrap_or_default().as_nanos();
@@ -144,7 +144,7 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// Growth that is at least Reno's; `u32::MAX` if it asks for none.
+    /// Returns the segments to acknowledge for growth at least as fast as Reno's; `u32::MAX` if Reno sets no limit.
     fn friendly(&mut self, window: u32) -> u32 {
         let each = (u64::from(window) * RENO_EIGHTHS / 8).max(1);
         while self.reno_credit > each {
@@ -159,7 +159,7 @@ impl Epoch {
 }
 
 impl CongestionControl for Cubic {
-    /// `cubictcp_acked`: in recovery, too.
+    /// Takes in an ACK, also in recovery: `cubictcp_acked`.
     fn on_feedback(&mut self, sample: &FeedbackSample) {
         let Some(rtt) = sample.rtt else {
             return;
@@ -167,7 +167,7 @@ impl CongestionControl for Cubic {
         let young =
             |epoch: &Epoch| sample.now.saturating_since(epoch.start) < Duration::from_secs(1);
         if self.epoch.as_ref().is_some_and(young) {
-            return; // Just after a recovery the queue says little.
+            return; // Just after a recovery the queue tells little.
         }
         let shortest = self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt));
         self.shortest_rtt = Some(shortest);
@@ -201,7 +201,7 @@ impl CongestionControl for Cubic {
         if !loss.repeated {
             self.lower();
         }
-        // `bictcp_reset`: all is forgotten, the shortest round-trip time too.
+        // `bictcp_reset` forgets everything, the shortest round-trip time too.
         self.maximum_window = 0;
         self.epoch = None;
         self.per_segment = 0;
@@ -215,7 +215,7 @@ impl CongestionControl for Cubic {
         self.set(restart_window, self.slow_start_threshold());
     }
 
-    /// Idle time does not count for the function (`bictcp_cwnd_event`).
+    /// Excludes idle time from the function (`bictcp_cwnd_event`).
     fn on_transmission_start(&mut self, now: Instant, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + idle).min(now);

@@ -1,28 +1,28 @@
-//! HyStart as in Linux's CUBIC: leave slow start when the acknowledgments of a round trip come as one long train,
-//! or when the round trip has got longer (Ha and Rhee, "Taming the elephants", 2011). Not RFC 9406's HyStart++.
+//! HyStart as in Linux's CUBIC: slow start ends when the ACKs of a round trip arrive as one long train, or when the
+//! round-trip time has grown (Ha and Rhee, "Taming the elephants", 2011). Not RFC 9406's HyStart++.
 
 use crate::tcp::congestion::FeedbackSample;
 use crate::time::{Duration, Instant};
 
 /// `hystart_low_window`, in segments.
 const LOW_WINDOW: u32 = 16;
-/// Acknowledgments nearer than this belong to one train: `hystart_ack_delta_us`.
+/// Largest gap between ACKs of one train: `hystart_ack_delta_us`.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
-/// Samples of a round trip that its delay is judged by: `HYSTART_MIN_SAMPLES`.
+/// RTT samples that determine the delay of a round trip: `HYSTART_MIN_SAMPLES`.
 const SAMPLES: u32 = 8;
-/// Bounds of the tolerated growth of the delay, an eighth otherwise: `HYSTART_DELAY_MIN` and `_MAX`.
+/// Bounds of the tolerated growth of the delay, otherwise an eighth: `HYSTART_DELAY_MIN` and `_MAX`.
 const LEAST_GROWTH: Duration = Duration::from_millis(4);
 const MOST_GROWTH: Duration = Duration::from_millis(16);
-/// Bytes of the largest burst: what a train may last longer is the time of four of them, 1 ms at most.
+/// Largest allowance for the length of a train, the time of four bursts of the largest size; and that size, in bytes.
 const BURST_ALLOWANCE: Duration = Duration::from_millis(1);
 const LARGEST_BURST: u64 = 65_536;
 
 /// Observations of the present round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HyStart {
-    /// It has ended slow start once, and holds its peace until a timeout.
+    /// True once HyStart has ended slow start; reset by a timeout.
     found: bool,
-    /// The round trip is over when more bytes than these are acknowledged, from the start of the connection.
+    /// Bytes acknowledged since the start of the connection beyond which the round trip is over.
     round_end: u64,
     round_start: Instant,
     last_ack: Instant,
@@ -31,8 +31,8 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    /// Takes an acknowledgment in slow start; true if slow start should end. With the round-trip time that it measured comes
-    /// the connection's shortest; `window` in segments.
+    /// Takes in an ACK in slow start; returns true if slow start should end. `rtt` comes with the connection's shortest
+    /// round-trip time; `window` is in segments.
     pub(super) fn is_over(
         &mut self,
         sample: &FeedbackSample,
@@ -68,8 +68,8 @@ impl HyStart {
         sample.now.saturating_since(self.round_start) > most
     }
 
-    /// The time of four largest bursts at twice the present rate (`hystart_ack_delay` with the pacing rate of slow
-    /// start).
+    /// Returns the time of four bursts of the largest size at twice the present rate (`hystart_ack_delay` with the
+    /// pacing rate of slow start).
     fn burst_time(sample: &FeedbackSample) -> Duration {
         let smoothed = sample.smoothed_rtt.unwrap_or_default().as_nanos();
         let doubled = 2 * u64::from(sample.bytes_in_flight).max(1);

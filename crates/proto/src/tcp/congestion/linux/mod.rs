@@ -1,5 +1,5 @@
-//! Reno and CUBIC as Linux has them (6.18): windows are whole segments, slow start adds every segment that is
-//! acknowledged, and a sum of segments stands for fractions.
+//! Reno and CUBIC as in Linux (6.18): windows are whole segments, slow start adds every acknowledged segment, and a
+//! count of segments replaces fractions.
 
 mod cubic;
 mod hystart;
@@ -18,7 +18,7 @@ const LEAST_THRESHOLD: u32 = 2;
 struct SegmentWindow {
     segment_size: u32,
     segments: u32,
-    /// In segments; `u32::MAX` is arbitrarily high.
+    /// Slow-start threshold, in segments; `u32::MAX` is arbitrarily high.
     threshold: u32,
     /// Segments acknowledged since the window last grew.
     credit: u32,
@@ -48,7 +48,7 @@ impl SegmentWindow {
         self.segments < self.threshold
     }
 
-    /// Returns how many of the acknowledged segments are left beyond the threshold.
+    /// Grows the window in slow start; returns the acknowledged segments left beyond the threshold.
     fn slow_start(&mut self, acknowledged: u32) -> u32 {
         let window = (self.segments.saturating_add(acknowledged)).min(self.threshold);
         let used = window - self.segments;
@@ -56,7 +56,7 @@ impl SegmentWindow {
         acknowledged - used
     }
 
-    /// One segment more for every `per_segment` acknowledged.
+    /// Grows the window by one segment for every `per_segment` acknowledged.
     fn grow(&mut self, per_segment: u32, acknowledged: u32) {
         let per_segment = per_segment.max(1);
         if self.credit >= per_segment {

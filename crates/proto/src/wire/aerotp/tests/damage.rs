@@ -3,7 +3,7 @@
 use super::vectors::{Vector, vectors};
 use super::*;
 
-/// A small generator of its own (SplitMix64).
+/// A small random generator (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -69,7 +69,7 @@ fn three_flipped_bits_of_a_header_are_never_misread() {
             assert!(is_right(&vector, &bits), "{}: {bits:?}", vector.name);
         }
     }
-    // All there are behind the prelude of a packet of the shortest header.
+    // All bits after the prelude of a packet with the shortest header.
     let shortest = &vectors()[5];
     assert_eq!(header_bits(shortest), 22 * 8);
     for first in PRELUDE * 8..22 * 8 {
@@ -81,7 +81,7 @@ fn three_flipped_bits_of_a_header_are_never_misread() {
     }
 }
 
-/// A damaged payload is reported as missing, and its header is used.
+/// Checks that a damaged payload is reported as missing, and its header is used.
 #[test]
 fn a_payload_without_code_is_damaged_by_one_bit() {
     for vector in uncoded().filter(|vector| !vector.payload.is_empty()) {
@@ -97,7 +97,8 @@ fn a_payload_without_code_is_damaged_by_one_bit() {
     }
 }
 
-/// With the header inside the code, eight words correct any 16 bytes behind the prelude, and the prelude three bits.
+/// Checks that with the header inside the code, eight words correct any 16 bytes after the prelude, and the prelude's
+/// code three bits.
 #[test]
 fn a_packet_whose_header_is_coded_comes_back_whole() {
     let mut random = Random(2);
@@ -124,7 +125,7 @@ fn a_packet_whose_header_is_coded_comes_back_whole() {
     }
 }
 
-/// Of the payload's two codewords each corrects eight bytes; a burst of sixteen is shared by both.
+/// Checks that each of the payload's two codewords corrects eight bytes; a burst of sixteen affects both.
 #[test]
 fn a_burst_in_a_coded_payload_is_put_right() {
     let vector = &vectors()[7];
@@ -144,13 +145,14 @@ fn a_burst_in_a_coded_payload_is_put_right() {
     }
 }
 
-/// Two bits can make a header longer by an extension and its payload shorter by as much. Then a check is read where there is none,
-/// and agrees for one value of 65,536; the payload's does not, so that nothing is delivered (docs/aerotp.md, section "Header check").
+/// Checks a header made longer by an extension, and a payload shorter by as much, with two flipped bits. A check is
+/// then read at a wrong place, and agrees for one value of 65,536; the payload's does not, so that nothing is delivered
+/// (docs/aerotp.md, section "Header check").
 #[test]
 fn flips_that_move_the_check_pass_it_by_chance_alone() {
     let mut passed = Vec::new();
     for value in 0..=u16::MAX {
-        // The check stands behind the token that is not there: two bytes of the right check, and two of the payload.
+        // The check is read after the token that does not exist: two bytes of the right check, and two of the payload.
         let mut payload = [0; 12];
         payload[2..4].copy_from_slice(&value.to_be_bytes());
         let mut bytes = encode(&ip(), &plain(), &payload);

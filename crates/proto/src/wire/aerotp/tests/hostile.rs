@@ -115,7 +115,7 @@ fn ranges_and_numbers_beyond_thirty_bits_are_refused() {
         header(flag::MACK | snack, 0, &mack(0, counts, numbers))
     };
     let most = (0x8000_0000 | LARGEST_NUMBER).to_be_bytes();
-    // A gap of a byte before 2^30 - 1 of them; and twice half as much.
+    // A gap of a byte before 2^30 - 1 missing bytes; and twice half as many.
     refused(
         &with([1, 0], &[&[1][..], &most].concat()),
         "range length",
@@ -170,7 +170,7 @@ fn what_extensions_lack_is_missed() {
     }
 }
 
-/// Length fields too small or too large.
+/// Checks length fields that are too small or too large.
 #[test]
 fn a_length_that_is_not_the_payloads_is_refused() {
     let payload = b"nine byte";
@@ -186,7 +186,7 @@ fn a_length_that_is_not_the_payloads_is_refused() {
     assert!(AerotpPacket::decode(&ip(), &coded).is_err());
 }
 
-/// Each vector of the document, with a byte more.
+/// Checks each vector of the document with an additional byte.
 #[test]
 fn what_follows_a_packet_is_refused() {
     for vector in super::vectors::vectors() {

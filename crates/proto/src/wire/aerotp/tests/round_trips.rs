@@ -20,7 +20,7 @@ fn number() -> impl Strategy<Value = u32> {
     prop_oneof![0..0x41_u32, 0x3F..0x4001_u32, 0x3FFF..=LARGEST_NUMBER]
 }
 
-/// Ascending ranges that end before 2^29, which a missing one's length must too.
+/// Ascending ranges that end before 2^29, the limit of a missing range's length.
 fn ranges(least_gap: u32) -> impl Strategy<Value = Vec<Range>> {
     let sizes = || prop_oneof![1..200_u32, 0x1FFF..0x4001_u32, 1..1_000_000_u32];
     vec((sizes(), sizes(), any::<bool>()), 0..=255).prop_map(move |pairs| {
@@ -152,7 +152,7 @@ proptest! {
         let _ = AerotpPacket::decode(&ip, &bytes);
     }
 
-    /// After a valid prelude and check, so that the bytes between are decoded.
+    /// Decodes arbitrary bytes between a valid prelude and check.
     #[test]
     fn what_is_read_is_read_again_when_written(words in 0..3_u16, bytes in vec(any::<u8>(), 17..120), behind in vec(any::<u8>(), 0..40)) {
         let mut bytes = bytes;

@@ -1,5 +1,5 @@
-//! The test vectors of docs/aerotp.md: what is encoded of their fields is their bytes, and the other way round. That their
-//! checks and code words are right, tests/test_aerotp_vectors.py says, which has codes of its own.
+//! The test vectors of docs/aerotp.md: their fields encode to their bytes, and decode from them.
+//! tests/test_aerotp_vectors.py verifies their checks and code words with codes of its own.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(super) struct Vector {
     pub bytes: Vec<u8>,
 }
 
-/// A vector's table.
+/// Table of a vector.
 struct Fields(BTreeMap<&'static str, &'static str>);
 
 impl Fields {
@@ -65,7 +65,7 @@ impl Fields {
             held_for: self.number("mack.held_for"),
             error_rate: match rate {
                 0 => ErrorRate::NONE,
-                // Of section "Error rate".
+                // From section "Error rate".
                 code => ErrorRate::from_rate(2_f64.powf(-f64::from(255 - code) / 8.0)),
             },
             arrival_rate: self.number("mack.arrival_rate"),
@@ -123,7 +123,7 @@ fn hex(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-/// All of the document's, in their order.
+/// Returns all vectors of the document, in order.
 pub(super) fn vectors() -> Vec<Vector> {
     let parts = SPECIFICATION.split("### Vector ").skip(1);
     parts.map(parse).collect()
@@ -176,7 +176,7 @@ fn they_are_decoded_to_their_fields() {
     }
 }
 
-/// A check over other addresses is another check: a packet that strayed is refused.
+/// Checks that the addresses are part of the check: a misdelivered packet is refused.
 #[test]
 fn they_are_refused_between_other_addresses() {
     for vector in vectors() {
@@ -195,7 +195,8 @@ fn what_is_cut_off_them_is_missed() {
     }
 }
 
-/// Repair packets hold lengths, sequence numbers and flags of the others (section "Codes across packets").
+/// Checks that repair packets contain lengths, sequence numbers and flags of the others (section "Codes across
+/// packets").
 #[test]
 fn the_repair_packet_restores_either_packet_of_its_block() {
     use crate::fec::erasure::{BlockDecoder, BlockSize};

@@ -1,11 +1,11 @@
-//! Values where a scenario says nothing, for the page about the model.
+//! Default values of a scenario, for the model's page.
 
 use crate::link::ldacs1::HandoverType;
 use crate::scenario::defaults::{DECIMAL_SIZES, size, whole};
 use crate::scenario::model::Radio;
 use serde_json::{Value, json};
 
-/// Lists a radio network's keys; null for those whose default is a word, which their comments tell.
+/// Lists a radio network's keys; null for those whose default is a word, given in their comments.
 pub(crate) fn json_defaults(network: &Radio) -> Option<Value> {
     let (config, station) = (&network.config, network.stations.first()?);
     Some(json!({

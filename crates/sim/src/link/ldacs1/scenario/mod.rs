@@ -3,6 +3,8 @@
 mod defaults;
 mod resolve;
 
+use crate::link::config::LinkConfig;
+use crate::link::kinds::Settings;
 use crate::scenario::raw::Named;
 use crate::scenario::raw_tracks::RawPosition;
 use crate::scenario::units::{Distance, Frequency, Power, Rate};
@@ -12,30 +14,31 @@ use serde::Deserialize;
 pub(crate) use defaults::json_defaults;
 pub(crate) use resolve::network;
 
-/// Keys of a radio network alone (kind = "ldacs1").
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+/// L-DACS1: a network of cells for aircraft, which performs their handovers itself. Of the keys of links it has `mtu`,
+/// and `queue` in bytes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawRadio {
-    /// ldacs1 only, which needs at least one: its cells by name. Default: none.
-    pub cells: Option<Named<RawCell>>,
-    /// ldacs1 only: the most that one aircraft is granted in each direction. Default: what the others leave.
+    /// Its cells by name, at least one.
+    pub cells: Named<RawCell>,
+    /// Largest grant of one aircraft, in each direction. Default: what the others leave.
     pub user_rate: Option<Rate>,
-    /// ldacs1 only: type of a handover, by its preparer. 1: the aircraft, by random access; 2: the base stations.
+    /// Type of a handover, by its preparer. 1: the aircraft, by random access; 2: the base stations.
     /// Default 1.
     #[schemars(range(min = 1, max = 2))]
     pub handover_type: Option<u32>,
-    /// ldacs1 only: announcement of a handover while packets wait for the aircraft; it comes when they are gone (the
+    /// Announcement of a handover while packets wait for the aircraft; it comes when they are gone (the
     /// P-bit of study D's HO_COM). Default false.
     pub packet_bit: Option<bool>,
-    /// ldacs1 only: forwarding to the new base station of packets that wait in the old one, or come there during the
+    /// Forwarding to the new base station of packets that wait in the old one, or come there during the
     /// handover. Default false: they are lost.
     pub base_station_buffering: Option<bool>,
-    /// ldacs1 only: modulation and coding of all aircraft, or "adaptive" by each one's signal. Default "qpsk-1/2".
+    /// Modulation and coding of all aircraft, or "adaptive" by each one's signal. Default "qpsk-1/2".
     pub modulation: Option<RawModulation>,
-    /// ldacs1 only: source of frames' error rates. Default "fixed".
+    /// Source of frames' error rates. Default "fixed".
     pub errors: Option<RawErrors>,
-    /// ldacs1 only: joint coding of an aircraft's tiles of one multiframe. Default false.
+    /// Joint coding of an aircraft's tiles of one multiframe. Default false.
     pub joint_coding: Option<bool>,
-    /// ldacs1 only: frames of the common control channel in a multiframe, at least. Default 3.
+    /// Frames of the common control channel in a multiframe, at least. Default 3.
     #[schemars(range(min = 1, max = 8))]
     pub common_control_frames: Option<u32>,
 }
@@ -50,13 +53,12 @@ pub struct RawCell {
     pub position: RawPosition,
     /// Radius in which aircraft may register. Default "225 km".
     pub radius: Option<Distance>,
-    /// Signal below which aircraft look for other cells (Th1). Default: what is received at three quarters of the
+    /// Signal below which aircraft look for other cells (Th1). Default: the power received at three quarters of the
     /// radius.
     pub scan_below: Option<Power>,
-    /// Signal below which a handover that waits for packets waits no longer (Th2). Default: what is received at the
-    /// radius.
+    /// Signal below which a handover no longer waits for packets (Th2). Default: the power received at the radius.
     pub force_below: Option<Power>,
-    /// The most that one aircraft is granted here in each direction. Default: as the network.
+    /// Largest grant of one aircraft here, in each direction. Default: as the network.
     pub user_rate: Option<Rate>,
     /// Centre of the forward link. Default "993.5 MHz".
     pub forward_frequency: Option<Frequency>,
@@ -102,31 +104,22 @@ pub enum RawModulation {
 pub enum RawErrors {
     /// Study D's two error rates, wherever the aircraft is.
     Fixed,
-    /// By the signal that is received.
+    /// Error rates by the received signal.
     BySignal,
-    /// None.
+    /// No errors.
     None,
 }
 
-impl RawRadio {
-    /// Lists the keys, and which of them are written.
-    pub(crate) fn written(&self) -> [(&'static str, bool); 9] {
-        [
-            ("cells", self.cells.is_some()),
-            ("user_rate", self.user_rate.is_some()),
-            ("handover_type", self.handover_type.is_some()),
-            ("packet_bit", self.packet_bit.is_some()),
-            (
-                "base_station_buffering",
-                self.base_station_buffering.is_some(),
-            ),
-            ("modulation", self.modulation.is_some()),
-            ("errors", self.errors.is_some()),
-            ("joint_coding", self.joint_coding.is_some()),
-            (
-                "common_control_frames",
-                self.common_control_frames.is_some(),
-            ),
-        ]
+impl Settings for RawRadio {
+    fn shares(key: &str) -> bool {
+        ["mtu", "queue"].contains(&key)
+    }
+
+    fn link(&self, _: &str) -> Option<LinkConfig> {
+        None
+    }
+
+    fn radio(&self) -> Option<&RawRadio> {
+        Some(self)
     }
 }

@@ -1,4 +1,4 @@
-//! The network that is meant.
+//! Resolution of a network and its cells.
 
 use super::{RawCell, RawErrors, RawModulation};
 use crate::link::config::QueueLimit;
@@ -13,17 +13,18 @@ use crate::scenario::resolve_links::{Links, check_name};
 use crate::scenario::resolve_tracks::position;
 use crate::scenario::units::Power;
 
-/// Most cells of a network, which is what their numbers hold.
+/// Most cells of a network: the range of their numbers.
 const MOST_CELLS: usize = 65_536;
 
-/// Resolves the parameters of a network and its cells, with the nodes of these.
+/// Resolves the parameters of a network and its cells, with the cells' nodes.
 pub(crate) fn network(
     (name, raw): (&str, &RawLink),
     path: &Path,
     links: &Links,
     report: &mut Report<'_>,
 ) -> Option<(NetworkConfig, Vec<NodeIndex>)> {
-    let cells = raw.radio.cells.iter().flat_map(|cells| &cells.0);
+    let radio = raw.kind.settings().radio()?;
+    let cells = &radio.cells.0;
     let mut configs = Vec::new();
     let mut nodes = Vec::new();
     for (name, cell) in cells {
@@ -41,7 +42,6 @@ pub(crate) fn network(
         return None;
     }
     let mut config = NetworkConfig::new(name, configs);
-    let radio = &raw.radio;
     config.user_rate = radio.user_rate.map(|rate| rate.0);
     config.common_control_frames = radio
         .common_control_frames
@@ -59,7 +59,7 @@ pub(crate) fn network(
     if let Some(bytes) = queue_bytes(raw.both.queue.as_ref(), &path.key("queue"), report) {
         config.queue_bytes = bytes;
     }
-    // One node too few was reported.
+    // The lack of a node was reported.
     (nodes.len() == config.cells.len()).then_some((config, nodes))
 }
 
@@ -105,7 +105,7 @@ fn errors(raw: RawErrors) -> ErrorRates {
     }
 }
 
-/// Bytes that may wait for one aircraft.
+/// Resolves the most bytes waiting for one aircraft.
 fn queue_bytes(raw: Option<&RawQueue>, path: &Path, report: &mut Report<'_>) -> Option<u32> {
     match raw? {
         RawQueue::Size(size) => match size.0 {

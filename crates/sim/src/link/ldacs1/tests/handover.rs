@@ -1,5 +1,6 @@
-//! From one cell to the next, read as timelines. An aircraft is midway between two cells 350 km apart after six seconds, so
-//! that the foreign one is better from then on. Th1 is received at 168.75 km: it scans from the start on.
+//! From one cell to the next, read as timelines. An aircraft is midway between two cells 350 km apart after six
+//! seconds, so that the foreign cell is better from then on. Th1 is received at 168.75 km: the aircraft scans from the
+//! start.
 
 use super::*;
 use crate::link::DropReason;
@@ -37,10 +38,11 @@ fn type_1_without_the_packet_bit() {
         "Link_Handover_Complete",
     ];
     assert_eq!(names(&lab.ladder())[..expected.len()], expected);
-    // Midway at 6000 ms, where both are received alike: superframe 25, or 26 by rounding, is the first that measures more.
+    // Midway at 6000 ms, both cells are received equally: superframe 25, or 26 by rounding, is the first that measures
+    // more.
     let detected = time_of(&lab, "Link_Detected");
     assert!(detected == 6000.0 || detected == 6240.0, "{detected}");
-    // Its report is in the first slot of the superframe, the command in the common control channel after it, which has
+    // The report is in the first slot of the superframe, the command in the common control channel after it, which has
     // three frames; the exit in the slot of the next multiframe.
     let command = detected + 6.72 + 25.92 + 3.0 * 2.16;
     assert!((time_of(&lab, "HO_COM") - command).abs() < 1e-6);
@@ -100,7 +102,7 @@ fn the_packet_bit_lets_packets_drain_first() {
     let last = last
         .map(|fate| fate.at.as_secs_f64() * 1e3)
         .fold(0.0, f64::max);
-    // The base station knows it from the aircraft's next slot, and says so in that multiframe.
+    // The base station knows it from the aircraft's next slot, and reports it in that multiframe.
     let drained = time_of(&lab, "Queue drained") - last;
     assert!((0.0..=125.0).contains(&drained), "{drained}");
     // 5900 + 10 000 B x 8 / 31.5 kbit/s = 8440 ms, and at most two multiframes for beginning and end.
@@ -126,7 +128,7 @@ fn below_th2_a_handover_is_forced() {
     );
     let forced = time_of(&lab, "HO_COM");
     assert!((8_000.0..=8_350.0).contains(&forced), "{forced}");
-    // Packets that the base station still had are lost with the link.
+    // Packets still at the base station are lost with the link.
     let exit = ms(time_of(&lab, "Link_Down"));
     let (arrived, lost): (Vec<_>, Vec<_>) = packets
         .iter()
@@ -244,8 +246,9 @@ fn an_aircraft_out_of_reach_loses_its_link_and_finds_it_again() {
     let packet = lab.offer(ms(300_000.0), 0, HOME, 100);
     let waits = lab.offer(ms(300_000.0), 0, Way::Return, 100);
     lab.run_until(ms(700_000.0));
-    // Sensitivity, -102.33 dBm, is 6.40 dB less than what is received at 225 km, so at 470.1 km through the air, 0.1 km
-    // more along the ground; rounded to 0.01 dB that is within 0.6 km. The cell may be entered again at 225 km, 200 + 375 s on.
+    // Sensitivity, -102.33 dBm, is 6.40 dB less than the power received at 225 km, so at 470.1 km through the air, 0.1
+    // km more along the ground; rounded to 0.01 dB that is within 0.6 km. The cell may be entered again at 225 km, 200
+    // + 375 s on.
     let events = lab.events();
     let down = events
         .iter()
@@ -307,7 +310,7 @@ fn a_jump_by_timetable_is_noticed_by_measuring() {
         }
         _ => None,
     });
-    // Noticed in the superframe that begins at 5040 ms, told to scan in the next one, measured in that after it.
+    // Noticed in the superframe that begins at 5040 ms, told to scan in the next one, measured in the one after that.
     assert_eq!(detected, Some(ms(5_520.0)));
     assert_eq!(lab.network.serving_cell(StationId(1)), Some(CellId(1)));
 }

@@ -8,7 +8,7 @@ fn a_packet_down_comes_behind_the_next_common_control_channel() {
     let mut lab = Lab::one_cell(1, |_| {});
     // 264 + 7 B are three frames. The common control channel at 6.72 + 25.92 = 32.64 ms has three, so it arrives after six.
     let packet = lab.offer(ms(1.0), 0, HOME, 264);
-    // Offered at the very beginning of the control channel: too late for it. The next one is 58.32 ms later.
+    // Offered at the very beginning of the control channel: too late for that one. The next one is 58.32 ms later.
     let late = lab.offer(ms(32.64), 0, HOME, 264);
     lab.run_until(ms(1000.0));
     assert_eq!(lab.fate(packet).at, ms(32.64 + 6.0 * 2.16));
@@ -48,8 +48,8 @@ fn a_lost_burst_is_requested_anew_after_its_acknowledgment_is_missed() {
             assert_eq!(fate.outcome, Outcome::Dropped(DropReason::RetryLimit));
             continue;
         }
-        // Sent in multiframe 1 of its superframe; the missed acknowledgment is seen in the same multiframe's control
-        // channel, the request goes in the next one, the tiles are in the one after that: two multiframes a round.
+        // Sent in multiframe 1 of its superframe; the missed acknowledgment is noticed in the same multiframe's control
+        // channel, the request goes in the next one, the tiles are in the one after that: two multiframes per round.
         let late = fate.at.as_secs_f64() * 1e3 - 960.0 * number as f64 - (65.04 + 3.6);
         let multiframes = [0.0, 116.64, 240.0, 356.64, 480.0, 596.64];
         let round = multiframes
@@ -58,14 +58,14 @@ fn a_lost_burst_is_requested_anew_after_its_acknowledgment_is_missed() {
             .expect("a round's moment");
         rounds[round] += 1;
     }
-    // 1 - 0.322 of 400 at once, that share of the rest after one retransmission.
+    // 1 - 0.322 of 400 at once, the same share of the rest after one retransmission.
     assert!((240..=302).contains(&rounds[0]), "{rounds:?}");
     assert!((60..=116).contains(&rounds[1]), "{rounds:?}");
 }
 
 #[test]
 fn variants_meet_the_same_channel() {
-    // Packets that are lost without repetition are those that come late with it.
+    // Packets lost without retransmission are those that arrive late with it.
     let late_or_lost = |acknowledged: bool| -> Vec<u32> {
         let mut lab = Lab::one_cell(1, |config| config.errors = ErrorRates::AtTarget);
         for number in 0..300 {
@@ -89,7 +89,7 @@ fn variants_meet_the_same_channel() {
     assert_eq!(lost, late_or_lost(true));
 }
 
-/// Shares of packets lost: `rounds` packets each from 50 aircraft, one under way at a time.
+/// Returns the shares of packets lost: `rounds` packets each from 50 aircraft, one under way at a time.
 fn lost_of(rounds: u32, acknowledged: bool, joint: bool) -> (u32, u32) {
     let mut lab = Lab::one_cell(50, |config| {
         config.errors = ErrorRates::AtTarget;
@@ -113,7 +113,7 @@ fn lost_of(rounds: u32, acknowledged: bool, joint: bool) -> (u32, u32) {
     (lost as u32, 50 * rounds)
 }
 
-/// Within 2.6 standard deviations (99 %) of a binomial distribution.
+/// Asserts a count within 2.6 standard deviations (99 %) of a binomial distribution.
 fn assert_binomial((hits, of): (u32, u32), probability: f64) {
     let mean = f64::from(of) * probability;
     let deviation = (mean * (1.0 - probability)).sqrt();
@@ -153,7 +153,8 @@ fn d2_a_frame_of_the_forward_link_is_lost_with_6_31e_5() {
     assert_binomial((lost, frames), 6.31e-5);
 }
 
-/// Rate in kbit/s at which 200 packets of 1000 B come, header counted, from the first arrival to the last.
+/// Returns the rate in kbit/s at which 200 packets of 1000 B arrive, header counted, from the first arrival to the
+/// last.
 fn throughput(lab: &mut Lab, way: Way) -> f64 {
     let length = 1000 - HEADER_BYTES;
     for _ in 0..200 {
@@ -186,7 +187,8 @@ fn a_user_s_rate_is_held() {
     }
 }
 
-/// 95th percentiles of one-way latency in ms, forward and return: messages of 100 B of single aircraft at random times.
+/// Returns the 95th percentiles of one-way latency in ms, forward and return: messages of 100 B of single aircraft at
+/// random times.
 fn percentiles(aircraft: u32, messages: u32, interval_ms: f64) -> [f64; 2] {
     let mut lab = Lab::one_cell(aircraft, |_| {});
     let mut draws = Seed(7).stream("times");
@@ -216,10 +218,10 @@ fn percentiles(aircraft: u32, messages: u32, interval_ms: f64) -> [f64; 2] {
 
 #[test]
 fn the_dedicated_control_channel_makes_the_return_link_s_latency() {
-    // Published 95th percentiles with 52 slots: 125 to 161 ms on the forward link, 178 to 695 ms on the return link, over
-    // loads and numbers of aircraft that we do not know. With 512 aircraft there is a slot in every tenth multiframe, and
-    // we are inside, near the upper end. With one in each multiframe we are a multiframe below the lower ends, on both
-    // links: one more seems to lie between map and data there.
+    // Published 95th percentiles with 52 slots: 125 to 161 ms on the forward link, 178 to 695 ms on the return link,
+    // over unknown loads and numbers of aircraft. With 512 aircraft there is a slot in every tenth multiframe, and our
+    // values are inside, near the upper end. With one in each multiframe they are a multiframe below the lower ends, on
+    // both links: one more seems to lie between map and data there.
     let [forward, few] = percentiles(52, 20_000, 20.0);
     let [_, many] = percentiles(512, 20_000, 20.0);
     assert!((600.0..=695.0).contains(&many), "{many}");

@@ -15,7 +15,7 @@ use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 use std::sync::Arc;
 
-/// A network and all that it has told.
+/// A network and its outputs so far.
 struct Lab {
     network: Network,
     outputs: Vec<Output>,
@@ -31,7 +31,7 @@ impl Lab {
         }
     }
 
-    /// One perfect cell with so many aircraft, 100 km away.
+    /// Returns one perfect cell with so many aircraft, 100 km away.
     fn one_cell(aircraft: u32, change: impl FnOnce(&mut NetworkConfig)) -> Lab {
         let cell = CellConfig::new("cell", Position::new(0.0, 0.0, 0.0), 225e3);
         let mut config = NetworkConfig::new("radio", vec![cell]);
@@ -46,7 +46,7 @@ impl Lab {
         lab
     }
 
-    /// Two cells 350 km apart on the equator and an aircraft at 800 km/h that is midway after `midway_s`.
+    /// Returns two cells 350 km apart on the equator and an aircraft at 800 km/h that is midway after `midway_s`.
     fn two_cells(midway_s: f64, change: impl FnOnce(&mut NetworkConfig)) -> Lab {
         let at = |kilometres: f64| Position::new(0.0, kilometres / 111.19508, 0.0);
         let cell = |name, kilometres| CellConfig::new(name, at(kilometres), 225e3);
@@ -120,7 +120,7 @@ impl Lab {
         events.collect()
     }
 
-    /// Events' and handover messages' names and times in milliseconds, measurements left out.
+    /// Returns the names and times in milliseconds of events and handover messages, measurements left out.
     fn ladder(&self) -> Vec<(&'static str, f64)> {
         let lines = self.outputs.iter().filter_map(|output| {
             let (name, at) = match output {

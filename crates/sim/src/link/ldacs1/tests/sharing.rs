@@ -3,7 +3,7 @@
 use super::super::station::Station;
 use super::*;
 
-/// Bytes that each aircraft has got by `end`, header counted, if all have 100 kB to get.
+/// Returns the bytes that each aircraft has received by `end`, header counted, if each has 100 kB to receive.
 fn bytes_by(lab: &mut Lab, aircraft: u32, priority: impl Fn(u32) -> u8, end: Instant) -> Vec<u32> {
     for station in 0..aircraft {
         for _ in 0..100 {
@@ -32,7 +32,7 @@ fn aircraft_of_one_priority_share_equally() {
 
 #[test]
 fn a_higher_priority_takes_all_it_needs() {
-    // Three aircraft with 100 kB each of priority 5 need 8.24 s; only then the others begin.
+    // Three aircraft with 100 kB each of priority 5 need 8.24 s; the others begin only then.
     let mut lab = Lab::one_cell(6, |_| {});
     let priority = |station| if station < 3 { 5 } else { 1 };
     let bytes = bytes_by(&mut lab, 6, priority, ms(8_000.0));
@@ -120,7 +120,7 @@ fn at(output: &Output) -> Instant {
     }
 }
 
-/// Aircraft that fly over the border of two cells at the same time, with traffic of all kinds both ways.
+/// Runs aircraft that fly over the border of two cells at the same time, with traffic of all kinds both ways.
 fn turmoil(seed: u64) -> Lab {
     let mut draws = Seed(seed).stream("turmoil");
     let mut lab = Lab::two_cells(6.0, |config| {
@@ -165,10 +165,10 @@ fn idle_aircraft_are_small_and_cost_nothing() {
         core::mem::size_of::<Station>()
     );
     let mut lab = Lab::one_cell(1000, |_| {});
-    // One look at each at the beginning, and never again: they stand still.
+    // One measurement each at the beginning, and none later: they stand still.
     lab.run_until(ms(1.0));
     assert_eq!(lab.network.next_deadline(), None);
-    // One that flies towards the border of its reach 69 km away is not looked at before it can be there.
+    // An aircraft that flies towards the edge of its cell 69 km away is not measured before it can be there.
     let mut lab = Lab::two_cells(400.0, |_| {});
     lab.run_until(ms(0.0));
     // 175 km less 400 s at 800 km/h: 86.1 km from its base station, Th1 is received at 168.75 km.

@@ -85,7 +85,7 @@ fn flows_share_by_bytes_whatever_the_size_of_their_packets() {
     }
     let served = bench.serve(Instant::ZERO, 1600 / 2);
     let sent = |flow| served.iter().filter(|&&of| of == flow).count() as i64;
-    // Each lags behind the other by no more than a quantum and a packet.
+    // Each lags behind the other by at most a quantum and a packet.
     let difference = (sent(1) * 1500 - sent(2) * 100).abs();
     assert!(difference <= 1514 + 1500, "{difference} B");
 }
@@ -97,11 +97,12 @@ fn a_new_flow_goes_before_those_that_wait_once() {
         bench.offer(Instant::ZERO, 1, 1500);
         bench.offer(Instant::ZERO, 2, 1500);
     }
-    // Both are new first; a packet of 1500 B leaves 14 B of a quantum, so that each sends two before it waits for its turn.
+    // Both are new first; a packet of 1500 B leaves 14 B of a quantum, so that each sends two before it waits for its
+    // turn.
     assert_eq!(bench.serve(Instant::ZERO, 4), [1, 1, 2, 2]);
     bench.offer(Instant::ZERO, 3, 60);
     assert_eq!(bench.serve(Instant::ZERO, 1), [3], "sparse and new");
-    // Its queue is found empty and goes behind the old ones: for a packet that comes then it is not new again.
+    // Its queue is found empty and goes behind the old ones: a packet that arrives then does not make it new again.
     assert_eq!(bench.serve(Instant::ZERO, 1), [1]);
     bench.offer(Instant::ZERO, 3, 60);
     assert_eq!(bench.serve(Instant::ZERO, 3), [2, 3, 1]);
@@ -119,7 +120,7 @@ fn an_overflow_drops_half_of_the_longest_queue_from_its_head() {
     let dropped = bench.offer(Instant::ZERO, 2, 1500);
     assert_eq!(dropped, vec![1; 45]);
     assert_eq!(bench.queue.waiting(), (56, 56 * 1500));
-    // At most 64 of a long queue.
+    // At most 64 packets of a long queue.
     let mut long = Bench::new(QueueLimit::Packets(200));
     for _ in 0..200 {
         long.offer(Instant::ZERO, 1, 100);

@@ -1,0 +1,319 @@
+//! Mistakes in mobility protocols, and their messages.
+
+use super::super::*;
+
+/// Returns a laptop with a mobility protocol, with these keys of its home agent and of its protocol.
+fn mobile(agent: &str, keys: &str) -> String {
+    format!(
+        "name = \"test\"\nduration = \"9 s\"\n\
+         links.lan = {{ between = [\"agent\", \"laptop\"], kind = \"wired\" }}\n\
+         links.modem = {{ between = [\"router\", \"laptop\"], kind = \"gsm\" }}\n\
+         links.wire = {{ between = [\"router\", \"agent\"], kind = \"wired\" }}\n\
+         home_agents.agent = {{ {agent} }}\n\
+         [mobiles.laptop]\n\
+         timetable = [{{ at = \"0 s\", attach = \"lan\" }}, {{ at = \"4 s\", attach = \"modem\" }}]\n\
+         mobility = {{ {keys} }}\n"
+    )
+}
+
+#[test]
+fn mistakes_in_mobile_ipv6_are_told() {
+    let (prefix, protocol) = (
+        r#"prefix = "2001:db8:1::/64""#,
+        r#"protocol = "mobile-ipv6", home_agent = "agent""#,
+    );
+    let right = mobile(prefix, protocol);
+    assert!(parse(&right, "test.toml", Path::new("."), &[]).is_ok());
+    let cases = [
+        (
+            mobile("", protocol),
+            "home_agents.agent: key \"prefix\" is missing; expected an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"",
+        ),
+        (
+            mobile(r#"prefix = "2001:db8:1::1/64""#, protocol),
+            "has host bits set",
+        ),
+        (
+            mobile(
+                &format!("{prefix}, bicasting = \"1 s\", buffering = {{}}"),
+                protocol,
+            ),
+            "home_agents.agent.bicasting: is set beside buffering; expected only one of them",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, multicast_buffering = {{}}, access_router_buffering = {{}}"),
+            ),
+            "mobility.multicast_buffering: is set beside access_router_buffering; expected only one of them",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, multicast_buffering = {{}}, route_optimization = true"),
+            ),
+            "mobility.multicast_buffering: needs the home agent, which `route_optimization = true` bypasses",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, multicast_buffering = {{ overflow = \"drop-newest\" }}"),
+            ),
+            "mobility.multicast_buffering.overflow",
+        ),
+        (
+            right.replace("home_agent = \"agent\"", "home_agent = \"agnet\""),
+            "mobiles.laptop.mobility.home_agent: unknown home agent \"agnet\"; did you mean \"agent\"? (valid: agent)",
+        ),
+        (
+            mobile(prefix, &format!("{protocol}, home_link = \"modem\"")),
+            "link \"modem\" does not join \"laptop\" with its home agent \"agent\"; expected one that does",
+        ),
+        (
+            right.replace(
+                "attach = \"modem\"",
+                "attach = \"modem\", outgoing_after = \"1 s\"",
+            ),
+            "outgoing_after: does not go with mobility, where the registration sets the time; expected only one of them",
+        ),
+        (
+            mobile(prefix, r#"protocol = "nemo", home_agent = "agent""#),
+            "key \"network_prefix\" is missing (protocol = \"nemo\" needs it); expected an IPv6 prefix of at most 64 bits",
+        ),
+        (
+            right.replace(
+                "[mobiles.laptop]",
+                "home_agents.router = { prefix = \"2001:db8:1::/64\" }\n[mobiles.laptop]",
+            ),
+            "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, as addresses are formed from it",
+        ),
+        (
+            mobile(r#"prefix = "fd62:6174:6f6e::/64""#, protocol),
+            "home_agents.agent.prefix: contains addresses of nodes, fd62:6174:6f6e::1 to fd62:6174:6f6e::3; expected another, as addresses must be unique",
+        ),
+        (
+            mobile(r#"prefix = "fd62:6174:6f6e:8002::/64""#, protocol),
+            "home_agents.agent.prefix: contains addresses of access links, fd62:6174:6f6e:8000:: to fd62:6174:6f6e:8002:ffff:ffff:ffff:ffff; expected another",
+        ),
+        (
+            mobile(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "fd62:6174:6f6e:8000::/63""#,
+            ),
+            "mobiles.laptop.mobility.network_prefix: contains addresses of access links, fd62:6174:6f6e:8000:: to",
+        ),
+        (
+            mobile(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "2001:db8::/47""#,
+            ),
+            "mobiles.laptop.mobility.network_prefix: is the prefix of another network; expected one of its own",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, mih = {{ point_of_service = \"ruter\" }}"),
+            ),
+            "mobiles.laptop.mobility.mih.point_of_service: unknown node \"ruter\"; did you mean \"router\"?",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, mih = {{ point_of_service = \"laptop\" }}"),
+            ),
+            "mobiles.laptop.mobility.mih.point_of_service: \"laptop\" is a mobile; expected a node that does not move",
+        ),
+        (
+            mobile(prefix, "mih = { point_of_service = \"router\" }"),
+            "mobiles.laptop.mobility: key \"protocol\" is missing",
+        ),
+        (
+            right.replace(MODEM, &format!("{MODEM}, announced = \"5 s\"")),
+            "timetable[1].announced: is longer than the link is in use; expected at most \"4 s\"",
+        ),
+        (
+            right.replace("attach = \"lan\"", "attach = \"lan\", announced = \"1 s\""),
+            "\"announced\" does not go with the first entry, which leaves no link",
+        ),
+        (
+            mobile(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "2001:db8:2::/64""#,
+            )
+            .replace("home_agents.agent", SPARE),
+            "mobiles.laptop: the network behind \"laptop\" leads to \"router\", which is outside; expected every link of \"laptop\" that leads there in its timetable or `prefer`",
+        ),
+    ];
+    assert_messages(&cases);
+}
+
+fn assert_messages(cases: &[(String, &str)]) {
+    for (text, expected) in cases {
+        let error = parse(text, "test.toml", Path::new("."), &[]).err();
+        let message = error.expect("a mistake").to_string();
+        assert!(
+            message.contains(expected),
+            "{message}\nexpected: {expected}"
+        );
+    }
+}
+
+#[test]
+fn mistakes_in_mobile_ipv4_are_told() {
+    let (prefix, protocol) = (
+        r#"prefix = "192.0.2.0/24""#,
+        r#"protocol = "mobile-ipv4", home_agent = "agent""#,
+    );
+    let with = |keys: &str| mobile(prefix, &format!("{protocol}, {keys}"));
+    let beside = |agents: &str| {
+        mobile(prefix, protocol).replace("[mobiles.laptop]", &format!("{agents}\n[mobiles.laptop]"))
+    };
+    let right = beside("foreign_agents = { router = { gateway = \"agent\" }, agent = {} }");
+    let all = r#"home_link = "lan", care_of_address = "foreign-agent", delivery = "reverse-tunnel", lifetime = "10 min",
+        simultaneous_bindings = true, smooth_handoff = true,
+        policy = [{ to = "router", port = 80, delivery = "care-of-address" }]"#;
+    let right = right.replace(protocol, &format!("{protocol}, {}", all.replace('\n', " ")));
+    let loaded = parse(&right, "test.toml", Path::new("."), &[]);
+    assert!(
+        loaded.is_ok(),
+        "{}",
+        loaded
+            .err()
+            .map_or(String::new(), |error| error.to_string())
+    );
+    let cases = [
+        (
+            mobile(r#"prefix = "192.0.2.0/31""#, protocol),
+            "home_agents.agent.prefix: \"192.0.2.0/31\" \"31\" is not a prefix length from 1 to 30; expected an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\", or an IPv4 prefix of at most 30 bits, like \"192.0.2.0/24\"",
+        ),
+        (
+            mobile(r#"prefix = "127.0.0.0/24""#, protocol),
+            "home_agents.agent.prefix: \"127.0.0.0/24\" has no addresses at which routers can reach hosts; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "224.0.0.0/24""#, protocol),
+            "home_agents.agent.prefix: \"224.0.0.0/24\" has no addresses at which routers can reach hosts; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "ff02::/64""#, protocol),
+            "home_agents.agent.prefix: \"ff02::/64\" has no addresses at which routers can reach hosts; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "fe80::/64""#, protocol),
+            "home_agents.agent.prefix: \"fe80::/64\" has no addresses at which routers can reach hosts; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "10.0.0.0/16""#, protocol),
+            "home_agents.agent.prefix: contains addresses of nodes, 10.0.0.1 to 10.0.0.3; expected another, as addresses must be unique",
+        ),
+        (
+            mobile(r#"prefix = "172.16.2.128/25""#, protocol),
+            "contains addresses of access links, 172.16.0.0 to 172.16.2.255; expected another",
+        ),
+        (
+            mobile(r#"prefix = "192.0.2.0/30""#, protocol).replace(
+                "[mobiles.laptop]",
+                "mobiles.agent = { timetable = [{ at = \"0 s\", attach = \"lan\" }] }\n[mobiles.laptop]",
+            ),
+            "mobiles.laptop.mobility.home_agent: has no address left in 192.0.2.0/30; expected a shorter prefix there",
+        ),
+        (
+            beside("home_agents.router = { prefix = \"192.0.0.0/16\" }"),
+            "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, as addresses are formed from it",
+        ),
+        (
+            mobile(&format!("{prefix}, bicasting = \"1 s\""), protocol),
+            "home_agents.agent.bicasting: \"bicasting\" does not go with an IPv4 prefix (its own: prefix, longest_lifetime)",
+        ),
+        (
+            mobile(prefix, r#"protocol = "mobile-ipv6", home_agent = "agent""#),
+            "mobiles.laptop.mobility.home_agent: \"agent\" has an IPv4 prefix; expected a home agent with an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "2001:db8:1::/64""#, protocol),
+            "mobiles.laptop.mobility.home_agent: \"agent\" has an IPv6 prefix; expected a home agent with an IPv4 prefix",
+        ),
+        (
+            with("route_optimization = true"),
+            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, policy, simultaneous_bindings, smooth_handoff)",
+        ),
+        (
+            mobile(
+                r#"prefix = "2001:db8:1::/64""#,
+                r#"protocol = "nemo", home_agent = "agent", delivery = "triangle""#,
+            ),
+            "\"delivery\" does not go with protocol = \"nemo\"",
+        ),
+        (
+            with("conflict_check = \"background\""),
+            "mobiles.laptop.mobility.conflict_check: applies to addresses from a DHCP server; expected `care_of_address = \"dhcp\"` beside it",
+        ),
+        (
+            with("smooth_handoff = true"),
+            "mobiles.laptop.mobility.smooth_handoff: needs a foreign agent, which forwards packets to a mobile that has left",
+        ),
+        (
+            with("lifetime = \"20 h\""),
+            "mobiles.laptop.mobility.lifetime: is not a registration lifetime; expected \"1 s\" to \"65534 s\"",
+        ),
+        (
+            with("policy = [{ delivery = \"triangle\" }]"),
+            "mobiles.laptop.mobility.policy[0]: selects no packets; expected \"to\", \"port\" or both",
+        ),
+        (
+            with("policy = [{ to = \"rooter\", delivery = \"triangle\" }]"),
+            "mobiles.laptop.mobility.policy[0].to: unknown node \"rooter\"; did you mean \"router\"?",
+        ),
+        (
+            with("policy = [{ port = 70000, delivery = \"triangle\" }]"),
+            "mobiles.laptop.mobility.policy[0].port: 70000 is out of range; expected a whole number from 0 to 65535",
+        ),
+        (
+            beside("foreign_agents.rooter = {}"),
+            "foreign_agents.rooter: unknown node \"rooter\"; did you mean \"router\"?",
+        ),
+        (
+            beside("foreign_agents.router = { gateway = \"agent\" }"),
+            "foreign_agents.router.gateway: unknown foreign agent \"agent\" (valid: router)",
+        ),
+        (
+            beside("foreign_agents = { router = { gateway = \"agent\" }, agent = { gateway = \"router\" } }"),
+            "foreign_agents.router.gateway: \"agent\" has a gateway itself; expected a foreign agent without one",
+        ),
+    ];
+    assert_messages(&cases);
+}
+
+/// Each supports one version of IP.
+#[test]
+fn a_flow_between_the_versions_is_a_mistake() {
+    let text = mobile(
+        r#"prefix = "192.0.2.0/24""#,
+        r#"protocol = "mobile-ipv4", home_agent = "agent""#,
+    );
+    let other = "home_agents.router = { prefix = \"2001:db8:1::/64\" }\n\
+         links.cell = { between = [\"router\", \"aircraft\"], kind = \"wired\" }\n\
+         [mobiles.aircraft]\n\
+         timetable = [{ at = \"0 s\", attach = \"cell\" }]\n\
+         mobility = { protocol = \"mobile-ipv6\", home_agent = \"router\" }\n\
+         [[flows]]\nname = \"talk\"\nfrom = \"aircraft\"\nto = \"laptop\"\n\
+         [mobiles.laptop]";
+    let expected = "flows.talk: joins a mobile with Mobile IPv4 to one with Mobile IPv6; expected both ends to have the same version of IP";
+    assert_messages(&[(text.replace("[mobiles.laptop]", other), expected)]);
+}
+
+const MODEM: &str = "attach = \"modem\"";
+/// Another link between the laptop and its router, in front of the home agent's key.
+const SPARE: &str =
+    "links.spare = { between = [\"router\", \"laptop\"], kind = \"wired\" }\nhome_agents.agent";
+
+#[test]
+fn a_link_that_a_mobile_never_uses_is_a_warning() {
+    let keys = r#"protocol = "mobile-ipv6", home_agent = "agent""#;
+    let text = mobile(r#"prefix = "2001:db8:1::/64""#, keys).replace("home_agents.agent", SPARE);
+    let loaded = parse(&text, "test.toml", Path::new("."), &[]).expect("valid");
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 1);
+    let expected = "mobiles.laptop: link \"spare\" is never used: \"laptop\" never attaches to it";
+    assert!(warnings[0].contains(expected), "{}", warnings[0]);
+}
