@@ -1,8 +1,9 @@
 """Validates the models. Without arguments all of them: writes `docs/validation.md`, the pages of its folder and the
 figures of the models' pages, and runs the simulated half of the kept fidelity again. With names of cases: prints their
-rows. With the folder of a `baton fidelity`: keeps its result in `docs`, and writes the pages on it.
+rows. With `--studies`: writes the page of the published studies alone. With the folder of a `baton fidelity`: keeps its
+result in `docs`, and writes the pages on it.
 
-    .venv/bin/python scripts/validate.py [CASE ... | --fidelity DIR]
+    .venv/bin/python scripts/validate.py [CASE ... | --studies | --fidelity DIR]
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from baton import version
-from baton.reproduce import reproduce
-from validation import CASES, SECTIONS, kernel_live
+from baton.reproduce import STUDIES, reproduce
+from validation import CASES, SECTIONS, kernel_live, prose
 from validation.page import area, case, file, overview, studies
 from validation.row import Row
 
+#: Page of the published studies, in the folder of validation.
+STUDIES_PAGE = "published-studies.md"
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
@@ -25,6 +28,9 @@ def main(names: list[str]) -> int:
     """Runs it; returns the exit status."""
     if names[:1] == ["--fidelity"] and len(names) == 2:
         kernel_live.keep(Path(names[1]), DOCS)
+        return 0
+    if names == ["--studies"]:
+        (DOCS / kernel_live.FOLDER / STUDIES_PAGE).write_text(published_studies(), encoding="utf-8")
         return 0
     unknown = [name for name in names if name not in CASES]
     if unknown:
@@ -49,7 +55,7 @@ def write() -> None:
     pages = {
         **{file(title): area(title, cases) for title, cases in sections.items()},
         **kernel_live.pages(DOCS),
-        "published-studies.md": studies({study: found.checks for study, found in reproduce([]).items()}),
+        STUDIES_PAGE: published_studies(),
     }
     today = datetime.date.today().isoformat()
     (DOCS / "validation.md").write_text(overview(sections, today, version.installed()), encoding="utf-8")
@@ -59,6 +65,17 @@ def write() -> None:
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     figures.write(DOCS / "models" / "figures")
+
+
+def published_studies() -> str:
+    """Reproduces all studies, and returns their page; raises `AssertionError` if a study's own page has other
+    numbers."""
+    results = {study: found.checks for study, found in reproduce([]).items()}
+    for study, checks in results.items():
+        text = (STUDIES / study / "README.md").read_text(encoding="utf-8")
+        stale = list(prose.wrong(text, {check.id: check.measured for check in checks}))
+        assert not stale, f"studies/{study}/README.md: {'; '.join(stale)}"
+    return studies(results)
 
 
 def rows_of(name: str) -> list[Row]:

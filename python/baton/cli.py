@@ -379,12 +379,18 @@ def reproduce(
         bool,
         typer.Option("--live", help="Run in real time with the kernel's TCP, beside the simulated stacks: T2 to T6."),
     ] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Repeat studies with other values of their chosen parameters."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Reproduce published studies: published numbers against measured ones."""
-    from baton.reproduce import cli_live, cli_reproduce
+    from baton.reproduce import cli_live, cli_reproduce, cli_sensitivity
 
-    run = cli_live.run if live else cli_reproduce.run
+    if live and sensitivity:
+        raise InputError("--live and --sensitivity: expected one of them")
+    run = cli_live.run if live else cli_sensitivity.run if sensitivity else cli_reproduce.run
     raise typer.Exit(run(ids or [], as_json=json))
 
 

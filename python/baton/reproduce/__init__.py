@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from baton.errors import InputError, nearest
 
@@ -47,15 +49,17 @@ def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[s
 
     Raises `InputError` for an id that does not exist.
     """
-    from . import study_a, study_c, study_d, study_s, study_t
-
-    modules = {"A": study_a, "C": study_c, "D": study_d, "S": study_s, "T": study_t}
     results: dict[str, Reproduced] = {}
     for study, expected in select(ids).items():
         wanted = {each.id for each in expected}
-        found = modules[study].reproduce(STUDIES / study, progress)
+        found = study_module(study).reproduce(STUDIES / study, progress)
         results[study] = Reproduced([check for check in found.checks if check.id in wanted], found.figures)
     return results
+
+
+def study_module(study: str) -> ModuleType:
+    """Returns the module of a study; only a study that runs loads its libraries."""
+    return import_module(f".study_{study.lower()}", __name__)
 
 
 def _names(name: str, check: str) -> bool:

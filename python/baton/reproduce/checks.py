@@ -13,7 +13,21 @@ from baton.verdict import Estimate, Tolerance
 
 from .figures import Figure
 
-Verdict = Literal["agrees", "differs", "beyond"]
+Verdict = Literal["agrees", "differs", "by construction", "holds", "fails", "beyond"]
+#: Origin of a check's number: the study's text; a chosen input of ours, from which the number follows; or an oracle of
+#: ours (a closed form, another simulator, measured peers, a target).
+Basis = Literal["text", "construction", "own"]
+#: File of a study's folder with the checks that hang on chosen parameters.
+HANGING = "sensitivity.toml"
+#: Verdicts in the order of a summary, with their words.
+COUNTED: dict[Verdict, str] = {
+    "agrees": "agree",
+    "differs": "differ",
+    "by construction": "by construction",
+    "holds": "of our own hold",
+    "fails": "of our own fail",
+    "beyond": "beyond what was published",
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +46,7 @@ class Expected:
     source: str
     #: Of a comparison: in how many of 20 seeds it has to hold, each for itself; 0 if of the mean alone.
     seeds: int = 0
+    basis: Basis = "text"
 
 
 @dataclass(frozen=True)
@@ -49,13 +64,43 @@ class Check:
     rule: str
     source: str
     note: str
+    #: Other values of chosen parameters at which the verdict is another, each with that verdict.
+    hangs_on: list[str]
+    basis: Basis = "text"
     #: Of a comparison that is counted: seeds in which it holds, and all; else ``None``.
     held: int | None = None
     runs: int | None = None
 
+    #: True if a number of the text bounds the measured one from both sides, with a tolerance.
+    two_sided: bool = False
+
+    def remarks(self) -> list[str]:
+        """Returns the reason why the number differs, and the values of parameters on which its verdict hangs."""
+        reason = self.note or ("Unexplained." if self.verdict in ("differs", "fails") else "")
+        hangs = f"Hangs on a chosen value: {'; '.join(self.hangs_on)}." if self.hangs_on else ""
+        return [text for text in (reason, hangs) if text]
+
     def as_json(self) -> dict[str, Any]:
         """Returns the check as ``--json`` prints it."""
         return asdict(self)
+
+
+def tally(checks: Sequence[Check]) -> dict[str, int]:
+    """Counts checks by verdict, and those of them that are two-sided as `two-sided` and `two-sided agrees`."""
+    counts: dict[str, int] = {verdict: sum(check.verdict == verdict for check in checks) for verdict in COUNTED}
+    two_sided = [check for check in checks if check.two_sided]
+    counts["two-sided"] = len(two_sided)
+    counts["two-sided agrees"] = sum(check.verdict == "agrees" for check in two_sided)
+    return counts
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """Counts checks by verdict, in words."""
+    counts = tally(checks)
+    always = ("agrees", "differs")
+    words = [f"{counts[key]} {word}" for key, word in COUNTED.items() if counts[key] or key in always]
+    two_sided = f" (two-sided: {counts['two-sided agrees']} of {counts['two-sided']})" if counts["two-sided"] else ""
+    return ", ".join([words[0] + two_sided, *words[1:]])
 
 
 @dataclass(frozen=True)
@@ -69,8 +114,12 @@ class Reproduced:
 def judged(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Check]:
     """Judges all checks of the study in a folder, in the order of its file, by the values of its runs."""
     notes = load_notes(folder / "notes.toml")
+    hanging = load_hanging(folder / HANGING)
     expected = load_expected(folder / "expected.toml")
-    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
+    return [
+        judge(check, samples.get(check.id, []), notes.get(check.id, ""), hanging.get(check.id, []))
+        for check in expected
+    ]
 
 
 def load_expected(file: Path) -> list[Expected]:
@@ -86,6 +135,7 @@ def load_expected(file: Path) -> list[Expected]:
             tolerance=row.get("tolerance", 0.0),
             source=row["source"],
             seeds=row.get("seeds", 0),
+            basis=row.get("basis", "text"),
         )
         for row in rows
     ]
@@ -97,7 +147,12 @@ def load_notes(file: Path) -> dict[str, str]:
     return notes
 
 
-def judge(expected: Expected, samples: Sequence[float], note: str = "") -> Check:
+def load_hanging(file: Path) -> dict[str, list[str]]:
+    """Reads the checks whose verdict changes within the range of a parameter, each with the values that change it."""
+    return loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def judge(expected: Expected, samples: Sequence[float], note: str = "", hangs_on: Sequence[str] = ()) -> Check:
     """Compares the mean of ``samples`` with the published number."""
     mean = Estimate.mean(samples)
     held = sum(_agrees(expected, sample) for sample in samples) if expected.seeds else None
@@ -109,10 +164,13 @@ def judge(expected: Expected, samples: Sequence[float], note: str = "") -> Check
         measured=mean.value,
         low=mean.low,
         high=mean.high,
-        verdict=_verdict(expected, mean) if held is None else _counted(expected.seeds, held, len(samples)),
+        verdict=_named(expected, _verdict(expected, mean) if held is None else _counted(expected, held, len(samples))),
         rule=describe(expected),
         source=expected.source,
         note=note,
+        hangs_on=list(hangs_on),
+        basis=expected.basis,
+        two_sided=expected.basis == "text" and expected.rule == "within",
         held=held,
         runs=None if held is None else len(samples),
     )
@@ -134,12 +192,24 @@ def describe(expected: Expected) -> str:
             return "nothing published to compare with"
 
 
-def _verdict(expected: Expected, mean: Estimate) -> Verdict:
-    if expected.rule == "beyond" or expected.published is None:
+def _named(expected: Expected, agrees: bool | None) -> Verdict:
+    """Names an outcome by the origin of the check's number; there is no outcome where nothing was published."""
+    if agrees is None:
         return "beyond"
+    if expected.basis == "text":
+        return "agrees" if agrees else "differs"
+    if not agrees:
+        return "fails"
+    return "by construction" if expected.basis == "construction" else "holds"
+
+
+def _verdict(expected: Expected, mean: Estimate) -> bool | None:
+    if expected.rule == "beyond" or expected.published is None:
+        return None
     if expected.rule == "within":
-        return verdict.verdict(mean, Estimate(expected.published), Tolerance(relative=expected.tolerance))
-    return "agrees" if mean.value is not None and _agrees(expected, mean.value) else "differs"
+        published = Estimate(expected.published)
+        return verdict.verdict(mean, published, Tolerance(relative=expected.tolerance)) == verdict.AGREES
+    return mean.value is not None and _agrees(expected, mean.value)
 
 
 def _agrees(expected: Expected, value: float) -> bool:
@@ -157,6 +227,6 @@ def _agrees(expected: Expected, value: float) -> bool:
             return Tolerance(relative=expected.tolerance).allows(published, value)
 
 
-def _counted(needed: int, held: int, runs: int) -> Verdict:
+def _counted(expected: Expected, held: int, runs: int) -> bool:
     """Judges a comparison that holds in some of its seeds; of another number than 20, it needs the same share."""
-    return "agrees" if runs and held * 20 >= needed * runs else "differs"
+    return runs > 0 and held * 20 >= expected.seeds * runs

@@ -13,7 +13,7 @@ from baton import Scenario
 from baton.tables import new_console
 
 from . import STUDIES, TITLES, reproduce
-from .checks import Check, Reproduced
+from .checks import Check, Reproduced, summary, tally
 from .page import counted, write_page
 
 #: Version of what `--json` prints.
@@ -35,14 +35,18 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
         pages = [write_study(study, found) for study, found in results.items()]
     if as_json:
         rows = [check.as_json() for found in results.values() for check in found.checks]
-        print(json.dumps({"format": FORMAT, "checks": rows, "reports": [str(page) for page in pages]}))
+        counts = {study: tally(found.checks) for study, found in results.items()}
+        reports = [str(page) for page in pages]
+        print(json.dumps({"format": FORMAT, "counts": counts, "checks": rows, "reports": reports}))
         return 0
     console = new_console()
     for study, found in results.items():
         console.print(check_table(study, found.checks))
         for check in found.checks:
-            if check.note:
-                console.print(f"{check.id}: {check.note}")
+            for remark in check.remarks():
+                console.print(f"{check.id}: {remark}")
+    if len(results) > 1:
+        console.print(f"All: {summary([check for found in results.values() for check in found.checks])}")
     for page in pages:
         print(page)
     return 0
@@ -83,9 +87,7 @@ def check_table(study: str, checks: Sequence[Check]) -> Table:
             check.rule,
             check.verdict,
         )
-    agree = sum(check.verdict == "agrees" for check in checks)
-    differ = sum(check.verdict == "differs" for check in checks)
-    table.caption = f"{agree} agree, {differ} differ, {len(checks) - agree - differ} beyond what was published"
+    table.caption = summary(checks)
     return table
 
 

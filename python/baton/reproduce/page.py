@@ -9,7 +9,7 @@ from pathlib import Path
 from baton import report
 from baton.report.render import asset, look_variables
 
-from .checks import Check, Reproduced
+from .checks import Check, Reproduced, summary
 from .figures import section
 from .live import REPETITIONS, Found, Row
 
@@ -23,8 +23,10 @@ _PAGE = """<!doctype html>
 <title>{title} - Baton</title>
 <style>{style}
 .checks {{ max-height: none; }}
-.agrees {{ color: #00785a; }} .differs {{ color: #b3470e; font-weight: 600; }} .beyond {{ color: var(--muted); }}
-@media screen and (prefers-color-scheme: dark) {{ .agrees {{ color: #5fc9a5; }} .differs {{ color: #ff9d5c; }} }}
+.agrees, .holds {{ color: #00785a; }} .differs, .fails {{ color: #b3470e; font-weight: 600; }}
+.beyond, .by-construction {{ color: var(--muted); }}
+@media screen and (prefers-color-scheme: dark) {{
+  .agrees, .holds {{ color: #5fc9a5; }} .differs, .fails {{ color: #ff9d5c; }} }}
 tbody th, tbody td {{ vertical-align: top; }} td.rule {{ color: var(--muted); font-size: 0.82rem; min-width: 9rem; }}
 td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 </style>
@@ -51,11 +53,7 @@ _HEADINGS = (
 def write_page(file: Path, title: str, found: Reproduced, runs: Sequence[str]) -> Path:
     """Writes the page; `runs` are folders beside it that hold a report each."""
     checks = found.checks
-    counts = ", ".join(
-        f"{sum(check.verdict == verdict for check in checks)} {words}"
-        for verdict, words in (("agrees", "agree"), ("differs", "differ"), ("beyond", "go beyond"))
-    )
-    lead = f"Of {len(checks)} checks {counts} what was published."
+    lead = f"{len(checks)} checks: {summary(checks)}."
     return report.write_page(file, _page(title, lead, runs, (_HEADINGS, map(_row, checks)), section(found.figures)))
 
 
@@ -118,7 +116,7 @@ def _live_row(row: Row) -> str:
 
 def _row(check: Check) -> str:
     between = "" if check.low is None or check.low == check.high else f"{check.low:.4g} to {check.high:.4g}"
-    note = f"<p>{escape(check.note)}</p>" if check.note else ""
+    note = "".join(f"<p>{escape(remark)}</p>" for remark in check.remarks())
     return (
         f'<tr id="{escape(check.id)}"><th>{escape(check.id)}'
         f"<td>{escape(check.quantity)}{note}"
@@ -127,7 +125,7 @@ def _row(check: Check) -> str:
         f'<td class="n">{between}'
         f'<td class="n">{counted(check)}'
         f'<td class="rule">{escape(check.rule)}'
-        f'<td class="{check.verdict}" title="section {escape(check.source)}">{check.verdict}'
+        f'<td class="{check.verdict.replace(" ", "-")}" title="section {escape(check.source)}">{check.verdict}'
     )
 
 

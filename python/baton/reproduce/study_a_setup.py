@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,7 @@ def figures(found: Found, seed: int) -> Figures:
         "A1.b": tcp[0.2],
         "A1.c": 1e3 * aerotp[0.0],
         "A1.d": 1e3 * aerotp[0.2],
-        "A1.e": tcp[0.2] / aerotp[0.2],
+        "A1.e": math.log10(tcp[0.2] / aerotp[0.2]),
         **{f"A1.{letter}": added[loss] for letter, loss in zip("fgh", (0.05, 0.1, 0.2), strict=True)},
         **{f"A1.{letter}": tcp[loss] for letter, loss in zip("ijkl", (0.0, 0.05, 0.1, 0.2), strict=True)},
         "A1.s": found["repeating", 0.2, seed].delays.mean(),

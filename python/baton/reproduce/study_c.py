@@ -26,15 +26,15 @@ ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
 RTT = {"wifi": 0.02, "satellite": 0.5}
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     cases = (_baseline, _latencies, _errors, _ladder)
-    tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
+    tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda task: task[0](folder, task[1]), tasks)
         for (_, seed), values in zip(tasks, found, strict=True):
-            progress(f"seed {seed} of {RUNS}")
+            progress(f"seed {seed} of {seeds}")
             _put(samples, values)
     return Reproduced(judged(folder, samples), draw(folder, samples))
 

@@ -37,16 +37,16 @@ OPAQUE = "home_agents.home-agent.buffering.drop_duplicates=false"
 FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, after = '50 s' }"
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES)
-    tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
+    tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     _put(samples, _arithmetic())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda task: task[0](folder, task[1]), tasks)
         for (_, seed), figures in zip(tasks, found, strict=True):
-            progress(f"seed {seed} of {RUNS}")
+            progress(f"seed {seed} of {seeds}")
             _put(samples, figures)
     _put(samples, beyond.crowd(folder))
     return Reproduced(judged(folder, samples))

@@ -155,8 +155,6 @@ def towards_wavelan(run: StudyRun) -> Figures:
     drain, segments = run.drain_time("gsm")
     times, rto = run.series("retransmission timeout")
     peak = int(np.argmax(np.where(times > start, rto, 0.0)))
-    # A kernel does not tell its samples: then the packets have to.
-    rtt = run.value("round-trip time", float(times[peak])) or run.rtt_near(float(times[peak]))
     return {
         "T5.a": drain,
         "T5.b": segments,
@@ -165,7 +163,7 @@ def towards_wavelan(run: StudyRun) -> Figures:
         "T6.a": run.value("retransmission timeout", start),
         "T6.b": float(rto[peak]),
         "T6.c": float(rto[-1]),
-        "T6.d": ratio(float(rto[peak]), rtt),
+        "T6.d": ratio(float(rto[peak]), float(rto[-1])),
         "T6.e": _samples_until_settled(run, peak),
     }
 

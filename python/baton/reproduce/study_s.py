@@ -175,6 +175,7 @@ def _single(runs: Runs, seed: int) -> Figures:
         "S3.i": recovery["newreno"] - recovery["method-2"],
         "S3.j": recovery["westwood"] - recovery["scalable"],
         "S3.k": recovery["westwood"] - recovery["method-2"],
+        "S3.m": recovery["method-1"] - recovery["method-2"],
         "S3.l": window["bic"] / max(window[key] for key in ("newreno", "method-1", "method-2")),
         "S4.a": with_errors["bic"] / max(value for key, value in with_errors.items() if key != "bic"),
         "S4.b": goodput["bic"] / max(value for key, value in goodput.items() if key != "bic"),

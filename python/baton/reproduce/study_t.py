@@ -35,12 +35,12 @@ WINDOWS = {"2k": (2048, 1024), "4k": (4096, 1024), "8k": (8192, 1024), "16k": (1
 Samples = dict[str, list[float]]
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     samples: Samples = {}
     _put(samples, _capacities())
-    for seed in range(1, RUNS + 1):
-        progress(f"seed {seed} of {RUNS}")
+    for seed in range(1, seeds + 1):
+        progress(f"seed {seed} of {seeds}")
         _towards_gsm(folder / "download.toml", seed, samples)
         _towards_wavelan(folder / "download-back.toml", seed, samples)
         _farther_and_lossy(folder, seed, samples)

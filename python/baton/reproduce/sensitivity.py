@@ -1,0 +1,102 @@
+"""Sensitivity of a study's verdicts to its chosen parameters: the study with each of their other values."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from baton import Scenario
+from baton.toml import loads
+
+from .checks import Check, Reproduced
+
+#: File of a study's folder with its chosen parameters.
+PARAMETERS = "parameters.toml"
+#: Seeds of a varied run: enough for a verdict that does not lie at its bound.
+SEEDS = 8
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Chosen parameter of a study: one value for all its checks."""
+
+    name: str
+    value: str | float
+    others: Sequence[str | float]
+    reason: str
+    #: Keys that have the value, such as `links.wifi.queue`, by scenario.
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Constants of the study's code that have it, such as `study_s_run.EQUAL`.
+    constants: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Study's checks with another value of one parameter."""
+
+    parameter: Parameter
+    value: str | float
+    checks: list[Check]
+
+    def changed(self, chosen: Sequence[Check]) -> list[Check]:
+        """Returns the checks whose verdict is not that at the chosen values."""
+        verdicts = {check.id: check.verdict for check in chosen}
+        return [check for check in self.checks if check.verdict != verdicts[check.id]]
+
+
+def load_parameters(folder: Path) -> list[Parameter]:
+    """Reads the chosen parameters of the study in a folder."""
+    rows = loads((folder / PARAMETERS).read_text(encoding="utf-8"))["parameter"]
+    return [Parameter(**row) for row in rows]
+
+
+def vary(
+    folder: Path, reproduce: Callable[..., Reproduced], progress: Callable[[str], None]
+) -> tuple[list[Check], list[Variation]]:
+    """Reproduces the study in a folder with its chosen parameters and with each of their other values, over as many
+    seeds each; returns the checks of the first and all variations."""
+    chosen = reproduce(folder, progress, SEEDS).checks
+    variations = []
+    for parameter in load_parameters(folder):
+        for value in parameter.others:
+            progress(f"{parameter.name} = {value}")
+            with varied(folder, parameter, value) as other:
+                variations.append(Variation(parameter, value, reproduce(other, lambda _: None, SEEDS).checks))
+    return chosen, variations
+
+
+def hanging(chosen: Sequence[Check], variations: Sequence[Variation]) -> dict[str, list[str]]:
+    """Returns the checks whose verdict changes with a value, each with those values."""
+    found: dict[str, list[str]] = {}
+    for variation in variations:
+        for check in variation.changed(chosen):
+            words = f"{variation.parameter.name} {variation.value}: {check.verdict}"
+            found.setdefault(check.id, []).append(words)
+    return {check.id: found[check.id] for check in chosen if check.id in found}
+
+
+@contextmanager
+def varied(folder: Path, parameter: Parameter, value: str | float) -> Iterator[Path]:
+    """Yields a copy of a study's folder with another value of a parameter; its constants are changed meanwhile."""
+    places = [name.rpartition(".") for name in parameter.constants]
+    owners = [(importlib.import_module(f".{module}", __package__), name) for module, _, name in places]
+    before = [getattr(owner, name) for owner, name in owners]
+    with TemporaryDirectory() as temporary:
+        copy = Path(temporary) / folder.name
+        shutil.copytree(folder, copy)
+        for scenario, keys in parameter.keys.items():
+            overrides = [f"{key}={value}" for key in keys]
+            text = Scenario.load(folder / f"{scenario}.toml", overrides=overrides).resolved
+            (copy / f"{scenario}.toml").write_text(text, encoding="utf-8")
+        try:
+            for owner, name in owners:
+                setattr(owner, name, value)
+            yield copy
+        finally:
+            for (owner, name), old in zip(owners, before, strict=True):
+                setattr(owner, name, old)
