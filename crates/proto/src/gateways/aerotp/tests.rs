@@ -8,7 +8,7 @@ use crate::host::{Backpressure, Host, HostEvent, SocketEvent};
 use crate::interface::{LinkParameters, TransmitStatus};
 use crate::packet::{Payload, pattern_byte};
 use crate::tcp;
-use crate::testing::{Entering, Net, Passage, address, at};
+use crate::testing::{Entering, Hosts, Net, Passage, address, at};
 use crate::time::Duration;
 use crate::wire::aerotp::ServiceClass;
 use core::ops::Range;
@@ -28,7 +28,7 @@ fn rules(mode: Mode) -> Vec<Rule> {
 
 /// Returns a row with gateways of the same rules.
 fn row(rules: Vec<Rule>) -> Net {
-    let mut row = Net::row(&[1, 20, 1].map(Duration::from_millis));
+    let mut row = Net::of(Hosts::row(&[1, 20, 1].map(Duration::from_millis)));
     for node in [1, 2] {
         let airborne = InterfaceId(usize::from(node == 1));
         let secret = [node as u8; 16];

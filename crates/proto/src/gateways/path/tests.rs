@@ -11,7 +11,7 @@ use crate::packet::{BitErrors, Identity, IpHeader, Payload, pattern_byte};
 use crate::rate::DataRate;
 use crate::tcp::profile::Profile;
 use crate::tcp::{Connection, State};
-use crate::testing::{Entering, Logged, Net, Passage, address, at};
+use crate::testing::{Arriving, Entering, Hosts, Logged, Net, Passage, address, at};
 use crate::time::Duration;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpHeader, TcpOptions};
@@ -41,7 +41,7 @@ const DELAYS: [Duration; 2] = [ms(10), ms(50)];
 
 /// Returns a row with these delays, in which the gateway serves connections to a port, or to any.
 fn serving(delays: [Duration; 2], port: Option<u16>, service: Service) -> Net {
-    let mut row = Net::row(&delays);
+    let mut row = Net::of(Hosts::row(&delays));
     let served = Served {
         mobile: address(2),
         correspondent: address(0),
@@ -311,8 +311,11 @@ fn an_error_about_a_half_reaches_it() {
     let mut error = tcp(header(TcpFlags::ACK), Payload::EMPTY);
     error.ip.source = address(8);
     error.body = Body::Icmp(IcmpMessage::Error { kind, quoted });
-    row.arrive(1, InterfaceId(0), error);
-    row.settle();
+    row.arrive(Arriving {
+        to: 1,
+        interface: InterfaceId(0),
+        packet: error,
+    });
     let half = row.connection(1, 0);
     assert_eq!(half.statistics().path_mtu_reductions, 1);
     assert_eq!(half.segment_size(), 960);
@@ -457,7 +460,7 @@ proptest! {
         row.decide(|_, _| Passage::Lost);
         for (packet, wait) in packets {
             let interface = InterfaceId(usize::from(packet.ip.source != address(0)));
-            row.arrive(1, interface, packet);
+            row.arrive(Arriving { to: 1, interface, packet });
             row.run_for(ms(wait));
         }
         row.run_for(Duration::from_secs(10_000));

@@ -4,7 +4,7 @@
 use super::*;
 use crate::interface::LinkEvent;
 use crate::remedies::Kind;
-use crate::testing::{Hop, Sent};
+use crate::testing::{Hop, Hosts, Sent};
 use crate::wire::split_context::{Message, PORT as GATEWAY_PORT, TcpContext};
 
 const SERVER: usize = 0;
@@ -73,7 +73,7 @@ impl Ground {
                 host.handle_link(Instant::ZERO, access, carries);
             }
         }
-        let net = Net::new(hosts, wires(1, between));
+        let net = Net::of(Hosts::new(hosts, wires(1, between)));
         let mut ground = Ground { net, between };
         ground.move_to(1);
         ground

@@ -1,12 +1,12 @@
-//! A network for tests: hosts and the wires between them. A test reads as a timeline: it calls hosts, lets time pass,
-//! and examines the events of all hosts and the packets on all wires, which are recorded with their times.
+//! Hosts and the wires between them. A test calls hosts, lets time pass, and examines the events of all hosts and the
+//! packets on all wires, which are recorded with their times.
 
+use super::{Machines, Wires};
 use crate::host::{Host, HostEvent, SocketEvent, SocketId, Verdict};
 use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use core::net::{IpAddr, Ipv4Addr};
-use std::collections::BTreeMap;
 
 /// A wire's decision about a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,17 @@ pub struct Sent {
     pub packet: Packet,
 }
 
+/// A packet on a wire, with the place of its arrival.
+#[derive(Clone, Debug)]
+pub struct Arriving {
+    /// The host at the other end.
+    pub to: usize,
+    /// Its interface.
+    pub interface: InterfaceId,
+    /// The packet.
+    pub packet: Packet,
+}
+
 /// An event of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logged {
@@ -71,32 +82,23 @@ pub struct Logged {
 type Decide = Box<dyn FnMut(&mut Packet, Entering) -> Passage>;
 
 /// The wire at an interface of a host, on which a packet leaves; `None` if there is none.
-type Wires = Box<dyn FnMut(usize, InterfaceId, &Packet) -> Option<Hop>>;
+type Topology = Box<dyn FnMut(usize, InterfaceId, &Packet) -> Option<Hop>>;
 
 /// Hosts and the wires between them.
-pub struct Net {
-    /// The hosts; after calling one, call [`Net::run_until`].
+pub struct Hosts {
+    /// The hosts; after calling one, let the network run.
     pub hosts: Vec<Host>,
     /// Events so far, in order.
     pub log: Vec<Logged>,
     /// Packets that entered wires so far, in order.
     pub sent: Vec<Sent>,
-    now: Instant,
-    wires: Wires,
+    topology: Topology,
     decide: Decide,
-    copies: u64,
-    /// Packets by time of arrival and number.
-    under_way: BTreeMap<(Instant, u64), (Hop, Packet)>,
 }
 
 /// Returns the address of a host in a row.
 pub fn address(host: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, host as u8 + 1))
-}
-
-/// Returns the time of so many milliseconds.
-pub fn at(milliseconds: u64) -> Instant {
-    Instant::from_millis(milliseconds)
 }
 
 /// Creates the host at this place in a row of so many.
@@ -119,15 +121,15 @@ fn in_row(place: usize, count: usize) -> Host {
     host
 }
 
-impl Net {
+impl Hosts {
     /// Creates a row of hosts with MTUs of 1500 bytes, and between each two neighbours a wire with one of these delays.
     /// Host `n` has the address 10.0.0.`n + 1`; its interfaces, from 0 on, lead to the previous host, if there is one,
     /// and to the next.
-    pub fn row(delays: &[Duration]) -> Net {
+    pub fn row(delays: &[Duration]) -> Hosts {
         let count = delays.len() + 1;
         let delays = delays.to_vec();
         let hosts = (0..count).map(|place| in_row(place, count)).collect();
-        Net::new(hosts, move |from, interface, _| {
+        Hosts::new(hosts, move |from, interface, _| {
             let to = match (from, interface.0) {
                 (0, _) => 1,
                 (_, 0) => from - 1,
@@ -141,92 +143,31 @@ impl Net {
         })
     }
 
-    /// Creates a network of hosts and the wires between them.
+    /// Joins hosts by wires.
     pub fn new(
         hosts: Vec<Host>,
-        wires: impl FnMut(usize, InterfaceId, &Packet) -> Option<Hop> + 'static,
-    ) -> Net {
-        Net {
+        topology: impl FnMut(usize, InterfaceId, &Packet) -> Option<Hop> + 'static,
+    ) -> Hosts {
+        Hosts {
             hosts,
             log: Vec::new(),
             sent: Vec::new(),
-            now: Instant::ZERO,
-            wires: Box::new(wires),
+            topology: Box::new(topology),
             decide: Box::new(|_, _| Passage::Arrives),
-            copies: 0,
-            under_way: BTreeMap::new(),
         }
     }
 
     /// Replaces the wires; packets on the old ones still arrive.
     pub fn rewire(
         &mut self,
-        wires: impl FnMut(usize, InterfaceId, &Packet) -> Option<Hop> + 'static,
+        topology: impl FnMut(usize, InterfaceId, &Packet) -> Option<Hop> + 'static,
     ) {
-        self.wires = Box::new(wires);
+        self.topology = Box::new(topology);
     }
 
     /// Sets the function that decides about each packet from now on.
     pub fn decide(&mut self, decide: impl FnMut(&mut Packet, Entering) -> Passage + 'static) {
         self.decide = Box::new(decide);
-    }
-
-    /// Returns the present time.
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// Runs until a time, and passes each event to `answer` as it occurs.
-    pub fn run_answering(
-        &mut self,
-        until: Instant,
-        mut answer: impl FnMut(&mut Net, usize, &HostEvent),
-    ) {
-        while self.step_answering(until, &mut answer) {}
-    }
-
-    /// Runs until a time.
-    pub fn run_until(&mut self, until: Instant) {
-        self.run_answering(until, |_, _, _| {});
-    }
-
-    /// Runs for a duration.
-    pub fn run_for(&mut self, time: Duration) {
-        self.run_until(self.now + time);
-    }
-
-    /// Runs to the next arrival or deadline; if there is none up to `until`, runs to that time and returns false.
-    pub fn step(&mut self, until: Instant) -> bool {
-        self.step_answering(until, &mut |_, _, _| {})
-    }
-
-    fn step_answering(
-        &mut self,
-        until: Instant,
-        answer: &mut impl FnMut(&mut Net, usize, &HostEvent),
-    ) -> bool {
-        self.settle_answering(answer);
-        let arrival = self.under_way.keys().next().map(|&(at, _)| at);
-        let deadlines = self.hosts.iter_mut().filter_map(Host::poll_timeout);
-        let next = deadlines.chain(arrival).min();
-        let Some(next) = next.filter(|&next| next <= until) else {
-            self.now = self.now.max(until);
-            return false;
-        };
-        self.now = self.now.max(next);
-        while let Some(first) = self.under_way.first_entry()
-            && first.key().0 <= self.now
-        {
-            let (hop, packet) = first.remove();
-            self.arrive(hop.to, hop.interface, packet);
-            self.settle_answering(answer);
-        }
-        for host in &mut self.hosts {
-            if host.poll_timeout().is_some_and(|due| due <= self.now) {
-                host.handle_timeout(self.now);
-            }
-        }
-        true
     }
 
     /// Returns the time of the first such event of a socket at a host.
@@ -248,21 +189,17 @@ impl Net {
         self.log.iter().filter_map(of).collect()
     }
 
-    /// Delivers a packet to a host.
-    pub fn arrive(&mut self, to: usize, interface: InterfaceId, mut packet: Packet) {
-        let length = packet.wire_length();
-        match self.hosts[to].route(self.now, interface, &mut packet, length) {
-            Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
-            Verdict::Forward(out) => self.enter(to, out, packet),
-            Verdict::Discard => {}
-        }
-    }
-
-    fn enter(&mut self, from: usize, interface: InterfaceId, mut packet: Packet) {
-        let Some(hop) = (self.wires)(from, interface, &packet) else {
+    fn enter(
+        &mut self,
+        from: usize,
+        interface: InterfaceId,
+        mut packet: Packet,
+        wires: &mut Wires<Arriving>,
+    ) {
+        let Some(hop) = (self.topology)(from, interface, &packet) else {
             return;
         };
-        let (at, to) = (self.now, hop.to);
+        let (at, to) = (wires.now(), hop.to);
         let entering = Entering {
             at,
             number: self.sent.len() as u64,
@@ -281,31 +218,58 @@ impl Net {
             Passage::Copies(later) => later,
         };
         for later in later {
-            let arrives = (at + hop.delay + later, self.copies);
-            self.under_way.insert(arrives, (hop, packet.clone()));
-            self.copies += 1;
+            let arriving = Arriving {
+                to,
+                interface: hop.interface,
+                packet: packet.clone(),
+            };
+            wires.send(arriving, hop.delay + later);
+        }
+    }
+}
+
+impl Machines for Hosts {
+    type Message = Arriving;
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        self.hosts.iter_mut().filter_map(Host::poll_timeout).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for host in &mut self.hosts {
+            if host.poll_timeout().is_some_and(|due| due <= now) {
+                host.handle_timeout(now);
+            }
         }
     }
 
-    /// Drains all hosts at the present time.
-    pub fn settle(&mut self) {
-        self.settle_answering(&mut |_, _, _| {});
+    fn handle_arrival(&mut self, arriving: Arriving, wires: &mut Wires<Arriving>) {
+        let Arriving {
+            to,
+            interface,
+            mut packet,
+        } = arriving;
+        let (now, host) = (wires.now(), &mut self.hosts[to]);
+        let length = packet.wire_length();
+        match host.route(now, interface, &mut packet, length) {
+            Verdict::Local => host.handle_packet(now, interface, packet),
+            Verdict::Forward(out) => self.enter(to, out, packet, wires),
+            Verdict::Discard => {}
+        }
     }
 
-    /// Drains all hosts at the present time, and passes each event to `answer` as it occurs.
-    fn settle_answering(&mut self, answer: &mut impl FnMut(&mut Net, usize, &HostEvent)) {
+    fn settle(&mut self, wires: &mut Wires<Arriving>) {
+        let at = wires.now();
         loop {
             let mut is_quiet = true;
             for host in 0..self.hosts.len() {
                 while let Some(event) = self.hosts[host].poll_event() {
                     is_quiet = false;
-                    answer(self, host, &event);
-                    let at = self.now;
                     self.log.push(Logged { at, host, event });
                 }
-                while let Some((interface, packet)) = self.hosts[host].poll_transmit(self.now) {
+                while let Some((interface, packet)) = self.hosts[host].poll_transmit(at) {
                     is_quiet = false;
-                    self.enter(host, interface, packet);
+                    self.enter(host, interface, packet, wires);
                 }
                 while self.hosts[host].poll_changed().is_some() {}
             }
