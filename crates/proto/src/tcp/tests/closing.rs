@@ -20,7 +20,7 @@ fn a_half_closed_connection_still_carries_data_the_other_way() {
     // The side that closed first waits (RFC 9293 section 3.6).
     assert_eq!(pair.a.connection.state(), State::TimeWait);
     assert_eq!(pair.b.connection.state(), State::Closed);
-    pair.run_to_end(Instant::from_secs(100));
+    pair.run_to_rest(Instant::from_secs(100));
     assert_eq!(pair.a.connection.state(), State::Closed);
 }
 
@@ -39,7 +39,7 @@ fn both_may_close_at_once() {
     assert_eq!(pair.a.connection.state(), State::TimeWait);
     assert_eq!(pair.b.connection.state(), State::TimeWait);
     assert_eq!(pair.when(Side::A, Event::Closed), Some(at_ms(520)));
-    pair.run_to_end(Instant::from_secs(100));
+    pair.run_to_rest(Instant::from_secs(100));
 }
 
 #[test]

@@ -456,7 +456,7 @@ fn any_losses_are_repaired_without_stalls() {
         pair.a.application.pattern = Some((1, 2_000_000));
         pair.a.application.close_when_written = true;
         pair.b.application.close_when_written = true;
-        pair.run_to_end(Instant::from_secs(2_000));
+        pair.run_to_rest(Instant::from_secs(2_000));
         assert!(is_pattern(&pair.b.application.received, 1));
         assert_eq!(pair.b.application.received.len(), 2_000_000);
         let statistics = *pair.a.connection.statistics();

@@ -276,7 +276,7 @@ fn a_loss_in_a_long_transfer_costs_one_retransmission() {
         pair.a.application.pattern = Some((1, 500_000));
         pair.a.application.close_when_written = true;
         pair.b.application.close_when_written = true;
-        pair.run_to_end(Instant::from_secs(1_000));
+        pair.run_to_rest(Instant::from_secs(1_000));
         let statistics = *pair.a.connection.statistics();
         assert_eq!(
             (statistics.retransmitted, statistics.timeouts),

@@ -52,11 +52,8 @@ impl TcpContext {
 
 impl Pair {
     fn move_end(&mut self, side: Side) {
-        let now = self.now;
-        let end = match side {
-            Side::A => &mut self.a,
-            Side::B => &mut self.b,
-        };
+        let now = self.now();
+        let end = self.end(side);
         end.run_application(now);
         if end.connection.reset_due.is_none() {
             end.connection = move_there_and_back(&end.connection, now, Duration::ZERO);
@@ -96,7 +93,8 @@ proptest! {
             profile.congestion = crate::tcp::profile::Algorithm::Bbr;
         }
         let mut pair = Pair::new(&profile, &profile, by_list(list));
-        let ends = [(&mut pair.a, 1, lengths.0), (&mut pair.b, 2, lengths.1)];
+        let Ends { a, b, .. } = &mut *pair;
+        let ends = [(a, 1, lengths.0), (b, 2, lengths.1)];
         for (end, stream, length) in ends {
             end.application.close_when_written = true;
             match pattern {
@@ -105,13 +103,13 @@ proptest! {
             }
         }
         for (wait, of_a) in moves {
-            let until = pair.now + ms(wait);
+            let until = pair.now() + ms(wait);
             pair.run_until(until);
             if of_a || pair.syn_seen {
                 pair.move_end(if of_a { Side::A } else { Side::B });
             }
         }
-        pair.run_to_end(Instant::from_secs(100_000));
+        pair.run_to_rest(Instant::from_secs(100_000));
         for (end, stream, length) in [(&pair.b, 1, lengths.0), (&pair.a, 2, lengths.1)] {
             prop_assert_eq!(end.application.received.len() as u64, length);
             prop_assert!(is_pattern(&end.application.received, stream));

@@ -150,9 +150,10 @@ fn a_transfer_survives_a_path_that_shrinks() {
     pair.a.application.pattern = Some((1, 400_000));
     pair.run_until(at_ms(130));
     let sequence = ISS_A + pair.a.connection.sender.flow.space.unacknowledged() as u32;
+    let now = pair.now();
     pair.a
         .connection
-        .handle_icmp(pair.now, too_big(700), &quoting(sequence));
+        .handle_icmp(now, too_big(700), &quoting(sequence));
     pair.run_until(at_ms(5_000));
     assert_eq!(pair.b.application.received.len(), 400_000);
     assert!(is_pattern(&pair.b.application.received, 1));

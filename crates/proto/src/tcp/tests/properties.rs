@@ -31,7 +31,7 @@ fn by_list(list: Vec<u8>) -> Path {
 }
 
 fn check(pair: &mut Pair, lengths: (u64, u64), pattern: bool) {
-    pair.run_to_end(Instant::from_secs(100_000));
+    pair.run_to_rest(Instant::from_secs(100_000));
     for (end, stream, length) in [(&pair.b, 1, lengths.0), (&pair.a, 2, lengths.1)] {
         assert_eq!(end.application.received.len() as u64, length);
         assert!(is_pattern(&end.application.received, stream), "{pattern}");

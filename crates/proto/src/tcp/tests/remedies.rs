@@ -6,6 +6,7 @@ use crate::crosslayer::{Acknowledgment, CrossLayerSignal, PathParameters, PeerMo
 use crate::rate::DataRate;
 use crate::remedies::Kind;
 use crate::tcp::profile::Algorithm;
+use crate::testing::{Machines, Net, Wires};
 use proptest::prelude::*;
 
 /// Time of the last signal, in milliseconds; then the path behaves and the link is up.
@@ -110,18 +111,16 @@ fn signals(number: u8) -> [Option<CrossLayerSignal>; 2] {
     }
 }
 
-struct World {
-    now: Instant,
+struct Ends {
     /// The mobile's end, and the correspondent's.
     ends: [Steered; 2],
-    flying: BTreeMap<(Instant, u64), (usize, Segment)>,
-    launched: u64,
+    /// Decides about segments while the path is restless.
     list: std::vec::IntoIter<u8>,
 }
 
-impl World {
+impl Ends {
     /// A transfer of the first end's remedies' flow; which end sends `mobile_sends` says.
-    fn new(profile: &Profile, kinds: &[Kind], mobile_sends: bool, list: Vec<u8>) -> World {
+    fn new(profile: &Profile, kinds: &[Kind], mobile_sends: bool, list: Vec<u8>) -> Ends {
         let now = Instant::ZERO;
         let ends = [end_point(1, 40_000), end_point(2, 80)];
         let connect = |index: usize| Steered {
@@ -143,63 +142,45 @@ impl World {
             received: 0,
             edge: 0,
         };
-        World {
-            now,
+        Ends {
             // Both connect: no listener is needed.
             ends: [connect(0), connect(1)],
-            flying: BTreeMap::new(),
-            launched: 0,
             list: list.into_iter(),
         }
     }
+}
 
-    /// Lets both send, over a path that loses and delays while it is restless.
-    fn settle(&mut self) {
-        for from in 0..2 {
-            let end = &mut self.ends[from];
-            while end.connection.poll_event().is_some() {}
-            while let Some(segment) = end.connection.poll_transmit(self.now) {
-                end.check_sent(&segment);
-                let restless = self.now < at_ms(RESTLESS_MS);
-                let number = self.list.next().filter(|_| restless).unwrap_or(255);
-                if number < 40 {
-                    continue;
-                }
-                self.launched += 1;
-                let key = (self.now + ms(20 + u64::from(number)), self.launched);
-                self.flying.insert(key, (from, segment));
-            }
+impl Machines for Ends {
+    type Message = (usize, Segment);
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let ends = self.ends.iter();
+        ends.filter_map(|end| end.connection.poll_timeout()).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for end in &mut self.ends {
+            end.connection.handle_timeout(now);
         }
     }
 
-    /// Goes on to `end`, or until nothing is left to happen.
-    fn run_until(&mut self, end: Instant) {
-        let mut steps = 0;
-        loop {
-            self.settle();
-            let timers = self
-                .ends
-                .iter()
-                .filter_map(|end| end.connection.poll_timeout());
-            let arrival = self.flying.keys().next().map(|(at, _)| *at);
-            let Some(next) = timers.chain(arrival).min().filter(|next| *next <= end) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            while let Some(entry) = self.flying.first_entry() {
-                if entry.key().0 > self.now {
-                    break;
+    fn handle_arrival(&mut self, (from, segment): Self::Message, wires: &mut Wires<Self::Message>) {
+        self.ends[1 - from].receive(wires.now(), segment);
+    }
+
+    /// Sends over a path that loses and delays while it is restless.
+    fn settle(&mut self, wires: &mut Wires<Self::Message>) {
+        for (from, end) in self.ends.iter_mut().enumerate() {
+            while end.connection.poll_event().is_some() {}
+            while let Some(segment) = end.connection.poll_transmit(wires.now()) {
+                end.check_sent(&segment);
+                let restless = wires.now() < at_ms(RESTLESS_MS);
+                let number = self.list.next().filter(|_| restless).unwrap_or(255);
+                if number >= 40 {
+                    wires.send((from, segment), ms(20 + u64::from(number)));
                 }
-                let (from, segment) = entry.remove();
-                self.ends[1 - from].receive(self.now, segment);
             }
-            for end in &mut self.ends {
-                end.connection.handle_timeout(self.now);
-            }
-            steps += 1;
-            assert!(steps < 200_000, "no end of steps");
         }
-        self.now = end;
     }
 }
 
@@ -233,26 +214,27 @@ proptest! {
         profile.data_retries = 400;
         profile.syn_retries = 400;
         profile.syn_ack_retries = 400;
-        let mut world = World::new(&profile, &kinds, mobile_sends, list);
+        let mut net = Net::of(Ends::new(&profile, &kinds, mobile_sends, list));
         let (source, sink) = if mobile_sends { (0, 1) } else { (1, 0) };
-        prop_assert_eq!(world.ends[source].connection.write_pattern(0, length), length);
-        world.ends[source].connection.close();
-        world.ends[0].tell(Instant::ZERO, &CrossLayerSignal::Begun(PATH));
+        prop_assert_eq!(net.ends[source].connection.write_pattern(0, length), length);
+        net.ends[source].connection.close();
+        net.ends[0].tell(Instant::ZERO, &CrossLayerSignal::Begun(PATH));
         let mut at = 0;
         for (number, gap) in signs {
             at = (at + gap).min(RESTLESS_MS);
-            world.run_until(at_ms(at));
+            net.run_until(at_ms(at));
+            let now = net.now();
             for (end, signal) in signals(number).into_iter().enumerate() {
                 if let Some(signal) = signal {
-                    world.ends[end].tell(world.now, &signal);
+                    net.ends[end].tell(now, &signal);
                 }
             }
         }
         // Every handover ends: the mobile is connected, and stays so.
-        world.run_until(at_ms(RESTLESS_MS));
-        world.ends[0].tell(world.now, &CrossLayerSignal::Connected(PATH));
-        world.run_until(Instant::from_secs(2_000));
-        let sink = &world.ends[sink];
+        net.run_until(at_ms(RESTLESS_MS));
+        net.ends[0].tell(at_ms(RESTLESS_MS), &CrossLayerSignal::Connected(PATH));
+        net.run_until(Instant::from_secs(2_000));
+        let sink = &net.ends[sink];
         prop_assert_eq!(sink.received, length, "{:?} {}", kinds, Profile::NAMES[name]);
     }
 }

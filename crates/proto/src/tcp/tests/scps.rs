@@ -128,7 +128,7 @@ fn ten_holes_are_filled_in_two_round_trips() {
         pair.a.application.pattern = Some((1, 60 * 1460));
         pair.a.application.close_when_written = true;
         pair.b.application.close_when_written = true;
-        pair.run_to_end(Instant::from_secs(1_000));
+        pair.run_to_rest(Instant::from_secs(1_000));
         assert!(is_pattern(&pair.b.application.received, 1));
         assert_eq!(pair.b.application.received.len(), 60 * 1460);
         pair.when(Side::B, Event::PeerClosed).unwrap().as_secs_f64()

@@ -200,7 +200,7 @@ fn nagle_and_delayed_acknowledgments_wait_for_each_other() {
     let mut pair = Pair::new(&rfc, &rfc, delay(10));
     pair.run_until(at_ms(1_000));
     pair.a.connection.write(&[1; 100]);
-    pair.drain(Side::A);
+    pair.settle();
     pair.a.connection.write(&[2; 100]);
     pair.run_until(at_ms(1_100));
     assert_eq!(pair.b.application.received.len(), 100);

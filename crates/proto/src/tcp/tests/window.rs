@@ -229,7 +229,7 @@ fn many_gaps_in_a_large_window_cost_no_second_transmission() {
     pair.a.application.pattern = Some((1, 2_000_000));
     pair.a.application.close_when_written = true;
     pair.b.application.close_when_written = true;
-    pair.run_to_end(Instant::from_secs(200));
+    pair.run_to_rest(Instant::from_secs(200));
     let received = pair.b.connection.statistics();
     assert!(received.out_of_order_received > 300, "{received:?}");
     assert_eq!(received.scattered_dropped, 0);
@@ -259,7 +259,7 @@ fn a_connection_that_has_ended_gives_its_room_back() {
     pair.a.application.pattern = Some((1, 3_000_000));
     pair.a.application.close_when_written = true;
     pair.b.application.close_when_written = true;
-    pair.run_to_end(Instant::from_secs(200));
+    pair.run_to_rest(Instant::from_secs(200));
     for end in [&pair.a, &pair.b] {
         assert_eq!(end.connection.state(), State::Closed);
         assert!(
