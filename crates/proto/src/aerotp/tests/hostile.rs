@@ -16,7 +16,7 @@ fn under_way() -> (Pair, AerotpHeader) {
 }
 
 fn hand_in(pair: &mut Pair, header: AerotpHeader, payload: Payload) {
-    let now = pair.now;
+    let now = pair.now();
     let b = pair.b.as_mut().unwrap();
     b.handle_packet(now, (HERE, THERE), AerotpPacket::new(header, payload));
 }

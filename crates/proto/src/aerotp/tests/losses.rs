@@ -45,7 +45,7 @@ fn is_over(pair: &Pair) -> bool {
 
 /// A mode that repeats delivers all and tells both; one that does not ends, and lacks no more than was lost.
 fn assert_ends_well(mode: Mode, pair: &Pair, lost: &[usize]) {
-    let about = format!("{mode:?} without {lost:?} at {:?}", pair.now);
+    let about = format!("{mode:?} without {lost:?} at {:?}", pair.now());
     assert!(is_over(pair), "{about}: {:?}", pair.a);
     if mode.repeats() {
         assert_eq!(pair.read_bytes, [u64::from(BYTES); 2], "{about}");
@@ -54,7 +54,7 @@ fn assert_ends_well(mode: Mode, pair: &Pair, lost: &[usize]) {
             let failed = pair.saw(end, Event::Reset) || pair.saw(end, Event::TimedOut);
             assert!(!failed, "{about}: {end:?} {:?}", pair.events);
         }
-        assert!(pair.now < Instant::from_secs(30), "{about}");
+        assert!(pair.now() < Instant::from_secs(30), "{about}");
     } else if lost.is_empty() {
         assert_eq!(pair.read_bytes, [u64::from(BYTES); 2], "{about}");
     } else {

@@ -38,17 +38,17 @@ pub(super) fn weather() -> impl Strategy<Value = Weather> {
         )
 }
 
-pub(super) fn wires(weather: &Weather) -> [Wire; 2] {
-    let mut wires = study_path(weather.bit_error_rate, weather.seed);
-    for wire in &mut wires {
-        wire.loss = weather.loss;
-        wire.duplication = weather.duplication;
-        wire.jitter = weather.jitter;
+pub(super) fn links(weather: &Weather) -> [Link; 2] {
+    let mut links = study_path(weather.bit_error_rate, weather.seed);
+    for link in &mut links {
+        link.loss = weather.loss;
+        link.duplication = weather.duplication;
+        link.jitter = weather.jitter;
         let from = Instant::from_millis(weather.outage.0);
-        wire.outages
+        link.outages
             .push((from, from + Duration::from_millis(weather.outage.1)));
     }
-    wires
+    links
 }
 
 fn any_coding() -> impl Strategy<Value = Coding> {
@@ -84,7 +84,7 @@ proptest! {
             // Beyond this hardly a packet gets through without a code that is strong enough.
             weather.bit_error_rate = weather.bit_error_rate.min(5e-5);
         }
-        let mut pair = Pair::new(configuration, wires(&weather));
+        let mut pair = Pair::new(configuration, links(&weather));
         pair.write(bytes);
         pair.a.close();
         for second in 1..=120 {
@@ -112,8 +112,8 @@ proptest! {
         let mode = if quasi { Mode::QuasiReliable } else { Mode::UnreliableConnection };
         let mut configuration = with_mode(mode);
         configuration.blocks = (quasi && blocks).then(|| BlockSize::new(8, 2).unwrap());
-        let mut pair = Pair::new(configuration, wires(&weather));
-        pair.wires[1].loss = 1.0;
+        let mut pair = Pair::new(configuration, links(&weather));
+        pair.links[1].loss = 1.0;
         let mut offset = 0;
         let mut ends = Vec::new();
         for length in records {
@@ -159,7 +159,7 @@ fn nothing_is_confirmed_that_the_application_has_not() {
     pair.write(10_000);
     pair.seconds(1.0);
     assert_eq!((pair.a.confirmed(), pair.a.acknowledged()), (0, 10_000));
-    let now = pair.now;
+    let now = pair.now();
     pair.b.as_mut().unwrap().confirm(now, 4_000);
     pair.seconds(1.1);
     assert_eq!(pair.a.confirmed(), 4_000);
@@ -174,13 +174,13 @@ fn lost_packets_are_restored_from_their_block() {
     configuration.coding = Coding::Fixed(Protection::default());
     let mut pair = Pair::new(configuration, study_path(0.0, 1));
     // Three packets of the first block are lost.
-    pair.wires[0]
+    pair.links[0]
         .outages
         .push((Instant::from_millis(5), Instant::from_millis(12)));
     pair.write(100_000);
     pair.a.close();
     pair.seconds(30.0);
-    assert_eq!(pair.wires[0].lost, 3);
+    assert_eq!(pair.links[0].lost, 3);
     pair.assert_read(100_000);
     assert_eq!(pair.b.as_ref().unwrap().statistics().skipped, 0);
 }
@@ -191,7 +191,7 @@ fn a_long_outage_leaves_a_gap_and_no_more() {
     let mut configuration = with_mode(Mode::QuasiReliable);
     configuration.receive_buffer = 100_000;
     let mut pair = Pair::new(configuration, study_path(0.0, 1));
-    pair.wires[0]
+    pair.links[0]
         .outages
         .push((Instant::from_secs(1), Instant::from_secs(3)));
     pair.write(2_500_000);
@@ -241,7 +241,7 @@ fn a_rate_of_nothing_grows_again() {
     let mut pair = Pair::new(with_mode(Mode::QuasiReliable), study_path(0.0, 1));
     pair.write(1_000_000);
     pair.seconds(0.5);
-    let now = pair.now;
+    let now = pair.now();
     pair.a.backpressure(now, PathId(0), DataRate::ZERO);
     pair.a.close();
     pair.seconds(1.4);

@@ -1,6 +1,6 @@
-//! Several paths at once, each with wires of its own.
+//! Several paths at once, each with links of its own.
 
-use super::modes::{Weather, weather, wires};
+use super::modes::{Weather, links, weather};
 use super::*;
 use crate::fec::erasure::BlockSize;
 use core::net::Ipv4Addr;
@@ -9,17 +9,17 @@ use proptest::prelude::*;
 const SECOND: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
 
 /// Wires of a rate in Mbit/s and a delay in milliseconds.
-fn pair_of_wires(rate: u64, delay: u64) -> [Wire; 2] {
-    [11, 12].map(|seed| Wire::new(rate * 1_000_000, Duration::from_millis(delay), seed))
+fn pair_of_links(rate: u64, delay: u64) -> [Link; 2] {
+    [11, 12].map(|seed| Link::new(rate * 1_000_000, Duration::from_millis(delay), seed))
 }
 
 /// Two paths from A, each of a rate in Mbit/s and a delay in milliseconds; A opens over the first.
 fn two_paths(mut configuration: Configuration, first: (u64, u64), second: (u64, u64)) -> Pair {
     let rate = |(rate, _)| DataRate::from_bits_per_second(rate * 1_000_000);
     configuration.initial_rate = rate(first);
-    let mut pair = Pair::new(configuration, pair_of_wires(first.0, first.1));
+    let mut pair = Pair::new(configuration, pair_of_links(first.0, first.1));
     pair.others
-        .push((SECOND, pair_of_wires(second.0, second.1)));
+        .push((SECOND, pair_of_links(second.0, second.1)));
     let added = pair
         .a
         .add_path(Instant::ZERO, (SECOND, THERE), MTU, rate(second));
@@ -42,8 +42,8 @@ fn carried(pair: &Pair, from: f64, to: f64) -> [usize; 2] {
 
 fn outage(pair: &mut Pair, from: f64, to: f64) {
     let at = |seconds: f64| Instant::from_nanos((seconds * 1e9) as u64);
-    for wire in &mut pair.others[0].1 {
-        wire.outages.push((at(from), at(to)));
+    for link in &mut pair.others[0].1 {
+        link.outages.push((at(from), at(to)));
     }
 }
 
@@ -117,10 +117,10 @@ fn a_path_that_is_said_to_be_down_carries_nothing_and_its_share_moves() {
     pair.a.close();
     pair.seconds(1.0);
     pair.a.link_down(PathId(1));
-    pair.drain();
+    pair.settle();
     pair.seconds(2.0);
     pair.a.link_up(PathId(1), None);
-    pair.drain();
+    pair.settle();
     pair.seconds(20.0);
     pair.assert_read(4_000_000);
     assert_eq!(carried(&pair, 1.000_001, 2.0)[1], 0);
@@ -185,7 +185,7 @@ proptest! {
         let calm = |mut weather: Weather| {
             // Beyond this hardly a packet without a code gets through.
             weather.bit_error_rate = weather.bit_error_rate.min(5e-5);
-            wires(&weather)
+            links(&weather)
         };
         let mut configuration = with_mode(mode);
         configuration.coding = Coding::Fixed(crate::wire::aerotp::Protection::default());

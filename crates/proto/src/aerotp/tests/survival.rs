@@ -6,14 +6,14 @@ use core::net::Ipv4Addr;
 /// The hard handover of the issue: 2 Mbit/s 10 ms, 4 s without a link, then 1 Mbit/s 250 ms. From reconnection to the first new
 /// byte, which takes 0.26 s at least: 12 ms of a packet and 250 ms of the way.
 fn after_handover(is_told: bool) -> f64 {
-    let wires = [3, 4].map(|seed| Wire::new(2_000_000, Duration::from_millis(10), seed));
+    let links = [3, 4].map(|seed| Link::new(2_000_000, Duration::from_millis(10), seed));
     let mut configuration = with_mode(Mode::Reliable);
     configuration.initial_rate = DataRate::from_bits_per_second(2_000_000);
-    let mut pair = Pair::new(configuration, wires);
+    let mut pair = Pair::new(configuration, links);
     let reconnected = 9.03;
-    for wire in &mut pair.wires {
+    for link in &mut pair.links {
         let at = |seconds: f64| Instant::from_nanos((seconds * 1e9) as u64);
-        wire.outages.push((at(5.0), at(reconnected)));
+        link.outages.push((at(5.0), at(reconnected)));
     }
     pair.write(4 << 20);
     pair.seconds(5.0);
@@ -21,10 +21,11 @@ fn after_handover(is_told: bool) -> f64 {
         pair.a.link_down(PathId(0));
     }
     pair.seconds(reconnected);
-    for wire in &mut pair.wires {
-        wire.rate = DataRate::from_bits_per_second(1_000_000);
-        wire.delay = Duration::from_millis(250);
-        wire.free_at = pair.now;
+    let now = pair.now();
+    for link in &mut pair.links {
+        link.rate = DataRate::from_bits_per_second(1_000_000);
+        link.delay = Duration::from_millis(250);
+        link.free_at = now;
     }
     if is_told {
         pair.a
@@ -87,8 +88,8 @@ fn data_comes_soon_after_a_hard_handover() {
 #[test]
 fn an_outage_is_probed_and_not_flooded() {
     let mut pair = Pair::new(with_mode(Mode::Reliable), study_path(0.0, 5));
-    for wire in &mut pair.wires {
-        wire.outages
+    for link in &mut pair.links {
+        link.outages
             .push((Instant::from_secs(2), Instant::from_secs(62)));
     }
     pair.write(4 << 20);
@@ -105,7 +106,7 @@ fn an_outage_is_probed_and_not_flooded() {
 #[test]
 fn an_end_that_is_never_heard_gives_up_after_its_time() {
     let mut pair = Pair::new(with_mode(Mode::Reliable), study_path(0.0, 5));
-    pair.wires[0].loss = 1.0;
+    pair.links[0].loss = 1.0;
     pair.write(1000);
     pair.seconds(299.0);
     assert_eq!(pair.a.state(), State::AsynSent);
@@ -120,7 +121,7 @@ fn a_connection_outlives_its_address() {
     pair.write(1_000_000);
     pair.seconds(0.5);
     let elsewhere = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 9));
-    let now = pair.now;
+    let now = pair.now();
     pair.a.move_to(now, PathId(0), elsewhere);
     pair.seconds(5.0);
     pair.assert_read(1_000_000);
@@ -146,7 +147,7 @@ fn who_does_not_know_the_token_is_refused() {
     };
     stolen.header.opening = None;
     let elsewhere = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 9));
-    let now = pair.now;
+    let now = pair.now();
     let b = pair.b.as_mut().unwrap();
     b.handle_packet(now, (elsewhere, THERE), *stolen);
     assert_eq!(b.statistics().refused, 1);

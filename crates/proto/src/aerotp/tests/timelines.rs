@@ -38,7 +38,7 @@ fn data_comes_with_the_first_packet() {
 fn the_states_are_those_of_the_table() {
     let mut pair = clean(with_mode(Mode::Reliable));
     pair.write(100);
-    pair.drain();
+    pair.settle();
     assert_eq!(pair.a.state(), State::AsynSent);
     pair.seconds(0.015);
     assert_eq!(pair.b.as_ref().unwrap().state(), State::Established);
@@ -49,7 +49,7 @@ fn the_states_are_those_of_the_table() {
     let answer = headers(&pair, End::B)[0];
     assert!(answer.opening.is_some() && answer.mack.is_some());
     pair.a.close();
-    pair.drain();
+    pair.settle();
     assert_eq!(pair.a.state(), State::AfinSent);
     pair.seconds(0.2);
     assert_eq!(pair.b.as_ref().unwrap().state(), State::AfinReceived);
@@ -73,7 +73,7 @@ fn the_states_are_those_of_the_table() {
 #[test]
 fn a_later_packet_opens_when_the_first_is_lost() {
     let mut pair = clean(with_mode(Mode::Reliable));
-    pair.wires[0]
+    pair.links[0]
         .outages
         .push((Instant::ZERO, Instant::from_millis(3)));
     pair.write(5000);
@@ -90,11 +90,11 @@ fn a_plain_mack_establishes_when_the_asynack_is_lost() {
     let mut pair = clean(with_mode(Mode::Reliable));
     pair.write(100);
     pair.seconds(0.011);
-    let b = pair.b.as_mut().unwrap();
-    let answer = b.poll_transmit(pair.now);
+    let now = pair.now();
+    let answer = pair.b.as_mut().unwrap().poll_transmit(now);
     assert!(answer.is_none(), "it has left already");
     // Everything from B so far is lost; what comes then is stripped of its opening.
-    pair.flying.clear();
+    pair.wires.lose_all();
     pair.seconds(2.0);
     assert_eq!(pair.a.state(), State::Established);
     pair.assert_read(100);
@@ -112,14 +112,14 @@ fn an_opening_without_data_is_sent_and_answered() {
 #[test]
 fn each_lost_packet_is_sent_once_more_and_no_other() {
     let mut pair = clean(with_mode(Mode::Reliable));
-    pair.wires[0]
+    pair.links[0]
         .outages
         .push((Instant::from_millis(30), Instant::from_millis(38)));
     pair.write(100_000);
     pair.a.close();
     pair.seconds(5.0);
     pair.assert_read(100_000);
-    let lost = pair.wires[0].lost;
+    let lost = pair.links[0].lost;
     assert!(lost > 0);
     assert_eq!(pair.a.statistics().retransmitted, lost);
     assert_eq!(pair.b.as_ref().unwrap().statistics().duplicates, 0);
@@ -180,12 +180,12 @@ fn what_came_damaged_is_sent_again_when_the_peer_says_so() {
         let mut configuration = with_mode(Mode::Reliable);
         configuration.coding = Coding::Fixed(Protection::default());
         let mut pair = clean(configuration);
-        pair.wires[0].delay += Duration::from_nanos(delay);
+        pair.links[0].delay += Duration::from_nanos(delay);
         pair.seconds(1.0);
-        pair.run(Instant::from_nanos(1_000_000_000 + left));
+        pair.run_until(Instant::from_nanos(1_000_000_000 + left));
         pair.write(1000);
-        pair.drain();
-        let (_, (_, last)) = pair.flying.iter_mut().next_back().unwrap();
+        pair.settle();
+        let (_, last) = pair.wires.iter_mut().last().unwrap();
         last.bit_errors = vec![last.wire_length() * 8 - 100].into();
         pair.seconds(1.1);
         let again = pair.log.iter().find(|(_, _, packet)| packet.retransmission);
