@@ -1,4 +1,4 @@
-"""Study A: AeroTP, a transport for airborne telemetry, beside TCP and UDP (A0 to A13)."""
+"""Study A: AeroTP, a transport for airborne telemetry, beside TCP and UDP (A0 to A14)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from baton.live.trials import Figures
 
 from . import study_a_beyond as beyond
 from . import study_a_beyond_figures as drawn_beyond
+from . import study_a_bytes as by_byte
 from . import study_a_figures as drawn
 from . import study_a_setup as setup
 from .checks import Reproduced, judged
@@ -81,6 +82,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
             _put(samples, part(runs.transfers, seed))
         _put(samples, setup.figures(runs.setups, seed))
         _put(samples, beyond.figures(runs.transfers, seed))
+        _put(samples, by_byte.figures(runs.transfers, seed))
         _put(samples, runs.others[seed].figures())
     _put(samples, setup.spread(runs.setups, seeds))
     _put(samples, _of_all_seeds(runs.transfers, seeds))
@@ -100,6 +102,7 @@ def cases() -> list[Case]:
         *(Case(quasi_reliable(words), rate) for words in EXPOSED for rate in CODE_RATES),
         Case(HEADER_TOO, WORST),
         *beyond.CASES,
+        *by_byte.CASES,
     ]
 
 

@@ -145,7 +145,8 @@ def _windows(folder: Path, seed: int) -> Figures:
 
 def _handovers(folder: Path, seed: int) -> Figures:
     """Measures D6 to D9: the three scenarios."""
-    baseline, first, second = (simulate(folder / f"{name}.toml", seed, [], "series") for name in SCENARIOS)
+    baseline, first = (simulate(folder / f"{name}.toml", seed, [], "series") for name in SCENARIOS[:2])
+    second = simulate(folder / f"{SCENARIOS[2]}.toml", seed, [], "series packets")
     delayed = baseline.completion_s - first.completion_s
     twice = baseline.timeouts >= 2 > first.timeouts
     earlier = first.completion_s - second.completion_s
@@ -154,6 +155,7 @@ def _handovers(folder: Path, seed: int) -> Figures:
         "D7.a": first.handover_s,
         "D7.b": second.handover_s,
         "D7.c": baseline.handover_s - first.handover_s,
+        "D7.d": second.first_segment_s(),
         "D8.a": None if twice else baseline.completion_s / first.completion_s,
         "D8.b": delayed if twice else None,
         "D8.c": float(twice),

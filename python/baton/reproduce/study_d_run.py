@@ -63,13 +63,20 @@ class AircraftRun:
         agents = [agent for agent in self.summary["agents"] if agent["agent"] == "home agent"]
         return {key: sum(agent[key] for agent in agents) for key in ("held", "duplicates")}
 
+    def first_segment_s(self) -> float | None:
+        """Returns the time from the handover's beginning until the first segment arrives in the new cell."""
+        packets = self._rows("link", "direction", "fate", "decided_ns", "payload_bytes")
+        begun = self.handover_at_s * 1e9
+        arrived = packets["decided_ns"][_segments(packets) & (packets["link"] == NEW_CELL)]
+        later = arrived[arrived > begun]
+        return float(later.min() - begun) / 1e9 if len(later) else None
+
     def dropped_before_answer(self) -> int:
         """Returns the segments that reached the aircraft in its new cell before the home agent's answer, and went no
         further."""
         packets = self._rows("link", "direction", "fate", "decided_ns", "payload_bytes")
         begun, ended = self.handover_at_s * 1e9, (self.handover_at_s + self.handover_s) * 1e9
-        segments = (packets["fate"] == "delivered") & (packets["direction"] == "down") & (packets["payload_bytes"] > 0)
-        meanwhile = segments & (packets["decided_ns"] > begun) & (packets["decided_ns"] < ended)
+        meanwhile = _segments(packets) & (packets["decided_ns"] > begun) & (packets["decided_ns"] < ended)
         came, went = (np.count_nonzero(meanwhile & (packets["link"] == link)) for link in (NEW_CELL, "cabin"))
         return int(came - went)
 
@@ -112,6 +119,12 @@ class AircraftRun:
         """Returns columns of the table of packets."""
         table = pa.table(self._result.packets)
         return {name: np.array(table[name].to_pylist()) for name in columns}
+
+
+def _segments(packets: dict[str, np.ndarray]) -> np.ndarray:
+    """Returns true for each delivered segment with data on its way to the aircraft."""
+    delivered = (packets["fate"] == "delivered") & (packets["direction"] == "down") & (packets["payload_bytes"] > 0)
+    return np.asarray(delivered)
 
 
 def simulate(file: Path, seed: int, overrides: list[str], record: str = "") -> AircraftRun:
