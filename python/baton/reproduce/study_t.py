@@ -39,6 +39,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
     """Makes all checks of the study, in the order of its file of expectations."""
     samples: Samples = {}
     _put(samples, _capacities())
+    _put(samples, _pings(folder / "download.toml"))
     for seed in range(1, seeds + 1):
         progress(f"seed {seed} of {seeds}")
         _towards_gsm(folder / "download.toml", seed, samples)
@@ -92,6 +93,23 @@ def _capacities() -> Figures:
     """Computes rate times round-trip time, in bytes, as the study does."""
     links = {"T1.a": (2e6, 3.5e-3), "T1.b": (10e6, 0.5e-3), "T1.c": (9.6e3, 0.7)}
     return {name: round(rate * rtt / 8, 6) for name, (rate, rtt) in links.items()}
+
+
+def _pings(file: Path) -> Figures:
+    """Measures the round-trip time of an idle link, as the study's ping did."""
+    from baton import Scenario
+
+    figures: Figures = {}
+    for name, link in (("T1.d", "wavelan"), ("T1.e", "gsm")):
+        overrides = [
+            'flows=[{ name = "ping", from = "mobile", to = "correspondent", transport = "udp",'
+            ' traffic = { kind = "ping", interval = "3 s" } }]',
+            f'mobiles.mobile.timetable=[{{ at = "0 s", attach = "{link}" }}]',
+            "duration=60 s",
+        ]
+        found = Scenario.load(str(file), overrides=overrides).run(seed=1).summary["flows"][0]["ping"]["mean_rtt_s"]
+        figures[name] = None if found is None else 1e3 * found
+    return figures
 
 
 def _towards_gsm(file: Path, seed: int, samples: Samples) -> None:
