@@ -14,6 +14,7 @@ from baton.live.trials import Figures
 from . import study_d_beyond as beyond
 from .checks import Reproduced, judged
 from .study_d_run import AircraftRun, simulate
+from .study_run import ratio
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover's time (± one RTT).
 RUNS = 20
@@ -189,10 +190,10 @@ def _conditions(folder: Path, seed: int) -> Figures:
         requests.handover_at_s - first.handover_at_s,
         requests.completion_s / first.completion_s,
         requests.held["held"],
-        answers.held["held"] / plain.held["held"],
+        ratio(answers.held["held"], plain.held["held"]),
         answers.timeouts,
         answers.completion_s / plain.completion_s,
-        update.held["held"] / plain.held["held"],
+        ratio(update.held["held"], plain.held["held"]),
         update.handover_s - plain.handover_s,
         update.timeouts,
         answer.dropped_before_answer(),
