@@ -7,6 +7,7 @@ mod timelines;
 
 use super::*;
 use crate::packet::FlowId;
+use crate::testing::{Machines, Net, Wires};
 use crate::wire::mobile_ipv4::{Content, SecurityAssociation};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,8 +114,11 @@ impl Sent {
     }
 }
 
-struct Network {
-    now: Instant,
+/// A packet on a link, with the node where it arrives and the mobile's link to it.
+type Arriving = (Node, InterfaceId, Packet);
+
+/// The mobile, the agents and the server, and what a test examines.
+struct Agents {
     mobile: MobileNode,
     mobile_config: MobileNodeConfig,
     home: HomeAgent,
@@ -124,8 +128,6 @@ struct Network {
     foreign_configs: Vec<ForeignAgentConfig>,
     server: AddressServer,
     links_up: BTreeSet<InterfaceId>,
-    flying: BTreeMap<(Instant, u64), (Node, InterfaceId, Packet)>,
-    launched: u64,
     /// Mobility messages in the order sent.
     signalling: Vec<Sent>,
     /// Numbers of the lost messages.
@@ -135,7 +137,9 @@ struct Network {
     events: Vec<(Instant, MobileNodeEvent)>,
 }
 
-impl Network {
+type Network = Net<Agents>;
+
+impl Net<Agents> {
     fn new() -> Network {
         Network::with(mobile_config(), home_agent_config(), false)
     }
@@ -161,8 +165,7 @@ impl Network {
         home.add_mobile(HOME_ADDRESS, association(256));
         let foreign = foreign_configs.iter().cloned();
         let range = [50, 60].map(|host| Ipv4Addr::new(198, 18, 0, host));
-        Network {
-            now,
+        Net::of(Agents {
             mobile: MobileNode::new(mobile_config.clone()),
             mobile_config,
             home,
@@ -173,21 +176,20 @@ impl Network {
             foreign_configs,
             server: AddressServer::new(SERVER, 24, range, Duration::from_secs(3600)),
             links_up: BTreeSet::new(),
-            flying: BTreeMap::new(),
-            launched: 0,
             signalling: Vec::new(),
             lost: BTreeSet::new(),
             delivered: Vec::new(),
             at_correspondent: Vec::new(),
             events: Vec::new(),
-        }
+        })
     }
 
     /// Attaches the mobile to a link, in addition to its other links.
     fn attach(&mut self, interface: InterfaceId, care_of: CareOf) {
         self.links_up.insert(interface);
-        self.mobile.attach(self.now, interface, care_of);
-        self.drain();
+        let now = self.now();
+        self.mobile.attach(now, interface, care_of);
+        self.settle();
     }
 
     /// Detaches the mobile from all other links at once.
@@ -209,14 +211,14 @@ impl Network {
     }
 
     fn restart_home(&mut self) {
-        self.home = HomeAgent::new(self.now, self.home_config.clone());
+        self.home = HomeAgent::new(self.now(), self.home_config.clone());
         self.home.add_mobile(HOME_ADDRESS, association(256));
-        self.drain();
+        self.settle();
     }
 
     fn restart_foreign(&mut self, place: usize) {
-        self.foreign[place] = ForeignAgent::new(self.now, self.foreign_configs[place].clone());
-        self.drain();
+        self.foreign[place] = ForeignAgent::new(self.now(), self.foreign_configs[place].clone());
+        self.settle();
     }
 
     /// Restarts the mobile at its link: it forgets all but its clock.
@@ -227,77 +229,113 @@ impl Network {
         }
     }
 
-    fn run_until(&mut self, end: Instant) {
-        while let Some(next) = self.next_moment()
-            && next <= end
-        {
-            self.now = next;
-            while let Some((&(at, number), _)) = self.flying.first_key_value()
-                && at <= next
-            {
-                let Some((node, interface, packet)) = self.flying.remove(&(at, number)) else {
-                    break;
-                };
-                self.arrive(node, interface, packet);
-                self.drain();
-            }
-            let due = |timeout: Option<Instant>| timeout.is_some_and(|at| at <= next);
-            if due(self.mobile.poll_timeout()) {
-                self.mobile.handle_timeout(next);
-                assert!(!due(self.mobile.poll_timeout()), "the mobile does nothing");
-            }
-            if due(self.home.poll_timeout()) {
-                self.home.handle_timeout(next);
-                assert!(
-                    !due(self.home.poll_timeout()),
-                    "the home agent does nothing"
-                );
-            }
-            for agent in &mut self.foreign {
-                if due(agent.poll_timeout()) {
-                    agent.handle_timeout(next);
-                    assert!(!due(agent.poll_timeout()), "a foreign agent does nothing");
-                }
-            }
-            self.drain();
-        }
-        self.now = end;
+    /// Tells the mobile of another node with its acquired address.
+    fn conflict(&mut self) {
+        let now = self.now();
+        self.mobile.handle_conflict(now, DHCP_LINK);
+        self.settle();
     }
 
-    fn run_for(&mut self, time: Duration) {
-        self.run_until(self.now + time);
+    /// Sends a datagram with this number from the correspondent to the home address.
+    fn send_data(&mut self, number: u32) {
+        let packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
+        self.wires.send((Node::Home, HOME_LINK, packet), HOP);
     }
 
-    fn next_moment(&self) -> Option<Instant> {
-        let flying = self.flying.first_key_value().map(|((at, _), _)| *at);
+    fn registered(&self) -> Option<Point> {
+        self.mobile.registered(self.now())
+    }
+
+    fn bindings(&self) -> Vec<Ipv4Addr> {
+        self.home
+            .care_of_addresses(self.now(), HOME_ADDRESS)
+            .collect()
+    }
+}
+
+impl Machines for Agents {
+    type Message = Arriving;
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
         let foreign = self.foreign.iter().filter_map(ForeignAgent::poll_timeout);
-        let others = [flying, self.mobile.poll_timeout(), self.home.poll_timeout()];
+        let others = [self.mobile.poll_timeout(), self.home.poll_timeout()];
         foreign.chain(others.into_iter().flatten()).min()
     }
 
-    fn drain(&mut self) {
+    fn handle_timeout(&mut self, now: Instant) {
+        let due = |timeout: Option<Instant>| timeout.is_some_and(|at| at <= now);
+        if due(self.mobile.poll_timeout()) {
+            self.mobile.handle_timeout(now);
+        }
+        if due(self.home.poll_timeout()) {
+            self.home.handle_timeout(now);
+        }
+        for agent in &mut self.foreign {
+            if due(agent.poll_timeout()) {
+                agent.handle_timeout(now);
+            }
+        }
+        assert!(!due(self.poll_timeout()), "a machine does nothing at {now}");
+    }
+
+    fn handle_arrival(&mut self, (to, link, packet): Arriving, wires: &mut Wires<Arriving>) {
+        let now = wires.now();
+        match to {
+            Node::Mobile => {
+                if self.links_up.contains(&link)
+                    && let Some(packet) = self.mobile.handle_packet(now, link, packet)
+                {
+                    self.delivered.push((now, link, packet));
+                }
+            }
+            Node::Home => self.arrive_home(link, packet, wires),
+            Node::Foreign(place) => {
+                let agent = &mut self.foreign[place];
+                let own = self.foreign_configs[place].address;
+                let is_for_it = match packet.ip.destination {
+                    IpAddr::V4(address) => address == own || address.is_multicast(),
+                    IpAddr::V6(_) => false,
+                };
+                if is_for_it {
+                    agent.handle_packet(now, link, packet);
+                } else if let Some(packet) = agent.forward(now, link, packet)
+                    && let Some(node) = self.routed(&packet)
+                {
+                    wires.send((node, link, packet), HOP);
+                }
+            }
+            Node::Server => {
+                self.server.handle_packet(now, link, packet);
+            }
+            Node::Correspondent => self.at_correspondent.push(packet),
+        }
+    }
+
+    fn settle(&mut self, wires: &mut Wires<Arriving>) {
         while let Some(sent) = self.mobile.poll_transmit() {
-            self.launch(Node::Mobile, sent);
+            self.launch(Node::Mobile, sent, wires);
         }
         while let Some(sent) = self.home.poll_transmit() {
-            self.launch(Node::Home, sent);
+            self.launch(Node::Home, sent, wires);
         }
         while let Some(sent) = self.server.poll_transmit() {
-            self.launch(Node::Server, sent);
+            self.launch(Node::Server, sent, wires);
         }
         for place in 0..self.foreign.len() {
             while let Some(sent) = self.foreign[place].poll_transmit() {
-                self.launch(Node::Foreign(place), sent);
+                self.launch(Node::Foreign(place), sent, wires);
             }
             while self.foreign[place].poll_event().is_some() {}
         }
         while let Some(event) = self.mobile.poll_event() {
-            self.events.push((self.now, event));
+            self.events.push((wires.now(), event));
         }
         while self.home.poll_event().is_some() {}
     }
+}
 
-    fn launch(&mut self, from: Node, sent: Transmit) {
+impl Agents {
+    fn launch(&mut self, from: Node, sent: Transmit, wires: &mut Wires<Arriving>) {
         let Transmit { interface, packet } = sent;
         let is_signalling = match &packet.body {
             Body::Udp(ports, _) => [434, 67, 68].contains(&ports.destination_port),
@@ -306,7 +344,7 @@ impl Network {
         };
         if is_signalling {
             self.signalling.push(Sent {
-                at: self.now,
+                at: wires.now(),
                 from,
                 packet: packet.clone(),
             });
@@ -314,19 +352,12 @@ impl Network {
                 return;
             }
         }
-        let Some((to, link)) = self.way(from, interface, &packet) else {
-            return;
-        };
-        self.fly(to, link, packet);
+        if let Some((to, link)) = self.way(from, interface, &packet) {
+            wires.send((to, link, packet), HOP);
+        }
     }
 
-    fn fly(&mut self, to: Node, link: InterfaceId, packet: Packet) {
-        self.launched += 1;
-        self.flying
-            .insert((self.now + HOP, self.launched), (to, link, packet));
-    }
-
-    /// Delivers a packet to a node, over this link of the mobile.
+    /// Returns the node where a packet arrives, and the mobile's link to it.
     fn way(
         &self,
         from: Node,
@@ -386,60 +417,21 @@ impl Network {
         })
     }
 
-    fn arrive(&mut self, to: Node, link: InterfaceId, packet: Packet) {
-        let now = self.now;
-        match to {
-            Node::Mobile => {
-                if self.links_up.contains(&link)
-                    && let Some(packet) = self.mobile.handle_packet(now, link, packet)
-                {
-                    self.delivered.push((now, link, packet));
-                }
-            }
-            Node::Home => self.arrive_home(link, packet),
-            Node::Foreign(place) => {
-                let agent = &mut self.foreign[place];
-                let own = self.foreign_configs[place].address;
-                let is_for_it = match packet.ip.destination {
-                    IpAddr::V4(address) => address == own || address.is_multicast(),
-                    IpAddr::V6(_) => false,
-                };
-                if is_for_it {
-                    agent.handle_packet(now, link, packet);
-                } else if let Some(packet) = agent.forward(now, link, packet)
-                    && let Some(node) = self.routed(&packet)
-                {
-                    self.fly(node, link, packet);
-                }
-            }
-            Node::Server => {
-                self.server.handle_packet(now, link, packet);
-            }
-            Node::Correspondent => self.at_correspondent.push(packet),
-        }
-    }
-
-    fn arrive_home(&mut self, link: InterfaceId, packet: Packet) {
+    fn arrive_home(&mut self, link: InterfaceId, packet: Packet, wires: &mut Wires<Arriving>) {
         let IpAddr::V4(destination) = packet.ip.destination else {
             return;
         };
         if destination == HOME_AGENT || destination.is_multicast() {
-            self.home.handle_packet(self.now, link, packet);
+            self.home.handle_packet(wires.now(), link, packet);
             return;
         }
         // The home link, if the mobile is there.
-        if let Some(packet) = self.home.tunnel(self.now, packet)
+        if let Some(packet) = self.home.tunnel(wires.now(), packet)
             && destination == HOME_ADDRESS
             && self.links_up.contains(&HOME_LINK)
         {
-            self.fly(Node::Mobile, HOME_LINK, packet);
+            wires.send((Node::Mobile, HOME_LINK, packet), HOP);
         }
-    }
-
-    /// Sends a datagram with this number from the correspondent to the home address.
-    fn send_data(&mut self, number: u32) {
-        let packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
-        self.fly(Node::Home, HOME_LINK, packet);
     }
 
     /// Counts the arrivals of each number at the mobile.
@@ -447,12 +439,6 @@ impl Network {
         let all = self.delivered.iter();
         all.filter(|(_, _, packet)| packet.flow == Some(FlowId(number)))
             .count()
-    }
-
-    fn bindings(&self) -> Vec<Ipv4Addr> {
-        self.home
-            .care_of_addresses(self.now, HOME_ADDRESS)
-            .collect()
     }
 
     /// Lists the messages to and from port 434, with sender and time.

@@ -154,7 +154,7 @@ proptest! {
             network.run_for(Duration::from_millis(wait));
             let mut packet = datagram(source, destination, 9);
             packet.body = body;
-            let (now, link) = (network.now, InterfaceId(link));
+            let (now, link) = (network.now(), InterfaceId(link));
             network.mobile.handle_packet(now, link, packet.clone());
             let _ = network.mobile.send(now, packet.clone());
             network.home.handle_packet(now, link, packet.clone());
@@ -164,9 +164,9 @@ proptest! {
                 agent.handle_packet(now, link, packet.clone());
                 let _ = agent.forward(now, link, packet.clone());
             }
-            network.drain();
+            network.settle();
             // A tunnel never ends where it begins.
-            for (_, _, packet) in network.flying.values() {
+            for (_, _, packet) in network.wires.iter_mut() {
                 if let Body::Tunnel(inner) = &packet.body {
                     prop_assert!(inner.ip.source != packet.ip.source || packet.ip.source == inner.ip.destination
                         || packet.flow == Some(FlowId(9)));
@@ -184,7 +184,8 @@ proptest! {
         network.jump_to(MODEM_LINK);
         network.run_for(Duration::from_secs(1));
         prop_assert_eq!(network.bindings(), vec![MODEM]);
-        let binding = network.mobile.registered(network.now);
+        let now = network.now();
+        let binding = network.registered();
         for mut message in all {
             message.extensions.retain(|extension| {
                 !matches!(extension, Extension::Authentication { kind: AuthenticationKind::MobileHome, .. })
@@ -193,13 +194,13 @@ proptest! {
             let mut packet = datagram(CORRESPONDENT, HOME_AGENT, 9);
             let ports = UdpHeader { source_port: 434, destination_port: 434 };
             packet.body = Body::Udp(ports, Payload::Bytes(message.encode().into()));
-            network.home.handle_packet(network.now, HOME_LINK, packet.clone());
-            network.mobile.handle_packet(network.now, MODEM_LINK, packet);
-            network.drain();
+            network.home.handle_packet(now, HOME_LINK, packet.clone());
+            network.mobile.handle_packet(now, MODEM_LINK, packet);
+            network.settle();
         }
         network.run_for(Duration::from_secs(1));
         prop_assert_eq!(network.bindings(), vec![MODEM]);
-        prop_assert_eq!(network.mobile.registered(network.now), binding);
+        prop_assert_eq!(network.registered(), binding);
     }
 }
 
@@ -211,7 +212,8 @@ fn answer(network: &mut Network, source: Ipv4Addr, message: &Message) -> Option<
         destination_port: 434,
     };
     packet.body = Body::Udp(ports, Payload::Bytes(message.encode().into()));
-    network.home.handle_packet(network.now, HOME_LINK, packet);
+    let now = network.now();
+    network.home.handle_packet(now, HOME_LINK, packet);
     let sent = network.home.poll_transmit()?;
     match Received::from_packet(&sent.packet)?.ok()?.message.content {
         Content::Reply(reply) => Some(reply),
@@ -246,7 +248,7 @@ fn the_home_agent_refuses_with_the_standard_s_codes() {
         ..home_agent_config()
     };
     let mut network = Network::with(mobile_config(), home_config, false);
-    network.now = Instant::from_secs(100);
+    network.run_until(Instant::from_secs(100));
     let at = |seconds: u64| request(Instant::from_secs(seconds));
     let flags = |seconds, flags: u8| {
         signed(Request {
@@ -347,7 +349,7 @@ fn the_home_agent_refuses_with_the_standard_s_codes() {
 #[test]
 fn a_wrong_clock_is_told_the_time() {
     let mut network = Network::new();
-    network.now = Instant::from_secs(1000);
+    network.run_until(Instant::from_secs(1000));
     let mut late = request(Instant::from_secs(10));
     late.identification |= 0x1234_5678;
     let reply = answer(&mut network, MODEM, &signed(late)).expect("an answer");

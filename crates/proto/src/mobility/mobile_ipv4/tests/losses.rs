@@ -112,10 +112,7 @@ proptest! {
                 Happening::RestartHome => network.restart_home(),
                 Happening::RestartForeign(place) => network.restart_foreign(place),
                 Happening::RestartMobile => network.restart_mobile(),
-                Happening::Conflict => {
-                    network.mobile.handle_conflict(network.now, DHCP_LINK);
-                    network.drain();
-                }
+                Happening::Conflict => network.conflict(),
             }
         }
         let place = *network.links_up.first().expect("it is somewhere");

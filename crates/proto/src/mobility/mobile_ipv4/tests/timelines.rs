@@ -2,14 +2,11 @@
 
 use super::super::discovery::{Discovery, News};
 use super::*;
+use crate::testing::at;
 use crate::wire::agent_discovery::{
     AgentDiscovery, AgentFlags, MobilityAgent, RouterAdvertisement,
 };
 use crate::wire::mobile_ipv4::{AuthenticationKind, Code, Purpose, Reply, Request, RequestFlags};
-
-fn at(milliseconds: u64) -> Instant {
-    Instant::from_millis(milliseconds)
-}
 
 /// Returns the requests that a mobile sends until `end` without any reply, with their times in milliseconds.
 fn unanswered(config: MobileNodeConfig, end: Instant) -> Vec<(u64, Request)> {
@@ -87,9 +84,9 @@ fn a_registration_is_renewed_in_time_and_ends_when_it_is_not() {
     network.lost = (network.signalling.len()..10_000).collect();
     // The renewal came at 30,010 ms.
     network.run_until(at(69_999));
-    assert!(network.mobile.registered(network.now).is_some());
+    assert!(network.registered().is_some());
     network.run_until(at(70_009));
-    assert!(network.mobile.registered(network.now).is_none());
+    assert!(network.registered().is_none());
     assert_eq!(network.bindings(), [MODEM]);
     network.run_until(at(70_010));
     assert_eq!(network.bindings(), [] as [Ipv4Addr; 0]);
@@ -235,9 +232,9 @@ fn a_restart_is_told_from_a_number_that_wraps() {
     network.jump_to(FOREIGN_LINKS[0]);
     network.run_until(at(5000));
     network.restart_foreign(0);
-    assert_eq!(network.foreign[0].visitors(network.now).count(), 0);
+    assert_eq!(network.foreign[0].visitors(network.now()).count(), 0);
     network.run_for(Duration::from_millis(2100));
-    assert_eq!(network.foreign[0].visitors(network.now).count(), 1);
+    assert_eq!(network.foreign[0].visitors(network.now()).count(), 1);
 }
 
 /// Sends a numbered datagram every 5 ms over a second from 1 s on, with the move of `change` at 1.5 s.
@@ -286,7 +283,8 @@ fn a_soft_handover_loses_nothing() {
     network.attach(DHCP_LINK, CareOf::Known(Ipv4Addr::new(198, 18, 0, 99)));
     let out = |network: &mut Network| {
         let packet = datagram(HOME_ADDRESS, CORRESPONDENT, 1);
-        assert_eq!(network.mobile.send(network.now, packet), None);
+        let now = network.now();
+        assert_eq!(network.mobile.send(now, packet), None);
         network
             .mobile
             .poll_transmit()
@@ -334,7 +332,7 @@ fn a_regional_registration_does_not_reach_the_home_agent() {
     network.jump_to(FOREIGN_LINKS[1]);
     network.run_for(Duration::from_secs(2));
     assert_eq!(replies(&network), 1);
-    let last = network.mobile.registered(network.now).expect("registered");
+    let last = network.registered().expect("registered");
     assert_eq!(
         (last.agent, last.gateway),
         (Some(FOREIGN_AGENTS[1]), Some(GATEWAY))
@@ -370,7 +368,7 @@ fn simultaneous_bindings_get_a_copy_each() {
         network.send_data(1);
         network.run_for(Duration::from_secs(1));
         assert_eq!(network.received(1), copies);
-        let last = network.mobile.registered(network.now).expect("registered");
+        let last = network.registered().expect("registered");
         assert_eq!(last.interface, FOREIGN_LINKS[1]);
         let links: BTreeSet<_> = network.delivered.iter().map(|(_, link, _)| *link).collect();
         assert_eq!(links.len(), copies);
@@ -398,7 +396,7 @@ fn packets_travel_as_the_policy_says() {
         let mut network = Network::with(config.clone(), home_agent_config(), false);
         network.jump_to(link);
         network.run_until(at(2000));
-        let now = network.now;
+        let now = network.now();
         let is_colocated = link == MODEM_LINK;
         let own = if is_colocated { MODEM } else { HOME_ADDRESS };
         let source = |port| network.mobile.source_address(CORRESPONDENT, Some(port));
@@ -408,10 +406,11 @@ fn packets_travel_as_the_policy_says() {
             let packet = datagram(HOME_ADDRESS, destination, number);
             assert_eq!(network.mobile.send(now, packet), None);
         }
-        let first = network.mobile.poll_transmit().expect("a packet");
-        assert_eq!(matches!(first.packet.body, Body::Tunnel(_)), is_colocated);
-        network.launch(Node::Mobile, first);
-        network.drain();
+        network.settle();
+        let is_first = |(_, _, packet): &&mut Arriving| packet.flow == Some(FlowId(1));
+        let first = network.wires.iter_mut().find(is_first);
+        let (_, _, first) = first.expect("a packet");
+        assert_eq!(matches!(first.body, Body::Tunnel(_)), is_colocated);
         network.run_for(Duration::from_secs(1));
         let arrived = |number| {
             let all = network.at_correspondent.iter();
@@ -433,7 +432,7 @@ fn nothing_goes_round_in_a_tunnel() {
     let mut network = Network::new();
     network.attach(MODEM_LINK, CareOf::Known(MODEM));
     network.run_until(at(1000));
-    let now = network.now;
+    let now = network.now();
     let tunnelled = |source: Ipv4Addr, destination: Ipv4Addr, inner: Packet| Packet {
         body: Body::Tunnel(Box::new(inner)),
         ..datagram(source, destination, 1)
@@ -536,14 +535,10 @@ fn a_conflict_costs_the_address() {
     network.attach(DHCP_LINK, CareOf::Acquired);
     network.run_until(at(1000));
     let first = network.bindings();
-    network.mobile.handle_conflict(network.now, DHCP_LINK);
-    network.drain();
-    assert_eq!(network.mobile.registered(network.now), None);
+    network.conflict();
+    assert_eq!(network.registered(), None);
     network.run_until(at(11_100));
-    let second = network
-        .mobile
-        .registered(network.now)
-        .map(|point| point.care_of_address);
+    let second = network.registered().map(|point| point.care_of_address);
     assert!(second.is_some() && second != first.first().copied());
     assert_eq!(network.bindings(), Vec::from_iter(second));
 }
@@ -734,10 +729,10 @@ fn an_agent_may_insist_on_registration() {
         network.jump(FOREIGN_LINKS[0], CareOf::Known(own));
         network.run_until(at(3000));
         assert_eq!(network.bindings(), [own]);
-        let point = network.mobile.registered(network.now).expect("registered");
+        let point = network.registered().expect("registered");
         let agent = registration_required.then_some(FOREIGN_AGENTS[0]);
         assert_eq!(point.agent, agent);
-        let visitors = network.foreign[0].visitors(network.now).count();
+        let visitors = network.foreign[0].visitors(network.now()).count();
         assert_eq!(visitors, usize::from(registration_required));
     }
 }
