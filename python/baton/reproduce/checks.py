@@ -111,6 +111,13 @@ class Reproduced:
     figures: list[Figure] = field(default_factory=list)
 
 
+def put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
+    """Adds the values of one run, by check; a run without a value adds none."""
+    for name, value in figures.items():
+        if value is not None:
+            samples.setdefault(name, []).append(float(value))
+
+
 def judged(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Check]:
     """Judges all checks of the study in a folder, in the order of its file, by the values of its runs."""
     notes = load_notes(folder / "notes.toml")

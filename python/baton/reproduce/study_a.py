@@ -19,7 +19,7 @@ from . import study_a_beyond_figures as drawn_beyond
 from . import study_a_bytes as by_byte
 from . import study_a_figures as drawn
 from . import study_a_setup as setup
-from .checks import Reproduced, judged
+from .checks import Reproduced, judged, put
 from .study_a_run import (
     AEROTP,
     CHECK,
@@ -76,16 +76,16 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
     """Makes all checks of the study, in the order of its file of expectations, and its figures."""
     runs = _simulated(folder, seeds, progress)
     samples: dict[str, list[float]] = {}
-    _put(samples, {"A0.a": RATE / (8 * 1500), "A0.b": RATE / (8 * 3000), "A5.u": one_bit_a_word(96, WORST)})
+    put(samples, {"A0.a": RATE / (8 * 1500), "A0.b": RATE / (8 * 3000), "A5.u": one_bit_a_word(96, WORST)})
     for seed in range(1, seeds + 1):
         for part in (_slips, _comparison, _small_packets, _codes, _floors, _at_worst):
-            _put(samples, part(runs.transfers, seed))
-        _put(samples, setup.figures(runs.setups, seed))
-        _put(samples, beyond.figures(runs.transfers, seed))
-        _put(samples, by_byte.figures(runs.transfers, seed))
-        _put(samples, runs.others[seed].figures())
-    _put(samples, setup.spread(runs.setups, seeds))
-    _put(samples, _of_all_seeds(runs.transfers, seeds))
+            put(samples, part(runs.transfers, seed))
+        put(samples, setup.figures(runs.setups, seed))
+        put(samples, beyond.figures(runs.transfers, seed))
+        put(samples, by_byte.figures(runs.transfers, seed))
+        put(samples, runs.others[seed].figures())
+    put(samples, setup.spread(runs.setups, seeds))
+    put(samples, _of_all_seeds(runs.transfers, seeds))
     return Reproduced(judged(folder, samples), [*drawn.draw(runs, seeds), *drawn_beyond.draw(runs, seeds)])
 
 
@@ -127,12 +127,6 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
         for done, _ in enumerate(pool.map(lambda each: each[0](each[1]), todo)):
             progress(f"run {done + 1} of {len(todo)}")
     return runs
-
-
-def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
-    for name, value in figures.items():
-        if value is not None:
-            samples.setdefault(name, []).append(float(value))
 
 
 Transfers = Mapping[tuple[Case, int], Transfer]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from baton import Scenario
 from baton.live.trials import Figures
 from baton.report.tables import Run, run_of
 
-from .checks import Reproduced, judged
+from .checks import Reproduced, judged, put
 from .study_c_figures import draw
 from .study_c_run import ERRORS, LATENCIES, Delivery, simulate
 
@@ -35,14 +35,8 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
         found = pool.map(lambda task: task[0](folder, task[1]), tasks)
         for (_, seed), values in zip(tasks, found, strict=True):
             progress(f"seed {seed} of {seeds}")
-            _put(samples, values)
+            put(samples, values)
     return Reproduced(judged(folder, samples), draw(folder, samples))
-
-
-def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
-    for name, value in figures.items():
-        if value is not None:
-            samples.setdefault(name, []).append(float(value))
 
 
 def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from baton._baton import json_radio_figures
 from baton.live.trials import Figures
 
 from . import study_d_beyond as beyond
-from .checks import Reproduced, judged
+from . import study_d_figures as drawing
+from .checks import Reproduced, judged, put
 from .study_d_run import AircraftRun, simulate
 from .study_run import ratio
 
@@ -43,25 +44,24 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
     cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES)
     tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
-    _put(samples, _arithmetic())
+    put(samples, _arithmetic())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda task: task[0](folder, task[1]), tasks)
         for (_, seed), figures in zip(tasks, found, strict=True):
             progress(f"seed {seed} of {seeds}")
-            _put(samples, figures)
-    _put(samples, beyond.crowd(folder))
-    return Reproduced(judged(folder, samples))
+            put(samples, figures)
+    put(samples, beyond.crowd(folder))
+
+    def at_home(size: int, is_fast: bool) -> AircraftRun:
+        settings = [*HOME, *(FAST if is_fast else ()), *window(size)]
+        return simulate(folder / "proposal-1.toml", 1, settings, "series")
+
+    return Reproduced(judged(folder, samples), drawing.draw(folder, at_home, samples))
 
 
 def window(kilobytes: int) -> list[str]:
     """Returns the overrides that give the download a receive window."""
     return [f"flows.weather.transport.receive_buffer={kilobytes} KiB"]
-
-
-def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
-    for name, value in figures.items():
-        if value is not None:
-            samples.setdefault(name, []).append(float(value))
 
 
 def _arithmetic() -> Figures:

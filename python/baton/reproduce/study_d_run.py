@@ -107,6 +107,15 @@ class AircraftRun:
         place = int(np.searchsorted(series.time_ns, self.handover_at_s * 1e9, side="right")) - 1
         return float(series.value[place]) if place >= 0 else None
 
+    def over_time(self, quantity: str) -> tuple[np.ndarray, np.ndarray]:
+        """Returns times and values of one of the flow's series; empty if it was not recorded."""
+        series = self._series(quantity)
+        return (np.zeros(0), np.zeros(0)) if series is None else (series.time_ns / 1e9, series.value)
+
+    def received(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns times and the bytes that the application has received by then."""
+        return self.over_time("delivered bytes")
+
     def _rtts(self) -> np.ndarray:
         series = self._series("round-trip time")
         # The first is the handshake's.

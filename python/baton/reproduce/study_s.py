@@ -15,7 +15,7 @@ from baton.live.trials import Figures
 from baton.plan.coverage import Line, extension
 
 from . import study_s_figures as figures
-from .checks import Reproduced, judged
+from .checks import Reproduced, judged, put
 from .study_s_growth import CONTROLS, growth
 from .study_s_run import (
     BEYOND,
@@ -69,14 +69,14 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
     grown = {control: growth(folder / "single.toml", control) for control in CONTROLS}
     runs = _simulated(folder, seeds, progress)
     samples: Samples = {}
-    _put(samples, _coverage())
-    _put(samples, _growth(grown))
+    put(samples, _coverage())
+    put(samples, _growth(grown))
     for seed in range(1, seeds + 1):
-        _put(samples, _single(runs, seed))
-        _put(samples, _pairs(runs, seed))
-        _put(samples, _mixed(runs.mixed[seed]))
+        put(samples, _single(runs, seed))
+        put(samples, _pairs(runs, seed))
+        put(samples, _mixed(runs.mixed[seed]))
         if seed <= RUNS:
-            _put(samples, _means(runs, seed))
+            put(samples, _means(runs, seed))
     return Reproduced(judged(folder, samples), figures.draw(folder, runs, grown))
 
 
@@ -112,12 +112,6 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
         for done, _ in enumerate(pool.map(lambda task: task[0](task[1]), tasks)):
             progress(f"run {done + 1} of {len(tasks)}")
     return runs
-
-
-def _put(samples: Samples, found: Mapping[str, float | None]) -> None:
-    for name, value in found.items():
-        if value is not None:
-            samples.setdefault(name, []).append(float(value))
 
 
 def _coverage() -> Figures:

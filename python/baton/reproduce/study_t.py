@@ -9,7 +9,8 @@ import numpy as np
 
 from baton.live.trials import Figures
 
-from .checks import Reproduced, judged
+from . import study_t_figures as drawing
+from .checks import Reproduced, judged, put
 from .study_run import STABLE, StudyRun, ratio, towards_gsm, towards_wavelan
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover time (± one RTT).
@@ -38,15 +39,16 @@ Samples = dict[str, list[float]]
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     samples: Samples = {}
-    _put(samples, _capacities())
-    _put(samples, _pings(folder / "download.toml"))
+    put(samples, _capacities())
+    put(samples, _pings(folder / "download.toml"))
     for seed in range(1, seeds + 1):
         progress(f"seed {seed} of {seeds}")
         _towards_gsm(folder / "download.toml", seed, samples)
         _towards_wavelan(folder / "download-back.toml", seed, samples)
         _farther_and_lossy(folder, seed, samples)
         _upload(folder / "upload.toml", seed, samples)
-    return Reproduced(judged(folder, samples))
+    overrides = {name: window(name) for name in WINDOWS}
+    return Reproduced(judged(folder, samples), drawing.draw(folder, simulate, overrides))
 
 
 def simulate(file: Path, seed: int, overrides: list[str], flow: str = "download") -> StudyRun:
@@ -83,12 +85,6 @@ def windows(plain: Figures, limited: Mapping[str, Figures]) -> Figures:
     }
 
 
-def _put(samples: Samples, figures: Mapping[str, float | None]) -> None:
-    for name, value in figures.items():
-        if value is not None:
-            samples.setdefault(name, []).append(float(value))
-
-
 def _capacities() -> Figures:
     """Computes rate times round-trip time, in bytes, as the study does."""
     links = {"T1.a": (2e6, 3.5e-3), "T1.b": (10e6, 0.5e-3), "T1.c": (9.6e3, 0.7)}
@@ -117,9 +113,9 @@ def _towards_gsm(file: Path, seed: int, samples: Samples) -> None:
     plain = towards_gsm(simulate(file, seed, []))
     limited = {name: towards_gsm(simulate(file, seed, window(name))) for name in WINDOWS}
     red = simulate(file, seed, RED)
-    _put(samples, plain)
-    _put(samples, windows(plain, limited))
-    _put(
+    put(samples, plain)
+    put(samples, windows(plain, limited))
+    put(
         samples,
         {
             "T7.a": ratio(limited["4k"]["T3.c"], plain["T3.c"]),
@@ -132,7 +128,7 @@ def _towards_gsm(file: Path, seed: int, samples: Samples) -> None:
     for place, remedy in enumerate(REMEDIES):
         remedied = towards_gsm(simulate(file, seed, [f"flows.download.remedies={remedy}"]))
         figures = {"jklm"[place]: ratio(remedied["T3.c"], plain["T3.c"]), "nopq"[place]: remedied["T2.h"]}
-        _put(samples, {f"T7.{letter}": value for letter, value in figures.items()})
+        put(samples, {f"T7.{letter}": value for letter, value in figures.items()})
 
 
 def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
@@ -140,8 +136,8 @@ def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
     plain = simulate(file, seed, [])
     discard = simulate(file, seed, DISCARD)
     reroute = simulate(file, seed, REROUTE)
-    _put(samples, towards_wavelan(plain))
-    _put(
+    put(samples, towards_wavelan(plain))
+    put(
         samples,
         {
             "T7.f": simulate(file, seed, RED).drain_time("gsm")[0],
@@ -156,9 +152,9 @@ def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
     )
     for letter, remedy in zip("rstu", REMEDIES, strict=True):
         remedied = towards_wavelan(simulate(file, seed, [f"flows.download.remedies={remedy}"]))
-        _put(samples, {f"T7.{letter}": remedied["T6.b"]})
+        put(samples, {f"T7.{letter}": remedied["T6.b"]})
     faster = towards_wavelan(simulate(file, seed, ["flows.download.remedies=faster-timeout-decrease"]))
-    _put(samples, {"T7.z": faster["T6.b"], "T7.aa": faster["T6.e"]})
+    put(samples, {"T7.z": faster["T6.b"], "T7.aa": faster["T6.e"]})
 
 
 def _farther_and_lossy(folder: Path, seed: int, samples: Samples) -> None:
@@ -169,7 +165,7 @@ def _farther_and_lossy(folder: Path, seed: int, samples: Samples) -> None:
         return [f"mobiles.mobile.timetable.1={entry}"]
 
     far = simulate(out, seed, FAR)
-    _put(
+    put(
         samples,
         {
             "T8.a": far.at_handover["stall_s"],
@@ -188,7 +184,7 @@ def _upload(file: Path, seed: int, samples: Samples) -> None:
     on_gsm = run.transfer.data_on("gsm", delivered=False)
     at_once = (on_gsm.time_s >= begin) & (on_gsm.time_s < begin + 0.1)
     following = np.unique(sent.sequence[sent.sequence > first])[0]
-    _put(
+    put(
         samples,
         {
             "T9.a": int(np.count_nonzero(at_once)),

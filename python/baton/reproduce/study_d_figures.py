@@ -1,0 +1,60 @@
+"""Study D's figures 9 to 12: round-trip time and timeout by window, completion, and received bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .figures import Curve, Figure
+from .study_d_run import AircraftRun, simulate
+
+#: Windows of figures 9 and 10, in kilobytes.
+WINDOWS = (2, 4, 8, 16)
+#: Scenarios by the name of their file, with the check that has their completion.
+COMPLETION = {"baseline": "D8.f", "proposal-1": "D8.g", "proposal-2": "D8.h"}
+#: Runs a scenario of the study at home with a window of so many kilobytes, at its rate or the faster one.
+AtHome = Callable[[int, bool], AircraftRun]
+
+
+def draw(folder: Path, at_home: AtHome, samples: Mapping[str, Sequence[float]]) -> list[Figure]:
+    """Draws all of them: figure 11 from the values of the checks, the others from the first seed's runs."""
+    slow = {window: at_home(window, False) for window in WINDOWS}
+    fast = {window: at_home(window, True) for window in WINDOWS}
+    runs = {name: simulate(folder / f"{name}.toml", 1, [], "series") for name in COMPLETION}
+    return [
+        _over_time("9 (a): round-trip time by window, 31.5 kbit/s", slow, "round-trip time"),
+        _over_time("9 (b): round-trip time by window, 158 kbit/s", fast, "round-trip time"),
+        _over_time("10: retransmission timeout by window, 31.5 kbit/s", slow, "retransmission timeout"),
+        _completion(samples),
+        _received(runs),
+    ]
+
+
+def _over_time(title: str, runs: Mapping[int, AircraftRun], quantity: str) -> Figure:
+    curves = [Curve(f"{window} kB", *run.over_time(quantity), look) for look, (window, run) in enumerate(runs.items())]
+    return Figure(f"Figure {title}", "time (s)", "s", curves, "The run with the first seed, without a handover.")
+
+
+def _completion(samples: Mapping[str, Sequence[float]]) -> Figure:
+    curves = []
+    for look, (name, check) in enumerate(COMPLETION.items()):
+        found = np.array(samples.get(check, []), dtype=np.float64)
+        curves.append(Curve(name, np.arange(1.0, len(found) + 1), found, look, shape="points"))
+    return Figure("Figure 11: completion of the transfer", "run", "s", curves, "Each run of 110 kB has one handover.")
+
+
+def _received(runs: Mapping[str, AircraftRun]) -> Figure:
+    curves = [
+        Curve(name, times, received / 1e3, look)
+        for look, (name, (times, received)) in enumerate((name, run.received()) for name, run in runs.items())
+    ]
+    marks = [
+        (moment, f"{name} {what}")
+        for name, run in runs.items()
+        for moment, what in ((run.handover_at_s, "begins"), (run.handover_at_s + run.handover_s, "is complete"))
+        if np.isfinite(moment)
+    ]
+    note = "The run with the first seed: bytes that the application has received."
+    return Figure("Figure 12: received bytes", "time (s)", "kB", curves, note, marks)
