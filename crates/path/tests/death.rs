@@ -2,9 +2,9 @@
 
 mod pipe;
 
-use baton_path::{Event, Initiator, Rejected};
+use baton_path::{Event, Initiator, PACKET, Rejected};
 use baton_proto::time::{Duration, Instant};
-use pipe::{Behaviour, Pair, initiator_config};
+use pipe::{Behaviour, HOME, Pair, PairExt, initiator_config};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -18,7 +18,7 @@ fn detection(round_trip_ms: u64, jitter_us: u64, up: bool, down: bool) -> [Durat
     pair.stream(3_000, MILLISECOND, up, down, 1_000);
     assert_eq!(pair.downs(), [0, 0], "down too early");
     pair.cut();
-    let cut = pair.now;
+    let cut = pair.now();
     pair.stream(1_500, MILLISECOND, up, down, 1_000);
     assert_eq!(pair.downs(), [1, 1]);
     pair.first_down()
@@ -54,7 +54,7 @@ fn a_cut_without_traffic_is_noticed_by_the_next_probes() {
     let mut pair = Pair::up(Behaviour::delayed(25), 3);
     pair.run_for(Duration::from_secs(60));
     pair.cut();
-    let cut = pair.now;
+    let cut = pair.now();
     pair.run_for(Duration::from_secs(10));
     let [router, home] = pair
         .first_down()
@@ -89,8 +89,8 @@ fn losses_and_jitter_are_no_death() {
     ];
     for (number, (hours, rate, share, up, down)) in (1..).zip(cases) {
         let mut pair = Pair::up(lossy, number);
-        let end = pair.now + Duration::from_secs(3600 * hours);
-        while pair.now < end {
+        let end = pair.now() + Duration::from_secs(3600 * hours);
+        while pair.now() < end {
             let second = if share < pair.draws.share() { 0 } else { rate };
             if second == 0 {
                 pair.run_for(Duration::from_secs(1));
@@ -141,7 +141,7 @@ fn a_dead_path_is_probed_each_second_and_comes_back_by_itself() {
         "{probes} probes and initiations in 10 s"
     );
     pair.behaviour.is_dead = false;
-    let revived = pair.now;
+    let revived = pair.now();
     pair.run_for(Duration::from_millis(1_100));
     let (up, event) = pair.router_events.last().unwrap();
     assert!(matches!(
@@ -155,14 +155,16 @@ fn a_dead_path_is_probed_each_second_and_comes_back_by_itself() {
 #[test]
 fn an_uplink_that_is_away_for_ten_minutes_is_up_a_round_trip_after_its_return() {
     let mut pair = Pair::up(Behaviour::delayed(25), 3);
-    pair.router.uplink_down(pair.now);
+    let left = pair.now();
+    pair.router.uplink_down(left);
     pair.cut();
-    pair.flush();
-    assert_eq!(pair.router_events.last(), Some(&(pair.now, Event::Down)));
+    pair.settle();
+    assert_eq!(pair.router_events.last(), Some(&(left, Event::Down)));
     pair.run_for(Duration::from_secs(600));
     assert!(!pair.router.is_up() && !pair.key_is_up());
     pair.behaviour.is_dead = false;
-    pair.router.uplink_up(pair.now);
+    let returned = pair.now();
+    pair.router.uplink_up(returned);
     pair.run_for(Duration::from_millis(75));
     assert!(pair.router.is_up(), "handshake");
     assert!(pair.key_is_up(), "confirmation");
@@ -173,9 +175,9 @@ fn a_home_agent_that_has_forgotten_all_is_reached_again() {
     let mut pair = Pair::up(Behaviour::delayed(25), 3);
     pair.stream(100, MILLISECOND, true, false, 500);
     pair.run_for(MILLISECOND.saturating_mul(100));
-    pair.home = pipe::listener(pair.now, 77);
+    pair.home = pipe::listener(pair.now(), 77);
     pair.forget();
-    let restart = pair.now;
+    let restart = pair.now();
     let mut first = None;
     for number in 0..1000_u32 {
         pair.send_up(&number.to_be_bytes());
@@ -196,30 +198,28 @@ fn a_home_agent_that_has_forgotten_all_is_reached_again() {
 #[test]
 fn a_session_of_before_a_restart_is_not_taken_for_another_of_after_it() {
     let mut pair = Pair::up(Behaviour::delayed(25), 3);
-    let mut old = Vec::new();
-    let sent = pair
-        .router
-        .send(pair.now, baton_path::PACKET, b"packet", &mut old);
+    let (now, from, mut old) = (pair.now(), pair.router_address, Vec::new());
+    let sent = pair.router.send(now, PACKET, b"packet", &mut old);
     sent.unwrap();
-    let mut home = pipe::listener(pair.now, 77);
+    let mut home = pipe::listener(now, 77);
     // The router's other path has its handshake first, in the place that this one had.
-    let mut other = Initiator::new(pair.now, initiator_config(1, 1, 5));
+    let mut other = Initiator::new(now, initiator_config(1, 1, 5));
     let mut datagram = Vec::new();
-    while other.poll_transmit(pair.now, &mut datagram).is_some() {
-        let taken = home.handle_datagram(pair.now, pair.router_address, &mut datagram);
+    while other.poll_transmit(now, &mut datagram).is_some() {
+        let taken = home.handle_datagram(now, from, &mut datagram);
         taken.unwrap();
         datagram.clear();
-        if home.poll_transmit(pair.now, &mut datagram).is_some() {
-            let taken = other.handle_datagram(pair.now, pair.home_address, &mut datagram);
+        if home.poll_transmit(now, &mut datagram).is_some() {
+            let taken = other.handle_datagram(now, HOME, &mut datagram);
             taken.unwrap();
         }
         datagram.clear();
     }
     assert!(other.is_up());
-    let taken = home.handle_datagram(pair.now, pair.router_address, &mut old);
+    let taken = home.handle_datagram(now, from, &mut old);
     assert_eq!(taken.err(), Some(Rejected::UnknownSession));
-    let answer = home.poll_transmit(pair.now, &mut datagram);
-    assert_eq!(answer, Some(pair.router_address));
+    let answer = home.poll_transmit(now, &mut datagram);
+    assert_eq!(answer, Some(from));
 }
 
 /// Of initiations a home agent takes some thousand a second: those of all its routers at once must not be spent on paths that are
@@ -232,7 +232,7 @@ fn a_dead_path_costs_no_handshake_and_a_home_agent_that_has_forgotten_it_one() {
     pair.run_for(Duration::from_secs(9));
     assert_eq!(pair.downs(), [1, 1]);
     assert_eq!(initiations(&pair), 0);
-    pair.home = pipe::listener(pair.now, 77);
+    pair.home = pipe::listener(pair.now(), 77);
     pair.forget();
     pair.behaviour.is_dead = false;
     pair.run_for(Duration::from_millis(1_200));
@@ -254,23 +254,17 @@ fn a_path_that_is_silent_for_ten_seconds_tries_a_handshake_each_five() {
 #[test]
 fn a_datagram_under_keys_that_are_too_old_is_answered_by_a_reset() {
     let mut pair = Pair::up(Behaviour::delayed(25), 3);
-    let mut datagram = Vec::new();
-    let sent = pair
-        .router
-        .send(pair.now, baton_path::PACKET, b"packet", &mut datagram);
+    let (now, from, mut datagram) = (pair.now(), pair.router_address, Vec::new());
+    let sent = pair.router.send(now, PACKET, b"packet", &mut datagram);
     sent.unwrap();
     // A machine that was suspended does not know how old its keys are.
-    let later = pair.now + Duration::from_secs(181);
-    let taken = pair
-        .home
-        .handle_datagram(later, pair.router_address, &mut datagram);
+    let later = now + Duration::from_secs(181);
+    let taken = pair.home.handle_datagram(later, from, &mut datagram);
     assert_eq!(taken.err(), Some(Rejected::Expired));
     let mut answer = Vec::new();
     let to = pair.home.poll_transmit(later, &mut answer);
-    assert_eq!(to, Some(pair.router_address));
-    let taken = pair
-        .router
-        .handle_datagram(pair.now, pair.home_address, &mut answer);
+    assert_eq!(to, Some(from));
+    let taken = pair.router.handle_datagram(now, HOME, &mut answer);
     assert_eq!(taken, Ok(None));
 }
 
@@ -293,10 +287,10 @@ fn restart_event(pair: &Pair) -> Instant {
 fn an_uplink_with_another_address_tells_the_home_agent_without_waiting_for_its_next_probe() {
     let mut pair = Pair::up(Behaviour::delayed(20), 1);
     pair.run_for(Duration::from_secs(10));
-    let (moved, to) = (pair.now, "203.0.113.9:1000".parse().unwrap());
+    let (moved, to) = (pair.now(), "203.0.113.9:1000".parse().unwrap());
     pair.router_address = to;
     pair.router.uplink_moved(moved);
-    pair.flush();
+    pair.settle();
     pair.run_for(Duration::from_millis(100));
     let heard = pair
         .home_events

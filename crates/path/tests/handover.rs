@@ -6,16 +6,20 @@
 mod pipe;
 
 use baton_path::{Event, Initiator, Listener, PACKET, PathKey};
+use baton_proto::testing::{Machines, Net, Wires};
 use baton_proto::time::{Duration, Instant};
-use pipe::{Draws, initiator_config, listener, router_key};
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use pipe::{Draws, HOME, initiator_config, listener, router_key};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 const SWITCH: &[u8] = b"switch";
 
-/// A datagram under way: arrival, order, link, whether it goes towards the home agent.
-type Flying = Reverse<(Instant, u64, usize, bool, Vec<u8>)>;
+/// A packet of the stream for the home agent, or a datagram on a link, towards the home agent or from it.
+enum Message {
+    Packet(Vec<u8>),
+    Up(usize, Vec<u8>),
+    Down(usize, Vec<u8>),
+}
 
 /// One way delays of both uplinks, and how the first varies.
 struct Links {
@@ -23,17 +27,16 @@ struct Links {
     jitter: Duration,
 }
 
+/// A router with a path over each link, and its home agent.
 struct World {
-    now: Instant,
     links: Links,
     draws: Draws,
-    dead: bool,
+    /// True if nothing passes the first link any more.
+    is_dead: bool,
     routers: [Initiator; 2],
     home: Listener,
     active: usize,
     home_active: usize,
-    flying: BinaryHeap<Flying>,
-    number: u64,
     /// Packets that the first path has not reported, with their counters.
     kept: VecDeque<(u64, Vec<u8>)>,
     arrived: Vec<(Instant, u32)>,
@@ -45,18 +48,15 @@ fn address(link: usize) -> SocketAddr {
 
 impl World {
     fn new(links: Links) -> World {
-        let now = Instant::from_secs(1);
+        let now = Instant::ZERO;
         World {
-            now,
             links,
             draws: Draws(1),
-            dead: false,
+            is_dead: false,
             routers: [0, 1].map(|link| Initiator::new(now, initiator_config(1, link, 10 + link))),
             home: listener(now, 2),
             active: 0,
             home_active: 0,
-            flying: BinaryHeap::new(),
-            number: 0,
             kept: VecDeque::new(),
             arrived: Vec::new(),
         }
@@ -68,57 +68,96 @@ impl World {
             .expect("a path")
     }
 
-    fn fly(&mut self, link: usize, up: bool, datagram: Vec<u8>) {
-        if self.dead && link == 0 {
-            return;
-        }
+    /// Returns the delay of the next datagram on a link.
+    fn delay(&mut self, link: usize) -> Duration {
         let jitter = if link == 0 {
             self.links.jitter.as_secs_f64()
         } else {
             0.0
         };
-        let more = Duration::from_secs_f64(jitter * self.draws.share());
-        self.number += 1;
-        let arrival = self.now + self.links.delays[link] + more;
-        self.flying
-            .push(Reverse((arrival, self.number, link, up, datagram)));
+        self.links.delays[link] + Duration::from_secs_f64(jitter * self.draws.share())
     }
 
-    fn send_down(&mut self, packet: &[u8]) {
-        let (mut datagram, key) = (Vec::new(), self.key(self.home_active));
-        let sent = self
-            .home
-            .send(self.now, key, PACKET, packet, &mut datagram)
-            .unwrap();
-        if self.home_active == 0 {
-            self.kept.push_back((sent.counter, packet.to_vec()));
+    /// Sends a packet of the stream to the router.
+    fn send_down(&mut self, packet: Vec<u8>, wires: &mut Wires<Message>) {
+        let (mut datagram, link) = (Vec::new(), self.home_active);
+        let (now, key) = (wires.now(), self.key(link));
+        let sent = self.home.send(now, key, PACKET, &packet, &mut datagram);
+        let counter = sent.unwrap().counter;
+        if link == 0 {
+            self.kept.push_back((counter, packet));
         }
-        self.fly(self.home_active, false, datagram);
-        self.settle();
+        wires.send(Message::Down(link, datagram), self.delay(link));
+    }
+}
+
+impl Machines for World {
+    type Message = Message;
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let [first, second] = self.routers.each_ref().map(Initiator::poll_timeout);
+        let timeouts = [first, second, self.home.poll_timeout()];
+        timeouts.into_iter().flatten().min()
     }
 
-    fn settle(&mut self) {
+    fn handle_timeout(&mut self, now: Instant) {
+        for router in &mut self.routers {
+            router.handle_timeout(now);
+        }
+        self.home.handle_timeout(now);
+    }
+
+    fn handle_arrival(&mut self, message: Message, wires: &mut Wires<Message>) {
+        let now = wires.now();
+        match message {
+            Message::Up(0, _) | Message::Down(0, _) if self.is_dead => {}
+            Message::Packet(packet) => self.send_down(packet, wires),
+            Message::Up(link, mut datagram) => {
+                let from = address(link);
+                let taken = self.home.handle_datagram(now, from, &mut datagram);
+                if matches!(taken, Ok(Some((_, content))) if content.packet == SWITCH) {
+                    self.home_active = 1;
+                    for (_, packet) in core::mem::take(&mut self.kept) {
+                        self.send_down(packet, wires);
+                    }
+                }
+            }
+            Message::Down(link, mut datagram) => {
+                let taken = self.routers[link].handle_datagram(now, HOME, &mut datagram);
+                if let Ok(Some(content)) = taken {
+                    let number = u32::from_be_bytes(content.packet[..4].try_into().unwrap());
+                    self.arrived.push((now, number));
+                }
+            }
+        }
+    }
+
+    fn settle(&mut self, wires: &mut Wires<Message>) {
+        let now = wires.now();
         let mut datagram = Vec::new();
         for link in [0, 1] {
             while self.routers[link]
-                .poll_transmit(self.now, &mut datagram)
+                .poll_transmit(now, &mut datagram)
                 .is_some()
             {
-                self.fly(link, true, core::mem::take(&mut datagram));
+                let up = Message::Up(link, core::mem::take(&mut datagram));
+                wires.send(up, self.delay(link));
             }
             while let Some(event) = self.routers[link].poll_event() {
                 if event == Event::Down && link == 0 && self.active == 0 {
                     self.active = 1;
                     self.routers[1]
-                        .send(self.now, PACKET, SWITCH, &mut datagram)
+                        .send(now, PACKET, SWITCH, &mut datagram)
                         .unwrap();
-                    self.fly(1, true, core::mem::take(&mut datagram));
+                    let up = Message::Up(1, core::mem::take(&mut datagram));
+                    wires.send(up, self.delay(1));
                 }
             }
         }
-        while let Some(to) = self.home.poll_transmit(self.now, &mut datagram) {
+        while let Some(to) = self.home.poll_transmit(now, &mut datagram) {
             let link = usize::from(to == address(1));
-            self.fly(link, false, core::mem::take(&mut datagram));
+            let down = Message::Down(link, core::mem::take(&mut datagram));
+            wires.send(down, self.delay(link));
         }
         while let Some((key, event)) = self.home.poll_event() {
             if let Event::Receipted { up_to } = event
@@ -128,80 +167,19 @@ impl World {
             }
         }
     }
-
-    fn deliver(&mut self, link: usize, up: bool, mut datagram: Vec<u8>) {
-        if !up {
-            let home = initiator_config(1, 0, 0).remote;
-            let taken = self.routers[link].handle_datagram(self.now, home, &mut datagram);
-            if let Ok(Some(content)) = taken {
-                let number = u32::from_be_bytes(content.packet[..4].try_into().unwrap());
-                self.arrived.push((self.now, number));
-            }
-        } else {
-            let taken = self
-                .home
-                .handle_datagram(self.now, address(link), &mut datagram);
-            if taken
-                .is_ok_and(|content| content.is_some_and(|(_, content)| content.packet == SWITCH))
-            {
-                self.home_active = 1;
-                for (_, packet) in core::mem::take(&mut self.kept) {
-                    self.send_down(&packet);
-                }
-            }
-        }
-        self.settle();
-    }
-
-    fn run_for(&mut self, length: Duration) {
-        let end = self.now + length;
-        self.settle();
-        loop {
-            let flying = self.flying.peek().map(|Reverse((arrival, ..))| *arrival);
-            let [first, second] = &self.routers;
-            let timeouts = [
-                first.poll_timeout(),
-                second.poll_timeout(),
-                self.home.poll_timeout(),
-                flying,
-            ];
-            let Some(next) = timeouts
-                .into_iter()
-                .flatten()
-                .min()
-                .filter(|next| *next <= end)
-            else {
-                break;
-            };
-            self.now = self.now.max(next);
-            while self
-                .flying
-                .peek()
-                .is_some_and(|Reverse((arrival, ..))| *arrival <= self.now)
-            {
-                let Reverse((_, _, link, up, datagram)) = self.flying.pop().unwrap();
-                self.deliver(link, up, datagram);
-            }
-            self.routers
-                .iter_mut()
-                .for_each(|router| router.handle_timeout(self.now));
-            self.home.handle_timeout(self.now);
-            self.settle();
-        }
-        self.now = end;
-    }
 }
 
-/// Longest time without a packet of a stream of 1,000 a second, around the death of the first uplink; and packets lost.
+/// Returns the longest time without a packet of a stream of 1,000 a second, around the death of the first uplink, and the
+/// number of lost packets.
 fn stall(links: Links) -> (Duration, usize) {
-    let mut world = World::new(links);
+    let mut world = Net::of(World::new(links));
     world.run_for(Duration::from_secs(3));
     for number in 0..6_000_u32 {
         if number == 4_000 {
-            world.dead = true;
-            world.flying.retain(|Reverse((_, _, link, ..))| *link != 0);
+            world.is_dead = true;
         }
-        world.send_down(&[&number.to_be_bytes()[..], &[0; 996]].concat());
+        let packet = [&number.to_be_bytes()[..], &[0; 996]].concat();
+        world.arrive(Message::Packet(packet));
         world.run_for(Duration::from_millis(1));
     }
     world.run_for(Duration::from_secs(1));

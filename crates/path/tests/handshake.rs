@@ -4,7 +4,7 @@ mod pipe;
 
 use baton_path::Event;
 use baton_proto::time::{Duration, Instant};
-use pipe::{Behaviour, Pair};
+use pipe::{Behaviour, Pair, PairExt};
 
 #[test]
 fn a_path_is_up_after_one_round_trip_and_carries_packets_both_ways() {
@@ -24,8 +24,8 @@ fn a_path_is_up_after_one_round_trip_and_carries_packets_both_ways() {
     );
     pair.send_down(&[0x60; 900]);
     pair.run_for(Duration::from_millis(20));
-    assert_eq!(pair.at_home, [(pair.now, vec![0x45; 700])]);
-    assert_eq!(pair.at_router, [(pair.now, vec![0x60; 900])]);
+    assert_eq!(pair.at_home, [(pair.now(), vec![0x45; 700])]);
+    assert_eq!(pair.at_router, [(pair.now(), vec![0x60; 900])]);
     assert_eq!(pair.rejected(), 0);
 }
 

@@ -2,15 +2,15 @@
 
 mod pipe;
 
-use baton_path::{Event, Initiator, Listener, PresharedKey, Rejected};
+use baton_path::{Event, Initiator, Listener, NotSent, PACKET, PresharedKey, Rejected};
 use baton_proto::time::{Duration, Instant};
-use pipe::{Behaviour, Draws, Pair, initiator_config, router_key};
+use pipe::{Behaviour, Datagram, Draws, Ends, HOME, Pair, PairExt, initiator_config, router_key};
 use std::net::SocketAddr;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A pair that has exchanged frames of all types but cookies, and is quiet; and the frames.
-fn exchanged() -> (Pair, Vec<(bool, Vec<u8>)>) {
+fn exchanged() -> (Pair, Vec<Datagram>) {
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
     pair.watched = true;
     pair.run_for(SECOND);
@@ -32,44 +32,36 @@ fn exchanged() -> (Pair, Vec<(bool, Vec<u8>)>) {
 
 /// Hands over a datagram that must be rejected, and checks that nothing has changed.
 fn must_reject(pair: &mut Pair, to_home: bool, datagram: &[u8], what: &str) {
-    let before = (
-        pair.rejected(),
-        pair.router.poll_timeout(),
-        pair.home.poll_timeout(),
-    );
+    let state = |ends: &Ends| {
+        let timeouts = [ends.router.poll_timeout(), ends.home.poll_timeout()];
+        (ends.rejected(), timeouts)
+    };
+    let (now, (rejected, timeouts)) = (pair.now(), state(pair));
     let forger: SocketAddr = "203.0.113.66:66".parse().unwrap();
     let copy = &mut datagram.to_vec();
-    let taken = if to_home {
-        pair.home
-            .handle_datagram(pair.now, forger, copy)
-            .map(|_| ())
+    let is_taken = if to_home {
+        pair.home.handle_datagram(now, forger, copy).is_ok()
     } else {
-        pair.router
-            .handle_datagram(pair.now, forger, copy)
-            .map(|_| ())
+        pair.router.handle_datagram(now, forger, copy).is_ok()
     };
-    assert!(taken.is_err(), "{what} was taken: {datagram:02x?}");
-    let after = (
-        pair.rejected(),
-        pair.router.poll_timeout(),
-        pair.home.poll_timeout(),
-    );
-    assert_eq!(after, (before.0 + 1, before.1, before.2), "{what}");
+    assert!(!is_taken, "{what} was taken: {datagram:02x?}");
+    assert_eq!(state(pair), (rejected + 1, timeouts), "{what}");
     let out = &mut Vec::new();
-    assert_eq!(pair.router.poll_transmit(pair.now, out), None, "{what}");
-    if pair.home.poll_transmit(pair.now, out) == Some(forger) {
+    assert_eq!(pair.router.poll_transmit(now, out), None, "{what}");
+    if pair.home.poll_transmit(now, out) == Some(forger) {
         // A session that is not known: who has sent this hears so, in no more bytes.
         assert!(out.len() <= datagram.len() && datagram[0] == 4, "{what}");
         assert_eq!((out[0], &out[4..16]), (5, &datagram[4..16]), "{what}");
     }
-    assert_eq!(pair.home.poll_transmit(pair.now, out), None, "{what}");
+    assert_eq!(pair.home.poll_transmit(now, out), None, "{what}");
     assert_eq!(pair.router.poll_event(), None, "{what}");
     assert_eq!(pair.home.poll_event(), None, "{what}");
 }
 
 /// Hands a copy to the home agent.
 fn offer(pair: &mut Pair, from: SocketAddr, datagram: &[u8]) -> Result<(), Rejected> {
-    offer_to(&mut pair.home, pair.now, from, datagram)
+    let now = pair.now();
+    offer_to(&mut pair.home, now, from, datagram)
 }
 
 fn offer_to(
@@ -129,22 +121,20 @@ fn frames_with_flipped_bits_or_cut_short_change_nothing() {
 #[test]
 fn forged_frames_before_the_true_one_change_nothing() {
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
+    let (now, address) = (pair.now(), pair.router_address);
     let mut initiation = Vec::new();
-    pair.router
-        .poll_transmit(pair.now, &mut initiation)
-        .unwrap();
+    pair.router.poll_transmit(now, &mut initiation).unwrap();
     // Its last 16 bytes are for times of load.
     for bit in 0..(initiation.len() - 16) * 8 {
         let mut flipped = initiation.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         must_reject(&mut pair, true, &flipped, "flipped initiation");
     }
-    let address = pair.router_address;
     pair.home
-        .handle_datagram(pair.now, address, &mut initiation)
+        .handle_datagram(now, address, &mut initiation)
         .unwrap();
     let mut response = Vec::new();
-    pair.home.poll_transmit(pair.now, &mut response).unwrap();
+    pair.home.poll_transmit(now, &mut response).unwrap();
     for bit in 0..response.len() * 8 {
         // The sender's index is what the initiator is told, and covered by the code all the same.
         let mut flipped = response.clone();
@@ -152,16 +142,13 @@ fn forged_frames_before_the_true_one_change_nothing() {
         must_reject(&mut pair, false, &flipped, "flipped response");
     }
     pair.router
-        .handle_datagram(pair.now, pair.home_address, &mut response)
+        .handle_datagram(now, HOME, &mut response)
         .unwrap();
     assert!(pair.router.is_up());
     let mut packet = Vec::new();
-    pair.router.poll_transmit(pair.now, &mut packet).unwrap();
-    while pair
-        .router
-        .poll_transmit(pair.now, &mut Vec::new())
-        .is_some()
-    {}
+    pair.router.poll_transmit(now, &mut packet).unwrap();
+    let mut others = Vec::new();
+    while pair.router.poll_transmit(now, &mut others).is_some() {}
     while pair.router.poll_event().is_some() {}
     for bit in 0..packet.len() * 8 {
         let mut flipped = packet.clone();
@@ -169,7 +156,7 @@ fn forged_frames_before_the_true_one_change_nothing() {
         must_reject(&mut pair, true, &flipped, "flipped confirmation");
     }
     pair.home
-        .handle_datagram(pair.now, address, &mut packet)
+        .handle_datagram(now, address, &mut packet)
         .unwrap();
     assert!(pair.key_is_up());
 }
@@ -202,14 +189,14 @@ fn other_keys_get_nowhere() {
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
     let mut config = initiator_config(1, 0, 1);
     config.home_agent = router_key(77).public();
-    pair.router = Initiator::new(pair.now, config);
+    pair.router = Initiator::new(pair.now(), config);
     pair.run_for(SECOND.saturating_mul(20));
     assert!(pair.home.counters().rejected(Rejected::Stranger) >= 4);
     assert_eq!(pair.truth[1].offered, 0, "an answer to a stranger");
 
     // A router that the home agent does not know.
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
-    pair.router = Initiator::new(pair.now, initiator_config(2, 0, 1));
+    pair.router = Initiator::new(pair.now(), initiator_config(2, 0, 1));
     pair.run_for(SECOND.saturating_mul(20));
     assert!(pair.home.counters().rejected(Rejected::UnknownPeer) >= 4);
     assert_eq!(pair.truth[1].offered, 0);
@@ -218,7 +205,7 @@ fn other_keys_get_nowhere() {
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
     let mut config = initiator_config(1, 0, 1);
     config.preshared = PresharedKey::default();
-    pair.router = Initiator::new(pair.now, config);
+    pair.router = Initiator::new(pair.now(), config);
     pair.run_for(SECOND.saturating_mul(20));
     assert!(pair.router.counters().rejected(Rejected::Handshake) >= 4);
     assert!(!pair.router.is_up() && !pair.key_is_up());
@@ -235,8 +222,8 @@ fn other_keys_get_nowhere() {
 fn under_a_flood_a_router_shows_a_cookie_and_is_let_in() {
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
     let mut initiation = Vec::new();
-    let mut flooder = Initiator::new(pair.now, initiator_config(3, 0, 3));
-    flooder.poll_transmit(pair.now, &mut initiation).unwrap();
+    let mut flooder = Initiator::new(pair.now(), initiator_config(3, 0, 3));
+    flooder.poll_transmit(pair.now(), &mut initiation).unwrap();
     let forger: SocketAddr = "203.0.113.66:66".parse().unwrap();
     for _ in 0..1_200 {
         let taken = offer(&mut pair, forger, &initiation);
@@ -244,7 +231,7 @@ fn under_a_flood_a_router_shows_a_cookie_and_is_let_in() {
     }
     assert_eq!(pair.home.counters().rejected(Rejected::UnknownPeer), 1_000);
     assert_eq!(pair.home.counters().rejected(Rejected::Load), 200);
-    pair.flush();
+    pair.settle();
     pair.run_for(Duration::from_millis(101));
     assert!(
         pair.router.is_up() && pair.key_is_up(),
@@ -264,19 +251,20 @@ fn under_a_flood_a_router_shows_a_cookie_and_is_let_in() {
 #[test]
 fn a_cookie_is_worth_nothing_at_another_address_or_with_a_flipped_bit() {
     let mut pair = Pair::new(Behaviour::delayed(20), 5);
-    let (mut initiation, address) = (Vec::new(), pair.router_address);
-    let mut router = Initiator::new(pair.now, initiator_config(1, 0, 3));
-    router.poll_transmit(pair.now, &mut initiation).unwrap();
-    let mut flooder = Initiator::new(pair.now, initiator_config(3, 0, 3));
+    let (now, address) = (pair.now(), pair.router_address);
+    let mut initiation = Vec::new();
+    let mut router = Initiator::new(now, initiator_config(1, 0, 3));
+    router.poll_transmit(now, &mut initiation).unwrap();
+    let mut flooder = Initiator::new(now, initiator_config(3, 0, 3));
     let mut flood = Vec::new();
-    flooder.poll_transmit(pair.now, &mut flood).unwrap();
+    flooder.poll_transmit(now, &mut flood).unwrap();
     for _ in 0..1_000 {
         assert!(offer(&mut pair, address, &flood).is_err());
     }
     let load = offer(&mut pair, address, &initiation);
     assert_eq!(load, Err(Rejected::Load));
     let mut cookie = Vec::new();
-    pair.home.poll_transmit(pair.now, &mut cookie).unwrap();
+    pair.home.poll_transmit(now, &mut cookie).unwrap();
     assert!(
         cookie.len() < initiation.len(),
         "an answer is no amplification"
@@ -284,20 +272,11 @@ fn a_cookie_is_worth_nothing_at_another_address_or_with_a_flipped_bit() {
     for bit in 0..cookie.len() * 8 {
         let mut flipped = cookie.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        assert!(
-            router
-                .handle_datagram(pair.now, pair.home_address, &mut flipped)
-                .is_err()
-        );
+        assert!(router.handle_datagram(now, HOME, &mut flipped).is_err());
     }
-    assert_eq!(
-        router.handle_datagram(pair.now, pair.home_address, &mut cookie),
-        Ok(None)
-    );
+    assert_eq!(router.handle_datagram(now, HOME, &mut cookie), Ok(None));
     initiation.clear();
-    router
-        .poll_transmit(pair.now, &mut initiation)
-        .expect("at once");
+    router.poll_transmit(now, &mut initiation).expect("at once");
     let other: SocketAddr = "192.0.2.1:1001".parse().unwrap();
     let taken = offer(&mut pair, other, &initiation);
     assert_eq!(taken, Err(Rejected::Load));
@@ -309,7 +288,7 @@ fn a_clock_that_has_gone_back_costs_one_round_trip() {
     let mut pair = Pair::up(Behaviour::delayed(20), 5);
     let mut config = initiator_config(1, 0, 42);
     config.unix_nanoseconds -= 86_400_000_000_000;
-    pair.router = Initiator::new(pair.now, config);
+    pair.router = Initiator::new(pair.now(), config);
     pair.router_events.clear();
     pair.run_for(Duration::from_millis(100));
     assert_eq!(pair.home.counters().rejected(Rejected::Stale), 1);
@@ -348,21 +327,21 @@ fn a_path_follows_its_router_to_another_address_and_no_replay() {
 #[test]
 fn two_routers_with_one_key_take_turns_and_nothing_hangs() {
     let mut pair = Pair::up(Behaviour::delayed(20), 5);
-    let mut double = Initiator::new(pair.now, initiator_config(1, 0, 99));
+    let mut double = Initiator::new(pair.now(), initiator_config(1, 0, 99));
     let address: SocketAddr = "192.0.2.200:1000".parse().unwrap();
-    let end = pair.now + SECOND.saturating_mul(60);
-    while pair.now < end {
-        let mut datagram = Vec::new();
-        double.handle_timeout(pair.now);
-        while double.poll_transmit(pair.now, &mut datagram).is_some() {
-            let _ = pair.home.handle_datagram(pair.now, address, &mut datagram);
+    let end = pair.now() + SECOND.saturating_mul(60);
+    while pair.now() < end {
+        let (now, mut datagram) = (pair.now(), Vec::new());
+        double.handle_timeout(now);
+        while double.poll_transmit(now, &mut datagram).is_some() {
+            let _ = pair.home.handle_datagram(now, address, &mut datagram);
             datagram.clear();
-            while let Some(to) = pair.home.poll_transmit(pair.now, &mut datagram) {
+            while let Some(to) = pair.home.poll_transmit(now, &mut datagram) {
                 let mut answer = core::mem::take(&mut datagram);
                 if to == address {
-                    let _ = double.handle_datagram(pair.now, pair.home_address, &mut answer);
+                    let _ = double.handle_datagram(now, HOME, &mut answer);
                 } else {
-                    pair.fly(false, answer);
+                    pair.outbox.push((false, answer));
                 }
             }
         }
@@ -383,22 +362,19 @@ fn two_routers_with_one_key_take_turns_and_nothing_hangs() {
 
 #[test]
 fn a_seventeenth_path_is_refused_and_told() {
-    let pair = Pair::up(Behaviour::delayed(20), 5);
-    let (mut home, now) = (pair.home, pair.now);
+    let mut pair = Pair::up(Behaviour::delayed(20), 5);
+    let now = pair.now();
     let mut last = Vec::new();
     for path in 1..=16 {
         let mut router = Initiator::new(now, initiator_config(1, path, path));
         let address = SocketAddr::from(([192, 0, 2, path], 1));
         let mut datagram = Vec::new();
         router.poll_transmit(now, &mut datagram).unwrap();
-        let taken = home
-            .handle_datagram(now, address, &mut datagram)
-            .map(|_| ());
+        let taken = offer(&mut pair, address, &datagram);
         datagram.clear();
-        home.poll_transmit(now, &mut datagram).expect("an answer");
-        router
-            .handle_datagram(now, pair.home_address, &mut datagram)
-            .unwrap();
+        let answer = pair.home.poll_transmit(now, &mut datagram);
+        answer.expect("an answer");
+        router.handle_datagram(now, HOME, &mut datagram).unwrap();
         last.push((taken, router.is_up(), router.poll_event()));
     }
     let refused = (Err(Rejected::TooManyPaths), false, Some(Event::Refused));
@@ -409,15 +385,12 @@ fn a_seventeenth_path_is_refused_and_told() {
 #[test]
 fn a_removed_router_is_gone_and_its_keys_are_not_another_s() {
     let mut pair = Pair::up(Behaviour::delayed(20), 5);
-    let key = pair.key();
+    let (now, from, key) = (pair.now(), pair.router_address, pair.key());
     let mut datagram = Vec::new();
-    pair.router
-        .send(pair.now, baton_path::PACKET, b"late", &mut datagram)
-        .unwrap();
+    let sent = pair.router.send(now, PACKET, b"late", &mut datagram);
+    sent.unwrap();
     assert!(pair.home.remove_peer(&router_key(1).public()));
-    let taken = pair
-        .home
-        .handle_datagram(pair.now, pair.router_address, &mut datagram);
+    let taken = offer(&mut pair, from, &datagram);
     assert_eq!(taken, Err(Rejected::UnknownSession));
     pair.home
         .add_peer(
@@ -426,25 +399,24 @@ fn a_removed_router_is_gone_and_its_keys_are_not_another_s() {
             &[],
         )
         .unwrap();
-    pair.router = Initiator::new(pair.now, initiator_config(2, 0, 8));
+    pair.router = Initiator::new(now, initiator_config(2, 0, 8));
     pair.run_for(SECOND);
     assert!(pair.router.is_up());
     assert_eq!(pair.home.path(key), None);
-    let sent = pair
-        .home
-        .send(pair.now, key, baton_path::PACKET, b"whose?", &mut datagram);
-    assert_eq!(sent, Err(baton_path::NotSent::UnknownPath));
+    let now = pair.now();
+    let sent = pair.home.send(now, key, PACKET, b"whose?", &mut datagram);
+    assert_eq!(sent, Err(NotSent::UnknownPath));
 }
 
 /// A home agent's answer to a transport frame of a session that it does not know.
-fn reset_of(pair: &mut Pair, frame: &[u8]) -> Vec<u8> {
-    let mut forgetful = pipe::listener(pair.now, 77);
-    let from = pair.router_address;
-    let refused = offer_to(&mut forgetful, pair.now, from, frame);
+fn reset_of(pair: &Pair, frame: &[u8]) -> Vec<u8> {
+    let (now, from) = (pair.now(), pair.router_address);
+    let mut forgetful = pipe::listener(now, 77);
+    let refused = offer_to(&mut forgetful, now, from, frame);
     assert_eq!(refused, Err(Rejected::UnknownSession));
     let mut reset = Vec::new();
-    let to = forgetful.poll_transmit(pair.now, &mut reset);
-    assert_eq!(to, Some(pair.router_address));
+    let to = forgetful.poll_transmit(now, &mut reset);
+    assert_eq!(to, Some(from));
     reset
 }
 
@@ -455,24 +427,22 @@ fn a_reset_is_heeded_for_what_is_under_way_and_seldom_and_ends_nothing() {
         .iter()
         .rev()
         .find(|(up, datagram)| *up && datagram[0] == 4);
-    let old = reset_of(&mut pair, &old.unwrap().1);
+    let old = reset_of(&pair, &old.unwrap().1);
     must_reject(&mut pair, false, &old, "reset of what has arrived");
     pair.watched = true;
     for _ in 0..100 {
-        let mut datagram = Vec::new();
-        let sent = pair
-            .router
-            .send(pair.now, baton_path::PACKET, b"packet", &mut datagram);
+        let (now, mut datagram) = (pair.now(), Vec::new());
+        let sent = pair.router.send(now, PACKET, b"packet", &mut datagram);
         sent.unwrap();
-        let mut reset = reset_of(&mut pair, &datagram);
+        let reset = reset_of(&pair, &datagram);
         for bit in 0..reset.len() * 8 {
             let mut flipped = reset.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             must_reject(&mut pair, false, &flipped, "flipped reset");
         }
-        pair.deliver(false, &mut reset);
+        pair.arrive((false, reset));
         // The session goes on meanwhile.
-        pair.deliver(true, &mut datagram);
+        pair.arrive((true, datagram));
         assert_eq!(pair.at_home.last().unwrap().1, b"packet");
         pair.run_for(Duration::from_millis(100));
     }
@@ -490,7 +460,7 @@ fn a_reset_is_heeded_for_what_is_under_way_and_seldom_and_ends_nothing() {
 fn a_flood_of_unknown_sessions_is_not_made_larger_nor_answered_without_end() {
     let (mut pair, seen) = exchanged();
     let (_, frame) = seen.iter().find(|(_, datagram)| datagram[0] == 4).unwrap();
-    let (mut sent, mut answered) = (0, 0);
+    let (now, mut sent, mut answered) = (pair.now(), 0, 0);
     for number in 0..20_000_u32 {
         let mut datagram = frame[..32].to_vec();
         datagram[4..8].copy_from_slice(&(u32::MAX - number).to_le_bytes());
@@ -501,7 +471,7 @@ fn a_flood_of_unknown_sessions_is_not_made_larger_nor_answered_without_end() {
             Err(Rejected::UnknownSession)
         );
         let mut answer = Vec::new();
-        if let Some(to) = pair.home.poll_transmit(pair.now, &mut answer) {
+        if let Some(to) = pair.home.poll_transmit(now, &mut answer) {
             assert_eq!(to, from);
             answered += answer.len();
         }

@@ -4,7 +4,7 @@ mod pipe;
 
 use baton_path::{Event, Measured};
 use baton_proto::time::Duration;
-use pipe::{Behaviour, Pair};
+use pipe::{Behaviour, Pair, PairExt};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -16,7 +16,7 @@ fn within(value: f64, expected: f64, tolerance: f64, what: &str) {
 }
 
 fn measured(pair: &mut Pair) -> [Measured; 2] {
-    let (now, key) = (pair.now, pair.key());
+    let (now, key) = (pair.now(), pair.key());
     [
         pair.router.measured(now),
         pair.home.measured(now, key).unwrap(),
@@ -181,12 +181,8 @@ fn the_largest_packet_is_found_within_eight_bytes() {
         pair.send_up(&longest);
         pair.run_for(SECOND);
         assert_eq!(pair.at_home.last().unwrap().1, longest);
-        let sent = pair.router.send(
-            pair.now,
-            0,
-            &vec![0; usize::from(home) + 1],
-            &mut Vec::new(),
-        );
+        let (now, too_long) = (pair.now(), vec![0; usize::from(home) + 1]);
+        let sent = pair.router.send(now, 0, &too_long, &mut Vec::new());
         assert_eq!(sent, Err(baton_path::NotSent::TooLong(home)));
         assert_eq!(pair.downs(), [0, 0]);
     }
