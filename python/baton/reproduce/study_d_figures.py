@@ -50,11 +50,19 @@ def _received(runs: Mapping[str, AircraftRun]) -> Figure:
         Curve(name, times, received / 1e3, look)
         for look, (name, (times, received)) in enumerate((name, run.received()) for name, run in runs.items())
     ]
+    baseline, first, second = runs.values()
+    # Named as in the study.
     marks = [
-        (moment, f"{name} {what}")
-        for name, run in runs.items()
-        for moment, what in ((run.handover_at_s, "begins"), (run.handover_at_s + run.handover_s, "is complete"))
-        if np.isfinite(moment)
+        (first.handover_at_s, "t1"),
+        (first.handover_at_s + first.handover_s, "t2"),
+        (baseline.handover_at_s + baseline.handover_s, "t3"),
+        (second.handover_at_s, "t4"),
+        (second.handover_at_s + second.handover_s, "t5"),
     ]
-    note = "The run with the first seed: bytes that the application has received."
-    return Figure("Figure 12: received bytes", "time (s)", "kB", curves, note, marks)
+    note = (
+        "The run with the first seed: bytes that the application has received. The handover begins at t1, with proposal 2"
+        " at t4; it is complete at t2 (proposal 1), t3 (baseline) and t5 (proposal 2)."
+    )
+    return Figure(
+        "Figure 12: received bytes", "time (s)", "kB", curves, note, [mark for mark in marks if np.isfinite(mark[0])]
+    )

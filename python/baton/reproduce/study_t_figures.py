@@ -48,7 +48,7 @@ def _segments(title: str, run: StudyRun, window: tuple[float, float], *, rate: b
     if rate:
         at = np.array([0.0, window[1]])
         curves.append(Curve("rate of the link", at, at * GSM_RATE / 1e3, LINK, aside=True))
-    return _figure(title, "kB", curves)
+    return _figure(title, "kB", curves, window)
 
 
 def _arrivals(title: str, run: StudyRun, window: tuple[float, float]) -> Figure:
@@ -59,7 +59,7 @@ def _arrivals(title: str, run: StudyRun, window: tuple[float, float]) -> Figure:
     ]
     # The fast link would be drawn to its end, far above all that matters.
     most = float(np.nanmax(curves[0].y, initial=0.0)) * 2
-    return _figure(title, "kB", [_below(curve, most) for curve in curves])
+    return _figure(title, "kB", [_below(curve, most) for curve in curves], window)
 
 
 def _timeout(title: str, run: StudyRun, window: tuple[float, float]) -> Figure:
@@ -69,7 +69,7 @@ def _timeout(title: str, run: StudyRun, window: tuple[float, float]) -> Figure:
         since = times - run.handover_s
         inside = (since >= window[0]) & (since <= window[1])
         curves.append(Curve(name, since[inside], values[inside], look))
-    return _figure(title, "s", curves)
+    return _figure(title, "s", curves, window)
 
 
 def _points(name: str, side: Side, run: StudyRun, window: tuple[float, float], origin: int, look: int) -> Curve:
@@ -83,6 +83,7 @@ def _below(curve: Curve, most: float) -> Curve:
     return Curve(curve.name, curve.x[low], curve.y[low], curve.look, shape=curve.shape)
 
 
-def _figure(title: str, unit: str, curves: list[Curve]) -> Figure:
+def _figure(title: str, unit: str, curves: list[Curve], window: tuple[float, float]) -> Figure:
     note = "The run with the first seed; the handover is at 0 s."
-    return Figure(f"Figure {title}", "time since the handover (s)", unit, curves, note, [(0.0, "handover")])
+    marks = [(0.0, "handover")] if window[0] <= 0 else []
+    return Figure(f"Figure {title}", "time since the handover (s)", unit, curves, note, marks)
