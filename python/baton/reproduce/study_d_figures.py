@@ -60,8 +60,8 @@ def _received(runs: Mapping[str, AircraftRun]) -> Figure:
         (second.handover_at_s + second.handover_s, "t5"),
     ]
     note = (
-        "The run with the first seed: bytes that the application has received. The handover begins at t1, with proposal 2"
-        " at t4; it is complete at t2 (proposal 1), t3 (baseline) and t5 (proposal 2)."
+        "The run with the first seed: bytes that the application has received. The handover begins at t1, with"
+        " proposal 2 at t4; it is complete at t2 (proposal 1), t3 (baseline) and t5 (proposal 2)."
     )
     return Figure(
         "Figure 12: received bytes", "time (s)", "kB", curves, note, [mark for mark in marks if np.isfinite(mark[0])]
