@@ -23,8 +23,12 @@ MOST = 492
 #: has when both share equally, over so many seconds (studies/S/expected.toml).
 FULL, EQUAL, OVER_S = 0.9, 0.75, 50
 
-#: The study's BIC (section 7).
-_BIC = 'transport.congestion={ kind = "bic", smallest_increment = 0.25, largest_increment = 32 }'
+#: Chosen: share of the window that a loss takes from BIC, as in the code of its authors (studies/S/README.md).
+BIC_DECREASE = 0.2
+#: The study's S_min and S_max (section 7).
+_BIC = (
+    'transport.congestion={ kind = "bic", smallest_increment = 0.25, largest_increment = 32, decrease = BIC_DECREASE }'
+)
 _SCPS = ["transport.profile=scps-tp", "transport.sack=false", "transport.recovery=newreno"]
 
 
@@ -112,7 +116,7 @@ def result(file: Path, seed: int, schemes: Mapping[str, str], overrides: Sequenc
         chosen = SCHEMES[key]
         # Of two trains only the first meets the tunnel; of the other nobody sends updates to hear.
         own = [*chosen.settings, *(chosen.moving if place == 0 else [])]
-        settings += [f"flows.{flow}.{setting}" for setting in own]
+        settings += [f"flows.{flow}.{setting.replace('BIC_DECREASE', str(BIC_DECREASE))}" for setting in own]
     return run_of(Scenario.load(str(file), overrides=settings).run(seed=seed))
 
 

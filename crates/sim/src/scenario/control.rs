@@ -121,6 +121,9 @@ pub struct Bic {
     /// Most growth in a round trip, in segments.
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub largest_increment: f64,
+    /// Share of the window by which a loss reduces it. Linux's module has 0.2.
+    #[schemars(range(min = 0.001, max = 0.999))]
+    pub decrease: f64,
 }
 
 impl Default for Bic {
@@ -129,6 +132,7 @@ impl Default for Bic {
         Bic {
             smallest_increment: parameters.smallest_increment,
             largest_increment: parameters.largest_increment,
+            decrease: parameters.decrease,
         }
     }
 }
@@ -141,6 +145,7 @@ impl Bic {
         Some(Algorithm::Bic(BicParameters {
             smallest_increment: self.smallest_increment,
             largest_increment: self.largest_increment,
+            decrease: self.decrease,
         }))
     }
 }

@@ -502,7 +502,7 @@ impl Generator {
             "\"westwood\"",
             "{ kind = \"westwood\", minimum_rtt_window = \"5 s\" }",
             "\"scalable\"",
-            "{ kind = \"bic\", smallest_increment = 0.25 }",
+            "{ kind = \"bic\", smallest_increment = 0.25, decrease = 0.2 }",
             "\"vegas\"",
             "\"hybla\"",
         ];

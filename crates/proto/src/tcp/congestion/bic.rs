@@ -3,8 +3,8 @@
 //!
 //! Each round trip the window grows by half the distance to the window of the last loss, at most by S_max (*additive
 //! increase*, then *binary search*) and at least by S_min. Beyond that window it grows by the distance from it, within
-//! the same bounds: S_min, then twice as much each round trip (*max probing*), then S_max. A loss takes β = 1/8 of the
-//! window; after a loss below the window of the previous one, the next target is lower (*fast convergence*). Windows
+//! the same bounds: S_min, then twice as much each round trip (*max probing*), then S_max. A loss takes β of the
+//! window, 1/8 in the paper; after a loss below the window of the previous one, the next target is lower (*fast convergence*). Windows
 //! below 14 segments follow Reno.
 //!
 //! The paper recomputes the target at each acknowledgment in its pseudocode and each round trip in its text; this
@@ -16,8 +16,6 @@ use super::frame::{Law, Window};
 
 /// "low_window", in segments.
 const LOW_WINDOW: f64 = 14.0;
-/// "β": the share of the window that a loss takes.
-const DECREASE: f64 = 0.125;
 
 /// Parameters of BIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +24,8 @@ pub struct BicParameters {
     pub smallest_increment: f64,
     /// "S_max": most growth in a round trip, in segments. At least `smallest_increment`.
     pub largest_increment: f64,
+    /// "β": share of the window that a loss takes. Between 0 and 1; Linux's module has 0.2.
+    pub decrease: f64,
 }
 
 impl Default for BicParameters {
@@ -33,6 +33,7 @@ impl Default for BicParameters {
         BicParameters {
             smallest_increment: 0.01,
             largest_increment: 32.0,
+            decrease: 0.125,
         }
     }
 }
@@ -100,7 +101,7 @@ impl Law for Bic {
         if segments < LOW_WINDOW {
             return segments / 2.0;
         }
-        let reduced = segments * (1.0 - DECREASE);
+        let reduced = segments * (1.0 - self.parameters.decrease);
         self.maximum = Some(match self.maximum {
             Some(maximum) if segments < maximum => segments.midpoint(reduced),
             _ => segments,

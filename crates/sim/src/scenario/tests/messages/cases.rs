@@ -280,7 +280,7 @@ pub(super) const CASES: &[Case] = &[
         r#""newreno""#,
         r#"{ kind = "bic", alpha = 2 }"#,
         &[
-            r#"test.toml:51:40: flows.download.transport.congestion.alpha: "alpha" does not go with kind = "bic" (its own: smallest_increment, largest_increment)"#,
+            r#"test.toml:51:40: flows.download.transport.congestion.alpha: "alpha" does not go with kind = "bic" (its own: smallest_increment, largest_increment, decrease)"#,
         ],
     ),
     (
