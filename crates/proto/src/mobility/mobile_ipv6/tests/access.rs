@@ -58,7 +58,7 @@ fn a_care_of_address_is_used_when_the_server_has_said_so() {
     assert_eq!(said(&world), [(160, AccessEvent::Granted(care_of(1)))]);
     assert_eq!(world.times_of("BU"), [160]);
     world.run_until(at(1000));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
     // No second request.
     world.run_until(at(100_000));
     assert_eq!(world.times_of("Access-Request"), [20]);
@@ -93,7 +93,7 @@ fn a_request_without_an_answer_is_sent_again_at_growing_intervals() {
     world.lost_names.clear();
     world.run_until(at(80_000));
     assert_eq!(world.times_of("Access-Request").last(), Some(&76_020));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
 }
 
 #[test]
@@ -115,7 +115,8 @@ fn a_refused_mobile_stays_where_it_is_and_asks_again_later() {
     world.attach(0, 0);
     world.run_until(at(1000));
     world.attach(1, 1);
-    world.mobile.prefer(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(1));
     world.run_until(at(20_000));
     assert_eq!(said(&world), [(1160, AccessEvent::Refused(care_of(1)))]);
     assert_eq!(world.mobile.attachment(), Attachment::Home);
@@ -131,7 +132,8 @@ fn a_soft_handover_uses_the_old_place_until_the_new_one_is_granted() {
     world.attach(0, 1);
     world.run_until(at(5000));
     world.attach(1, 2);
-    world.mobile.prefer(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(1));
     world.run_until(at(5159));
     assert_eq!(world.mobile.attachment(), Attachment::Away(care_of(1)));
     world.run_until(at(5160));
@@ -180,9 +182,8 @@ fn nobody_else_opens_the_network() {
         (Code::Accept, &SECRET[..], CORRESPONDENT),
     ] {
         let packet = forged(&world, code, secret, source, care_of(1));
-        world
-            .mobile
-            .handle_packet(world.now, InterfaceId(0), packet);
+        let now = world.now();
+        world.mobile.handle_packet(now, InterfaceId(0), packet);
     }
     assert_eq!(world.mobile.counts().unexpected, unexpected + 3);
     assert!(said(&world).is_empty());
@@ -247,14 +248,16 @@ proptest! {
             to_server.body = body.clone();
             let mut to_mobile = datagram(ip(ACCESS_SERVER), care_of(1), 0);
             to_mobile.body = body;
-            prop_assert_eq!(world.access_server.handle_packet(world.now, to_server), None);
-            world.mobile.handle_packet(world.now, InterfaceId(0), to_mobile);
+            let now = world.now();
+            prop_assert_eq!(world.access_server.handle_packet(now, to_server), None);
+            let now = world.now();
+            world.mobile.handle_packet(now, InterfaceId(0), to_mobile);
             prop_assert_eq!(world.mobile.attachment(), Attachment::None);
         }
         prop_assert!(world.access_server.poll_transmit().is_none());
         // Afterwards it works.
         world.lost_names.clear();
         world.run_until(at(10_000));
-        prop_assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+        prop_assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
     }
 }

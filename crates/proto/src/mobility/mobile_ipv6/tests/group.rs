@@ -129,8 +129,10 @@ fn a_soft_handover_ends_with_one_router_that_sends() {
         world.run_until(at(1000 + number * 5));
         if number == 50 {
             world.attach(1, 2);
-            world.mobile.prefer(world.now, InterfaceId(1));
-            world.mobile.handle_timeout(world.now);
+            let now = world.now();
+            world.mobile.prefer(now, InterfaceId(1));
+            let now = world.now();
+            world.mobile.handle_timeout(now);
         }
         world.send_down(ip(HOME), number);
     }

@@ -72,7 +72,8 @@ fn the_network_behind_moves_with_its_router() {
         // Not from elsewhere, and not to itself.
         world.send_up(ip("2001:db8:bbbb::1"), 3);
         let around = datagram(ip(BEHIND), ip("2001:db8:aaaa::8"), 4);
-        world.mobile.handle_outgoing(world.now, around);
+        let now = world.now();
+        world.mobile.handle_outgoing(now, around);
         assert_eq!(world.mobile.counts().misdirected, 1);
         assert_eq!(world.mobile.counts().turned_back, 1);
         assert!(world.mobile.poll_transmit().is_none());
@@ -86,21 +87,22 @@ fn a_tunnel_from_somewhere_else_is_not_believed() {
     let inner = datagram(ip(HOME), ip(CORRESPONDENT), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(care_of(2).into(), ip(HOME_AGENT).into(), forged);
-    assert_eq!(world.home_agent.handle_packet(world.now, forged), None);
+    let now = world.now();
+    assert_eq!(world.home_agent.handle_packet(now, forged), None);
     // From another source than the mobile's.
     let inner = datagram(ip("2001:db8:bbbb::1"), ip(CORRESPONDENT), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), forged);
-    assert_eq!(world.home_agent.handle_packet(world.now, forged), None);
+    let now = world.now();
+    assert_eq!(world.home_agent.handle_packet(now, forged), None);
     assert_eq!(world.home_agent.counts().strangers, 2);
     // To the mobile, but not from its home agent.
     let inner = datagram(ip(CORRESPONDENT), ip(HOME), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(ip(CORRESPONDENT).into(), care_of(1).into(), forged);
+    let now = world.now();
     assert_eq!(
-        world
-            .mobile
-            .handle_packet(world.now, InterfaceId(0), forged),
+        world.mobile.handle_packet(now, InterfaceId(0), forged),
         None
     );
     assert_eq!(world.mobile.counts().unregistered, 1);
@@ -113,14 +115,16 @@ fn packets_from_a_tunnel_do_not_go_back() {
     let wrong = datagram(ip(CORRESPONDENT), ip("2001:db8:cccc::1"), 1);
     let outer = Body::Tunnel(Box::new(wrong));
     let outer = crate::mobility::packet(ip(HOME_AGENT).into(), care_of(1).into(), outer);
-    world.mobile.handle_packet(world.now, InterfaceId(0), outer);
+    let now = world.now();
+    world.mobile.handle_packet(now, InterfaceId(0), outer);
     assert_eq!(world.mobile.counts().misdirected, 1);
     assert!(world.mobile.poll_transmit().is_none());
     // Nor does the home agent return a mobile's packet to that mobile.
     let around = datagram(ip(BEHIND), ip("2001:db8:aaaa::8"), 1);
     let outer = Body::Tunnel(Box::new(around));
     let outer = crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), outer);
-    world.home_agent.handle_packet(world.now, outer);
+    let now = world.now();
+    world.home_agent.handle_packet(now, outer);
     assert_eq!(world.home_agent.counts().turned_back, 1);
     assert!(world.home_agent.poll_transmit().is_none());
 }
@@ -216,7 +220,8 @@ fn a_packet_larger_than_the_tunnel_comes_back_as_an_error() {
         panic!("a datagram");
     };
     *length = 1500 - 48;
-    world.home_agent.handle_packet(world.now, packet);
+    let now = world.now();
+    world.home_agent.handle_packet(now, packet);
     let (_, error) = world.home_agent.poll_transmit().expect("an error");
     assert_eq!(error.ip.destination, IpAddr::V6(ip(CORRESPONDENT)));
     let Body::Icmp(IcmpMessage::Error { kind, quoted }) = error.body else {
@@ -236,8 +241,9 @@ fn a_home_agent_that_buffers_loses_nothing() {
     let mut world = buffering_world();
     world.attach(0, 1);
     world.run_until(at(1000));
-    let start = world.now;
-    world.mobile.link_going_down(world.now, InterfaceId(0));
+    let start = world.now();
+    let now = world.now();
+    world.mobile.link_going_down(now, InterfaceId(0));
     for number in 0..10 {
         world.run_until(at(1100 + number * 100));
         world.send_down(ip(HOME), number);
@@ -268,7 +274,8 @@ fn packets_are_held_for_a_mobile_that_leaves_home() {
     world.run_until(at(1000));
     world.send_down(ip(HOME), 0);
     world.run_until(at(1100));
-    world.mobile.link_going_down(world.now, InterfaceId(0));
+    let now = world.now();
+    world.mobile.link_going_down(now, InterfaceId(0));
     world.run_until(at(1200));
     assert!(world.home_agent.intercepts(ip(HOME).into()));
     world.detach(0);
@@ -288,12 +295,14 @@ fn a_mobile_that_stays_gets_the_held_packets() {
         let mut world = buffering_world();
         world.attach(0, link);
         world.run_until(at(1000));
-        world.mobile.link_going_down(world.now, InterfaceId(0));
+        let now = world.now();
+        world.mobile.link_going_down(now, InterfaceId(0));
         world.run_until(at(1100));
         world.send_down(ip(HOME), 1);
         world.run_until(at(1500));
         assert!(world.got.is_empty(), "{link}");
-        world.mobile.link_rollback(world.now, InterfaceId(0));
+        let now = world.now();
+        world.mobile.link_rollback(now, InterfaceId(0));
         world.run_until(at(2000));
         assert_eq!(world.got, [1], "{link}");
     }
@@ -318,7 +327,8 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     world.send_down(ip(HOME), 1);
     world.run_until(at(3500));
     world.attach(1, 2);
-    world.mobile.prefer(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(1));
     world.run_until(at(4500));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
     world.send_down(ip(HOME), 2);
@@ -347,7 +357,8 @@ fn bicasting_on_request_takes_two() {
         world.attach(0, 1);
         world.run_until(at(3500));
         world.attach(1, 2);
-        world.mobile.prefer(world.now, InterfaceId(1));
+        let now = world.now();
+        world.mobile.prefer(now, InterfaceId(1));
         world.run_until(at(4500));
         assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
         world.send_down(ip(HOME), 1);
@@ -376,7 +387,8 @@ fn bicasting_covers_the_home_link() {
     world.attach(0, 0);
     world.run_until(at(1000));
     world.attach(1, 1);
-    world.mobile.prefer(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(1));
     world.run_until(at(2000));
     world.send_down(ip(HOME), 1);
     world.run_until(at(5000));
@@ -400,13 +412,14 @@ fn a_soft_handover_loses_nothing() {
         world.run_until(at(1500 + number * 10));
         world.send_down(ip(HOME), number);
         if number == 5 {
-            world.mobile.prefer(world.now, InterfaceId(1));
+            let now = world.now();
+            world.mobile.prefer(now, InterfaceId(1));
         }
     }
     world.run_until(at(3000));
     world.got.sort_unstable();
     assert_eq!(world.got, (0..20).collect::<Vec<_>>());
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(2)));
 }
 
 /// Make before break: until the home agent's acknowledgment the mobile sends from the old location, which the home
@@ -420,11 +433,13 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     world.run_until(at(1500));
     // The first update is lost, so that there is a second.
     world.lost_names = vec!["BU"];
-    world.mobile.prefer(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(1));
     world.run_until(at(1600));
     world.lost_names.clear();
     let packet = datagram(ip(HOME), ip(CORRESPONDENT), 0);
-    world.mobile.handle_outgoing(world.now, packet);
+    let now = world.now();
+    world.mobile.handle_outgoing(now, packet);
     let (towards, sent) = world.mobile.poll_transmit().expect("a packet");
     assert_eq!(towards, Towards::Interface(InterfaceId(0)));
     assert_eq!(sent.ip.source, IpAddr::V6(care_of(1)));
@@ -442,9 +457,10 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     assert_eq!(world.mobile.counts().unreachable, 0);
     // From here on from the new location.
     world.send_up(ip(HOME), 0);
+    let now = world.now();
     world
         .mobile
-        .handle_outgoing(world.now, datagram(ip(HOME), ip(CORRESPONDENT), 0));
+        .handle_outgoing(now, datagram(ip(HOME), ip(CORRESPONDENT), 0));
     let (towards, _) = world.mobile.poll_transmit().expect("a packet");
     assert_eq!(towards, Towards::Interface(InterfaceId(1)));
 }
@@ -457,25 +473,26 @@ fn soft_handovers_from_home_and_back_lose_nothing() {
     world.run_until(at(1000));
     let mut number = 0;
     for (interface, link) in [(1, 1), (0, 0)] {
-        let begin = world.now;
+        let begin = world.now();
         for _ in 0..50 {
             number += 1;
             world.send_up(ip(HOME), number);
             world.send_down(ip(HOME), number);
-            let end = world.now + Duration::from_millis(10);
+            let end = world.now() + Duration::from_millis(10);
             world.run_until(end);
             if number % 50 == 10 && world.links[interface] != Some(link) {
                 world.attach(interface, link);
             }
             if number % 50 == 20 {
-                world.mobile.prefer(world.now, InterfaceId(interface));
+                let now = world.now();
+                world.mobile.prefer(now, InterfaceId(interface));
             }
         }
         assert!(world.names_since(begin).contains(&"BA"));
     }
-    let end = world.now + Duration::from_secs(1);
+    let end = world.now() + Duration::from_secs(1);
     world.run_until(end);
-    assert_eq!(world.mobile.registered(world.now), None);
+    assert_eq!(world.mobile.registered(world.now()), None);
     let all: Vec<u64> = (1..=100).collect();
     let mut answered: Vec<u64> = world.answered.iter().map(|&(number, _)| number).collect();
     answered.sort_unstable();
@@ -499,7 +516,8 @@ fn the_former_place_is_believed_for_ten_seconds() {
     };
     for (seconds, strangers) in [(3, 0), (13, 1)] {
         world.run_until(Instant::from_secs(seconds));
-        world.home_agent.handle_packet(world.now, from_former());
+        let now = world.now();
+        world.home_agent.handle_packet(now, from_former());
         assert_eq!(world.home_agent.counts().strangers, strangers);
     }
 }
@@ -557,7 +575,8 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     );
     world.attach(0, 1);
     world.run_until(at(1000));
-    world.mobile.announce(world.now, care_of(2));
+    let now = world.now();
+    world.mobile.announce(now, care_of(2));
     world.run_until(at(1500));
     world.send_down(ip(HOME), 1);
     world.send_up(ip(HOME), 2);
@@ -594,7 +613,7 @@ fn access_routers_that_buffer_lose_nothing() {
         let mut world = forwarding_world();
         world.attach(0, from);
         world.run_until(at(1000));
-        let start = world.now;
+        let start = world.now();
         for number in 0..20 {
             world.run_until(at(1000 + number * 50));
             match number {
@@ -658,13 +677,15 @@ fn a_mobile_that_comes_back_gets_the_held_packets() {
     world.attach(0, 1);
     world.run_until(at(1000));
     let neighbor = world.neighbor(1);
-    world.routers[1].handle_departure(world.now, neighbor);
+    let now = world.now();
+    world.routers[1].handle_departure(now, neighbor);
     for number in 0..5 {
         world.send_down(ip(HOME), number);
     }
     world.run_until(at(1100));
     assert!(world.got.is_empty());
-    world.routers[1].handle_return(world.now, care_of(1));
+    let now = world.now();
+    world.routers[1].handle_return(now, care_of(1));
     world.send_down(ip(HOME), 5);
     world.run_until(at(1200));
     assert_eq!(world.got, [0, 1, 2, 3, 4, 5]);
@@ -691,7 +712,8 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
             message,
         )
     };
-    assert_eq!(world.routers[1].take_update(world.now, update(1)), None);
+    let now = world.now();
+    assert_eq!(world.routers[1].take_update(now, update(1)), None);
     let (_, answer) = world.routers[1].poll_transmit().expect("an answer");
     let Body::Mobility(message) = answer.body else {
         panic!("an answer");
@@ -704,7 +726,8 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
     world.run_until(at(2000));
     assert_eq!(world.got, [1]);
     // Another router ignores the update.
-    assert!(world.routers[2].take_update(world.now, update(1)).is_some());
+    let now = world.now();
+    assert!(world.routers[2].take_update(now, update(1)).is_some());
 }
 
 /// No other node can have an address that ends like the mobile's: packets from a new one are accepted although the

@@ -69,7 +69,7 @@ fn world_of(gateway: usize) -> World {
     world.services[1].add_link(second_link(), known[1].clone());
     world.attach(0, 1);
     world.run_until(at(1000));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
     assert!(said(&world).is_empty());
     world
 }
@@ -94,16 +94,18 @@ fn prepared(world: &World) -> Vec<(u64, HandoverServiceEvent)> {
 
 /// Prepares a soft handover to the second link, makes it after the result, and returns the result and its time.
 fn hand_over(world: &mut World) -> (u64, HandoverServiceEvent) {
-    world.mobile.prepare_handover(world.now, InterfaceId(1));
-    let mut now = world.now;
+    let now = world.now();
+    world.mobile.prepare_handover(now, InterfaceId(1));
+    let mut now = world.now();
     while prepared(world).is_empty() {
         now += Duration::from_millis(1);
         world.run_until(now);
     }
     world.attach(1, 2);
-    world.mobile.prefer(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(1));
     world.run_until(now + Duration::from_secs(20));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(2)));
     prepared(world)[0]
 }
 
@@ -135,12 +137,14 @@ fn nobody_else_is_asked_about_an_own_link() {
     let mut world = world_of(0);
     hand_over(&mut world);
     assert!(world.times_of(MESSAGES[9]).is_empty());
-    let begun = world.now.as_nanos() / 1_000_000;
-    world.mobile.prepare_handover(world.now, InterfaceId(0));
+    let begun = world.now().as_nanos() / 1_000_000;
+    let now = world.now();
+    world.mobile.prepare_handover(now, InterfaceId(0));
     world.run_until(at(begun + 500));
     assert_eq!(prepared(&world).last(), Some(&(begun + 80, Prepared)));
     world.attach(0, 1);
-    world.mobile.prefer(world.now, InterfaceId(0));
+    let now = world.now();
+    world.mobile.prefer(now, InterfaceId(0));
     world.run_until(at(begun + 2000));
     let later: Vec<&str> = world.names_since(at(begun));
     let later: Vec<&str> = later
@@ -204,10 +208,11 @@ fn without_the_point_of_service_the_handover_is_made_all_the_same() {
 fn a_handover_without_warning_is_only_told() {
     let mut world = world();
     let hand_over = |world: &mut World, (from, to, link): (usize, usize, usize)| {
-        let begun = world.now;
+        let begun = world.now();
         world.detach(from);
         world.attach(to, link);
-        world.mobile.prefer(world.now, InterfaceId(to));
+        let now = world.now();
+        world.mobile.prefer(now, InterfaceId(to));
         world.run_until(begun + Duration::from_secs(5));
         let names = world.names_since(begun).into_iter();
         names
@@ -226,7 +231,8 @@ fn a_handover_without_warning_is_only_told() {
 #[test]
 fn a_lost_link_ends_the_preparation() {
     let mut world = world();
-    world.mobile.prepare_handover(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prepare_handover(now, InterfaceId(1));
     world.run_until(at(1030));
     world.detach(0);
     world.run_until(at(20_000));
@@ -257,7 +263,8 @@ fn refusals_end_it() {
 fn nobody_elses_answer_is_taken() {
     let mut world = world();
     world.lost_names = vec![MESSAGES[0]];
-    world.mobile.prepare_handover(world.now, InterfaceId(1));
+    let now = world.now();
+    world.mobile.prepare_handover(now, InterfaceId(1));
     world.run_until(at(1010));
     let right = Mih {
         transaction: 1,
@@ -272,10 +279,10 @@ fn nobody_elses_answer_is_taken() {
         let bytes = request.response(Status::Success).encode();
         let ends = (ip(from), care_of(1));
         let packet = crate::mobility::datagram(ends, mih::PORT, bytes);
-        world
-            .mobile
-            .handle_packet(world.now, InterfaceId(0), packet);
-        world.run_until(world.now);
+        let now = world.now();
+        world.mobile.handle_packet(now, InterfaceId(0), packet);
+        let now = world.now();
+        world.run_until(now);
         world.times_of(MESSAGES[4]).len()
     };
     let late = Mih {
@@ -316,7 +323,8 @@ proptest! {
         response in any::<bool>(),
     ) {
         let mut world = world();
-        world.mobile.prepare_handover(world.now, InterfaceId(1));
+        let now = world.now();
+        world.mobile.prepare_handover(now, InterfaceId(1));
         world.run_until(at(1030));
         let request = Mih {
             transaction: 1,
@@ -334,7 +342,8 @@ proptest! {
         for bytes in [junk, changed] {
             let from_service = (ip(SERVICES[0]), care_of(1));
             let packet = crate::mobility::datagram(from_service, mih::PORT, bytes.clone());
-            world.mobile.handle_packet(world.now, InterfaceId(0), packet);
+            let now = world.now();
+            world.mobile.handle_packet(now, InterfaceId(0), packet);
             let to_service = (care_of(1), ip(SERVICES[0]));
             let packet = crate::mobility::datagram(to_service, mih::PORT, bytes);
             prop_assert_eq!(world.services[0].handle_packet(packet), None);

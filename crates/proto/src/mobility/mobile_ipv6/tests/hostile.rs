@@ -268,14 +268,14 @@ proptest! {
         world.send_down(ip(HOME), 1);
         world.run_until(at(2000));
         for packet in packets {
-            let now = world.now;
+            let now = world.now();
             world.home_agent.handle_packet(now, packet.clone());
             world.correspondent.handle_packet(now, packet.clone());
             while world.home_agent.poll_transmit().is_some() {}
             while world.correspondent.poll_transmit().is_some() {}
         }
         prop_assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
-        let bound = world.correspondent.care_of(world.now, ip(HOME));
+        let bound = world.correspondent.care_of(world.now(), ip(HOME));
         prop_assert_eq!(bound, Some(care_of(1)));
     }
 

@@ -80,7 +80,7 @@ fn packets_of_both_versions_go_both_ways_across_a_handover() {
             world.send_up(HOST, number + 1);
             world.send_down(ip(BEHIND), number + 2);
             world.send_up(ip(BEHIND), number + 3);
-            let end = world.now + Duration::from_millis(500);
+            let end = world.now() + Duration::from_millis(500);
             world.run_until(end);
         }
         assert_eq!(world.got, [10, 12, 20, 22], "{explicit}");
@@ -99,21 +99,24 @@ fn packets_of_both_versions_go_both_ways_across_a_handover() {
 fn a_tunnel_and_a_router_cost_a_hop_each() {
     let mut world = world_with(true, Strategy::Forward, networks());
     let down = datagram(correspondent_for(HOST.into()), HOST, 1);
-    world.home_agent.handle_packet(world.now, down);
+    let now = world.now();
+    world.home_agent.handle_packet(now, down);
     let (_, outer) = world.home_agent.poll_transmit().expect("a tunnel packet");
     assert_eq!(outer.ip.destination, IpAddr::V6(care_of(1)));
     // Next header 4: IPv4 (RFC 2473 section 3).
     let mut bytes = Vec::new();
     outer.encode(&mut bytes);
     assert_eq!((bytes[0] >> 4, bytes[6], bytes[40] >> 4), (6, 4, 4));
-    world.mobile.handle_packet(world.now, InterfaceId(0), outer);
+    let now = world.now();
+    world.mobile.handle_packet(now, InterfaceId(0), outer);
     let Some(Received::Behind(packet)) = world.mobile.poll_received() else {
         panic!("nothing for the network behind");
     };
     assert_eq!(packet.ip.hop_limit, 64 - 2);
     let mut last = datagram(correspondent_for(HOST.into()), HOST, 2);
     last.ip.hop_limit = 1;
-    world.home_agent.handle_packet(world.now, last);
+    let now = world.now();
+    world.home_agent.handle_packet(now, last);
     assert!(world.home_agent.poll_transmit().is_none());
     assert_eq!(world.home_agent.counts().tunnels.hop_limit, 1);
 }
@@ -129,7 +132,8 @@ fn a_home_agent_that_buffers_loses_nothing() {
         drop_duplicates: true,
     };
     let mut world = world_with(true, Strategy::Buffer(policy), networks());
-    world.mobile.link_going_down(world.now, InterfaceId(0));
+    let now = world.now();
+    world.mobile.link_going_down(now, InterfaceId(0));
     for number in 0..10 {
         world.run_until(at(1100 + number * 100));
         world.send_down(HOST, number);
@@ -148,7 +152,7 @@ fn a_home_agent_that_buffers_loses_nothing() {
 #[test]
 fn packets_of_other_sources_and_for_other_networks_are_dropped_and_counted() {
     let mut world = world_with(true, Strategy::Forward, networks());
-    let now = world.now;
+    let now = world.now();
     let far = correspondent_for(HOST.into());
     // At the mobile router: from behind, and out of the tunnel.
     world.send_up(STRANGER, 1);
@@ -358,7 +362,7 @@ fn addresses_are_answered_after_the_detection_of_duplicates_too() {
 #[test]
 fn a_packet_larger_than_the_tunnel_comes_back_as_an_icmpv4_error() {
     let mut world = world_with(true, Strategy::Forward, networks());
-    let now = world.now;
+    let now = world.now();
     let far = correspondent_for(HOST.into());
     let fits = with_length(datagram(far, HOST, 1), 1460);
     world.home_agent.handle_packet(now, fits);
@@ -405,7 +409,7 @@ fn check_error(error: &Packet, to: IpAddr, mtu: u16) {
 #[test]
 fn a_packet_that_may_be_fragmented_is_and_each_fragment_fits() {
     let mut world = world_with(true, Strategy::Forward, networks());
-    let now = world.now;
+    let now = world.now();
     let far = correspondent_for(HOST.into());
     let may_be_cut = |from: IpAddr, to: IpAddr| {
         let mut packet = with_length(datagram(from, to, 1), 4000);

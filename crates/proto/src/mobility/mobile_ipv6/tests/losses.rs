@@ -42,7 +42,8 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
     world.run_until(at(10_000));
     for (link, leaves) in [(1, 10_000), (2, 60_000)] {
         world.run_until(at(leaves));
-        world.mobile.link_going_down(world.now, InterfaceId(0));
+        let now = world.now();
+        world.mobile.link_going_down(now, InterfaceId(0));
         world.run_until(at(leaves + 500));
         world.detach(0);
         world.run_until(at(leaves + 1000));
@@ -72,7 +73,7 @@ fn assert_works(mut world: World, lost: &[usize]) {
     let home = ip(HOME);
     let expected = Some(care_of(2));
     assert_eq!(
-        world.mobile.registered(world.now),
+        world.mobile.registered(world.now()),
         expected,
         "{lost:?} {names:?}"
     );
@@ -82,13 +83,13 @@ fn assert_works(mut world: World, lost: &[usize]) {
         "{lost:?} {names:?}"
     );
     // A correspondent has no binding, or the right one.
-    let bound = world.correspondent.care_of(world.now, home);
+    let bound = world.correspondent.care_of(world.now(), home);
     assert!(bound.is_none() || bound == expected, "{lost:?} {names:?}");
     world.stale.clear();
     world.got.clear();
     world.send_down(home, 1_000_000);
     world.send_up(home, 1_000_001);
-    let end = world.now + Duration::from_secs(1);
+    let end = world.now() + Duration::from_secs(1);
     world.run_until(end);
     assert_eq!(world.got, [1_000_000], "{lost:?} {names:?}");
     let last = world.answered.last();
@@ -108,7 +109,7 @@ fn nothing_lost() {
         assert_eq!(sent, name != "RS", "{name}");
     }
     assert_eq!(
-        world.correspondent.care_of(world.now, ip(HOME)),
+        world.correspondent.care_of(world.now(), ip(HOME)),
         Some(care_of(2))
     );
     assert_works(world, &[]);

@@ -25,6 +25,8 @@ use crate::mobility::draws::Draws;
 use crate::mobility::handover_service::PointOfService;
 use crate::mobility::network_access::AccessServer;
 use crate::packet::Payload;
+pub(super) use crate::testing::at;
+use crate::testing::{Machines, Net, Wires};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::mih::{self, MihfId};
@@ -32,7 +34,6 @@ use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::radius;
 use crate::wire::udp::UdpHeader;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn ip(text: &str) -> Ipv6Addr {
@@ -41,10 +42,6 @@ pub(super) fn ip(text: &str) -> Ipv6Addr {
 
 pub(super) fn prefix(text: &str, length: u8) -> Ipv6Prefix {
     Ipv6Prefix::new(ip(text), length).expect("a prefix")
-}
-
-pub(super) fn at(milliseconds: u64) -> Instant {
-    Instant::from_millis(milliseconds)
 }
 
 pub(super) const HOME: &str = "2001:db8:100::abc";
@@ -218,7 +215,7 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
 }
 
 #[derive(Debug)]
-enum Arrival {
+pub(super) enum Arrival {
     /// From the network to the router of a link.
     Edge {
         interface: usize,
@@ -241,8 +238,7 @@ enum Arrival {
 }
 
 /// A mobile with two interfaces, its home agent, a correspondent, and the routers of three links.
-pub(super) struct World {
-    pub now: Instant,
+pub(super) struct Agents {
     pub mobile: MobileNode,
     pub home_agent: HomeAgent,
     pub correspondent: Correspondent,
@@ -271,9 +267,9 @@ pub(super) struct World {
     /// Copies sent by home agents before their replacement.
     pub copies: u64,
     pub events: Vec<(Instant, MobileEvent)>,
-    arrivals: BTreeMap<(Instant, u64), Arrival>,
-    sent: u64,
 }
+
+pub(super) type World = Net<Agents>;
 
 fn router(link: usize) -> AccessRouter {
     let link_local = ip("fe80::1").to_bits() + link as u128;
@@ -301,11 +297,14 @@ fn join(router: &mut AccessRouter, policy: BufferPolicy) -> Ipv6Addr {
 }
 
 impl World {
-    pub fn new(mobile: MobileSettings, agent: HomeAgentSettings, subscriber: Subscriber) -> World {
+    pub(super) fn new(
+        mobile: MobileSettings,
+        agent: HomeAgentSettings,
+        subscriber: Subscriber,
+    ) -> World {
         let mut home_agent = HomeAgent::new(agent);
         home_agent.subscribe(subscriber);
-        World {
-            now: Instant::ZERO,
+        Net::of(Agents {
             mobile: MobileNode::new(mobile, 2, [9; 16]),
             home_agent,
             correspondent: Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]),
@@ -325,29 +324,70 @@ impl World {
             errors: Vec::new(),
             copies: 0,
             events: Vec::new(),
-            arrivals: BTreeMap::new(),
-            sent: 0,
-        }
+        })
     }
 
     /// The usual network: no detection, no buffering, no optimisation.
-    pub fn plain() -> World {
+    pub(super) fn plain() -> World {
         World::new(mobile_settings(), agent_settings(), subscriber())
     }
 
     /// Makes routers hold packets for a mobile that leaves.
-    pub fn with_buffering_routers(mut self, policy: BufferPolicy) -> World {
+    pub(super) fn with_buffering_routers(mut self, policy: BufferPolicy) -> World {
         self.buffering = Some(policy);
         self
     }
 
     /// Makes the routers of foreign links get copies of packets for the mobile and the network behind it.
-    pub fn with_group(mut self, policy: BufferPolicy) -> World {
+    pub(super) fn with_group(mut self, policy: BufferPolicy) -> World {
         let members = [1, 2].map(|link| join(&mut self.routers[link], policy));
         self.home_agent.form_group(ip(HOME), &members);
         self
     }
 
+    /// Attaches an interface of the mobile to a link; both ends get the link event.
+    pub(super) fn attach(&mut self, interface: usize, link: usize) {
+        let now = self.now();
+        self.links[interface] = Some(link);
+        self.mobile.link_up(now, InterfaceId(interface));
+        let neighbor = self.neighbor(link);
+        self.routers[link].handle_arrival(now, neighbor);
+        self.settle();
+    }
+
+    /// Detaches an interface from its link; both ends get the link event.
+    pub(super) fn detach(&mut self, interface: usize) {
+        let now = self.now();
+        if let Some(link) = self.links[interface].take() {
+            let neighbor = self.neighbor(link);
+            self.routers[link].handle_loss(now, neighbor);
+        }
+        self.mobile.link_down(now, InterfaceId(interface));
+        self.settle();
+    }
+
+    /// Sends a datagram from the correspondent to the mobile, or behind it.
+    pub(super) fn send_down(&mut self, to: impl Into<IpAddr>, number: u64) {
+        let to = to.into();
+        let packet = datagram(correspondent_for(to), to, number);
+        let now = self.now();
+        let packet = self.correspondent.handle_outgoing(now, packet);
+        let (arrival, delay) = (self.way(packet), self.delay);
+        self.wires.send(arrival, delay);
+        self.settle();
+    }
+
+    /// Sends a datagram from the mobile, or a node behind it, to the correspondent.
+    pub(super) fn send_up(&mut self, from: impl Into<IpAddr>, number: u64) {
+        let from = from.into();
+        let packet = datagram(from, correspondent_for(from), number);
+        let now = self.now();
+        self.mobile.handle_outgoing(now, packet);
+        self.settle();
+    }
+}
+
+impl Agents {
     /// Returns the mobile as the router of a link knows it.
     pub fn neighbor(&self, link: usize) -> Neighbor {
         Neighbor {
@@ -356,42 +396,6 @@ impl World {
             is_told: true,
             buffering: self.buffering,
         }
-    }
-
-    /// Attaches an interface of the mobile to a link; both ends get the link event.
-    pub fn attach(&mut self, interface: usize, link: usize) {
-        self.links[interface] = Some(link);
-        self.mobile.link_up(self.now, InterfaceId(interface));
-        let neighbor = self.neighbor(link);
-        self.routers[link].handle_arrival(self.now, neighbor);
-        self.drain();
-    }
-
-    /// Detaches an interface from its link; both ends get the link event.
-    pub fn detach(&mut self, interface: usize) {
-        if let Some(link) = self.links[interface].take() {
-            let neighbor = self.neighbor(link);
-            self.routers[link].handle_loss(self.now, neighbor);
-        }
-        self.mobile.link_down(self.now, InterfaceId(interface));
-        self.drain();
-    }
-
-    /// Sends a datagram from the correspondent to the mobile, or behind it.
-    pub fn send_down(&mut self, to: impl Into<IpAddr>, number: u64) {
-        let to = to.into();
-        let packet = datagram(correspondent_for(to), to, number);
-        let packet = self.correspondent.handle_outgoing(self.now, packet);
-        self.route(packet);
-        self.drain();
-    }
-
-    /// Sends a datagram from the mobile, or a node behind it, to the correspondent.
-    pub fn send_up(&mut self, from: impl Into<IpAddr>, number: u64) {
-        let from = from.into();
-        let packet = datagram(from, correspondent_for(from), number);
-        self.mobile.handle_outgoing(self.now, packet);
-        self.drain();
     }
 
     /// Lists the names of the messages sent since a time.
@@ -406,48 +410,110 @@ impl World {
         named.map(|(at, _)| at.as_nanos() / 1_000_000).collect()
     }
 
-    pub fn run_until(&mut self, end: Instant) {
-        let mut steps = 0;
-        self.drain();
-        loop {
-            let arrival = self.arrivals.keys().next().map(|&(at, _)| at);
-            let routers = self.routers.iter().map(AccessRouter::poll_timeout);
-            let next = [
-                arrival,
-                self.mobile.poll_timeout(),
-                self.home_agent.poll_timeout(),
-                self.correspondent.poll_timeout(),
-                self.access_server.poll_timeout(),
-                routers.min(),
-            ];
-            let next = next.into_iter().flatten().min();
-            let Some(next) = next.filter(|&next| next <= end) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            steps += 1;
-            assert!(steps < 200_000, "no end at {:?}", self.now);
-            if let Some(first) = self.arrivals.first_entry()
-                && first.key().0 <= self.now
-            {
-                let arrival = first.remove();
-                self.arrive(arrival);
-            } else {
-                self.mobile.handle_timeout(self.now);
-                self.home_agent.handle_timeout(self.now);
-                self.correspondent.handle_timeout(self.now);
-                self.access_server.handle_timeout(self.now);
-                for router in &mut self.routers {
-                    router.handle_timeout(self.now);
-                }
-            }
-            self.drain();
+    /// Records a packet for the mobile's transports, or for the network behind it.
+    fn hear(&mut self, packet: Packet) {
+        match number_of(&packet) {
+            Some(number) => self.got.push(number),
+            None => self.errors.push(packet),
         }
-        self.now = end;
     }
 
-    fn arrive(&mut self, arrival: Arrival) {
-        let now = self.now;
+    /// Returns the place where a packet arrives that is routed from anywhere.
+    fn way(&self, packet: Packet) -> Arrival {
+        if self.home_agent.intercepts(packet.ip.destination) {
+            Arrival::HomeAgent(packet)
+        } else {
+            self.way_past_agent(packet)
+        }
+    }
+
+    fn way_past_agent(&self, packet: Packet) -> Arrival {
+        let IpAddr::V6(destination) = packet.ip.destination else {
+            assert_eq!(packet.ip.destination.to_string(), CORRESPONDENT_V4);
+            return Arrival::Correspondent(packet);
+        };
+        if destination == ip(HOME_AGENT) {
+            return Arrival::HomeAgent(packet);
+        }
+        if destination == ip(CORRESPONDENT) {
+            return Arrival::Correspondent(packet);
+        }
+        if destination == ip(ACCESS_SERVER) {
+            return Arrival::AccessServer(packet);
+        }
+        if let Some(number) = SERVICES.iter().position(|&one| ip(one) == destination) {
+            return Arrival::Service(number, packet);
+        }
+        let behind = prefix("2001:db8:aaaa::", 48).contains(destination);
+        let link = (0..3).find(|&link| link_prefix(link).contains(destination));
+        let Some(link) = link.or(behind.then_some(0)) else {
+            panic!("nobody is at {destination}");
+        };
+        let interface = (0..2).find(|&one| self.links[one] == Some(link));
+        if destination == self.routers[link].settings().address {
+            return Arrival::Router { link, packet };
+        }
+        let interface = interface.unwrap_or(0);
+        Arrival::Edge {
+            interface,
+            link,
+            packet,
+        }
+    }
+
+    fn post(&mut self, arrival: Arrival, wires: &mut Wires<Arrival>) {
+        let (Arrival::Edge { packet, .. }
+        | Arrival::Mobile { packet, .. }
+        | Arrival::Router { packet, .. }
+        | Arrival::HomeAgent(packet)
+        | Arrival::Correspondent(packet)
+        | Arrival::AccessServer(packet)
+        | Arrival::Service(_, packet)) = &arrival;
+        if self.count(packet, wires.now()) {
+            return;
+        }
+        wires.send(arrival, self.delay);
+    }
+
+    /// Records a signalling message; returns true if it is lost.
+    fn count(&mut self, packet: &Packet, now: Instant) -> bool {
+        let name = name_of(packet);
+        if name == "data" {
+            return false;
+        }
+        let lost = self.lost.contains(&self.ladder.len()) || self.lost_names.contains(&name);
+        self.ladder.push((now, name));
+        lost
+    }
+}
+
+impl Machines for Agents {
+    type Message = Arrival;
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let routers = self.routers.iter().map(AccessRouter::poll_timeout);
+        let next = [
+            self.mobile.poll_timeout(),
+            self.home_agent.poll_timeout(),
+            self.correspondent.poll_timeout(),
+            self.access_server.poll_timeout(),
+            routers.min(),
+        ];
+        next.into_iter().flatten().min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.mobile.handle_timeout(now);
+        self.home_agent.handle_timeout(now);
+        self.correspondent.handle_timeout(now);
+        self.access_server.handle_timeout(now);
+        for router in &mut self.routers {
+            router.handle_timeout(now);
+        }
+    }
+
+    fn handle_arrival(&mut self, arrival: Arrival, wires: &mut Wires<Arrival>) {
+        let now = wires.now();
         match arrival {
             Arrival::Edge {
                 interface,
@@ -455,11 +521,12 @@ impl World {
                 packet,
             } => {
                 if let Some(packet) = self.routers[link].take(now, packet) {
-                    self.arrive(Arrival::Mobile {
+                    let arrival = Arrival::Mobile {
                         interface,
                         link,
                         packet,
-                    });
+                    };
+                    self.handle_arrival(arrival, wires);
                 }
             }
             Arrival::Mobile {
@@ -497,7 +564,7 @@ impl World {
                 if let Some(packet) = self.home_agent.handle_packet(now, packet)
                     && packet.ip.destination != IpAddr::V6(ip(HOME_AGENT))
                 {
-                    self.route_past_agent(packet);
+                    self.post(self.way_past_agent(packet), wires);
                 }
             }
             Arrival::AccessServer(packet) => {
@@ -516,8 +583,7 @@ impl World {
         }
     }
 
-    /// Polls all agents until they have nothing to send or report.
-    fn drain(&mut self) {
+    fn settle(&mut self, wires: &mut Wires<Arrival>) {
         while let Some((towards, packet)) = self.mobile.poll_transmit() {
             let Towards::Interface(interface) = towards else {
                 panic!("a mobile's packet leaves by an interface");
@@ -529,55 +595,61 @@ impl World {
                 panic!("not of IPv6");
             };
             if destination.is_multicast() || destination.is_unicast_link_local() {
-                self.post(Arrival::Router { link, packet });
+                self.post(Arrival::Router { link, packet }, wires);
             } else {
-                self.route(packet);
+                self.post(self.way(packet), wires);
             }
         }
         while let Some((towards, packet)) = self.home_agent.poll_transmit() {
             match towards {
-                Towards::Network => self.route_past_agent(packet),
+                Towards::Network => self.post(self.way_past_agent(packet), wires),
                 Towards::Interface(_) => {
                     for interface in 0..2 {
                         let packet = packet.clone();
                         if self.links[interface] == Some(0) {
-                            self.post(Arrival::Mobile {
-                                interface,
-                                link: 0,
-                                packet,
-                            });
+                            self.post(
+                                Arrival::Mobile {
+                                    interface,
+                                    link: 0,
+                                    packet,
+                                },
+                                wires,
+                            );
                         } else if interface == 0 {
-                            self.count(&packet);
+                            self.count(&packet, wires.now());
                         }
                     }
                 }
             }
         }
         while let Some(packet) = self.correspondent.poll_transmit() {
-            self.route(packet);
+            self.post(self.way(packet), wires);
         }
         while let Some(packet) = self.access_server.poll_transmit() {
-            self.route(packet);
+            self.post(self.way(packet), wires);
         }
         for number in 0..SERVICES.len() {
             while let Some(packet) = self.services[number].poll_transmit() {
-                self.route(packet);
+                self.post(self.way(packet), wires);
             }
         }
         for link in 0..3 {
             while let Some((towards, packet)) = self.routers[link].poll_transmit() {
                 if towards == Towards::Network {
-                    self.route(packet);
+                    self.post(self.way(packet), wires);
                     continue;
                 }
                 for interface in 0..2 {
                     if self.links[interface] == Some(link) {
                         let packet = packet.clone();
-                        self.post(Arrival::Mobile {
-                            interface,
-                            link,
-                            packet,
-                        });
+                        self.post(
+                            Arrival::Mobile {
+                                interface,
+                                link,
+                                packet,
+                            },
+                            wires,
+                        );
                     }
                 }
             }
@@ -587,85 +659,8 @@ impl World {
             self.hear(packet);
         }
         while let Some(event) = self.mobile.poll_event() {
-            self.events.push((self.now, event));
+            self.events.push((wires.now(), event));
         }
         while self.home_agent.poll_event().is_some() {}
-    }
-
-    /// Records a packet for the mobile's transports, or for the network behind it.
-    fn hear(&mut self, packet: Packet) {
-        match number_of(&packet) {
-            Some(number) => self.got.push(number),
-            None => self.errors.push(packet),
-        }
-    }
-
-    fn route(&mut self, packet: Packet) {
-        if self.home_agent.intercepts(packet.ip.destination) {
-            self.post(Arrival::HomeAgent(packet));
-        } else {
-            self.route_past_agent(packet);
-        }
-    }
-
-    fn route_past_agent(&mut self, packet: Packet) {
-        let IpAddr::V6(destination) = packet.ip.destination else {
-            assert_eq!(packet.ip.destination.to_string(), CORRESPONDENT_V4);
-            return self.post(Arrival::Correspondent(packet));
-        };
-        if destination == ip(HOME_AGENT) {
-            return self.post(Arrival::HomeAgent(packet));
-        }
-        if destination == ip(CORRESPONDENT) {
-            return self.post(Arrival::Correspondent(packet));
-        }
-        if destination == ip(ACCESS_SERVER) {
-            return self.post(Arrival::AccessServer(packet));
-        }
-        if let Some(number) = SERVICES.iter().position(|&one| ip(one) == destination) {
-            return self.post(Arrival::Service(number, packet));
-        }
-        let behind = prefix("2001:db8:aaaa::", 48).contains(destination);
-        let link = (0..3).find(|&link| link_prefix(link).contains(destination));
-        let Some(link) = link.or(behind.then_some(0)) else {
-            panic!("nobody is at {destination}");
-        };
-        let interface = (0..2).find(|&one| self.links[one] == Some(link));
-        if destination == self.routers[link].settings().address {
-            return self.post(Arrival::Router { link, packet });
-        }
-        let interface = interface.unwrap_or(0);
-        self.post(Arrival::Edge {
-            interface,
-            link,
-            packet,
-        });
-    }
-
-    fn post(&mut self, arrival: Arrival) {
-        let (Arrival::Edge { packet, .. }
-        | Arrival::Mobile { packet, .. }
-        | Arrival::Router { packet, .. }
-        | Arrival::HomeAgent(packet)
-        | Arrival::Correspondent(packet)
-        | Arrival::AccessServer(packet)
-        | Arrival::Service(_, packet)) = &arrival;
-        if self.count(packet) {
-            return;
-        }
-        self.sent += 1;
-        self.arrivals
-            .insert((self.now + self.delay, self.sent), arrival);
-    }
-
-    /// Records a signalling message; returns true if it is lost.
-    fn count(&mut self, packet: &Packet) -> bool {
-        let name = name_of(packet);
-        if name == "data" {
-            return false;
-        }
-        let lost = self.lost.contains(&self.ladder.len()) || self.lost_names.contains(&name);
-        self.ladder.push((self.now, name));
-        lost
     }
 }

@@ -30,11 +30,11 @@ fn the_first_packet_through_the_tunnel_begins_it() {
         ["HoTI", "CoTI", "HoTI", "CoT", "HoT", "HoT", "BU", "BA"]
     );
     assert_eq!(
-        world.correspondent.care_of(world.now, ip(HOME)),
+        world.correspondent.care_of(world.now(), ip(HOME)),
         Some(care_of(1))
     );
     // From here on packets bypass the home agent, and both ends still see home addresses.
-    let mut gone = world.now;
+    let mut gone = world.now();
     world.send_down(ip(HOME), 2);
     world.send_up(ip(HOME), 3);
     gone += world.delay;
@@ -63,7 +63,8 @@ fn a_correspondent_that_answers_no_test_is_left_alone() {
 fn the_direct_way_carries_the_standard_s_headers() {
     let mut world = optimizing();
     let down = datagram(ip(CORRESPONDENT), ip(HOME), 5);
-    let down = world.correspondent.handle_outgoing(world.now, down);
+    let now = world.now();
+    let down = world.correspondent.handle_outgoing(now, down);
     assert_eq!(down.ip.destination, IpAddr::V6(care_of(1)));
     let Body::Extended(extended) = &down.body else {
         panic!("no routing header");
@@ -72,7 +73,8 @@ fn the_direct_way_carries_the_standard_s_headers() {
     // 40 of IPv6, 24 of the routing header, 8 of UDP, 100 of data.
     assert_eq!(down.wire_length(), 172);
     let up = datagram(ip(HOME), ip(CORRESPONDENT), 6);
-    world.mobile.handle_outgoing(world.now, up);
+    let now = world.now();
+    world.mobile.handle_outgoing(now, up);
     let (_, up) = world.mobile.poll_transmit().expect("a packet");
     assert_eq!(up.ip.source, IpAddr::V6(care_of(1)));
     let Body::Extended(extended) = &up.body else {
@@ -97,7 +99,7 @@ fn after_a_movement_the_home_token_is_used_again() {
         "{names:?}"
     );
     assert_eq!(
-        world.correspondent.care_of(world.now, ip(HOME)),
+        world.correspondent.care_of(world.now(), ip(HOME)),
         Some(care_of(2))
     );
 }
@@ -108,7 +110,7 @@ fn at_home_the_correspondent_s_binding_is_deleted() {
     world.detach(0);
     world.attach(0, 0);
     world.run_until(at(10_000));
-    assert_eq!(world.correspondent.care_of(world.now, ip(HOME)), None);
+    assert_eq!(world.correspondent.care_of(world.now(), ip(HOME)), None);
     world.send_down(ip(HOME), 2);
     world.run_until(at(11_000));
     assert_eq!(world.got, [1, 2]);
@@ -137,11 +139,11 @@ fn a_binding_in_use_is_renewed_and_one_that_is_not_runs_out() {
         world.run_until(at(second * 1000));
         world.send_up(ip(HOME), second);
     }
-    let bound = world.correspondent.care_of(world.now, ip(HOME));
+    let bound = world.correspondent.care_of(world.now(), ip(HOME));
     assert_eq!(bound, Some(care_of(1)));
     assert_eq!(world.answered.len(), 897);
     world.run_until(at(2_000_000));
-    assert_eq!(world.correspondent.care_of(world.now, ip(HOME)), None);
+    assert_eq!(world.correspondent.care_of(world.now(), ip(HOME)), None);
 }
 
 /// Builds an update signed for the first care-of address.
@@ -322,9 +324,8 @@ fn expired_tests_are_repeated() {
         let message = MobilityMessage::BindingRefreshRequest;
         let ends = (ip(CORRESPONDENT), ip(HOME));
         let request = mobility_packet(ends, (None, None), message);
-        world
-            .mobile
-            .handle_packet(world.now, InterfaceId(0), request);
+        let now = world.now();
+        world.mobile.handle_packet(now, InterfaceId(0), request);
         world.run_until(at(3100));
         let sent = world
             .events
@@ -341,9 +342,8 @@ fn expired_tests_are_repeated() {
         let answer = MobilityMessage::BindingAcknowledgement(answer);
         let ends = (ip(CORRESPONDENT), care_of(1));
         let answer = mobility_packet(ends, (None, Some(ip(HOME))), answer);
-        world
-            .mobile
-            .handle_packet(world.now, InterfaceId(0), answer);
+        let now = world.now();
+        world.mobile.handle_packet(now, InterfaceId(0), answer);
         let mut asked = Vec::new();
         while let Some((_, packet)) = world.mobile.poll_transmit() {
             asked.push(name_of(&packet));

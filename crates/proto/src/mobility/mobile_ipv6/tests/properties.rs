@@ -140,7 +140,7 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
     world.attach(0, 1);
     let mut used = 0;
     for (count, &(step, wait)) in steps.iter().enumerate() {
-        let end = world.now + Duration::from_millis(wait);
+        let end = world.now() + Duration::from_millis(wait);
         world.run_until(end);
         let secret = [count as u8 + 100; 16];
         match step {
@@ -152,7 +152,8 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
             Step::AttachOther(link) if world.links[used] != Some(link) => {
                 used = 1 - used;
                 world.attach(used, link);
-                world.mobile.prefer(world.now, InterfaceId(used));
+                let now = world.now();
+                world.mobile.prefer(now, InterfaceId(used));
             }
             Step::AttachOther(_) | Step::Send => {}
             Step::Detach => {
@@ -161,10 +162,12 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
             }
             Step::RestartMobile => {
                 world.mobile = MobileNode::new(mobile.clone(), 2, secret);
-                world.mobile.prefer(world.now, InterfaceId(used));
+                let now = world.now();
+                world.mobile.prefer(now, InterfaceId(used));
                 for interface in 0..2 {
                     if world.links[interface].is_some() {
-                        world.mobile.link_up(world.now, InterfaceId(interface));
+                        let now = world.now();
+                        world.mobile.link_up(now, InterfaceId(interface));
                     }
                 }
             }
@@ -206,22 +209,23 @@ proptest! {
         let mut world = journey(&steps, lost, options);
         world.detach(0);
         world.detach(1);
-        world.mobile.prefer(world.now, InterfaceId(0));
+        let now = world.now();
+        world.mobile.prefer(now, InterfaceId(0));
         world.attach(0, last);
         if late {
-            let registered = world.now + Duration::from_secs(40);
+            let registered = world.now() + Duration::from_secs(40);
             world.run_until(registered);
             world.copies += world.home_agent.counts().copies;
             world.home_agent = new_home_agent(options);
         }
         // Longer than a binding's lifetime (60 s), and than the longest interval between two updates.
-        let end = world.now + Duration::from_secs(200);
+        let end = world.now() + Duration::from_secs(200);
         world.run_until(end);
         let home = ip(HOME);
         let expected = (last != 0).then(|| care_of(last));
         prop_assert_eq!(world.home_agent.care_of(home), expected);
-        prop_assert_eq!(world.mobile.registered(world.now), expected);
-        let bound = world.correspondent.care_of(world.now, home);
+        prop_assert_eq!(world.mobile.registered(world.now()), expected);
+        let bound = world.correspondent.care_of(world.now(), home);
         prop_assert!(bound.is_none() || bound == expected, "{:?}", bound);
         // No duplicates, whatever happened; with two bindings, or two routers with copies, at most one counted copy of
         // each.
@@ -239,7 +243,7 @@ proptest! {
         for number in 1000..1005 {
             world.send_down(home, number);
             world.send_up(home, number);
-            let end = world.now + Duration::from_secs(1);
+            let end = world.now() + Duration::from_secs(1);
             world.run_until(end);
         }
         prop_assert!(world.stale.is_empty(), "{:?}", world.stale);

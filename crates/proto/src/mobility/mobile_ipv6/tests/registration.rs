@@ -74,7 +74,7 @@ fn registration_with_detection_takes_its_time_and_no_retransmission() {
     assert!(first_probe <= 1000, "{first_probe}");
     assert_eq!(update[0], first_probe + 1000);
     assert_eq!(world.times_of("BA"), [update[0] + 20 + 1000]);
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
     // The group is joined before the address is solicited.
     let names = world.names_since(Instant::ZERO);
@@ -124,11 +124,11 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
     world.run_until(at(1_000_000));
     // 600 s: refreshed three quarters after the update.
     assert_eq!(world.times_of("BU"), [20, 450_020, 900_020]);
-    let lost = world.now;
+    let lost = world.now();
     world.detach(0);
     world.run_until(lost + Duration::from_secs(600));
     assert_eq!(world.home_agent.care_of(ip(HOME)), None);
-    assert_eq!(world.mobile.registered(world.now), None);
+    assert_eq!(world.mobile.registered(world.now()), None);
     assert!(!world.home_agent.intercepts(ip(HOME).into()));
 }
 
@@ -140,7 +140,8 @@ fn a_binding_that_a_home_agent_has_lost_by_a_restart_is_made_anew_at_once() {
     world.run_until(at(10_000));
     world.home_agent = HomeAgent::new(agent_settings());
     world.home_agent.subscribe(subscriber());
-    world.mobile.home_agent_restarted(world.now);
+    let now = world.now();
+    world.mobile.home_agent_restarted(now);
     world.run_until(at(10_100));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
     assert_eq!(world.times_of("BU"), [20, 10_000]);
@@ -159,7 +160,7 @@ fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
     world.run_until(at(5000));
     world.lost_names = vec!["BU"];
     world.run_until(at(60_000));
-    assert_eq!(world.mobile.registered(world.now), None);
+    assert_eq!(world.mobile.registered(world.now()), None);
     world.lost_names.clear();
     world.run_until(at(100_000));
     assert_eq!(
@@ -168,7 +169,7 @@ fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
             20, 9020, 10_020, 12_020, 16_020, 24_020, 40_020, 72_020, 81_020, 90_020, 99_020
         ]
     );
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
 }
 
@@ -185,13 +186,12 @@ fn an_answer_that_comes_after_its_lifetime_is_followed_by_an_update() {
     let message = MobilityMessage::BindingAcknowledgement(answer);
     let ends = (ip(HOME_AGENT), care_of(1));
     let packet = mobility_packet(ends, (None, Some(ip(HOME))), message);
-    world
-        .mobile
-        .handle_packet(world.now, InterfaceId(0), packet);
+    let now = world.now();
+    world.mobile.handle_packet(now, InterfaceId(0), packet);
     world.lost_names.clear();
     world.run_until(at(31_000));
     assert_eq!(world.times_of("BU").last(), Some(&30_000));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn at_home_the_binding_is_deleted() {
     world.attach(0, 0);
     world.run_until(at(6000));
     assert_eq!(world.home_agent.care_of(ip(HOME)), None);
-    assert_eq!(world.mobile.registered(world.now), None);
+    assert_eq!(world.mobile.registered(world.now()), None);
     world.send_down(ip(HOME), 7);
     world.send_up(ip(HOME), 8);
     world.run_until(at(7000));
@@ -325,14 +325,14 @@ fn a_mobile_that_has_forgotten_its_number_learns_it() {
     for link in [2, 1, 2] {
         world.detach(0);
         world.attach(0, link);
-        let next = world.now + Duration::from_secs(1);
+        let next = world.now() + Duration::from_secs(1);
         world.run_until(next);
     }
     world.mobile = MobileNode::new(mobile_settings(), 2, [77; 16]);
     world.attach(0, 1);
-    let next = world.now + Duration::from_secs(1);
+    let next = world.now() + Duration::from_secs(1);
     world.run_until(next);
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
     assert_eq!(world.home_agent.counts().refused_updates, 1);
 }
@@ -511,5 +511,5 @@ fn a_mobile_that_returns_before_it_was_answered_registers_anew() {
     world.attach(0, 1);
     world.run_until(at(2000));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(1)));
 }

@@ -32,7 +32,8 @@ fn handover(before: &[&'static str], regular: &[&'static str], until: u64) -> Wo
         match now {
             10_000 => {
                 world.lost_names = before.to_vec();
-                world.mobile.link_going_down(world.now, InterfaceId(0));
+                let now = world.now();
+                world.mobile.link_going_down(now, InterfaceId(0));
             }
             12_000 => world.detach(0),
             12_200 => {
@@ -72,7 +73,7 @@ fn first_condition() {
     // From the first packet too late for the old link (40 ms on the way) to the update's arrival.
     assert_eq!(missing(&world), [120, 121, 122]);
     assert_eq!(world.home_agent.counts().buffered.held, 0);
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(2)));
 }
 
 /// All requests, if the link stays long enough: after 1 s, doubled each time, three retransmissions.
@@ -82,7 +83,8 @@ fn the_mobile_asks_four_times_and_then_waits() {
     world.attach(0, 1);
     world.run_until(at(1000));
     world.lost_names = vec!["MBU"];
-    world.mobile.link_going_down(world.now, InterfaceId(0));
+    let now = world.now();
+    world.mobile.link_going_down(now, InterfaceId(0));
     world.run_until(at(60_000));
     assert_eq!(world.times_of("MBU"), [1000, 2000, 4000, 8000]);
     assert_eq!(
@@ -119,7 +121,7 @@ fn fourth_condition() {
     assert_eq!(world.mobile.counts().unregistered, missing.len() as u64);
     // The whole buffer, and the packets of the second until the answer.
     assert_eq!((missing[0], missing.last()), (101, Some(&132)));
-    assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
+    assert_eq!(world.mobile.registered(world.now()), Some(care_of(2)));
 }
 
 /// The baseline detects duplicates, which takes more than a second longer (study D, D7).
