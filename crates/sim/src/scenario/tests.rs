@@ -557,13 +557,14 @@ fn shipped_scenarios() {
             }
         }
     }
-    // The folder of a study also has files with the published results, reasons for differences, and sweeps.
+    // The folder of a study also has files with the published results, reasons for differences, chosen parameters and
+    // sweeps.
+    const OTHERS: [&str; 5] = ["expected", "notes", "parameters", "sensitivity", "study"];
     fn is_scenario(path: &Path) -> bool {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
         path.extension()
             .is_some_and(|extension| extension == "toml")
-            && path
-                .file_stem()
-                .is_some_and(|stem| stem != "expected" && stem != "notes" && stem != "study")
+            && stem.is_some_and(|stem| !OTHERS.contains(&stem))
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
