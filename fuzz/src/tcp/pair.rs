@@ -6,10 +6,10 @@ use crate::bytes::Bytes;
 use baton_proto::packet::{Payload, pattern_byte};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Connection, Event, Segment, State};
+use baton_proto::testing::{Machines, Net, Wires};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
 use baton_proto::wire::tcp::TcpFlags;
-use std::collections::BTreeMap;
 
 /// Most steps: far more than any of these transfers takes.
 const MOST_STEPS: u32 = 400_000;
@@ -32,10 +32,7 @@ struct Side {
 }
 
 struct Scene<'a> {
-    now: Instant,
     sides: [Side; 2],
-    flying: BTreeMap<(Instant, u64), (usize, Segment)>,
-    launched: u64,
     network: Bytes<'a>,
     /// A segment stored by the network, for another delivery later.
     kept: Option<(usize, Segment)>,
@@ -47,25 +44,21 @@ pub fn check(data: &[u8]) {
     let mut sides = [0, 1].map(|end| side(end, &mut bytes));
     let local = |end: u8| (endpoint(end), endpoint(1 - end));
     let (from, to) = local(0);
-    let now = Instant::ZERO;
     sides[0].connection = Some(Connection::connect(
-        now,
+        Instant::ZERO,
         from,
         to,
         &sides[0].profile,
         INITIAL[0],
         PATH_MTU,
     ));
-    let mut scene = Scene {
-        now,
+    let mut scene = Net::of(Scene {
         sides,
-        flying: BTreeMap::new(),
-        launched: 0,
         network: bytes,
         kept: None,
-    };
+    });
     let mut steps = 0;
-    while scene.step() {
+    while scene.step(Instant::NEVER) {
         steps += 1;
         assert!(steps < MOST_STEPS, "the two never come to rest");
     }
@@ -109,34 +102,36 @@ fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
     }
 }
 
-impl Scene<'_> {
-    /// Advances to the next event.
-    fn step(&mut self) -> bool {
-        (0..2).for_each(|end| self.settle(end));
+impl Machines for Scene<'_> {
+    /// A segment, and the end that sent it.
+    type Message = (usize, Segment);
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
         let timers = self.sides.iter().filter_map(|side| {
             let connection = side.connection.as_ref()?;
             let hungry = (connection.readable() > 0).then_some(side.hungry_at);
             connection.poll_timeout().into_iter().chain(hungry).min()
         });
-        let arrival = self.flying.keys().next().map(|(at, _)| *at);
-        let Some(next) = timers.chain(arrival).min() else {
-            return false;
-        };
-        assert!(next >= self.now, "time runs backwards");
-        self.now = next;
-        while let Some(entry) = self.flying.first_entry() {
-            if entry.key().0 > self.now {
-                break;
-            }
-            let (from, segment) = entry.remove();
-            self.arrive(1 - from, segment);
-            self.settle(1 - from);
-        }
-        true
+        timers.min()
     }
 
-    fn arrive(&mut self, end: usize, segment: Segment) {
-        let (now, side) = (self.now, &mut self.sides[end]);
+    /// Does nothing: each end's timers are served before it sends.
+    fn handle_timeout(&mut self, _: Instant) {}
+
+    fn handle_arrival(&mut self, (from, segment): Self::Message, wires: &mut Wires<Self::Message>) {
+        self.arrive(wires.now(), 1 - from, segment);
+    }
+
+    fn settle(&mut self, wires: &mut Wires<Self::Message>) {
+        (0..2).for_each(|end| self.settle_end(end, wires));
+    }
+}
+
+type Segments = Wires<(usize, Segment)>;
+
+impl Scene<'_> {
+    fn arrive(&mut self, now: Instant, end: usize, segment: Segment) {
+        let side = &mut self.sides[end];
         side.rules.received(&segment.header);
         match &mut side.connection {
             Some(connection) => connection.handle_segment(now, &segment.header, segment.payload),
@@ -156,8 +151,8 @@ impl Scene<'_> {
     }
 
     /// Lets the application and the connection of one end proceed as far as they can now.
-    fn settle(&mut self, end: usize) {
-        let (now, side) = (self.now, &mut self.sides[end]);
+    fn settle_end(&mut self, end: usize, wires: &mut Segments) {
+        let (now, side) = (wires.now(), &mut self.sides[end]);
         let Some(connection) = &mut side.connection else {
             return;
         };
@@ -191,45 +186,41 @@ impl Scene<'_> {
         });
         let buffers = side.profile.receive_buffer as usize + connection.bytes_in_flight() as usize;
         check_rest(now, connection, side.written, 65_536 + 100 * buffers);
+        let next = connection.poll_timeout();
+        assert!(next.is_none_or(|at| at >= now), "a deadline has passed");
         for segment in segments {
-            self.carry(end, segment);
+            self.carry(end, segment, wires);
         }
     }
 
-    fn launch(&mut self, end: usize, segment: Segment, after: Duration) {
-        self.launched += 1;
-        self.flying
-            .insert((self.now + after, self.launched), (end, segment));
-    }
-
-    fn carry(&mut self, end: usize, segment: Segment) {
+    fn carry(&mut self, end: usize, segment: Segment, wires: &mut Segments) {
         if self.network.is_empty() {
-            return self.launch(end, segment, DELAY);
+            return wires.send((end, segment), DELAY);
         }
         let number = self.network.u8();
         let late = Duration::from_millis(u64::from(number) * 3);
         match number {
-            0..=119 => self.launch(end, segment, DELAY),
+            0..=119 => wires.send((end, segment), DELAY),
             120..=169 => {}
             170..=199 => {
-                self.launch(end, segment.clone(), DELAY);
-                self.launch(end, segment, late);
+                wires.send((end, segment.clone()), DELAY);
+                wires.send((end, segment), late);
             }
-            200..=219 => self.launch(end, segment, late),
-            220..=229 => self.cut(end, segment),
+            200..=219 => wires.send((end, segment), late),
+            220..=229 => self.cut(end, segment, wires),
             230..=239 => self.kept = Some((end, segment)),
             240..=247 => {
                 if let Some((from, kept)) = self.kept.clone() {
-                    self.launch(from, kept, late);
+                    wires.send((from, kept), late);
                 }
-                self.launch(end, segment, DELAY);
+                wires.send((end, segment), DELAY);
             }
-            _ => self.refuse(end, segment),
+            _ => self.refuse(wires.now(), end, &segment),
         }
     }
 
     /// Sends it in two pieces, like a middlebox.
-    fn cut(&mut self, end: usize, segment: Segment) {
+    fn cut(&mut self, end: usize, segment: Segment, wires: &mut Segments) {
         let mut bytes = Vec::new();
         segment.payload.copy_into(&mut bytes);
         let (first, second) = bytes.split_at(bytes.len() / 3);
@@ -239,15 +230,15 @@ impl Scene<'_> {
         tail.payload = Payload::Bytes(second.into());
         tail.header.sequence += first.len() as u32;
         if !first.is_empty() {
-            self.launch(end, head, DELAY);
+            wires.send((end, head), DELAY);
         }
-        self.launch(end, tail, DELAY);
+        wires.send((end, tail), DELAY);
     }
 
     /// Reports it as too long, like a router.
-    fn refuse(&mut self, end: usize, segment: Segment) {
+    fn refuse(&mut self, now: Instant, end: usize, segment: &Segment) {
         let mtu = u32::from(self.network.u16() % 1_500);
-        let (now, number) = (self.now, segment.header.sequence);
+        let number = segment.header.sequence;
         if let Some(connection) = &mut self.sides[end].connection {
             connection.handle_icmp(now, IcmpError::PacketTooBig { mtu }, &quoting(number));
         }
