@@ -124,6 +124,11 @@ impl Machines for Scene<'_> {
 
     fn settle(&mut self, wires: &mut Wires<Self::Message>) {
         (0..2).for_each(|end| self.settle_end(end, wires));
+        let next = self.poll_timeout();
+        assert!(
+            next.is_none_or(|at| at >= wires.now()),
+            "time runs backwards"
+        );
     }
 }
 
@@ -186,8 +191,6 @@ impl Scene<'_> {
         });
         let buffers = side.profile.receive_buffer as usize + connection.bytes_in_flight() as usize;
         check_rest(now, connection, side.written, 65_536 + 100 * buffers);
-        let next = connection.poll_timeout();
-        assert!(next.is_none_or(|at| at >= now), "a deadline has passed");
         for segment in segments {
             self.carry(end, segment, wires);
         }
