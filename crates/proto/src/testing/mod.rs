@@ -65,11 +65,6 @@ impl<M> Wires<M> {
         self.sent += 1;
     }
 
-    /// Returns true if no message is under way.
-    pub fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
-    }
-
     /// Loses the message that would arrive next.
     pub fn lose_next(&mut self) {
         self.under_way.pop_first();

@@ -4,8 +4,8 @@
 //! Each round trip the window grows by half the distance to the window of the last loss, at most by S_max (*additive
 //! increase*, then *binary search*) and at least by S_min. Beyond that window it grows by the distance from it, within
 //! the same bounds: S_min, then twice as much each round trip (*max probing*), then S_max. A loss takes β of the
-//! window, 1/8 in the paper; after a loss below the window of the previous one, the next target is lower (*fast convergence*). Windows
-//! below 14 segments follow Reno.
+//! window, 1/8 in the paper; after a loss below the window of the previous one, the next target is lower (*fast
+//! convergence*). Windows below 14 segments follow Reno.
 //!
 //! The paper recomputes the target at each acknowledgment in its pseudocode and each round trip in its text; this
 //! implementation follows the text, whose growth has the closed form of study S section 7. Probing starts from S_min,

@@ -174,9 +174,10 @@ impl Ends {
 
     fn drain(&mut self, side: Side, wires: &mut Wires<(Side, Segment)>) {
         let now = wires.now();
+        let Ends { a, b, path, .. } = self;
         let end = match side {
-            Side::A => &mut self.a,
-            Side::B => &mut self.b,
+            Side::A => a,
+            Side::B => b,
         };
         end.run_application(now);
         while let Some(segment) = end.connection.poll_transmit(now) {
@@ -187,7 +188,7 @@ impl Ends {
                 number: end.log.len() - 1,
                 segment: &segment,
             };
-            let delays = match (self.path)(&passing) {
+            let delays = match path(&passing) {
                 Fate::Drop => [None, None],
                 Fate::Deliver(delay) => [Some(delay), None],
                 Fate::Twice(first, second) => [Some(first), Some(second)],
@@ -200,7 +201,7 @@ impl Ends {
 
     /// Accepts a SYN at `b`.
     fn accept(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
-        if header.flags != TcpFlags::SYN {
+        if !header.flags.contains(TcpFlags::SYN) || header.flags.contains(TcpFlags::ACK) {
             return;
         }
         self.syn_seen = true;
@@ -252,12 +253,7 @@ impl Machines for Ends {
         (from, segment): (Side, Segment),
         wires: &mut Wires<Self::Message>,
     ) {
-        let (
-            now,
-            Segment {
-                header, payload, ..
-            },
-        ) = (wires.now(), segment);
+        let (now, header, payload) = (wires.now(), segment.header, segment.payload);
         match from {
             Side::B => self.a.connection.handle_segment(now, &header, payload),
             Side::A if self.syn_seen => self.b.connection.handle_segment(now, &header, payload),
