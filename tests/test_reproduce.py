@@ -87,7 +87,7 @@ def test_each_kind_of_verdict_is_counted() -> None:
 def test_a_difference_without_a_cause_is_called_unexplained() -> None:
     assert judge(expected("equal", 1), [2]).remarks() == ["Unexplained."]
     assert judge(expected("equal", 1), [2], "A slip.").remarks() == ["A slip."]
-    hangs = judge(expected("equal", 1), [1], "", ["minimum RTO 0.2 s: differs"])
+    hangs = judge(expected("equal", 1), [1], "", {"minimum RTO 0.2 s": "differs"})
     assert hangs.remarks() == ["Hangs on a chosen value: minimum RTO 0.2 s: differs."]
 
 
@@ -130,7 +130,7 @@ def test_what_hangs_on_a_parameter() -> None:
     parameter = Parameter("minimum RTO", "1 s", ["0.2 s"], "")
     chosen = [judge(rule, [2]), judge(replace(rule, id="X2"), [2])]
     variation = Variation(parameter, "0.2 s", [judge(rule, [0]), judge(replace(rule, id="X2"), [3])])
-    assert hanging(chosen, [variation]) == {"X1": ["minimum RTO 0.2 s: differs"]}
+    assert hanging(chosen, [variation]) == {"X1": {"minimum RTO 0.2 s": "differs"}}
 
 
 def test_a_comparison_is_counted_by_seeds() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from baton import verdict
@@ -65,19 +66,19 @@ class Check:
     source: str
     note: str
     #: Other values of chosen parameters at which the verdict is another, each with that verdict.
-    hangs_on: list[str]
+    hangs_on: dict[str, str]
     basis: Basis = "text"
     #: Of a comparison that is counted: seeds in which it holds, and all; else ``None``.
     held: int | None = None
     runs: int | None = None
-
     #: True if a number of the text bounds the measured one from both sides, with a tolerance.
     two_sided: bool = False
 
     def remarks(self) -> list[str]:
         """Returns the reason why the number differs, and the values of parameters on which its verdict hangs."""
         reason = self.note or ("Unexplained." if self.verdict in ("differs", "fails") else "")
-        hangs = f"Hangs on a chosen value: {'; '.join(self.hangs_on)}." if self.hangs_on else ""
+        others = "; ".join(f"{value}: {verdict}" for value, verdict in self.hangs_on.items())
+        hangs = f"Hangs on a chosen value: {others}." if others else ""
         return [text for text in (reason, hangs) if text]
 
     def as_json(self) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def judged(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Check]:
     hanging = load_hanging(folder / HANGING)
     expected = load_expected(folder / "expected.toml")
     return [
-        judge(check, samples.get(check.id, []), notes.get(check.id, ""), hanging.get(check.id, []))
+        judge(check, samples.get(check.id, []), notes.get(check.id, ""), hanging.get(check.id, {}))
         for check in expected
     ]
 
@@ -154,12 +155,14 @@ def load_notes(file: Path) -> dict[str, str]:
     return notes
 
 
-def load_hanging(file: Path) -> dict[str, list[str]]:
+def load_hanging(file: Path) -> dict[str, dict[str, str]]:
     """Reads the checks whose verdict changes within the range of a parameter, each with the values that change it."""
     return loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
-def judge(expected: Expected, samples: Sequence[float], note: str = "", hangs_on: Sequence[str] = ()) -> Check:
+def judge(
+    expected: Expected, samples: Sequence[float], note: str = "", hangs_on: Mapping[str, str] = MappingProxyType({})
+) -> Check:
     """Compares the mean of ``samples`` with the published number."""
     mean = Estimate.mean(samples)
     held = sum(_agrees(expected, sample) for sample in samples) if expected.seeds else None
@@ -177,7 +180,7 @@ def judge(expected: Expected, samples: Sequence[float], note: str = "", hangs_on
         source=expected.source,
         note=note,
         # The values were found with fewer seeds, so that some may lead to the same verdict.
-        hangs_on=[value for value in hangs_on if not value.endswith(f": {found}")],
+        hangs_on={value: verdict for value, verdict in hangs_on.items() if verdict != found},
         basis=expected.basis,
         two_sided=expected.basis == "text" and expected.rule == "within",
         held=held,

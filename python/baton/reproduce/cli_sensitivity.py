@@ -62,7 +62,7 @@ def table(study: str, chosen: Sequence[Check], variations: Sequence[Variation]) 
     return table
 
 
-def write(study: str, hangs: Mapping[str, Sequence[str]]) -> Path:
+def write(study: str, hangs: Mapping[str, Mapping[str, str]]) -> Path:
     """Writes what hangs on parameters as the file that a study's folder keeps, and returns its path."""
     folder = Path("results") / f"reproduce-{study}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,11 +70,17 @@ def write(study: str, hangs: Mapping[str, Sequence[str]]) -> Path:
     lines = [
         f"# Checks of study {study} whose verdict changes with a chosen parameter: {names}.",
         f"# Written by `baton reproduce {study} --sensitivity`, {SEEDS} seeds of each run.",
-        *(f"{json.dumps(check)} = {json.dumps(list(values))}" for check, values in hangs.items()),
+        *(line for check, values in hangs.items() for line in _table(check, values)),
     ]
     file = folder / HANGING
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
+
+
+def _table(check: str, verdicts: Mapping[str, str]) -> list[str]:
+    """Returns the lines of a check's table."""
+    rows = (f"{json.dumps(value)} = {json.dumps(verdict)}" for value, verdict in verdicts.items())
+    return ["", f"[{json.dumps(check)}]", *rows]
 
 
 def _of(wanted: set[str], checks: Sequence[Check]) -> list[Check]:

@@ -70,13 +70,12 @@ def vary(
     return chosen, variations
 
 
-def hanging(chosen: Sequence[Check], variations: Sequence[Variation]) -> dict[str, list[str]]:
-    """Returns the checks whose verdict changes with a value, each with those values."""
-    found: dict[str, list[str]] = {}
+def hanging(chosen: Sequence[Check], variations: Sequence[Variation]) -> dict[str, dict[str, str]]:
+    """Returns the checks whose verdict changes with a value, each with those values and the verdicts there."""
+    found: dict[str, dict[str, str]] = {}
     for variation in variations:
         for check in variation.changed(chosen):
-            words = f"{variation.parameter.name} {variation.value}: {check.verdict}"
-            found.setdefault(check.id, []).append(words)
+            found.setdefault(check.id, {})[f"{variation.parameter.name} {variation.value}"] = check.verdict
     return {check.id: found[check.id] for check in chosen if check.id in found}
 
 

@@ -14,7 +14,7 @@ from baton.live.trials import Figures
 from . import study_d_beyond as beyond
 from . import study_d_figures as drawing
 from .checks import Reproduced, judged, put
-from .study_d_run import AircraftRun, simulate
+from .study_d_run import FAST, HOME, AircraftRun, simulate, window
 from .study_run import ratio
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover's time (± one RTT).
@@ -22,12 +22,10 @@ RUNS = 20
 #: The study's cell for its link budget: metres, aircraft with a slot in the control channel, bytes of a binding update.
 DISTANCE_M, AIRCRAFT, UPDATE_BYTES = 225e3, 16, 84
 
-#: Tracks on which the aircraft stands still: in its home cell, or in the foreign one.
-HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0, altitude = '10 km' } }"]
+#: A track on which the aircraft stands still in the foreign cell.
 ABROAD = ["mobiles.aircraft.track={ position = { latitude = 52.6, longitude = 5.0, altitude = '10 km' } }"]
 #: One segment at a time, and its small reply; the interval is no multiple of a frame's.
 PING = ["duration=200 s", "flows.weather.traffic.kind=constant", "flows.weather.traffic.rate=8135 bit/s"]
-FAST = ["links.radio.user_rate=158 kbit/s"]
 #: Signalling messages that are lost (section 6.1); regular ones not when the aircraft first attaches.
 NO_REQUESTS = "{ message = 'Binding Update', buffering = true }"
 NO_ANSWERS = "{ message = 'Binding Acknowledgement', buffering = true }"
@@ -52,16 +50,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
             put(samples, figures)
     put(samples, beyond.crowd(folder))
 
-    def at_home(size: int, is_fast: bool) -> AircraftRun:
-        settings = [*HOME, *(FAST if is_fast else ()), *window(size)]
-        return simulate(folder / "proposal-1.toml", 1, settings, "series")
-
-    return Reproduced(judged(folder, samples), drawing.draw(folder, at_home, samples))
-
-
-def window(kilobytes: int) -> list[str]:
-    """Returns the overrides that give the download a receive window."""
-    return [f"flows.weather.transport.receive_buffer={kilobytes} KiB"]
+    return Reproduced(judged(folder, samples), drawing.draw(folder, samples))
 
 
 def _arithmetic() -> Figures:

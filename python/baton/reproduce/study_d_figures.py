@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from .figures import Curve, Figure
-from .study_d_run import AircraftRun, simulate
+from .study_d_run import FAST, HOME, AircraftRun, simulate, window
 
 #: Windows of figures 9 and 10, in kilobytes.
 WINDOWS = (2, 4, 8, 16)
 #: Scenarios by the name of their file, with the check that has their completion.
 COMPLETION = {"baseline": "D8.f", "proposal-1": "D8.g", "proposal-2": "D8.h"}
-#: Runs a scenario of the study at home with a window of so many kilobytes, at its rate or the faster one.
-AtHome = Callable[[int, bool], AircraftRun]
 
 
-def draw(folder: Path, at_home: AtHome, samples: Mapping[str, Sequence[float]]) -> list[Figure]:
+def draw(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Figure]:
     """Draws all of them: figure 11 from the values of the checks, the others from the first seed's runs."""
-    slow = {window: at_home(window, False) for window in WINDOWS}
-    fast = {window: at_home(window, True) for window in WINDOWS}
+    first = folder / "proposal-1.toml"
+    slow = {size: simulate(first, 1, [*HOME, *window(size)], "series") for size in WINDOWS}
+    fast = {size: simulate(first, 1, [*HOME, *FAST, *window(size)], "series") for size in WINDOWS}
     runs = {name: simulate(folder / f"{name}.toml", 1, [], "series") for name in COMPLETION}
     return [
         _over_time("9 (a): round-trip time by window, 31.5 kbit/s", slow, "round-trip time"),
@@ -33,7 +32,7 @@ def draw(folder: Path, at_home: AtHome, samples: Mapping[str, Sequence[float]]) 
 
 
 def _over_time(title: str, runs: Mapping[int, AircraftRun], quantity: str) -> Figure:
-    curves = [Curve(f"{window} kB", *run.over_time(quantity), look) for look, (window, run) in enumerate(runs.items())]
+    curves = [Curve(f"{size} kB", *run.over_time(quantity), look) for look, (size, run) in enumerate(runs.items())]
     return Figure(f"Figure {title}", "time (s)", "s", curves, "The run with the first seed, without a handover.")
 
 
@@ -48,7 +47,9 @@ def _completion(samples: Mapping[str, Sequence[float]]) -> Figure:
 def _received(runs: Mapping[str, AircraftRun]) -> Figure:
     curves = [
         Curve(name, times, received / 1e3, look)
-        for look, (name, (times, received)) in enumerate((name, run.received()) for name, run in runs.items())
+        for look, (name, (times, received)) in enumerate(
+            (name, run.over_time("delivered bytes")) for name, run in runs.items()
+        )
     ]
     baseline, first, second = runs.values()
     # Named as in the study.

@@ -18,6 +18,10 @@ from baton.report.tables import run_of
 HEADER_BYTES: int = json.loads(json_radio_figures(1.0, 1, 1))["header_bytes"]
 #: The foreign cell's link to the aircraft, in results.
 NEW_CELL = "radio.foreign.aircraft"
+#: A track on which the aircraft stands still in its home cell.
+HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0, altitude = '10 km' } }"]
+#: The faster of the rates that the study gives a user.
+FAST = ["links.radio.user_rate=158 kbit/s"]
 
 
 class AircraftRun:
@@ -112,10 +116,6 @@ class AircraftRun:
         series = self._series(quantity)
         return (np.zeros(0), np.zeros(0)) if series is None else (series.time_ns / 1e9, series.value)
 
-    def received(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns times and the bytes that the application has received by then."""
-        return self.over_time("delivered bytes")
-
     def _rtts(self) -> np.ndarray:
         series = self._series("round-trip time")
         # The first is the handshake's.
@@ -143,3 +143,8 @@ def simulate(file: Path, seed: int, overrides: list[str], record: str = "") -> A
     """
     recorded = [f"record.{table}={str(table in record).lower()}" for table in ("series", "packets")]
     return AircraftRun(Scenario.load(file, overrides=[*overrides, *recorded]).run(seed=seed))
+
+
+def window(kilobytes: int) -> list[str]:
+    """Returns the overrides that give the download a receive window."""
+    return [f"flows.weather.transport.receive_buffer={kilobytes} KiB"]

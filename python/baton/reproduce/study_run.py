@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from baton import Scenario
 from baton.live.trials import Figures
-from baton.report.tables import Run
+from baton.report.tables import Run, run_of
 
 from .transfer import Floats, Transfer
 
@@ -17,6 +19,8 @@ TRANSFER = 78_880
 GSM_RATE = 960.0
 #: The stretch of figure 7-3 over which the study gives the stable rate, in seconds after the handover.
 STABLE = (58.0, 116.0)
+#: Windows and segment sizes of T4, in bytes.
+WINDOWS = {"2k": (2048, 1024), "4k": (4096, 1024), "8k": (8192, 1024), "16k": (16_384, 1024), "small": (2144, 536)}
 #: Chosen: the longest that a stack takes to answer an acknowledgment; half of the least timeout of all of them, for a
 #: kernel on a busy machine.
 PROMPT_S = 0.1
@@ -120,6 +124,20 @@ class StudyRun:
         times = acks.time_s[rising & (acks.time_s > self.handover_s)]
         gaps = np.diff(np.concatenate([[self.handover_s], times]))
         return float(times[int(np.argmax(gaps))])
+
+
+def simulate(file: Path, seed: int, overrides: list[str], flow: str = "download") -> StudyRun:
+    """Runs one of the study's scenarios. Raises `ScenarioError`."""
+    return StudyRun(run_of(Scenario.load(str(file), overrides=overrides).run(seed=seed)), flow)
+
+
+def window(name: str) -> list[str]:
+    """Returns the overrides that give the download one of `WINDOWS`."""
+    bytes_, segment = WINDOWS[name]
+    return [
+        f"flows.download.transport.receive_buffer={bytes_} B",
+        f"flows.download.transport.maximum_segment_size={segment} B",
+    ]
 
 
 def towards_gsm(run: StudyRun) -> Figures:

@@ -11,7 +11,7 @@ from baton.live.trials import Figures
 
 from . import study_t_figures as drawing
 from .checks import Reproduced, judged, put
-from .study_run import STABLE, StudyRun, ratio, towards_gsm, towards_wavelan
+from .study_run import STABLE, WINDOWS, ratio, simulate, towards_gsm, towards_wavelan, window
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover time (± one RTT).
 RUNS = 20
@@ -30,8 +30,6 @@ DISCARD = ["mobiles.mobile.timetable.1.old_queue=discard"]
 REROUTE = ["links.gsm.flow_control=1 packets", "mobiles.mobile.timetable.1.old_queue=reroute"]
 #: Remedies of section 7 that are the transport's, in the order of their checks: T7.j to T7.m and so on.
 REMEDIES = ("timeout-reset", "window-reset", "path-reset", "path-window")
-#: Windows and segment sizes of T4, in bytes.
-WINDOWS = {"2k": (2048, 1024), "4k": (4096, 1024), "8k": (8192, 1024), "16k": (16_384, 1024), "small": (2144, 536)}
 
 Samples = dict[str, list[float]]
 
@@ -47,25 +45,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
         _towards_wavelan(folder / "download-back.toml", seed, samples)
         _farther_and_lossy(folder, seed, samples)
         _upload(folder / "upload.toml", seed, samples)
-    overrides = {name: window(name) for name in WINDOWS}
-    return Reproduced(judged(folder, samples), drawing.draw(folder, simulate, overrides))
-
-
-def simulate(file: Path, seed: int, overrides: list[str], flow: str = "download") -> StudyRun:
-    """Runs one of the study's scenarios. Raises `ScenarioError`."""
-    from baton import Scenario
-    from baton.report.tables import run_of
-
-    return StudyRun(run_of(Scenario.load(str(file), overrides=overrides).run(seed=seed)), flow)
-
-
-def window(name: str) -> list[str]:
-    """Returns the overrides that give the download one of `WINDOWS`."""
-    bytes_, segment = WINDOWS[name]
-    return [
-        f"flows.download.transport.receive_buffer={bytes_} B",
-        f"flows.download.transport.maximum_segment_size={segment} B",
-    ]
+    return Reproduced(judged(folder, samples), drawing.draw(folder))
 
 
 def windows(plain: Figures, limited: Mapping[str, Figures]) -> Figures:

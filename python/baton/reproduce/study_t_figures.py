@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from .figures import Curve, Figure
-from .study_run import GSM_RATE, StudyRun
+from .study_run import GSM_RATE, StudyRun, simulate, window
 from .transfer import Floats, Side
 
 SENT, ACKS, LINK = 0, 1, 2
-#: Runs a scenario of the study with overrides.
-Simulate = Callable[[Path, int, list[str], str], StudyRun]
 
 
-def draw(folder: Path, simulate: Simulate, windows: dict[str, list[str]]) -> list[Figure]:
-    """Draws all of them, each of the first seed's run; `windows` are the overrides of figures 7-4 and 7-5."""
-    forth = simulate(folder / "download.toml", 1, [], "download")
-    small, smaller = (simulate(folder / "download.toml", 1, windows[name], "download") for name in ("4k", "small"))
-    back = simulate(folder / "download-back.toml", 1, [], "download")
+def draw(folder: Path) -> list[Figure]:
+    """Draws all of them, each of the first seed's run."""
+    forth = simulate(folder / "download.toml", 1, [])
+    small, smaller = (simulate(folder / "download.toml", 1, window(name)) for name in ("4k", "small"))
+    back = simulate(folder / "download-back.toml", 1, [])
     upload = simulate(folder / "upload.toml", 1, [], "upload")
     return [
         _segments("7-1: a handover from WaveLAN to GSM", forth, (-12, 118)),
@@ -38,43 +35,43 @@ def draw(folder: Path, simulate: Simulate, windows: dict[str, list[str]]) -> lis
     ]
 
 
-def _segments(title: str, run: StudyRun, window: tuple[float, float], *, rate: bool = False) -> Figure:
+def _segments(title: str, run: StudyRun, span: tuple[float, float], *, rate: bool = False) -> Figure:
     """Draws segments as they leave the sender and acknowledgments as they reach it, by first byte and by number."""
-    origin = run.transfer.acknowledged(run.handover_s + window[0]) if window[0] > -10 else 0
+    origin = run.transfer.acknowledged(run.handover_s + span[0]) if span[0] > -10 else 0
     curves = [
-        _points("segments sent", run.transfer.sent, run, window, origin, SENT),
-        _points("acknowledgments", run.transfer.acks, run, window, origin, ACKS),
+        _points("segments sent", run.transfer.sent, run, span, origin, SENT),
+        _points("acknowledgments", run.transfer.acks, run, span, origin, ACKS),
     ]
     if rate:
-        at = np.array([0.0, window[1]])
+        at = np.array([0.0, span[1]])
         curves.append(Curve("rate of the link", at, at * GSM_RATE / 1e3, LINK, aside=True))
-    return _figure(title, "kB", curves, window)
+    return _figure(title, "kB", curves, span)
 
 
-def _arrivals(title: str, run: StudyRun, window: tuple[float, float]) -> Figure:
-    origin = run.transfer.acknowledged(run.handover_s + window[0])
+def _arrivals(title: str, run: StudyRun, span: tuple[float, float]) -> Figure:
+    origin = run.transfer.acknowledged(run.handover_s + span[0])
     curves = [
-        _points(name, run.transfer.data_on(link, delivered=True), run, window, origin, look)
+        _points(name, run.transfer.data_on(link, delivered=True), run, span, origin, look)
         for look, (link, name) in enumerate((("gsm", "over GSM"), ("wavelan", "over WaveLAN")))
     ]
     # The fast link would be drawn to its end, far above all that matters.
     most = float(np.nanmax(curves[0].y, initial=0.0)) * 2
-    return _figure(title, "kB", [_below(curve, most) for curve in curves], window)
+    return _figure(title, "kB", [_below(curve, most) for curve in curves], span)
 
 
-def _timeout(title: str, run: StudyRun, window: tuple[float, float]) -> Figure:
+def _timeout(title: str, run: StudyRun, span: tuple[float, float]) -> Figure:
     curves = []
     for look, (series, name) in enumerate((("retransmission timeout", "RTO"), ("round-trip time", "round-trip time"))):
         times, values = run.series(series)
         since = times - run.handover_s
-        inside = (since >= window[0]) & (since <= window[1])
+        inside = (since >= span[0]) & (since <= span[1])
         curves.append(Curve(name, since[inside], values[inside], look))
-    return _figure(title, "s", curves, window)
+    return _figure(title, "s", curves, span)
 
 
-def _points(name: str, side: Side, run: StudyRun, window: tuple[float, float], origin: int, look: int) -> Curve:
+def _points(name: str, side: Side, run: StudyRun, span: tuple[float, float], origin: int, look: int) -> Curve:
     since: Floats = side.time_s - run.handover_s
-    inside = (since >= window[0]) & (since <= window[1])
+    inside = (since >= span[0]) & (since <= span[1])
     return Curve(name, since[inside], (side.sequence[inside] - origin) / 1e3, look, shape="points")
 
 
@@ -83,7 +80,7 @@ def _below(curve: Curve, most: float) -> Curve:
     return Curve(curve.name, curve.x[low], curve.y[low], curve.look, shape=curve.shape)
 
 
-def _figure(title: str, unit: str, curves: list[Curve], window: tuple[float, float]) -> Figure:
+def _figure(title: str, unit: str, curves: list[Curve], span: tuple[float, float]) -> Figure:
     note = "The run with the first seed; the handover is at 0 s."
-    marks = [(0.0, "handover")] if window[0] <= 0 else []
+    marks = [(0.0, "handover")] if span[0] <= 0 else []
     return Figure(f"Figure {title}", "time since the handover (s)", unit, curves, note, marks)

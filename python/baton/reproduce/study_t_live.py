@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from baton.live.trials import Figures
 
 from .live_study import LiveStudy
-from .study_run import figures
-from .study_t import WINDOWS, window, windows
+from .study_run import WINDOWS, figures, window
+from .study_t import windows
 
 #: Trials that are files of the study.
 _FILES = ("download", "download-back")
