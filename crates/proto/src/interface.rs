@@ -145,7 +145,8 @@ pub enum LinkCommand {
     /// Detach, and discard the packets in the link itself; packets that wait at IP, by the link's flow control, stay
     /// there for [`TakeFromIp`](Self::TakeFromIp). Without flow control none wait there.
     HoldAtIp,
-    /// Send packets that wait at IP before the link by the present routes.
+    /// Send packets that wait at IP before the link by the present routes. Without `own`, do so again at the far end whenever
+    /// a home agent there binds a mobile, until the next command to attach or to take all.
     TakeFromIp {
         /// True to include the node's own packets; false for those at the far end only.
         own: bool,

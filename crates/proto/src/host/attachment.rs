@@ -103,6 +103,7 @@ impl Host {
                 let moved = CrossLayerSignal::PeerMoved(moved);
                 self.tell_transports(now, &moved, |address| address == peer);
             }
+            Signal::Bound(_) => self.events.push_back(HostEvent::MobileBound),
             Signal::AddressAcquired(interface, address) => {
                 let acquired = HostEvent::AddressAcquired { interface, address };
                 self.events.push_back(acquired);

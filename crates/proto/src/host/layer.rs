@@ -307,6 +307,13 @@ pub trait Layer: Any + Debug + Send {
         Transmitted::GivenUp
     }
 
+    /// Redirects a packet that the layer has sent and that still waits at IP, after its mobile has moved: a tunnel then
+    /// leads to the present care-of address, or begins there. Returns the interface by which the packet now leaves, if the
+    /// layer prescribes one.
+    fn redirect(&mut self, _now: Instant, _packet: &mut Packet) -> Option<InterfaceId> {
+        None
+    }
+
     /// Returns true if the node's own packets leave by the layer's virtual interface.
     fn is_default_route(&self) -> bool {
         false

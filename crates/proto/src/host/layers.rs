@@ -241,6 +241,12 @@ impl Layers {
         }
     }
 
+    /// Offers a waiting packet to all layers, to redirect it; returns the interface that a layer prescribes.
+    pub(super) fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        let mut all = self.all.iter_mut();
+        all.find_map(|layer| layer.redirect(now, packet))
+    }
+
     /// Queues a step to follow all steps of the layers.
     pub(super) fn do_later(&mut self, step: Step) {
         self.passed_on.push_back(step);

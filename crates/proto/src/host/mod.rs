@@ -123,6 +123,8 @@ pub enum HostEvent {
         /// The address.
         address: IpAddr,
     },
+    /// A home agent here has bound a mobile: packets that wait for it at IP may now take another path.
+    MobileBound,
     /// An event of a layer, in words for a record.
     Layer(Wording),
     /// A packet for the kernel that replaces this host's transports ([`Host::leave_transports_to_kernel`]).

@@ -164,18 +164,18 @@ impl Host {
         }
     }
 
-    /// Returns the interface over which a waiting packet leaves by the present routes. A packet without a path is lost,
-    /// and its source gets an ICMP error.
-    pub fn route_again(
-        &mut self,
-        now: Instant,
-        packet: &mut Packet,
-        length: u32,
-    ) -> Option<InterfaceId> {
+    /// Returns the interface over which a waiting packet leaves by the present routes, after a mobility agent here has
+    /// redirected its tunnel. A packet without a path is lost, and its source gets an ICMP error.
+    pub fn route_again(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
         // Layers have had the packet before it waited, and do not get it again. A translator at another interface would
         // have no mapping for it.
-        let found = self.routes.lookup(packet.ip.destination);
+        let layers = self.layers.as_mut();
+        let found = match layers.and_then(|layers| layers.redirect(now, packet)) {
+            Some(interface) => Some(interface),
+            None => self.routes.lookup(packet.ip.destination),
+        };
         let found = found.filter(|interface| !interface.is_virtual());
+        let length = packet.wire_length();
         let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
         let error = match (found, mtu) {
             (Some(_), Some(mtu)) if length > mtu => IcmpError::PacketTooBig { mtu },

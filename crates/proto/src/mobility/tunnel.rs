@@ -221,6 +221,16 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
     }
 }
 
+/// Takes a packet that has not left yet back out of the tunnel that it entered here, with the hop limit that it had
+/// before. `forwarded`: as for [`Tunnels::encapsulate`].
+pub fn take_back(packet: &mut Packet, forwarded: bool) {
+    if let Body::Tunnel(inner) = &packet.body {
+        let mut inner = (**inner).clone();
+        inner.ip.hop_limit = inner.ip.hop_limit.saturating_add(u8::from(forwarded));
+        *packet = inner;
+    }
+}
+
 /// Builds the ICMP error from a tunnel's entry, `from`, to the source of the quoted packet. If the entry has no IPv4
 /// address, [`DUMMY_ADDRESS`] is the source of an error over IPv4.
 pub fn error_about(from: impl Into<IpAddr>, kind: IcmpError, quoted: QuotedPacket) -> Packet {

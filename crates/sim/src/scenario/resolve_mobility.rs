@@ -54,8 +54,9 @@ pub(super) fn mobiles(
         if mobility.is_some() {
             refuse_outgoing_after(&attachment, &path.key("timetable"), report);
         }
+        let home_agent = mobility.as_ref().map(|(own, _)| own.home_agent(agents));
         check_rerouting(
-            (&attachment, mobility.is_some()),
+            (&attachment, home_agent),
             &path.key("timetable"),
             links,
             report,
@@ -179,9 +180,9 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
     }
 }
 
-/// Refuses rerouting for links that cannot hold packets back.
+/// Refuses rerouting for links that cannot hold packets back, and from a router that could not change their tunnel.
 fn check_rerouting(
-    (attachment, has_protocol): (&AttachmentPolicy, bool),
+    (attachment, home_agent): (&AttachmentPolicy, Option<NodeIndex>),
     path: &Path,
     links: &Links,
     report: &mut Report<'_>,
@@ -196,20 +197,26 @@ fn check_rerouting(
             continue;
         }
         let path = path.index(index + 1).key("old_queue");
-        if has_protocol {
-            let message = "\"reroute\" does not go with mobility: waiting packets are in a tunnel to the address that the \
-                           mobile leaves, and no other path leads there; expected \"discard\", or buffers of the home \
-                           agent or of access routers";
-            report.wrong(&path, message.to_owned());
-        }
         let Some(LinkIndex(old)) = before.link else {
             report.wrong(&path, "leaves no link".to_owned());
             continue;
         };
         // A radio network is always left softly, as reported.
-        let Some(LinkSpec { config, .. }) = links.specs.get(old) else {
+        let Some(LinkSpec { config, ends, .. }) = links.specs.get(old) else {
             continue;
         };
+        if let Some(home_agent) = home_agent
+            && !ends.contains(&home_agent)
+        {
+            let message = format!(
+                "packets before {} are in a tunnel to the address that the mobile leaves, and only its home agent {} can \
+                 change that; expected \"discard\", \"reroute\" from a link of the home agent, or buffers of the home agent or \
+                 of access routers",
+                quoted(&config.name),
+                quoted(&links.nodes[home_agent.0])
+            );
+            report.wrong(&path, message);
+        }
         if !config.flow_controlled() {
             let message = format!(
                 "no packet waits at IP before {}, whose own queue takes them all; expected flow_control at that link, like \"2 packets\"",

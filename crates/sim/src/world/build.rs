@@ -74,6 +74,7 @@ impl World {
             routers: None,
             touched: Vec::new(),
             touched_radios: Vec::new(),
+            rerouting: Vec::new(),
             to_tell: Vec::new(),
         };
         let probes = Probes {

@@ -373,6 +373,7 @@ impl FlowRun {
             }
             HostEvent::Undelivered { .. }
             | HostEvent::AddressAcquired { .. }
+            | HostEvent::MobileBound
             | HostEvent::Layer(_)
             | HostEvent::ForKernel(_) => None,
         }

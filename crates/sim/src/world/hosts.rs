@@ -18,10 +18,7 @@ impl World {
             while let Some(event) = self.net.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
             }
-            while let Some((interface, packet)) = self.net.nodes[node].host.poll_transmit(self.now)
-            {
-                self.send(node, interface, packet);
-            }
+            self.transmit(node);
             // A packet without a route here, or too long for it, has made an event instead.
             if let Some(event) = self.net.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
@@ -40,6 +37,13 @@ impl World {
         self.net.nodes[node]
             .timer
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
+    }
+
+    /// Sends all that a host has to send now.
+    pub(super) fn transmit(&mut self, node: usize) {
+        while let Some((interface, packet)) = self.net.nodes[node].host.poll_transmit(self.now) {
+            self.send(node, interface, packet);
+        }
     }
 
     /// Counts a host's own packet and hands it to the link behind an interface; a multicast or broadcast packet in a cell, to the link
@@ -85,6 +89,9 @@ impl World {
         if let HostEvent::Layer(words) = event {
             return self.record_layer_signal(node, words);
         }
+        if let HostEvent::MobileBound = event {
+            return self.reroute_at(node);
+        }
         if let HostEvent::AddressAcquired { interface, address } = event {
             if let LeadsTo::Radio(aircraft) = self.net.nodes[node].interfaces[interface.0] {
                 self.net.learn_address(aircraft, address);
@@ -127,9 +134,10 @@ impl World {
             HostEvent::Accepted { port, .. } | HostEvent::Datagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
-            HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) | HostEvent::ForKernel(_) => {
-                return None;
-            }
+            HostEvent::AddressAcquired { .. }
+            | HostEvent::MobileBound
+            | HostEvent::Layer(_)
+            | HostEvent::ForKernel(_) => return None,
         };
         let flow = state.flow_at_port(port)?;
         Some((flow, self.load.flows[flow].role_at(node)))

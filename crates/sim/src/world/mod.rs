@@ -137,6 +137,8 @@ pub(crate) struct Net {
     touched: Vec<usize>,
     /// Radio networks to poll when the links are done.
     touched_radios: Vec<usize>,
+    /// Links that mobiles have left, whose waiting packets follow each binding at a home agent there.
+    rerouting: Vec<usize>,
     /// Events that access links have to report to the network's ends.
     to_tell: Vec<(usize, LinkEvent)>,
 }

@@ -207,6 +207,7 @@ fn signals_reach_all_layers_before_anything_is_sent_and_events_the_driver() {
         ]
     );
     assert_eq!(heard[4], "out correspondent");
+    assert_eq!(host.poll_event(), Some(HostEvent::MobileBound));
     assert_eq!(host.poll_event(), Some(HostEvent::Layer(event)));
     assert_eq!(host.poll_event(), None);
 }

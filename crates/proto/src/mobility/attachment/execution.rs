@@ -116,6 +116,9 @@ impl Attachment {
     pub(super) fn complete(&mut self) {
         if let Some(to) = self.under_way.take() {
             self.signal(Signal::Complete(to));
+            if self.registers {
+                self.reroute();
+            }
         }
     }
 
@@ -166,13 +169,14 @@ impl Attachment {
     }
 
     /// Sends packets that wait at IP before links that were left, by the present routes. The node's own packets remain
-    /// there as long as they take the old link.
+    /// there as long as they take the old link; with a mobility protocol, until the registration.
     fn reroute(&mut self) {
         for place in 0..self.interfaces.len() {
+            let registering = self.registers && self.under_way.is_some();
             let access = &mut self.interfaces[place];
             if access.reroutes {
                 let interface = access.id;
-                let own = self.outgoing != Some(interface);
+                let own = self.outgoing != Some(interface) && !registering;
                 access.reroutes = !own;
                 self.command(interface, LinkCommand::TakeFromIp { own });
             }

@@ -7,7 +7,7 @@ use super::{
     Advertising, Clock, Dropped, InterfaceId, Outbox, Received, Transmit, Tunnel, take_hop, v4,
 };
 use crate::mobility::draws::Draws;
-use crate::mobility::tunnel::Refusal;
+use crate::mobility::tunnel::{Refusal, take_back};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
@@ -261,6 +261,27 @@ impl HomeAgent {
             }
         }
         None
+    }
+
+    /// Redirects a waiting tunnel packet of this agent to the mobile's latest care-of address, unless its own is still
+    /// registered. For a mobile that is back at home, takes it out of the tunnel.
+    pub fn redirect(&self, now: Instant, packet: &mut Packet) {
+        let Body::Tunnel(inner) = &packet.body else {
+            return;
+        };
+        let mobile = v4(inner.ip.destination).and_then(|address| self.mobiles.get(&address));
+        let Some(mobile) = mobile.filter(|_| packet.ip.source == IpAddr::V4(self.config.address))
+        else {
+            return;
+        };
+        let mut care_of = mobile.current(now).map(|binding| binding.care_of_address);
+        if care_of.any(|address| packet.ip.destination == IpAddr::V4(address)) {
+            return;
+        }
+        match mobile.current(now).last() {
+            Some(latest) => packet.ip.destination = latest.care_of_address.into(),
+            None => take_back(packet, true),
+        }
     }
 
     /// Forwards a packet from a reverse tunnel, which only the registered care-of address may start (RFC 3024).

@@ -102,6 +102,10 @@ impl Layer for Mobile {
         }
     }
 
+    fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        self.node.redirect(now, packet)
+    }
+
     // The link to use may be announced before or after it is up. Mobile IPv4 has no preparation, so a link that is
     // going down changes nothing.
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
@@ -190,6 +194,11 @@ impl Layer for HomeAgent {
             true => self.tunnel(now, packet),
             false => Some(packet),
         }
+    }
+
+    fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        HomeAgent::redirect(self, now, packet);
+        None
     }
 
     fn poll_step(&mut self) -> Option<Step> {

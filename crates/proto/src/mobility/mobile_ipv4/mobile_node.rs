@@ -10,6 +10,7 @@ use super::{
     Clock, Delivery, Dropped, InterfaceId, Outbox, PolicyTable, Received, Transmit, Tunnel, v4,
 };
 use crate::mobility::draws::Draws;
+use crate::mobility::tunnel::take_back;
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::AgentDiscovery;
@@ -254,6 +255,29 @@ impl MobileNode {
             self.outbox.push(Some(point.interface), packet);
         }
         None
+    }
+
+    /// Redirects a waiting packet of this host, by the present registration: a reverse tunnel then begins at the present
+    /// care-of address. Returns the interface by which the packet leaves. A packet from a link's own address stays there.
+    pub fn redirect(&self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        let home_address = IpAddr::V4(self.config.home_address);
+        let is_tunnelled = matches!(&packet.body, Body::Tunnel(inner)
+            if inner.ip.source == home_address && packet.ip.destination == IpAddr::V4(self.config.home_agent));
+        if !is_tunnelled && packet.ip.source != home_address {
+            let mut links = self.attachments.iter();
+            let link = links.find(|link| link.address.map(IpAddr::V4) == Some(packet.ip.source));
+            return link.map(|link| link.interface);
+        }
+        let bound = self.binding(now).filter(|_| self.home_link.is_none());
+        if is_tunnelled {
+            match bound {
+                Some(bound) if bound.is_colocated && bound.reverse_tunnel => {
+                    packet.ip.source = bound.point.care_of_address.into();
+                }
+                _ => take_back(packet, false),
+            }
+        }
+        self.home_link.or(bound.map(|bound| bound.point.interface))
     }
 
     /// Returns the home link of a mobile that started there and has no other registration: it may send before any

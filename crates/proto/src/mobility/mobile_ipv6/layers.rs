@@ -40,6 +40,11 @@ impl Layer for HomeAgent {
         self.handle_outgoing(now, packet)
     }
 
+    fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        HomeAgent::redirect(self, now, packet);
+        None
+    }
+
     fn poll_step(&mut self) -> Option<Step> {
         self.poll_transmit().map(Step::from)
     }
@@ -162,6 +167,10 @@ impl Layer for MobileNode {
             Some(sent) => Transmitted::Leaves(Step::from(sent)),
             None => Transmitted::GivenUp,
         }
+    }
+
+    fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        MobileNode::redirect(self, now, packet)
     }
 
     fn is_default_route(&self) -> bool {

@@ -21,6 +21,7 @@ impl World {
                 if wire.works && !wire.link.is_up() {
                     wire.link.set_up(now);
                 }
+                self.net.rerouting.retain(|&rerouting| rerouting != link);
                 if is_news {
                     self.net.tell_network_later(link, LinkEvent::Up);
                 }
@@ -42,7 +43,13 @@ impl World {
             }
             LinkCommand::DiscardQueue => wire.link.discard_queue(now),
             LinkCommand::ReportDrained => self.net.begin_leaving(link),
-            LinkCommand::TakeFromIp { own } => self.reroute(link, own),
+            LinkCommand::TakeFromIp { own } => {
+                self.net.rerouting.retain(|&rerouting| rerouting != link);
+                if !own {
+                    self.net.rerouting.push(link);
+                }
+                self.reroute(link, own);
+            }
             LinkCommand::GoingDown => self.net.tell_network_later(link, LinkEvent::GoingDown),
         }
     }
@@ -58,6 +65,8 @@ impl World {
         for end in [End::A, End::B] {
             if moving[end.index()] {
                 self.reroute_end(link, end);
+                let (node, _) = self.net.wires.ends(link)[end.index()];
+                self.pump(node);
             }
         }
     }
@@ -67,12 +76,28 @@ impl World {
         for id in self.net.wires[link].link.take_from_ip(self.now, end) {
             let travelling = &mut self.net.packets[id];
             let host = &mut self.net.nodes[node].host;
-            match host.route_again(self.now, &mut travelling.packet, travelling.length) {
+            let interface = host.route_again(self.now, &mut travelling.packet);
+            travelling.length = travelling.packet.wire_length();
+            match interface {
                 Some(interface) => self.offer(node, interface, id),
                 None => self.discard_waiting((link, end), id),
             }
         }
-        self.pump(node);
+    }
+
+    /// Reroutes packets that wait at a home agent's end of links that mobiles have left, after the agent has bound a
+    /// mobile, and behind its answer to that mobile.
+    #[cold]
+    pub(in crate::world) fn reroute_at(&mut self, node: usize) {
+        self.transmit(node);
+        for link in self.net.rerouting.clone() {
+            for end in [End::A, End::B] {
+                let (at, _) = self.net.wires.ends(link)[end.index()];
+                if at == node {
+                    self.reroute_end(link, end);
+                }
+            }
+        }
     }
 
     /// Discards a waiting packet that has no other route.

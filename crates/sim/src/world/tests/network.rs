@@ -266,6 +266,95 @@ fn a_rerouted_transfer_uses_the_new_link_at_once() {
     assert!(rerouted > delivered, "{rerouted} {delivered}");
 }
 
+/// Keys of a mobile registered with the router, its care-of addresses known at once, and that agent.
+fn registered(protocol: &str, keys: &str) -> String {
+    let prefix = match protocol {
+        "mobile-ipv4" => "192.0.2.0/24",
+        _ => "2001:db8:1::/64",
+    };
+    format!(
+        "mobility = {{ protocol = \"{protocol}\", home_agent = \"router\", {keys} }}\n\
+         [home_agents.router]\nprefix = \"{prefix}\"\n"
+    )
+}
+
+const PROTOCOLS: [(&str, &str); 3] = [
+    ("mobile-ipv4", "care_of_address = \"known\""),
+    (
+        "mobile-ipv4",
+        "care_of_address = \"known\", delivery = \"reverse-tunnel\"",
+    ),
+    (
+        "mobile-ipv6",
+        "duplicate_address_detection = \"unique-prefix\", advertisements = \"at-link-up\"",
+    ),
+];
+
+/// Of some fifty packets that wait, two are in the link itself.
+#[test]
+fn a_home_agent_tunnels_what_waits_anew_at_the_binding() {
+    for (protocol, keys) in PROTOCOLS {
+        let mobility = registered(protocol, keys);
+        let handover = handover_at_5_s("old_queue = \"reroute\"");
+        let flow = constant("server", "laptop");
+        let results = run(&scenario(20, &[SLOW_AND_FAST, &handover, &mobility, &flow]));
+        assert_eq!(results.summary.handovers[0].lost_packets, 0, "{protocol}");
+        let rows = packets(&results);
+        let data: Vec<PacketRow> = rows.into_iter().filter(|row| row.flow == "f").collect();
+        let fast: Vec<(i64, u64)> = over(&data, "fast").collect();
+        assert!(fast.is_sorted_by_key(|&(_, number)| number), "{protocol}");
+        // The request, or the update, needs a millisecond and a little more.
+        let bound = fast[0].0;
+        assert!((5_001..5_100).contains(&bound), "{protocol}: {bound}");
+        let at_once = fast.iter().filter(|&&(sent, _)| sent == bound).count();
+        assert!((46..=49).contains(&at_once), "{protocol}: {at_once}");
+        let last = last_arrival(&data, "slow");
+        assert!(last < 5.1 + 4.0 * 0.0842, "{protocol}: {last}");
+    }
+}
+
+#[test]
+fn a_home_agent_tunnels_what_a_broken_link_held_back() {
+    for (protocol, keys) in PROTOCOLS {
+        let mobility = registered(protocol, keys);
+        let hard =
+            handover_at_5_s("handover = \"hard\", outage = \"1 s\", old_queue = \"reroute\"");
+        let flow = constant("server", "laptop");
+        let results = run(&scenario(20, &[SLOW_AND_FAST, &hard, &mobility, &flow]));
+        let rows = packets(&results);
+        let data: Vec<PacketRow> = rows.into_iter().filter(|row| row.flow == "f").collect();
+        let fast: Vec<(i64, u64)> = over(&data, "fast").collect();
+        let bound = fast[0].0;
+        assert!((6_001..6_100).contains(&bound), "{protocol}: {bound}");
+        let at_once = fast.iter().filter(|&&(sent, _)| sent == bound).count();
+        assert!((50..=51).contains(&at_once), "{protocol}: {at_once}");
+        assert!(fast.is_sorted_by_key(|&(_, number)| number), "{protocol}");
+    }
+}
+
+#[test]
+fn a_registered_mobile_s_own_packets_are_addressed_anew() {
+    for (protocol, keys) in PROTOCOLS {
+        let mobility = registered(protocol, keys);
+        let handover = handover_at_5_s("old_queue = \"reroute\"");
+        let flow = constant("laptop", "server");
+        let results = run(&scenario(20, &[SLOW_AND_FAST, &handover, &mobility, &flow]));
+        assert_eq!(results.summary.handovers[0].lost_packets, 0, "{protocol}");
+        let rows = packets(&results);
+        let data: Vec<PacketRow> = rows.into_iter().filter(|row| row.flow == "f").collect();
+        let fast: Vec<(i64, u64)> = over(&data, "fast").collect();
+        // The answer needs another millisecond.
+        let complete = fast[0].0;
+        assert!((5_002..5_100).contains(&complete), "{protocol}: {complete}");
+        let at_once = fast.iter().filter(|&&(sent, _)| sent == complete).count();
+        assert!((46..=49).contains(&at_once), "{protocol}: {at_once}");
+        assert!(fast.is_sorted_by_key(|&(_, number)| number), "{protocol}");
+        // All of them reach the server under the home address.
+        let flow = super::flow(&results.summary, "f");
+        assert!(flow.delivered_bytes > 500_000, "{protocol}");
+    }
+}
+
 #[test]
 fn rerouting_is_refused_where_it_cannot_act() {
     let refused = |parts: &[&str]| {
@@ -283,13 +372,24 @@ fn rerouting_is_refused_where_it_cannot_act() {
         message.contains("no packet waits at IP before \"slow\""),
         "{message}"
     );
-    let mobility = "mobility = { protocol = \"mobile-ipv6\", home_agent = \"router\" }\n\
-                    [home_agents.router]\nprefix = \"2001:db8:1::/64\"\n";
-    let message = refused(&[SLOW_AND_FAST, &handover, mobility]);
-    assert!(
-        message.contains("in a tunnel to the address that the mobile leaves"),
-        "{message}"
-    );
+    // The agent at the server has no end of the slow link.
+    for (protocol, prefix) in [
+        ("mobile-ipv6", "2001:db8:1::/64"),
+        ("mobile-ipv4", "192.0.2.0/24"),
+    ] {
+        let at = |agent: &str| {
+            format!(
+                "mobility = {{ protocol = \"{protocol}\", home_agent = \"{agent}\" }}\n\
+                 [home_agents.{agent}]\nprefix = \"{prefix}\"\n"
+            )
+        };
+        let message = refused(&[SLOW_AND_FAST, &handover, &at("server")]);
+        assert!(
+            message.contains("only its home agent \"server\" can change that"),
+            "{message}"
+        );
+        assert_eq!(refused(&[SLOW_AND_FAST, &handover, &at("router")]), "");
+    }
 }
 
 #[test]

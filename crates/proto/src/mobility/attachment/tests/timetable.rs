@@ -128,6 +128,28 @@ fn a_broken_link_keeps_its_queue_or_holds_it_at_ip() {
     );
 }
 
+/// With a mobility protocol the far end may act at each binding, and the node's own packets wait for the registration.
+#[test]
+fn own_packets_at_ip_wait_for_the_registration() {
+    let rerouted = Handover::Soft {
+        overlap: None,
+        old_queue: OldQueue::Rerouted,
+        outgoing_after: Duration::ZERO,
+    };
+    let mut settings = settings(timetable(0, &[entry(2000, Some(1), rerouted)]));
+    settings.registers = true;
+    let mut mobile = Timeline::begin(settings, &[0, 1]);
+    mobile.told(0);
+    let taken = |told: Vec<String>| -> Vec<String> {
+        told.into_iter()
+            .filter(|told| told.contains("take"))
+            .collect()
+    };
+    assert_eq!(taken(mobile.told_at(2000)), ["0: take far"]);
+    mobile.registered(2500, 1);
+    assert_eq!(taken(mobile.told_at(2500)), ["0: take all"]);
+}
+
 /// A link that the scenario has down is not broken, and no event is sent.
 #[test]
 fn a_link_that_does_not_work_is_not_detached() {

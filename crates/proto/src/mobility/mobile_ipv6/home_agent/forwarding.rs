@@ -3,7 +3,9 @@
 
 use super::{HomeAgent, Stage};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
-use crate::mobility::tunnel::{DUMMY_ADDRESS, Refusal, decapsulate, error_about, fragments};
+use crate::mobility::tunnel::{
+    DUMMY_ADDRESS, Refusal, decapsulate, error_about, fragments, take_back,
+};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -81,6 +83,28 @@ impl HomeAgent {
         match message {
             MobilityMessage::BindingUpdate(update) => self.handle_update(now, addresses, update),
             _ => self.counts.unexpected += 1,
+        }
+    }
+
+    /// Redirects a waiting tunnel packet of this agent to the mobile's present care-of address, unless copies go to the
+    /// packet's own. For a mobile that is back at home, takes it out of the tunnel.
+    pub fn redirect(&self, now: Instant, packet: &mut Packet) {
+        let Body::Tunnel(inner) = &packet.body else {
+            return;
+        };
+        if packet.ip.source != IpAddr::V6(self.settings.address) {
+            return;
+        }
+        let Some(home) = self.mobile_of(inner.ip.destination) else {
+            return take_back(packet, true);
+        };
+        let Some(binding) = self.bindings.get(&home.to_bits()) else {
+            return;
+        };
+        let copied = binding.former.filter(|former| former.copied_until > now);
+        let is_copy = copied.is_some_and(|to| packet.ip.destination == IpAddr::V6(to.care_of));
+        if !is_copy && !self.groups.contains_key(&home) {
+            packet.ip.destination = binding.care_of.into();
         }
     }
 

@@ -5,7 +5,7 @@ use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::message_bytes;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
-use crate::mobility::tunnel::{Refusal, decapsulate, error_about, fragments};
+use crate::mobility::tunnel::{Refusal, decapsulate, error_about, fragments, take_back};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -211,6 +211,30 @@ impl MobileNode {
                     _ => self.by_binding(now, packet),
                 }
             }
+        }
+    }
+
+    /// Addresses a waiting data packet of the mobile anew, and returns the interface by which it now leaves. A message
+    /// from the old place goes nowhere.
+    pub fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        let mut own = packet.clone();
+        match &packet.body {
+            Body::Tunnel(inner) => {
+                let forwarded = inner.ip.source != IpAddr::V6(self.settings.home_address);
+                take_back(&mut own, forwarded);
+            }
+            Body::Extended(extended) if !matches!(extended.body, Body::Mobility(_)) => {
+                own.ip = packet.upper_ip();
+                own.body = extended.body.clone();
+            }
+            _ => {}
+        }
+        match self.address_outgoing(now, own)? {
+            (Towards::Interface(interface), addressed) => {
+                *packet = addressed;
+                Some(interface)
+            }
+            (Towards::Network, _) => None,
         }
     }
 
