@@ -34,6 +34,9 @@ pub struct MobileNodeConfig {
     pub foreign: Option<SecurityAssociation>,
     /// True if the previous foreign agent forwards packets to the new care-of address; requires an association with it.
     pub smooth_handoff: bool,
+    /// True if packets that need no reverse tunnel leave by a new link from the request on, with a co-located care-of
+    /// address; false from the reply on (study T section 6).
+    pub sends_at_request: bool,
     /// Lifetime to request, in seconds, above zero; 65,535 is infinite.
     pub lifetime: u16,
     /// True to keep earlier care-of addresses, so that each gets a copy of every packet.
@@ -227,6 +230,17 @@ impl MobileNode {
             self.outbox.push(Some(interface), packet);
             return None;
         }
+        let delivery = v4(packet.ip.destination).map_or(Delivery::Triangle, |destination| {
+            let policy = &self.config.policy;
+            policy.lookup(destination, destination_port(&packet))
+        });
+        if let Some(interface) = self
+            .requested()
+            .filter(|_| delivery != Delivery::ReverseTunnel)
+        {
+            self.outbox.push(Some(interface), packet);
+            return None;
+        }
         let Some(&Bound {
             point,
             is_colocated,
@@ -236,10 +250,6 @@ impl MobileNode {
         else {
             return Some(packet);
         };
-        let delivery = v4(packet.ip.destination).map_or(Delivery::Triangle, |destination| {
-            let policy = &self.config.policy;
-            policy.lookup(destination, destination_port(&packet))
-        });
         // Through a foreign agent, the tunnel begins at the agent.
         if delivery == Delivery::ReverseTunnel && is_colocated && reverse_tunnel {
             let tunnel = Tunnel {
@@ -278,6 +288,16 @@ impl MobileNode {
             }
         }
         self.home_link.or(bound.map(|bound| bound.point.interface))
+    }
+
+    /// Returns the link of a requested registration, if packets leave there before the reply.
+    fn requested(&self) -> Option<InterfaceId> {
+        let pending = self
+            .pending
+            .as_ref()
+            .filter(|_| self.config.sends_at_request)?;
+        let target = pending.target;
+        (target.is_colocated && !pending.is_renewal).then_some(target.point.interface)
     }
 
     /// Returns the home link of a mobile that started there and has no other registration: it may send before any

@@ -52,6 +52,7 @@ fn mobile_config() -> MobileNodeConfig {
         home: association(256),
         foreign: Some(association(300)),
         smooth_handoff: true,
+        sends_at_request: false,
         lifetime: 60,
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::Triangle),

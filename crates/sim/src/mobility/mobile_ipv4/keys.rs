@@ -12,6 +12,9 @@ pub struct RawMobileNode {
     pub conflict_check: Option<RawConflictCheck>,
     /// Delivery of the mobile's own packets that match no line of `policy`. Default "triangle".
     pub delivery: Option<RawDelivery>,
+    /// Message from which on the mobile's own packets leave by a new link, with an own care-of address there and but for
+    /// reverse tunnels. Default "reply".
+    pub outgoing_after: Option<RawOutgoingAfter>,
     /// Mobile policy table: delivery of the mobile's packets to some destinations (study T section 5.2). A line for a
     /// node takes precedence over one for all nodes, then a line with a port over one without, then the earlier line.
     /// Default: none.
@@ -35,6 +38,16 @@ pub enum RawCareOf {
     Known,
     /// The mobile's own address, assigned by DHCP.
     Dhcp,
+}
+
+/// Message of a registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawOutgoingAfter {
+    /// The request, as in MosquitoNet (study T section 6): packets to the mobile follow a round trip later.
+    Request,
+    /// The reply, as study T changed it: both ways move together.
+    Reply,
 }
 
 /// Time of address conflict detection.

@@ -33,6 +33,8 @@ pub struct MobileIpv4 {
     pub simultaneous_bindings: bool,
     /// True if the foreign agent that it leaves forwards packets to the new one.
     pub smooth_handoff: bool,
+    /// True if its own packets leave by a new link from the request on, not the reply.
+    pub sends_at_request: bool,
     /// Lifetime of a registration request, in seconds.
     pub lifetime: u16,
 }

@@ -1,7 +1,8 @@
 //! Resolution of Mobile IPv4.
 
 use super::keys::{
-    RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawMobileNode, RawPolicyRule,
+    RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawMobileNode, RawOutgoingAfter,
+    RawPolicyRule,
 };
 use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
@@ -147,6 +148,12 @@ pub(in crate::mobility) fn mobility(
                        a node in `foreign_agents`";
         report.wrong_key(&path.key("smooth_handoff"), message.to_owned());
     }
+    let sends_at_request = own.outgoing_after == Some(RawOutgoingAfter::Request);
+    if sends_at_request && care_of == CareOfSource::ForeignAgent {
+        let message = "\"request\" needs an own care-of address: a foreign agent forwards for a mobile after the reply; expected \
+                       `care_of_address = \"known\"` or \"dhcp\" beside it";
+        report.wrong(&path.key("outgoing_after"), message.to_owned());
+    }
     MobileIpv4 {
         home_agent,
         home_link,
@@ -159,6 +166,7 @@ pub(in crate::mobility) fn mobility(
         policy: policy(&own.policy, &path.key("policy"), around.links, report),
         simultaneous_bindings: own.simultaneous_bindings.unwrap_or(false),
         smooth_handoff: own.smooth_handoff.unwrap_or(false),
+        sends_at_request,
         lifetime: lifetime(
             raw.lifetime,
             Duration::from_secs(3600),

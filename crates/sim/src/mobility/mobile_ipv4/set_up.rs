@@ -134,6 +134,7 @@ impl World {
             home: self.association(number, "home"),
             foreign: Some(self.association(number, "foreign")),
             smooth_handoff: mobility.smooth_handoff,
+            sends_at_request: mobility.sends_at_request,
             lifetime: mobility.lifetime,
             simultaneous_bindings: mobility.simultaneous_bindings,
             policy: self.policy(mobility),

@@ -273,6 +273,41 @@ fn foreign_agents_are_found_and_relay() {
 
 /// The new foreign agent informs the previous one, 20 ms away, long before the home agent knows; the previous one
 /// forwards.
+/// Study T, section 6: in MosquitoNet the mobile's own packets leave by the new link from the request on, and packets to the
+/// mobile arrive over the old one until the reply; the study moved both at the reply.
+#[test]
+fn a_mobile_s_own_packets_move_at_the_request_or_at_the_reply() {
+    let flows = [
+        voice("up", "laptop", "correspondent"),
+        voice("down", "correspondent", "laptop"),
+    ];
+    for after in ["request", "reply"] {
+        let keys = format!("care_of_address = \"known\", outgoing_after = \"{after}\"");
+        let text = scenario(20, &[LINKS, &laptop(SOFT, &keys), &flows[0], &flows[1]]);
+        let results = run(&text);
+        let ladder = signals(&results);
+        let reply = first(&ladder, "Registration Reply", 10.0);
+        let reply_s = reply.decided_s.unwrap();
+        let rows = packets(&results);
+        let on_gsm = |flow: &str| {
+            let mut own = rows
+                .iter()
+                .filter(|row| row.flow == flow && row.link == "gsm");
+            own.next().unwrap().sent as f64 / 1e9
+        };
+        let expected = if after == "request" { 10.0 } else { reply_s };
+        assert!(
+            (expected..expected + 0.011).contains(&on_gsm("up")),
+            "{after}"
+        );
+        // Both are bound at the same time, a ground's way before the reply arrives.
+        assert!((reply.sent_s..reply_s).contains(&on_gsm("down")), "{after}");
+        for flow in ["up", "down"] {
+            assert_eq!(super::flow(&results.summary, flow).lost_packets, 0);
+        }
+    }
+}
+
 #[test]
 fn smooth_handoff_loses_fewer_packets() {
     let flow = voice("to", "correspondent", "laptop");

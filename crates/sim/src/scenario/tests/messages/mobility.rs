@@ -235,7 +235,7 @@ fn mistakes_in_mobile_ipv4_are_told() {
         ),
         (
             with("route_optimization = true"),
-            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, policy, simultaneous_bindings, smooth_handoff)",
+            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, outgoing_after, policy, simultaneous_bindings, smooth_handoff)",
         ),
         (
             mobile(
@@ -247,6 +247,10 @@ fn mistakes_in_mobile_ipv4_are_told() {
         (
             with("conflict_check = \"background\""),
             "mobiles.laptop.mobility.conflict_check: applies to addresses from a DHCP server; expected `care_of_address = \"dhcp\"` beside it",
+        ),
+        (
+            with("outgoing_after = \"request\""),
+            "mobiles.laptop.mobility.outgoing_after: \"request\" needs an own care-of address: a foreign agent forwards for a mobile after the reply; expected `care_of_address = \"known\"` or \"dhcp\" beside it",
         ),
         (
             with("smooth_handoff = true"),
