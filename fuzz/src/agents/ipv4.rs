@@ -45,6 +45,7 @@ fn mobile() -> Host {
         home: key(256),
         foreign: Some(key(300)),
         smooth_handoff: true,
+        sends_at_request: false,
         lifetime: 60,
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::ReverseTunnel),

@@ -40,7 +40,8 @@ class StudyRun:
         )
         self.flow: dict[str, Any] = run.summary["flows"][0]
         handover = run.summary["handovers"][0]
-        self.handover_s: float = handover["completed_s"]
+        #: Time of the binding at the home agent, from which on packets to the mobile take the new link.
+        self.handover_s = _binding_after(handover["at_s"], run)
         self.at_handover: dict[str, Any] = handover["flows"][0]
         self._run = run
 
@@ -124,6 +125,16 @@ class StudyRun:
         times = acks.time_s[rising & (acks.time_s > self.handover_s)]
         gaps = np.diff(np.concatenate([[self.handover_s], times]))
         return float(times[int(np.argmax(gaps))])
+
+
+def _binding_after(time_s: float, run: Run) -> float:
+    """Returns the time at which the first registration request from a time on arrives at the home agent."""
+    arrivals = (
+        one.decided_ns
+        for one in run.signals
+        if one.name == "Registration Request" and one.sent_ns >= time_s * 1e9 and one.fate == "delivered"
+    )
+    return next(arrival / 1e9 for arrival in arrivals if arrival is not None)
 
 
 def simulate(file: Path, seed: int, overrides: list[str], flow: str = "download") -> StudyRun:

@@ -1,4 +1,4 @@
-"""Study T: TCP across sudden link changes, WaveLAN and GSM (T1 to T9)."""
+"""Study T: TCP across sudden link changes, WaveLAN and GSM (T1 to T10)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ RED = [
 #: Chosen: nothing passes for two seconds, and what the old link held is lost.
 LOSS = 'handover = "hard", outage = "2 s"'
 DISCARD = ["mobiles.mobile.timetable.1.old_queue=discard"]
+#: MosquitoNet's handover as the study found it: outgoing packets move at the request, incoming ones a round trip later.
+UNMODIFIED = ["mobiles.mobile.mobility.outgoing_after=request"]
 #: Flow control between IP and link (section 7.2.3). Chosen: one packet waits in the link, so that its line stays busy.
 REROUTE = ["links.gsm.flow_control=1 packets", "mobiles.mobile.timetable.1.old_queue=reroute"]
 #: Remedies of section 7 that are the transport's, in the order of their checks: T7.j to T7.m and so on.
@@ -45,6 +47,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
         _towards_wavelan(folder / "download-back.toml", seed, samples)
         _farther_and_lossy(folder, seed, samples)
         _upload(folder / "upload.toml", seed, samples)
+        _both_ways(folder, seed, samples)
     return Reproduced(judged(folder, samples), drawing.draw(folder))
 
 
@@ -173,5 +176,24 @@ def _upload(file: Path, seed: int, samples: Samples) -> None:
             "T9.d": run.transfer.lost,
             "T9.e": run.rtt_near(run.handover_s + STABLE[1]),
             "T9.f": run.throughput(),
+        },
+    )
+
+
+def _both_ways(folder: Path, seed: int, samples: Samples) -> None:
+    """Measures T10: the handover as the study found it and as the study changed it, downwards and upwards."""
+
+    def stall(flow: str, overrides: list[str]) -> float:
+        return float(simulate(folder / f"{flow}.toml", seed, overrides, flow).at_handover["stall_s"])
+
+    unmodified = [stall(flow, UNMODIFIED) for flow in ("download", "upload")]
+    modified = [stall(flow, []) for flow in ("download", "upload")]
+    put(
+        samples,
+        {
+            "T10.a": unmodified[0],
+            "T10.b": unmodified[1],
+            "T10.c": max(unmodified) / min(unmodified),
+            "T10.d": max(modified) / min(modified),
         },
     )
