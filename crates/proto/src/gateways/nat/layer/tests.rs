@@ -176,7 +176,6 @@ fn what_a_kernel_wrote_or_a_link_gave_back_passes_it() {
         }
         // A packet that waited before another translator's link has been translated there.
         let mut translated = written(&packet(server, inside, datagram(443, 5555, b"")));
-        let length = translated.wire_length();
         assert_eq!(router.route_again(NOW, &mut translated), None);
         assert_eq!(refused(&router).unmapped, 3);
         assert_eq!(router.poll_transmit(NOW), None);
