@@ -9,7 +9,7 @@ use baton_proto::tcp::Endpoint;
 use baton_proto::tcp::congestion::{
     BicParameters, HyblaParameters, ScalableParameters, VegasParameters, WestwoodParameters,
 };
-use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
+use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use baton_proto::wire::icmp::QuotedPacket;
 use baton_proto::wire::protocol;
@@ -58,9 +58,10 @@ fn profile(bytes: &mut Bytes<'_>) -> Profile {
     profile.nagle ^= bit(3);
     profile.limited_transmit ^= bit(4);
     profile.idle_restart ^= bit(5);
-    profile.timer_from_transmission ^= bit(6);
-    profile.repair_before_new_data ^= bit(7);
-    profile.threshold_from_window ^= bit(8);
+    profile.threshold_from_window ^= bit(6);
+    if bit(7) {
+        profile.window_arithmetic = WindowArithmetic::Linux20;
+    }
     if bit(9) {
         profile.congestion = bytes.one_of(&[
             Algorithm::Reno,
@@ -72,7 +73,12 @@ fn profile(bytes: &mut Bytes<'_>) -> Profile {
             Algorithm::Vegas(VegasParameters::default()),
             Algorithm::Hybla(HyblaParameters::default()),
         ]);
-        profile.recovery = bytes.one_of(&[Recovery::Reno, Recovery::NewReno, Recovery::Sack]);
+        profile.recovery = bytes.one_of(&[
+            Recovery::Reno,
+            Recovery::NewReno,
+            Recovery::Sack,
+            Recovery::Linux20,
+        ]);
     }
     profile.transaction_opening = bit(15);
     if bit(10) {

@@ -158,8 +158,6 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
     ("transaction_opening", |end| {
         end.refuse_unless(!end.profile.transaction_opening, "knows no T/TCP");
     }),
-    ("timer_from_transmission", refuse_old_linux),
-    ("repair_before_new_data", refuse_old_linux),
     ("threshold_from_window", refuse_old_linux),
 ];
 
@@ -302,7 +300,7 @@ fn recovery(end: &mut End<'_>) {
         Recovery::Sack => end.switch("tcp_sack", true),
         Recovery::Linux => {}
         Recovery::NewReno => end.switch("tcp_sack", false),
-        Recovery::Reno => {
+        Recovery::Reno | Recovery::Linux20 => {
             end.refuse(
                 "the kernel stays in recovery until all is repaired",
                 Some("\"newreno\""),

@@ -60,12 +60,6 @@ pub struct Profile {
     pub tick: Duration,
     /// Computation of the timeout from the estimates.
     pub rto_arithmetic: RtoArithmetic,
-    /// Let the retransmission timer count from the last transmission of the oldest segment, as in Linux 2.0, instead of
-    /// from the last ACK that moved the window (RFC 6298 section 5.3).
-    pub timer_from_transmission: bool,
-    /// After a timeout, send no new data and take no RTT sample until all data outstanding at that time is
-    /// acknowledged: Linux 2.0, visible in T2 as 26 s without new data.
-    pub repair_before_new_data: bool,
     /// Let a loss halve the congestion window instead of the data outstanding (RFC 5681 equation 4), and each timeout
     /// of the same data too; the window also grows while it does not limit the sender. Linux 2.0, visible in T3 as a
     /// round-trip time that creeps up from a single segment's.
@@ -130,6 +124,10 @@ pub enum Recovery {
     NewReno,
     /// Recovery by the scoreboard of SACK (RFC 6675) if the peer permits it, otherwise NewReno.
     Sack,
+    /// Linux 2.0's, without SACK: Reno, but after a timeout no new data until all that was outstanding is acknowledged, at
+    /// least one retransmission for each ACK meanwhile, and a timer that counts from the last transmission of the oldest
+    /// segment.
+    Linux20,
     /// Linux's state machine: RACK-TLP, PRR, F-RTO and undo, each of which can be switched off, by the scoreboard or,
     /// without SACK, by counting duplicate ACKs.
     Linux,
@@ -140,6 +138,8 @@ pub enum Recovery {
 pub enum WindowArithmetic {
     /// The RFC's.
     Rfc,
+    /// Linux 2.0's, which counts segments and acknowledgments.
+    Linux20,
     /// Linux's, which counts segments, and grows by every acknowledged segment in slow start.
     Linux,
 }
@@ -213,8 +213,6 @@ impl Profile {
             maximum_rto: Duration::from_secs(60),
             tick: Duration::ZERO,
             rto_arithmetic: RtoArithmetic::Rfc6298,
-            timer_from_transmission: false,
-            repair_before_new_data: false,
             threshold_from_window: false,
             idle_restart: true,
             syn_retries: 6,
@@ -325,14 +323,13 @@ impl Profile {
         }
     }
 
-    /// Returns the profile of Linux 2.0.36 in study T (sections 3.5, 7.1 and 7.2): no options but the MSS, a 10 ms
-    /// tick, an RTO floor of 200 ms and ceiling of 120 s, Reno, an initial window of one segment, 16 kB of window
-    /// (Netperf's default in the study). After a timeout, duplicate ACKs are ignored until more than the data
-    /// outstanding then is acknowledged.
+    /// Returns the profile of Linux 2.0.36, the stack of study T (sections 3.5, 7.1 and 7.2), by the sources of the 2.0
+    /// series: no options but the MSS, a 10 ms tick, an RTO floor of 200 ms and ceiling of 120 s, Reno, an initial window
+    /// of one segment, 16 kB of window (Netperf's default in the study).
     pub fn linux_2_0_36() -> Profile {
         Profile {
             congestion: Algorithm::Reno,
-            recovery: Recovery::Reno,
+            recovery: Recovery::Linux20,
             initial_window: 1,
             receive_buffer: 16_384,
             send_buffer: 65_536,
@@ -345,9 +342,7 @@ impl Profile {
             maximum_rto: Duration::from_secs(120),
             tick: Duration::from_millis(10),
             rto_arithmetic: RtoArithmetic::Linux20,
-            timer_from_transmission: true,
-            repair_before_new_data: true,
-            threshold_from_window: true,
+            window_arithmetic: WindowArithmetic::Linux20,
             idle_restart: false,
             syn_retries: 10,
             syn_ack_retries: 10,

@@ -181,12 +181,7 @@ pub struct RawTcpEnd {
     pub tick: Option<Time>,
     /// Computation of the timeout from round-trip times.
     pub rto_arithmetic: Option<RawRtoArithmetic>,
-    /// The retransmission timer counts from the last transmission of the oldest segment (Linux 2.0), not from
-    /// the last acknowledgment that moved the window.
-    pub timer_from_transmission: Option<bool>,
-    /// After a timeout, send nothing new until all outstanding data is acknowledged (Linux 2.0).
-    pub repair_before_new_data: Option<bool>,
-    /// A loss halves the congestion window (Linux 2.0) instead of the flight size.
+    /// A loss halves the congestion window (ns-2) instead of the flight size.
     pub threshold_from_window: Option<bool>,
     /// Restart from the initial window after an idle time.
     pub idle_restart: Option<bool>,
@@ -247,6 +242,10 @@ pub enum RawRecovery {
     NewReno,
     /// By selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
     Sack,
+    /// As Linux 2.0 does: Reno, but after a timeout nothing new until all that was outstanding is acknowledged, and a
+    /// timer that counts from the last transmission of the oldest segment.
+    #[serde(rename = "linux-2.0")]
+    Linux20,
     /// As Linux does.
     Linux,
 }
@@ -257,6 +256,9 @@ pub enum RawRecovery {
 pub enum RawWindowArithmetic {
     /// The RFC's.
     Rfc,
+    /// Linux 2.0's form of Reno, in segments and acknowledgments.
+    #[serde(rename = "linux-2.0")]
+    Linux20,
     /// Linux's.
     Linux,
 }

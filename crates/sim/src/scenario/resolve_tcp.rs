@@ -115,14 +115,6 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.limited_transmit, raw.limited_transmit);
     set(&mut profile.idle_restart, raw.idle_restart);
     set(
-        &mut profile.timer_from_transmission,
-        raw.timer_from_transmission,
-    );
-    set(
-        &mut profile.repair_before_new_data,
-        raw.repair_before_new_data,
-    );
-    set(
         &mut profile.threshold_from_window,
         raw.threshold_from_window,
     );
@@ -221,6 +213,7 @@ fn recovery(raw: RawRecovery) -> Recovery {
         RawRecovery::Reno => Recovery::Reno,
         RawRecovery::NewReno => Recovery::NewReno,
         RawRecovery::Sack => Recovery::Sack,
+        RawRecovery::Linux20 => Recovery::Linux20,
         RawRecovery::Linux => Recovery::Linux,
     }
 }
@@ -228,6 +221,7 @@ fn recovery(raw: RawRecovery) -> Recovery {
 fn window_arithmetic(raw: RawWindowArithmetic) -> WindowArithmetic {
     match raw {
         RawWindowArithmetic::Rfc => WindowArithmetic::Rfc,
+        RawWindowArithmetic::Linux20 => WindowArithmetic::Linux20,
         RawWindowArithmetic::Linux => WindowArithmetic::Linux,
     }
 }

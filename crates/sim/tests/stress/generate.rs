@@ -520,7 +520,11 @@ impl Generator {
 
 /// Settings of TCP, and values for them.
 const TCP_KEYS: &[(&str, &[&str])] = &[
-    ("recovery", &["\"reno\"", "\"newreno\"", "\"sack\""]),
+    (
+        "recovery",
+        &["\"reno\"", "\"newreno\"", "\"sack\"", "\"linux-2.0\""],
+    ),
+    ("window_arithmetic", &["\"rfc\"", "\"linux-2.0\""]),
     (
         "maximum_segment_size",
         &["\"64 B\"", "\"536 B\"", "\"8960 B\""],
@@ -546,8 +550,6 @@ const TCP_KEYS: &[(&str, &[&str])] = &[
     ("minimum_rto", &["\"1 ms\"", "\"200 ms\"", "\"1 s\""]),
     ("tick", &["\"0 s\"", "\"10 ms\"", "\"500 ms\""]),
     ("rto_arithmetic", &["\"rfc6298\"", "\"linux-2.0\""]),
-    ("timer_from_transmission", &["true", "false"]),
-    ("repair_before_new_data", &["true", "false"]),
     ("threshold_from_window", &["true", "false"]),
     ("idle_restart", &["true", "false"]),
     ("time_wait", &["\"0 s\"", "\"1 s\""]),

@@ -125,7 +125,7 @@ impl<L: Law> Framed<L> {
     /// which a repair may exceed; with Linux, which excludes data that has arrived or is lost, the window itself.
     fn base(&self, loss: &LossSample) -> f64 {
         match self.arithmetic {
-            WindowArithmetic::Rfc => {
+            WindowArithmetic::Rfc | WindowArithmetic::Linux20 => {
                 let in_flight = self.in_segments(loss.bytes_in_flight);
                 in_flight.min(self.window.segments)
             }
@@ -142,7 +142,7 @@ impl<L: Law> CongestionControl for Framed<L> {
         let acknowledged = self.in_segments(sample.acknowledged_bytes);
         if self.window.segments < self.window.threshold {
             let counted = match self.arithmetic {
-                WindowArithmetic::Rfc => acknowledged.min(1.0),
+                WindowArithmetic::Rfc | WindowArithmetic::Linux20 => acknowledged.min(1.0),
                 WindowArithmetic::Linux => acknowledged,
             };
             self.law.slow_start(&mut self.window, counted);

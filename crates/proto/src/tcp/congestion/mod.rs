@@ -10,6 +10,7 @@ mod external;
 mod frame;
 mod hybla;
 mod linux;
+mod linux20;
 mod reno;
 mod scalable;
 mod vegas;
@@ -299,7 +300,10 @@ pub fn new(
         (Algorithm::Reno | Algorithm::NewReno, WindowArithmetic::Linux) => {
             Box::new(linux::Reno::new(size, window, threshold))
         }
-        (Algorithm::Cubic, WindowArithmetic::Rfc) => {
+        (Algorithm::Reno | Algorithm::NewReno, WindowArithmetic::Linux20) => {
+            Box::new(linux20::Reno::new(size, window, threshold))
+        }
+        (Algorithm::Cubic, WindowArithmetic::Rfc | WindowArithmetic::Linux20) => {
             Box::new(cubic::Cubic::new(size, window, threshold))
         }
         (Algorithm::Cubic, WindowArithmetic::Linux) => {

@@ -28,6 +28,8 @@ pub(super) struct RecoveryState {
     inflation: u32,
     /// True if the next retransmission goes out whatever the window.
     forced: bool,
+    /// Linux 2.0: segments sent again since the timeout, less those acknowledged meanwhile, whichever they are.
+    repaired: u32,
     /// True after a partial ACK has restarted the timer (RFC 6582 section 4, "impatient").
     partial_acked: bool,
     /// True after RFC 6675's rescue retransmission in this recovery.
@@ -61,8 +63,13 @@ pub(super) struct AckContext {
 fn effective_recovery(common: &Common) -> Recovery {
     match common.profile.recovery {
         Recovery::Sack if !common.negotiated.sack => Recovery::NewReno,
+        Recovery::Linux20 => Recovery::Reno,
         recovery => recovery,
     }
+}
+
+fn is_linux_2_0(common: &Common) -> bool {
+    common.profile.recovery == Recovery::Linux20
 }
 
 impl RecoveryState {
@@ -105,6 +112,7 @@ impl RecoveryState {
 
     /// Continues repairs until all data in flight now is acknowledged.
     pub(super) fn repair_after_timeout(&mut self, flow: &Flow) {
+        self.repaired = 0;
         self.phase = Phase::AfterTimeout;
         self.point = flow.space.next();
     }
@@ -131,6 +139,9 @@ impl RecoveryState {
             } else if duplicate {
                 self.on_duplicate_acknowledgment(flow, common, now);
             }
+            if is_linux_2_0(common) {
+                self.restart_timer(flow, common, now);
+            }
         }
     }
 
@@ -143,17 +154,18 @@ impl RecoveryState {
         context: AckContext,
     ) {
         let flight = flow.in_flight();
-        let repairing = common.profile.repair_before_new_data && self.phase == Phase::AfterTimeout;
+        let repairing = is_linux_2_0(common) && self.phase == Phase::AfterTimeout;
         let every_segment = common.profile.rto_arithmetic == RtoArithmetic::Linux20;
         let window_segments = flow.window_segments();
         let timed_since = flow.orders.timed_since();
         let before = flow.space.unacknowledged();
-        let (rtt, statistics) = (&mut flow.rtt, &mut common.statistics);
+        let mut timed = Vec::new();
+        let rtt = &flow.rtt;
         let gone = flow.space.acknowledge(position, |segment| {
             let counts = timed_since.is_none_or(|since| since <= segment.sent_at);
+            self.repaired = self.repaired.saturating_sub(1);
             if every_segment && !repairing && !segment.retransmitted && counts {
-                rtt.sample(rtt.measure(segment.sent_at, now), window_segments);
-                statistics.rtt_samples += 1;
+                timed.push(rtt.measure(segment.sent_at, now));
             }
         });
         self.announced = self.announced.saturating_sub(position - before);
@@ -191,7 +203,14 @@ impl RecoveryState {
                 window_limited: limited,
             });
         }
+        // Linux 2.0 computes the timeout with the window that this ACK has left.
+        let window_segments = flow.window_segments();
+        common.statistics.rtt_samples += timed.len() as u64;
+        for sample in timed {
+            flow.rtt.sample(sample, window_segments);
+        }
         self.restart_timer(flow, common, now);
+        self.forced |= repairing && self.phase == Phase::AfterTimeout;
     }
 
     /// Returns true if the congestion window limited the sender, with so many bytes in flight.
@@ -309,6 +328,8 @@ impl RecoveryState {
             // SACKed data has left the "pipe": inflation would let out a second segment for each.
             Phase::Fast if common.negotiated.sack => {}
             Phase::Fast => self.inflate(flow),
+            // Linux 2.0 expects no three duplicates from a smaller window.
+            Phase::Open if is_linux_2_0(common) && flow.window_segments() < 3 => {}
             Phase::Open if self.is_past_guard(flow, common) => {
                 self.duplicate_acks += 1;
                 let lost = common.negotiated.sack && mark_lost_by_sack(flow, common);
@@ -352,7 +373,9 @@ impl RecoveryState {
             self.guard = flow.space.next();
         }
         if !common.negotiated.sack {
-            self.inflation = threshold.saturating_mul(flow.space.segment_size());
+            // Linux 2.0 counts the ACK before the duplicates, too.
+            let segments = threshold.saturating_add(u32::from(is_linux_2_0(common)));
+            self.inflation = segments.saturating_mul(flow.space.segment_size());
         }
         let rto = flow.rtt.rto();
         common.timers.set_after(Timer::Retransmission, now, rto);
@@ -366,13 +389,7 @@ impl RecoveryState {
         common: &mut Common,
         now: Instant,
     ) -> Option<Event> {
-        let sent_at = flow.space.sent.first()?.sent_at;
-        let due = sent_at + flow.rtt.rto();
-        if common.profile.timer_from_transmission && due > now {
-            let left = due.saturating_since(now);
-            common.timers.set_after(Timer::Retransmission, now, left);
-            return None;
-        }
+        flow.space.sent.first()?;
         if flow.patience.retries() >= common.profile.data_retries {
             return Some(Event::TimedOut);
         }
@@ -403,7 +420,7 @@ impl RecoveryState {
     }
 
     /// Restarts the timer after an ACK of new data (RFC 6298 section 5.2 and 5.3).
-    fn restart_timer(&mut self, flow: &Flow, common: &mut Common, now: Instant) {
+    pub(super) fn restart_timer(&mut self, flow: &Flow, common: &mut Common, now: Instant) {
         let Some(first) = flow.space.sent.first() else {
             common.timers.stop(Timer::Retransmission);
             return;
@@ -414,11 +431,13 @@ impl RecoveryState {
         }
         self.partial_acked = partial;
         let rto = flow.rtt.rto();
-        if common.profile.timer_from_transmission {
-            // If that time has passed: two ticks, so that this ACK's retransmissions go first.
-            let left = (first.sent_at + rto).saturating_since(now);
-            let shortest = common.profile.tick.saturating_mul(2);
-            let after = left.max(shortest);
+        if is_linux_2_0(common) {
+            // If that time has passed: two ticks, whatever is sent again meanwhile.
+            let due = first.sent_at + rto;
+            let after = match due < now {
+                true => common.profile.tick.saturating_mul(2),
+                false => due.saturating_since(now),
+            };
             common.timers.set_after(Timer::Retransmission, now, after);
         } else {
             common.timers.set_after(Timer::Retransmission, now, rto);

@@ -2,7 +2,7 @@
 
 use super::super::output::Stretch;
 use super::super::timer::Timer;
-use super::{Common, Flow, Phase, Recovery, RecoveryState, effective_recovery};
+use super::{Common, Flow, Phase, Recovery, RecoveryState, effective_recovery, is_linux_2_0};
 use crate::time::Instant;
 
 impl RecoveryState {
@@ -18,7 +18,10 @@ impl RecoveryState {
         if let Some(index) = space.sent.next_lost() {
             let length = space.retransmission_length(index)?;
             let pipe = space.sent.pipe();
-            let fits = pipe + u64::from(length) <= window || pipe == 0;
+            let fits = match is_linux_2_0(common) {
+                true => self.repaired < flow.window_segments(),
+                false => pipe + u64::from(length) <= window || pipe == 0,
+            };
             if !fits && !self.forced && !self.repairs_by_snack(common) {
                 return None;
             }
@@ -46,6 +49,7 @@ impl RecoveryState {
     ) -> Option<Stretch> {
         let start = flow.space.sent.get(index)?.start;
         self.forced = false;
+        self.repaired += 1;
         flow.space.sent.resend(index, length, now);
         arm_timer(flow, common, now);
         Some(Stretch {
@@ -95,7 +99,7 @@ impl RecoveryState {
         window: u64,
     ) -> Option<Stretch> {
         let repairing = self.phase == Phase::AfterTimeout;
-        if common.profile.repair_before_new_data && repairing || flow.orders.holds_new_data() {
+        if is_linux_2_0(common) && repairing || flow.orders.holds_new_data() {
             return None;
         }
         let idle = flow.space.in_flight() == 0;
@@ -166,7 +170,11 @@ impl RecoveryState {
     ) -> Stretch {
         let (start, pushed) = flow.space.push(now, length, sent_at);
         common.timers.stop(Timer::Persist);
-        arm_timer(flow, common, now);
+        if is_linux_2_0(common) {
+            self.restart_timer(flow, common, now);
+        } else {
+            arm_timer(flow, common, now);
+        }
         Stretch {
             start,
             length,
