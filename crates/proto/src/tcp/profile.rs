@@ -60,9 +60,8 @@ pub struct Profile {
     pub tick: Duration,
     /// Computation of the timeout from the estimates.
     pub rto_arithmetic: RtoArithmetic,
-    /// Let a loss halve the congestion window instead of the data outstanding (RFC 5681 equation 4), and each timeout
-    /// of the same data too; the window also grows while it does not limit the sender. Linux 2.0, visible in T3 as a
-    /// round-trip time that creeps up from a single segment's.
+    /// Let a loss halve the congestion window instead of the data outstanding (RFC 5681 equation 4), and each timeout of
+    /// the same data too; the window also grows while it does not limit the sender. As in ns-2.
     pub threshold_from_window: bool,
     /// Restart from the initial window after an idle retransmission timeout (RFC 5681 section 4.1).
     pub idle_restart: bool,
