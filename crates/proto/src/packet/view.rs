@@ -90,7 +90,7 @@ impl Body {
                 protocol: protocol::MOBILITY,
                 ..NOTHING
             },
-            Body::Tunnel(packet) => packet.view(),
+            Body::Tunnel(packet) | Body::Minimal(packet) | Body::Generic(packet) => packet.view(),
             Body::Extended(extended) => extended.body.view(ip),
             Body::Opaque {
                 protocol, bytes, ..

@@ -14,6 +14,7 @@ use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::AgentDiscovery;
 use crate::wire::dhcp::CLIENT_PORT;
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
@@ -39,6 +40,8 @@ pub struct MobileNodeConfig {
     pub simultaneous_bindings: bool,
     /// Policy table for the mobile's packets.
     pub policy: PolicyTable,
+    /// Encapsulation to request. Through a foreign agent only one that it advertises is requested.
+    pub encapsulation: Encapsulation,
     /// Time of the address conflict detection.
     pub conflict_check: ConflictCheck,
     /// Time of day; the home agent's reply corrects it if it is wrong.
@@ -230,6 +233,7 @@ impl MobileNode {
             point,
             is_colocated,
             reverse_tunnel,
+            target,
             ..
         }) = self.binding(now)
         else {
@@ -245,6 +249,7 @@ impl MobileNode {
                 interface: Some(point.interface),
                 entry: point.care_of_address,
                 exit: self.config.home_agent,
+                encapsulation: target.encapsulation,
                 forwarded: false,
             };
             if let Err(refusal) = self.outbox.tunnel(now, tunnel, packet) {
@@ -297,6 +302,9 @@ impl MobileNode {
             }
             return None;
         }
+        if packet.body.inner().is_some() && self.is_own(packet.ip.destination) {
+            return self.unpack(packet);
+        }
         match packet.body {
             Body::Icmp(IcmpMessage::AgentDiscovery(message)) => {
                 if let AgentDiscovery::Advertisement(advertisement) = *message
@@ -312,7 +320,6 @@ impl MobileNode {
                 }
                 None
             }
-            Body::Tunnel(_) if self.is_own(packet.ip.destination) => self.unpack(packet),
             Body::Icmp(IcmpMessage::Error { kind, ref quoted })
                 if self.outbox.handle_too_big(now, kind, quoted) =>
             {
@@ -324,12 +331,12 @@ impl MobileNode {
 
     /// Decapsulates a packet for this mobile, also from nested tunnels of other agents.
     fn unpack(&mut self, mut packet: Packet) -> Option<Packet> {
-        while let Body::Tunnel(inner) = packet.body {
-            if !self.is_own(inner.ip.destination) {
+        while packet.body.inner().is_some() {
+            packet = packet.decapsulate()?;
+            if !self.is_own(packet.ip.destination) {
                 self.dropped.unexpected_tunnel += 1;
                 return None;
             }
-            packet = *inner;
         }
         Some(packet)
     }

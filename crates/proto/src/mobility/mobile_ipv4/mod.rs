@@ -17,6 +17,7 @@ mod address_server;
 mod advertiser;
 mod clock;
 mod discovery;
+mod encapsulations;
 mod foreign_agent;
 mod home_agent;
 mod layers;
@@ -28,16 +29,18 @@ pub use acquisition::ConflictCheck;
 pub use address_server::AddressServer;
 pub use advertiser::Advertising;
 pub use clock::{Clock, REPLAY_TOLERANCE};
+pub use encapsulations::Encapsulations;
 pub use foreign_agent::{ForeignAgent, ForeignAgentConfig, ForeignAgentEvent};
 pub use home_agent::{HomeAgent, HomeAgentConfig, HomeAgentEvent};
 pub use layers::{LinkServer, Mobile};
 pub use mobile_node::{CareOf, MobileNode, MobileNodeConfig, MobileNodeEvent, Point};
 pub use policy::{Delivery, PolicyRule, PolicyTable};
 
-use super::tunnel::{Refusal, Tunnels};
+use super::tunnel::{Ends, Refusal, Tunnels};
 use crate::interface::InterfaceId;
 use crate::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::mobile_ipv4::{INFINITE_LIFETIME, Message, PORT};
 use crate::wire::udp::UdpHeader;
@@ -91,6 +94,7 @@ struct Tunnel {
     interface: Option<InterfaceId>,
     entry: Ipv4Addr,
     exit: Ipv4Addr,
+    encapsulation: Encapsulation,
     /// True if this node forwards the packet, which decrements its hop limit.
     forwarded: bool,
 }
@@ -160,7 +164,7 @@ impl Outbox {
         self.send(Some(interface), ip, body);
     }
 
-    /// Puts `packet` into a tunnel (RFC 2003 section 3.1).
+    /// Puts `packet` into a tunnel (RFC 2003 section 3.1, RFC 2004 section 3, RFC 2784 section 5).
     ///
     /// # Errors
     /// The reason for the refusal. For a packet that is too big, also queues an error for its source (section 5.1).
@@ -170,7 +174,11 @@ impl Outbox {
         if [entry, exit].map(IpAddr::V4).contains(&packet.ip.source) {
             return Err(Refusal::Loop);
         }
-        let ends = (entry.into(), exit.into());
+        let ends = Ends {
+            entry: entry.into(),
+            exit: exit.into(),
+            encapsulation: tunnel.encapsulation,
+        };
         let dont_fragment = packet.ip.dont_fragment;
         let entered = self
             .tunnels
@@ -184,10 +192,17 @@ impl Outbox {
             }
             Err(refusal) => return Err(refusal),
         };
-        packet.ip = IpHeader {
-            traffic_class: packet.ip.traffic_class,
-            dont_fragment,
-            ..self.header(entry, exit, HOP_LIMIT)
+        packet.ip = match &packet.body {
+            Body::Minimal(inner) => IpHeader {
+                source: entry.into(),
+                destination: exit.into(),
+                ..inner.ip
+            },
+            _ => IpHeader {
+                traffic_class: packet.ip.traffic_class,
+                dont_fragment,
+                ..self.header(entry, exit, HOP_LIMIT)
+            },
         };
         self.push(tunnel.interface, packet);
         Ok(())
