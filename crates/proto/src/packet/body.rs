@@ -260,10 +260,8 @@ impl Body {
             }
             (0, protocol::GENERIC_ENCAPSULATION) if v4 => {
                 match encapsulation::decode_generic(bytes)? {
-                    Some(inner) if is_ipv4(inner) => {
-                        Some(Body::Generic(decode_inner(inner, tunnels)?))
-                    }
-                    _ => None,
+                    Some(inner) => Some(Body::Generic(decode_inner(inner, tunnels)?)),
+                    None => None,
                 }
             }
             _ if carried.is_packet() => Some(Body::Tunnel(decode_inner(bytes, tunnels)?)),
@@ -281,8 +279,4 @@ fn decode_inner(bytes: &[u8], tunnels: u8) -> Result<Box<Packet>, DecodeError> {
         None => Packet::verbatim(bytes)?,
     };
     Ok(Box::new(packet))
-}
-
-fn is_ipv4(packet: &[u8]) -> bool {
-    packet.first().is_some_and(|first| first >> 4 == 4)
 }

@@ -110,5 +110,6 @@ pub(crate) fn encode_generic(out: &mut Vec<u8>) {
 pub(crate) fn decode_generic(bytes: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
     expect_length("GRE", bytes, GENERIC_LENGTH)?;
     let (header, packet) = bytes.split_at(GENERIC_LENGTH);
-    Ok((header == GENERIC).then_some(packet))
+    let is_v4 = packet.first().is_some_and(|first| first >> 4 == 4);
+    Ok((header == GENERIC && is_v4).then_some(packet))
 }

@@ -31,6 +31,8 @@ fn bytes_are_those_of_the_standards() {
         assert_eq!(packet.wire_length(), plain.wire_length() + length);
         assert_eq!(packet.headers_length(), 28 + length);
         assert_eq!(packet.view().ports, Some((1, 2)));
+        let verbatim = Packet::verbatim(&bytes(text)).expect("a packet");
+        assert_eq!(verbatim.view().ports, Some((1, 2)));
         assert_eq!(packet.innermost(), &plain);
         assert_eq!(packet.decapsulate(), Some(plain.clone()));
     }
