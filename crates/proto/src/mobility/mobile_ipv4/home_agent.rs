@@ -1,5 +1,6 @@
 //! The home agent, a router on the home network that keeps its mobiles' bindings (RFC 5944 sections 3.8 and 4).
 
+mod broadcasts;
 mod registration;
 
 use super::advertiser::Advertiser;
@@ -100,6 +101,9 @@ struct Binding {
     care_of_address: Ipv4Addr,
     reverse_tunnel: bool,
     encapsulation: Encapsulation,
+    /// True if the mobile asks for broadcasts of its home network.
+    broadcasts: bool,
+    is_colocated: bool,
     expires: Instant,
 }
 
@@ -211,6 +215,9 @@ impl HomeAgent {
         interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
+        if self.is_on(interface) {
+            self.forward_broadcast(now, &packet);
+        }
         let is_ours = packet.ip.destination == IpAddr::V4(self.config.address);
         if is_ours && packet.body.inner().is_some() {
             let source = packet.ip.source;

@@ -42,6 +42,8 @@ pub struct MobileNodeConfig {
     pub policy: PolicyTable,
     /// Encapsulation to request. Through a foreign agent only one that it advertises is requested.
     pub encapsulation: Encapsulation,
+    /// True to ask for the limited broadcasts of the home network (RFC 5944 section 4.3).
+    pub broadcasts: bool,
     /// Time of the address conflict detection.
     pub conflict_check: ConflictCheck,
     /// Time of day; the home agent's reply corrects it if it is wrong.
@@ -329,11 +331,15 @@ impl MobileNode {
         }
     }
 
-    /// Decapsulates a packet for this mobile, also from nested tunnels of other agents.
+    /// Decapsulates a packet for this mobile, also from nested tunnels of other agents, or a broadcast that the home
+    /// agent has put into a tunnel for it.
     fn unpack(&mut self, mut packet: Packet) -> Option<Packet> {
         while packet.body.inner().is_some() {
+            let is_from_home = packet.ip.source == IpAddr::V4(self.config.home_agent);
             packet = packet.decapsulate()?;
-            if !self.is_own(packet.ip.destination) {
+            let is_broadcast = packet.ip.destination == IpAddr::V4(Ipv4Addr::BROADCAST);
+            let is_asked_for = is_broadcast && is_from_home && self.config.broadcasts;
+            if !is_asked_for && !self.is_own(packet.ip.destination) {
                 self.dropped.unexpected_tunnel += 1;
                 return None;
             }

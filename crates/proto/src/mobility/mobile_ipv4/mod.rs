@@ -164,34 +164,46 @@ impl Outbox {
         self.send(Some(interface), ip, body);
     }
 
+    /// Sends `packet` through a tunnel.
+    ///
+    /// # Errors
+    /// The reason for the refusal. For a packet that is too big, also queues an error for its source (RFC 2003 section
+    /// 5.1).
+    fn tunnel(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<(), Refusal> {
+        // RFC 2003 section 4: a packet from either end of the tunnel would loop.
+        let ends = [tunnel.entry, tunnel.exit];
+        if ends.map(IpAddr::V4).contains(&packet.ip.source) {
+            return Err(Refusal::Loop);
+        }
+        match self.enter(now, tunnel, packet) {
+            Ok(packet) => {
+                self.push(tunnel.interface, packet);
+                Ok(())
+            }
+            Err(Refusal::TooBig { mtu, quoted }) => {
+                let error = IcmpError::PacketTooBig { mtu };
+                self.errors.extend(quoted.map(|quoted| (error, quoted)));
+                Err(Refusal::TooBig { mtu, quoted: None })
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
     /// Puts `packet` into a tunnel (RFC 2003 section 3.1, RFC 2004 section 3, RFC 2784 section 5).
     ///
     /// # Errors
-    /// The reason for the refusal. For a packet that is too big, also queues an error for its source (section 5.1).
-    fn tunnel(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<(), Refusal> {
+    /// The reason for the refusal.
+    fn enter(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<Packet, Refusal> {
         let Tunnel { entry, exit, .. } = tunnel;
-        // Section 4: a packet from either end of the tunnel would loop.
-        if [entry, exit].map(IpAddr::V4).contains(&packet.ip.source) {
-            return Err(Refusal::Loop);
-        }
         let ends = Ends {
             entry: entry.into(),
             exit: exit.into(),
             encapsulation: tunnel.encapsulation,
         };
         let dont_fragment = packet.ip.dont_fragment;
-        let entered = self
+        let mut packet = self
             .tunnels
-            .encapsulate(now, packet, ends, tunnel.forwarded);
-        let mut packet = match entered {
-            Ok(packet) => packet,
-            Err(Refusal::TooBig { mtu, quoted }) => {
-                let error = IcmpError::PacketTooBig { mtu };
-                self.errors.extend(quoted.map(|quoted| (error, quoted)));
-                return Err(Refusal::TooBig { mtu, quoted: None });
-            }
-            Err(refusal) => return Err(refusal),
-        };
+            .encapsulate(now, packet, ends, tunnel.forwarded)?;
         packet.ip = match &packet.body {
             Body::Minimal(inner) => IpHeader {
                 source: entry.into(),
@@ -204,8 +216,7 @@ impl Outbox {
                 ..self.header(entry, exit, HOP_LIMIT)
             },
         };
-        self.push(tunnel.interface, packet);
-        Ok(())
+        Ok(packet)
     }
 
     /// Takes in a Packet Too Big error; returns false if it is not about a tunnel packet.

@@ -1,6 +1,7 @@
 //! A home network, two foreign agents with or without a gateway above, a modem line, a network with DHCP, a mobile that
 //! moves among them, and a correspondent. Every link takes 10 ms.
 
+mod broadcasts;
 mod encapsulation;
 mod hostile;
 mod losses;
@@ -57,6 +58,7 @@ fn mobile_config() -> MobileNodeConfig {
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::Triangle),
         encapsulation: Encapsulation::IpInIp,
+        broadcasts: false,
         conflict_check: ConflictCheck::Background,
         clock: Clock::default(),
         secret: [1; 16],

@@ -153,6 +153,8 @@ impl World {
             simultaneous_bindings: mobility.simultaneous_bindings,
             policy: self.policy(mobility),
             encapsulation: mobility.encapsulation,
+            // No node sends broadcasts to its network.
+            broadcasts: false,
             conflict_check: mobility.conflict_check,
             clock: Clock::default(),
             secret: self.secret(node, "mobile"),

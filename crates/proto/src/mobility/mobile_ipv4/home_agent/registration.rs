@@ -123,6 +123,8 @@ impl HomeAgent {
                 care_of_address: request.care_of_address,
                 reverse_tunnel: request.flags.contains(RequestFlags::REVERSE_TUNNEL),
                 encapsulation,
+                broadcasts: request.flags.contains(RequestFlags::BROADCASTS),
+                is_colocated: request.flags.contains(RequestFlags::DECAPSULATION),
                 expires: end_of(now, lifetime),
             });
             self.bound.push_back(home_address);

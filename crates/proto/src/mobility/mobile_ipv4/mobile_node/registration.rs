@@ -151,7 +151,8 @@ impl MobileNode {
                 )
                 .with_if(RequestFlags::DECAPSULATION, target.is_colocated)
                 .with_if(RequestFlags::REVERSE_TUNNEL, target.reverse_tunnel)
-                .with_if(requested(target.encapsulation), asked),
+                .with_if(requested(target.encapsulation), asked)
+                .with_if(RequestFlags::BROADCASTS, asked && self.config.broadcasts),
             lifetime,
             home_address,
             agent: match point.gateway {

@@ -10,13 +10,13 @@ pub(super) const FORMS: [Encapsulation; 3] = [
     Encapsulation::Generic,
 ];
 
-const BOTH: Encapsulations = Encapsulations {
+pub(super) const BOTH: Encapsulations = Encapsulations {
     minimal: true,
     generic: true,
 };
 
 /// Bytes that a tunnel adds (RFC 2003 section 3.1, RFC 2004 section 3.1, RFC 2784 section 2), and the protocol number.
-fn added(form: Encapsulation) -> (u32, u8) {
+pub(super) fn added(form: Encapsulation) -> (u32, u8) {
     match form {
         Encapsulation::IpInIp => (20, 4),
         Encapsulation::Minimal => (12, 55),
