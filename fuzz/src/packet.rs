@@ -54,14 +54,11 @@ fn check_verbatim<E>(bytes: &[u8], mut verbatim: Packet, decoded: &Result<Packet
 
 /// Returns the body of the packet in all tunnels, behind extension headers.
 fn innermost(packet: &Packet) -> &Body {
-    match &packet.body {
-        Body::Tunnel(inner) => innermost(inner),
-        Body::Extended(extended) => match &extended.body {
-            Body::Tunnel(inner) => innermost(inner),
-            body => body,
-        },
+    let body = match &packet.body {
+        Body::Extended(extended) => &extended.body,
         body => body,
-    }
+    };
+    body.inner().map_or(body, innermost)
 }
 
 fn check_typed(packet: Packet, position: u16) {

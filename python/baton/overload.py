@@ -12,6 +12,7 @@ MOST = 3
 
 _HOST = {
     "no_route": "had no route to their destination: where was the mobile",
+    "ingress_filter": "did not pass an ingress filter: let the mobile send by a reverse tunnel",
     "too_big": "were larger than the next link takes: compare the links' mtu",
     "hop_limit": "went round in a loop: look at the routes",
     "damaged": "were damaged: look at the links' bit_error_rate",

@@ -14,6 +14,7 @@ class Discarded(TypedDict):
     """Packets that hosts and routers discarded, by cause."""
 
     no_route: Annotated[int, "No route to the destination, as while a mobile is detached"]
+    ingress_filter: Annotated[int, "Stopped by an ingress filter: the source did not belong behind the link"]
     too_big: Annotated[int, "Larger than the next link takes"]
     hop_limit: Annotated[int, "Hop limit exceeded"]
     damaged: Annotated[int, "Damaged beyond their checksums"]
@@ -79,7 +80,8 @@ class LostBy(TypedDict):
     buffer: Annotated[int, "An agent's buffer had no room, held them for too long, or held the same segment already"]
     host: Annotated[
         int,
-        "A host or router gave them up: no route, too long, hop limit, nobody at the port, out of a tunnel for nobody",
+        "A host or router gave them up: no route, too long, hop limit, ingress filter, nobody at the port, out of a "
+        "tunnel for nobody",
     ]
 
 

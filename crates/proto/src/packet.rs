@@ -15,6 +15,7 @@ use core::net::IpAddr;
 use siphasher::sip::SipHasher13;
 
 mod body;
+mod encapsulated;
 mod extended;
 mod identity;
 mod quote;
@@ -180,6 +181,12 @@ pub enum Body {
     /// A whole packet: a tunnel of IPv4 (RFC 2003) or IPv6 (RFC 2473), in any combination. Bits flipped before the
     /// packet entered the tunnel are in its own `bit_errors`.
     Tunnel(Box<Packet>),
+    /// An IPv4 packet in minimal encapsulation (RFC 2004), over IPv4 only. The IP header around it is its own with the
+    /// tunnel's ends as addresses: hop limit, type of service, identification and "don't fragment" of the inner header
+    /// count only up to the tunnel's entry.
+    Minimal(Box<Packet>),
+    /// An IPv4 packet in generic routing encapsulation (RFC 2784), over IPv4 only.
+    Generic(Box<Packet>),
     /// Extension headers of Mobile IPv6, and the upper layer; over IPv6 only.
     Extended(Box<Extended>),
     /// Any other payload, not decoded.
@@ -338,7 +345,7 @@ impl Packet {
         if let Body::Verbatim(verbatim) = &self.body {
             return verbatim.wire_length();
         }
-        self.ip.wire_length() + self.body.wire_length()
+        self.ip.wire_length() + self.body.wire_length(&self.ip)
     }
 
     /// Returns the length of all headers before the transport's payload in bytes, including tunnels; the whole length
@@ -346,7 +353,7 @@ impl Packet {
     pub fn headers_length(&self) -> u32 {
         match &self.body {
             Body::Verbatim(_) => self.wire_length() - self.view().payload_bytes,
-            body => self.ip.wire_length() + body.headers_length(),
+            body => self.ip.wire_length() + body.headers_length(&self.ip),
         }
     }
 
@@ -357,7 +364,7 @@ impl Packet {
         if let Body::Verbatim(verbatim) = &self.body {
             return verbatim.encode(&self.ip, out);
         }
-        let length = self.body.wire_length();
+        let length = self.body.wire_length(&self.ip);
         out.reserve((self.ip.wire_length() + length) as usize);
         let (protocol, fragment) = self.body.protocol(&self.ip);
         self.ip.encode(protocol, fragment, length, out);
@@ -405,7 +412,7 @@ impl Packet {
     #[inline]
     pub fn innermost(&self) -> &Packet {
         let mut packet = self;
-        while let Body::Tunnel(inner) = &packet.body {
+        while let Some(inner) = packet.body.inner() {
             packet = inner;
         }
         packet

@@ -5,12 +5,13 @@ use super::network::Protocol;
 use baton_proto::host::Host;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::mobile_ipv4::{
-    AddressServer, Advertising, CareOf, Clock, ConflictCheck, Delivery, ForeignAgent,
-    ForeignAgentConfig, HomeAgent, HomeAgentConfig, LinkServer, Mobile, MobileNode,
+    AddressServer, Advertising, CareOf, Clock, ConflictCheck, Delivery, Encapsulations,
+    ForeignAgent, ForeignAgentConfig, HomeAgent, HomeAgentConfig, LinkServer, Mobile, MobileNode,
     MobileNodeConfig, PolicyTable,
 };
 use baton_proto::packet::{Body, Packet, Payload};
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::encapsulation::Encapsulation;
 use baton_proto::wire::mobile_ipv4::{AuthenticationKind, Message, PORT, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::BTreeMap;
@@ -22,6 +23,11 @@ const GATEWAY: Ipv4Addr = Ipv4Addr::new(203, 0, 112, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const LEASED: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 const MODEM: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
+
+const ENCAPSULATIONS: Encapsulations = Encapsulations {
+    minimal: true,
+    generic: true,
+};
 
 const fn key(index: u32) -> SecurityAssociation {
     SecurityAssociation {
@@ -49,6 +55,8 @@ fn mobile() -> Host {
         lifetime: 60,
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::ReverseTunnel),
+        encapsulation: Encapsulation::Minimal,
+        broadcasts: true,
         conflict_check: ConflictCheck::Background,
         clock: Clock::default(),
         secret: [1; 16],
@@ -74,6 +82,7 @@ fn home() -> Host {
             longest_lifetime: 600,
             simultaneous_bindings: 3,
             reverse_tunnel: true,
+            encapsulations: ENCAPSULATIONS,
             foreign_agents: BTreeMap::new(),
             advertising: advertising(&[0]),
             clock: Clock::default(),
@@ -105,6 +114,7 @@ fn foreign(address: Ipv4Addr, gateway: Option<Ipv4Addr>, interfaces: &[usize]) -
             longest_lifetime: 600,
             most_visitors: 3,
             reverse_tunnel: true,
+            encapsulations: ENCAPSULATIONS,
             registration_required: false,
             mobiles: [(HOME, key(300))].into(),
             home_agents: BTreeMap::new(),

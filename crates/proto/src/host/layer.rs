@@ -24,6 +24,8 @@ use core::net::IpAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
+    /// Ingress filter of a router.
+    IngressFilter,
     /// Address translator: all other layers see a packet with the addresses that it has in the network outside.
     Translator,
     /// Gateway that carries connections of other hosts across a link by AeroTP.
@@ -62,6 +64,7 @@ impl Rank {
     /// Returns the layer's name in results.
     pub const fn name(self) -> &'static str {
         match self {
+            Rank::IngressFilter => "ingress filter",
             Rank::Translator => "address translator",
             Rank::AerotpGateway => "AeroTP gateway",
             Rank::Path => "gateway",
@@ -238,10 +241,16 @@ pub trait Layer: Any + Debug + Send {
     fn rank(&self) -> Rank;
 
     /// Returns true for a layer that inspects packets in transit, and may change them or end their connections. Only
-    /// such a layer needs [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends),
+    /// such a layer needs [`admit`](Self::admit), [`inspect`](Self::inspect), [`depart`](Self::depart), [`ends`](Self::ends),
     /// [`end`](Self::end) and [`work`](Self::work).
     fn inspects(&self) -> bool {
         false
+    }
+
+    /// Returns false for a packet of another node that the node must not forward, since it arrived by `interface`; the
+    /// layer counts it. Called before all inspection.
+    fn admit(&mut self, _interface: InterfaceId, _routes: &RouteTable, _packet: &Packet) -> bool {
+        true
     }
 
     /// Inspects an arrived packet before the node routes it; may change it, but not its length.

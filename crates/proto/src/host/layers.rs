@@ -66,6 +66,17 @@ impl Layers {
         self.inspect
     }
 
+    /// Returns false if a layer forbids the node to forward a packet that arrived by `interface`.
+    pub(super) fn admit(
+        &mut self,
+        interface: InterfaceId,
+        routes: &RouteTable,
+        packet: &Packet,
+    ) -> bool {
+        let mut all = self.all.iter_mut();
+        all.all(|layer| layer.admit(interface, routes, packet))
+    }
+
     /// Passes an arrived packet to the inspecting layers, up to the first that does not let it pass.
     pub(super) fn inspect(
         &mut self,

@@ -136,6 +136,8 @@ pub enum HostEvent {
 pub struct Discarded {
     /// No route to the destination.
     pub no_route: u64,
+    /// Stopped by an ingress filter (RFC 2827).
+    pub ingress_filter: u64,
     /// Larger than the next link's MTU.
     pub too_big: u64,
     /// Hop limit used up.
@@ -156,6 +158,7 @@ impl Discarded {
     /// Adds the counts of another part of the host, or of another host.
     pub fn add(&mut self, other: Discarded) {
         self.no_route += other.no_route;
+        self.ingress_filter += other.ingress_filter;
         self.too_big += other.too_big;
         self.hop_limit += other.hop_limit;
         self.damaged += other.damaged;

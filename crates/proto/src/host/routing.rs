@@ -31,6 +31,12 @@ impl Host {
         packet: &mut Packet,
         length: u32,
     ) -> Verdict {
+        if !self.takes(&packet.ip)
+            && let Some(layers) = &mut self.layers
+            && !layers.admit(interface, &self.routes, packet)
+        {
+            return Verdict::Discard;
+        }
         if let Some(verdict) = self.inspect(now, interface, packet) {
             return verdict;
         }

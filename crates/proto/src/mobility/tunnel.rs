@@ -1,4 +1,4 @@
-//! IP in IP (RFC 2003, RFC 2473): encapsulation, decapsulation and tunnel MTU.
+//! Tunnels: encapsulation as IP in IP (RFC 2003, RFC 2473) or another form, and tunnel MTU.
 //!
 //! **No tunnel loops.** Every node that puts a packet into a tunnel keeps four rules:
 //! 1. A packet does not enter a tunnel (entry and exit) that it is already inside.
@@ -12,6 +12,7 @@
 
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::protocol;
 use crate::wire::tcp::TcpFlags;
@@ -62,6 +63,56 @@ pub struct Refused {
     pub too_big: u64,
 }
 
+/// Ends and encapsulation of a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// Address of the node that encapsulates.
+    pub entry: IpAddr,
+    /// Address of the node that decapsulates.
+    pub exit: IpAddr,
+    /// Form of the packets.
+    pub encapsulation: Encapsulation,
+}
+
+impl From<(IpAddr, IpAddr)> for Ends {
+    /// Converts the entry and the exit of an IP in IP tunnel.
+    fn from((entry, exit): (IpAddr, IpAddr)) -> Ends {
+        Ends {
+            entry,
+            exit,
+            encapsulation: Encapsulation::IpInIp,
+        }
+    }
+}
+
+impl Ends {
+    /// Replaces an encapsulation that cannot carry a packet by IP in IP.
+    fn carrying(self, packet: &Packet) -> Ends {
+        let can = match self.encapsulation {
+            Encapsulation::IpInIp => true,
+            Encapsulation::Minimal => self.exit.is_ipv4() && packet.fits_minimal_encapsulation(),
+            Encapsulation::Generic => self.exit.is_ipv4() && packet.ip.source.is_ipv4(),
+        };
+        match can {
+            true => self,
+            false => Ends::from((self.entry, self.exit)),
+        }
+    }
+}
+
+impl Encapsulation {
+    /// Returns the number of bytes that a tunnel from `entry` adds to a packet from `source`.
+    fn length(self, entry: IpAddr, source: IpAddr) -> u32 {
+        match self {
+            Encapsulation::IpInIp => header_length(entry),
+            // RFC 2004 section 3.1: without the source that the outer header shows.
+            Encapsulation::Minimal if entry == source => 8,
+            Encapsulation::Minimal => 12,
+            Encapsulation::Generic => header_length(entry) + 4,
+        }
+    }
+}
+
 /// The tunnels that begin at one agent.
 #[derive(Clone, Debug)]
 pub struct Tunnels {
@@ -94,15 +145,21 @@ impl Tunnels {
         self.refused.as_deref().copied().unwrap_or_default()
     }
 
-    /// Returns the MTU of the tunnel to `exit`, in bytes.
+    /// Returns the MTU of the IP in IP tunnel to `exit`, in bytes.
     pub fn mtu(&self, now: Instant, exit: IpAddr) -> u32 {
-        let learned = self.learned.as_ref().and_then(|known| known.get(&exit));
-        let learned = learned.filter(|&&(_, until)| until > now);
-        let path = learned.map_or(self.path_mtu, |&(mtu, _)| mtu.min(self.path_mtu));
+        let path = self.path_mtu(now, exit);
         path.saturating_sub(header_length(exit))
     }
 
-    /// Puts a packet into the tunnel from `entry` to `exit`. `forwarded`: this node is not the packet's source.
+    /// Returns the MTU of the path to `exit`, in bytes.
+    fn path_mtu(&self, now: Instant, exit: IpAddr) -> u32 {
+        let learned = self.learned.as_ref().and_then(|known| known.get(&exit));
+        let learned = learned.filter(|&&(_, until)| until > now);
+        learned.map_or(self.path_mtu, |&(mtu, _)| mtu.min(self.path_mtu))
+    }
+
+    /// Puts a packet into a tunnel. `forwarded`: this node is not the packet's source. A packet that minimal
+    /// encapsulation cannot carry goes as IP in IP, which every exit accepts (RFC 5944 section 4.1).
     ///
     /// # Errors
     /// The reason for the refusal, which is also counted.
@@ -110,10 +167,13 @@ impl Tunnels {
         &mut self,
         now: Instant,
         mut packet: Packet,
-        (entry, exit): (IpAddr, IpAddr),
+        ends: impl Into<Ends>,
         forwarded: bool,
     ) -> Result<Packet, Refusal> {
-        let mtu = self.mtu(now, exit);
+        let ends = ends.into().carrying(&packet);
+        let (entry, exit) = (ends.entry, ends.exit);
+        let added = ends.encapsulation.length(entry, packet.ip.source);
+        let mtu = self.path_mtu(now, exit).saturating_sub(added);
         if self.clamp_segment_size {
             clamp_segment_size(&mut packet, mtu);
         }
@@ -124,7 +184,7 @@ impl Tunnels {
         packet.ip.hop_limit -= u8::from(forwarded);
         let (traffic_class, flow) = (packet.ip.traffic_class, packet.flow);
         let (retransmission, identity) = (packet.retransmission, packet.identity);
-        let mut outer = super::packet(entry, exit, Body::Tunnel(Box::new(packet)));
+        let mut outer = super::packet(entry, exit, Body::encapsulate(packet, ends.encapsulation));
         outer.ip.traffic_class = traffic_class;
         outer.flow = flow;
         outer.retransmission = retransmission;
@@ -154,11 +214,16 @@ impl Tunnels {
         let exit = quoted.destination;
         // No path MTU is below its version's minimum, whatever an error reports (RFC 8201 section 4).
         let mtu = mtu.max(smallest_mtu(exit));
-        if mtu < self.mtu(now, exit) + header_length(exit) {
+        if mtu < self.path_mtu(now, exit) {
             let learned = self.learned.get_or_insert_default();
             learned.retain(|_, &mut (_, until)| until > now);
             learned.insert(exit, (mtu, now + PATH_MTU_LIFETIME));
         }
+        let encapsulation = match quoted.protocol {
+            protocol::MINIMAL_ENCAPSULATION => Encapsulation::Minimal,
+            protocol::GENERIC_ENCAPSULATION => Encapsulation::Generic,
+            _ => Encapsulation::IpInIp,
+        };
         let QuotedWithin::Tunnel(inner) = *quoted.within? else {
             return None;
         };
@@ -173,7 +238,9 @@ impl Tunnels {
         if is_error {
             return None;
         }
-        let mtu = self.mtu(now, exit).max(smallest_mtu(inner.source));
+        let added = encapsulation.length(quoted.source, inner.source);
+        let mtu = self.path_mtu(now, exit).saturating_sub(added);
+        let mtu = mtu.max(smallest_mtu(inner.source));
         Some((IcmpError::PacketTooBig { mtu }, inner))
     }
 }
@@ -187,7 +254,7 @@ fn check(
 ) -> Result<(), Refusal> {
     let mut nesting = 0;
     let mut inside = packet;
-    while let Body::Tunnel(inner) = &inside.body {
+    while let Some(inner) = inside.body.inner() {
         if (inside.ip.source, inside.ip.destination) == (entry, exit) {
             return Err(Refusal::Loop);
         }
@@ -213,19 +280,11 @@ fn check(
     Ok(())
 }
 
-/// Decapsulates a packet whose tunnel ends here. The inner hop limit stays as it is.
-pub fn decapsulate(packet: Packet) -> Option<Packet> {
-    match packet.body {
-        Body::Tunnel(inner) => Some(*inner),
-        _ => None,
-    }
-}
-
 /// Takes a packet that has not left yet back out of the tunnel that it entered here, with the hop limit that it had
 /// before. `forwarded`: as for [`Tunnels::encapsulate`].
 pub fn take_back(packet: &mut Packet, forwarded: bool) {
-    if let Body::Tunnel(inner) = &packet.body {
-        let mut inner = (**inner).clone();
+    if let Some(inner) = packet.body.inner() {
+        let mut inner = inner.clone();
         inner.ip.hop_limit = inner.ip.hop_limit.saturating_add(u8::from(forwarded));
         *packet = inner;
     }

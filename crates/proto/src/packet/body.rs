@@ -3,6 +3,7 @@
 use super::{Body, Extended, IpHeader, Packet, Payload};
 use crate::wire::aerotp::AerotpPacket;
 use crate::wire::checksum::Checksum;
+use crate::wire::encapsulation::{self, GENERIC_LENGTH};
 use crate::wire::extension::{self, HomeAddresses};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::ip::IpPayload;
@@ -12,9 +13,9 @@ use crate::wire::udp::UdpHeader;
 use crate::wire::{DecodeError, protocol};
 
 impl Body {
-    /// Returns the length on the wire after the IP header, in bytes.
+    /// Returns the length on the wire after the IP header `ip`, in bytes.
     #[inline]
-    pub(super) fn wire_length(&self) -> u32 {
+    pub(super) fn wire_length(&self, ip: &IpHeader) -> u32 {
         match self {
             Body::Tcp(header, payload) => header.wire_length() + payload.length(),
             Body::Udp(header, payload) => header.wire_length() + payload.length(),
@@ -27,9 +28,13 @@ impl Body {
                 alert + message.wire_length()
             }
             Body::Tunnel(packet) => packet.wire_length(),
+            Body::Minimal(packet) => {
+                packet.minimal_header(ip).wire_length() + packet.carried_length()
+            }
+            Body::Generic(packet) => GENERIC_LENGTH as u32 + packet.wire_length(),
             Body::Mobility(message) => message.wire_length(),
             Body::Extended(extended) => {
-                extended.addresses().wire_length() + extended.body.wire_length()
+                extended.addresses().wire_length() + extended.body.wire_length(ip)
             }
             Body::Opaque { bytes, .. } => bytes.len() as u32,
             Body::Verbatim(verbatim) => verbatim.carried().bytes.len() as u32,
@@ -53,22 +58,32 @@ impl Body {
                     _ => [0; 2],
                 }
             }
-            Body::Icmp(_) | Body::Tunnel(_) | Body::Mobility(_) | Body::Opaque { .. } => [0; 2],
+            Body::Icmp(_)
+            | Body::Tunnel(_)
+            | Body::Minimal(_)
+            | Body::Generic(_)
+            | Body::Mobility(_)
+            | Body::Opaque { .. } => [0; 2],
         }
     }
 
     /// Returns the length before the transport's payload in bytes; the whole length if there is no such payload.
-    pub(super) fn headers_length(&self) -> u32 {
+    pub(super) fn headers_length(&self, ip: &IpHeader) -> u32 {
         match self {
             Body::Tcp(header, _) => header.wire_length(),
             Body::Udp(header, _) => header.wire_length(),
             Body::Aerotp(packet) => packet.header.wire_length(),
             Body::Tunnel(packet) => packet.headers_length(),
+            Body::Minimal(packet) => {
+                packet.minimal_header(ip).wire_length() + packet.headers_length()
+                    - packet.ip.wire_length()
+            }
+            Body::Generic(packet) => GENERIC_LENGTH as u32 + packet.headers_length(),
             Body::Extended(extended) => {
-                extended.addresses().wire_length() + extended.body.headers_length()
+                extended.addresses().wire_length() + extended.body.headers_length(ip)
             }
             Body::Icmp(_) | Body::Mobility(_) | Body::Opaque { .. } | Body::Verbatim(_) => {
-                self.wire_length()
+                self.wire_length(ip)
             }
         }
     }
@@ -84,6 +99,8 @@ impl Body {
             Body::Icmp(_) => protocol::ICMPV6,
             Body::Tunnel(packet) if packet.ip.source.is_ipv4() => protocol::IPV4,
             Body::Tunnel(_) => protocol::IPV6,
+            Body::Minimal(_) => protocol::MINIMAL_ENCAPSULATION,
+            Body::Generic(_) => protocol::GENERIC_ENCAPSULATION,
             Body::Mobility(_) => protocol::MOBILITY,
             Body::Extended(extended) => {
                 let (following, fragment) = extended.body.protocol(ip);
@@ -134,6 +151,11 @@ impl Body {
             }
             Body::Aerotp(packet) => return packet.encode(ip, out),
             Body::Tunnel(packet) => return packet.encode_damaged(out),
+            Body::Minimal(packet) => return packet.encode_minimal(ip, out),
+            Body::Generic(packet) => {
+                encapsulation::encode_generic(out);
+                return packet.encode_damaged(out);
+            }
             Body::Opaque { bytes, .. } => return out.extend_from_slice(bytes),
             Body::Verbatim(verbatim) => return out.extend_from_slice(verbatim.carried().bytes),
         };
@@ -192,7 +214,9 @@ impl Body {
             {
                 after.payload = before.payload;
             }
-            (Body::Tunnel(after), Body::Tunnel(before)) => after.remember(*before),
+            (Body::Tunnel(after), Body::Tunnel(before))
+            | (Body::Minimal(after), Body::Minimal(before))
+            | (Body::Generic(after), Body::Generic(before)) => after.remember(*before),
             (Body::Extended(after), Body::Extended(before)) => after.body.remember(before.body),
             _ => {}
         }
@@ -230,16 +254,29 @@ impl Body {
             (0, protocol::MOBILITY) if !v4 => {
                 MobilityMessage::decode(ip, bytes)?.map(|message| Body::Mobility(Box::new(message)))
             }
-            _ if carried.is_packet() => {
-                let packet = match tunnels.checked_sub(1) {
-                    // A tunnel's exit does not examine the inner packet's payload.
-                    Some(tunnels) => Packet::decode_within(bytes, tunnels)
-                        .or_else(|_| Packet::verbatim(bytes))?,
-                    None => Packet::verbatim(bytes)?,
-                };
-                Some(Body::Tunnel(Box::new(packet)))
+            (0, protocol::MINIMAL_ENCAPSULATION) if v4 => {
+                let whole = encapsulation::restore(ip, bytes)?;
+                Some(Body::Minimal(decode_inner(&whole, tunnels)?))
             }
+            (0, protocol::GENERIC_ENCAPSULATION) if v4 => {
+                match encapsulation::decode_generic(bytes)? {
+                    Some(inner) => Some(Body::Generic(decode_inner(inner, tunnels)?)),
+                    None => None,
+                }
+            }
+            _ if carried.is_packet() => Some(Body::Tunnel(decode_inner(bytes, tunnels)?)),
             _ => None,
         })
     }
+}
+
+/// Decodes the packet in a tunnel. A tunnel's exit does not examine the inner packet's payload.
+fn decode_inner(bytes: &[u8], tunnels: u8) -> Result<Box<Packet>, DecodeError> {
+    let packet = match tunnels.checked_sub(1) {
+        Some(tunnels) => {
+            Packet::decode_within(bytes, tunnels).or_else(|_| Packet::verbatim(bytes))?
+        }
+        None => Packet::verbatim(bytes)?,
+    };
+    Ok(Box::new(packet))
 }

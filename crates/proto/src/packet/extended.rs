@@ -33,9 +33,9 @@ impl Packet {
     pub fn innermost_ip(&self) -> IpHeader {
         let mut packet = self;
         loop {
-            match packet.upper_body() {
-                Body::Tunnel(inner) => packet = inner,
-                _ => return packet.upper_ip(),
+            match packet.upper_body().inner() {
+                Some(inner) => packet = inner,
+                None => return packet.upper_ip(),
             }
         }
     }

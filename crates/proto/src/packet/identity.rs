@@ -1,6 +1,6 @@
 //! Identity of a packet in its run: known only in a simulation, and not part of its bytes.
 
-use super::{Body, Packet};
+use super::Packet;
 use crate::time::Instant;
 
 /// A packet's number in its run, first time of sending, direction in its flow, and copy number.
@@ -109,7 +109,7 @@ impl Packet {
     #[inline]
     pub fn identity_within(&self) -> Identity {
         let mut packet = self;
-        while let (false, Body::Tunnel(inner)) = (packet.identity.is_some(), &packet.body) {
+        while let (false, Some(inner)) = (packet.identity.is_some(), packet.body.inner()) {
             packet = inner;
         }
         packet.identity
@@ -120,7 +120,7 @@ impl Packet {
     pub fn identify(&mut self, identity: Identity) {
         self.identity = identity;
         let mut body = &mut self.body;
-        while let Body::Tunnel(inner) = body {
+        while let Some(inner) = body.inner_mut() {
             inner.identity = identity;
             body = &mut inner.body;
         }

@@ -67,7 +67,9 @@ fn headers_of(packet: &Packet) -> QuotedPacket {
         Body::Icmp(IcmpMessage::Error { kind, .. }) => {
             quoted.source_port = kind.first_word(packet.ip.source.is_ipv4());
         }
-        Body::Tunnel(inner) if quoted.within.is_none() => {
+        Body::Tunnel(inner) | Body::Minimal(inner) | Body::Generic(inner)
+            if quoted.within.is_none() =>
+        {
             quoted.within = match &inner.body {
                 Body::Verbatim(verbatim) => QuotedPacket::decode(verbatim.bytes()).ok(),
                 _ => Some(headers_of(inner)),

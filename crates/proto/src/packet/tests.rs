@@ -11,6 +11,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+mod encapsulated;
 mod mobility;
 mod strategies;
 
@@ -559,7 +560,7 @@ proptest! {
         mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
         first in prop_oneof![0x40..=0x4Fu8, Just(0x60u8), any::<u8>()],
         length in 0..220u8,
-        protocol in proptest::sample::select(&[0u8, 1, 4, 6, 17, 41, 43, 58, 60, 135, 200][..]),
+        protocol in proptest::sample::select(&[0u8, 1, 4, 6, 17, 41, 43, 47, 55, 58, 60, 135, 200][..]),
     ) {
         let header_length = usize::from(first & 0x0F) * 4;
         if bytes.len() >= header_length.max(40) {

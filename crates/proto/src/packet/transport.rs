@@ -24,7 +24,7 @@ impl Packet {
                 return None;
             }
             let body = match &packet.body {
-                Body::Tunnel(inner) => {
+                Body::Tunnel(inner) | Body::Minimal(inner) | Body::Generic(inner) => {
                     packet = inner;
                     continue;
                 }
@@ -50,7 +50,9 @@ impl Packet {
         let mut body = &mut self.body;
         loop {
             body = match body {
-                Body::Tunnel(inner) => &mut inner.body,
+                Body::Tunnel(inner) | Body::Minimal(inner) | Body::Generic(inner) => {
+                    &mut inner.body
+                }
                 Body::Extended(extended) => &mut extended.body,
                 Body::Tcp(header, payload) => return Some((header, payload)),
                 _ => return None,
@@ -63,7 +65,7 @@ impl Packet {
         loop {
             self.ip = self.upper_ip();
             self = match self.body {
-                Body::Tunnel(inner) => Packet {
+                Body::Tunnel(inner) | Body::Minimal(inner) | Body::Generic(inner) => Packet {
                     flow: self.flow,
                     retransmission: self.retransmission,
                     ..*inner

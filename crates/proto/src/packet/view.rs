@@ -1,6 +1,7 @@
 //! View of a packet's headers, typed or as bytes.
 
 use super::{Body, IpHeader, Packet, Verbatim};
+use crate::wire::encapsulation::{self, MinimalHeader};
 use crate::wire::extension::{self, HomeAddresses};
 use crate::wire::icmp::{Echo, IcmpMessage};
 use crate::wire::ip::IpPayload;
@@ -90,7 +91,7 @@ impl Body {
                 protocol: protocol::MOBILITY,
                 ..NOTHING
             },
-            Body::Tunnel(packet) => packet.view(),
+            Body::Tunnel(packet) | Body::Minimal(packet) | Body::Generic(packet) => packet.view(),
             Body::Extended(extended) => extended.body.view(ip),
             Body::Opaque {
                 protocol, bytes, ..
@@ -111,8 +112,14 @@ impl View<'_> {
             if v6 {
                 HomeAddresses::strip_readable(&mut carried);
             }
-            let decode = || IpHeader::decode(carried.bytes);
-            match carried.is_packet().then(decode) {
+            if !v6
+                && (carried.protocol, carried.fragment) == (protocol::MINIMAL_ENCAPSULATION, 0)
+                && let Ok((header, bytes)) = MinimalHeader::decode(carried.bytes)
+            {
+                (carried.protocol, carried.bytes) = (header.protocol, bytes);
+                continue;
+            }
+            match inner_packet(&carried, v6).map(IpHeader::decode) {
                 Some(Ok((ip, inner))) => (carried, v6) = (inner, ip.source.is_ipv6()),
                 _ => break,
             }
@@ -168,5 +175,14 @@ impl View<'_> {
             },
             _ => unread,
         }
+    }
+}
+
+/// Returns the bytes of the packet in a tunnel of IP in IP or GRE, if a header of IPv6 or IPv4 carries one.
+fn inner_packet<'a>(carried: &IpPayload<'a>, v6: bool) -> Option<&'a [u8]> {
+    let is_generic = !v6 && carried.protocol == protocol::GENERIC_ENCAPSULATION;
+    match is_generic && carried.fragment == 0 {
+        true => encapsulation::decode_generic(carried.bytes).ok()?,
+        false => carried.is_packet().then_some(carried.bytes),
     }
 }

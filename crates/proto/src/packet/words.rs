@@ -31,7 +31,7 @@ impl Packet {
     /// Describes the signalling message in the packet, tunnelled or not; `None` for other packets, including echoes,
     /// ICMP errors and packets that are not typed.
     pub fn signal(&self) -> Option<Wording> {
-        if let Body::Tunnel(inner) = &self.body {
+        if let Some(inner) = self.body.inner() {
             let tunnelled = true;
             return inner.signal().map(|signal| Wording {
                 tunnelled,
@@ -47,7 +47,7 @@ impl Packet {
         let mut packet = self;
         loop {
             match packet.upper_body() {
-                Body::Tunnel(inner) => packet = inner,
+                Body::Tunnel(inner) | Body::Minimal(inner) | Body::Generic(inner) => packet = inner,
                 Body::Mobility(_) => return true,
                 Body::Icmp(message) => {
                     return !matches!(

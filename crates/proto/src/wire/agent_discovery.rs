@@ -62,6 +62,10 @@ impl AgentFlags {
     pub const HOME_AGENT: AgentFlags = AgentFlags(0x2000);
     /// Foreign agent on this link.
     pub const FOREIGN_AGENT: AgentFlags = AgentFlags(0x1000);
+    /// Supports minimal encapsulation (RFC 2004).
+    pub const MINIMAL_ENCAPSULATION: AgentFlags = AgentFlags(0x0800);
+    /// Supports generic routing encapsulation (RFC 2784).
+    pub const GENERIC_ENCAPSULATION: AgentFlags = AgentFlags(0x0400);
     /// Supports reverse tunnelling (RFC 3024).
     pub const REVERSE_TUNNEL: AgentFlags = AgentFlags(0x0100);
     /// Supports regional registration (RFC 4857).

@@ -117,7 +117,7 @@ impl RequestFlags {
     pub const DECAPSULATION: RequestFlags = RequestFlags(0x20);
     /// M: minimal encapsulation (RFC 2004).
     pub const MINIMAL_ENCAPSULATION: RequestFlags = RequestFlags(0x10);
-    /// G: generic routing encapsulation.
+    /// G: generic routing encapsulation (RFC 2784).
     pub const GENERIC_ENCAPSULATION: RequestFlags = RequestFlags(0x08);
     /// T: reverse tunnel to the home agent (RFC 3024).
     pub const REVERSE_TUNNEL: RequestFlags = RequestFlags(0x02);

@@ -6,6 +6,7 @@ pub mod aerotp;
 pub mod agent_discovery;
 pub mod checksum;
 pub mod dhcp;
+pub mod encapsulation;
 pub mod extension;
 pub mod icmp;
 pub mod ip;
@@ -82,6 +83,10 @@ pub mod protocol {
     pub const IPV6: u8 = 41;
     /// IPv6 routing header (RFC 8200 section 4.4).
     pub const ROUTING: u8 = 43;
+    /// Generic routing encapsulation (RFC 2784).
+    pub const GENERIC_ENCAPSULATION: u8 = 47;
+    /// Minimal encapsulation (RFC 2004).
+    pub const MINIMAL_ENCAPSULATION: u8 = 55;
     /// ICMP for IPv6 (RFC 4443).
     pub const ICMPV6: u8 = 58;
     /// No next header after an IPv6 extension header (RFC 8200 section 4.7).

@@ -166,6 +166,8 @@ pub struct LinkSpec {
     pub ends: [NodeIndex; 2],
     /// Reception, if it depends on the mobile's position.
     pub reception: Option<Box<AlongLine>>,
+    /// True if the routers at its ends filter packets from it by their sources.
+    pub ingress_filter: bool,
 }
 
 /// A link whose state follows from the position of the mobile at one end.

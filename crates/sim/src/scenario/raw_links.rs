@@ -25,6 +25,10 @@ pub struct RawLink {
     pub kind: RawKind,
     /// Largest IP packet. Default "1500 B".
     pub mtu: Option<Size>,
+    /// Ingress filter at the link's exits (RFC 2827): a router does not forward a packet from the link if its route to
+    /// the packet's source leaves by another (strict reverse path forwarding, RFC 3704 section 2.2). Mobiles do not
+    /// filter. Default false.
+    pub ingress_filter: Option<bool>,
     /// Token buckets at the link's entrance that delay the excess. Default: none.
     pub shapers: Option<Vec<RawShaper>>,
     /// Token buckets at the link's entrance that drop the excess. Default: none.

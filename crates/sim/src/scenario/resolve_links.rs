@@ -289,6 +289,7 @@ pub(super) fn links(
             config: config.into(),
             ends,
             reception,
+            ingress_filter: link.ingress_filter.unwrap_or(false),
         });
     }
     let radios = raw

@@ -113,6 +113,7 @@ impl World {
         world.add_link_addresses();
         world.read_kernels();
         world.add_notifiers();
+        world.add_ingress_filters();
         world.net.subscribe_to_media();
         world.net.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {

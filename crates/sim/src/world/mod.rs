@@ -16,6 +16,7 @@ pub mod flow;
 mod gateways;
 mod handover;
 mod hosts;
+mod ingress_filters;
 mod losses;
 mod media;
 mod notifiers;

@@ -122,6 +122,7 @@ impl World {
             let host = node.host.discarded();
             let causes = [
                 ("no_route", host.no_route),
+                ("ingress_filter", host.ingress_filter),
                 ("too_big", host.too_big),
                 ("hop_limit", host.hop_limit),
                 ("damaged", host.damaged),

@@ -54,7 +54,7 @@ pub struct LossCounts {
     pub link_down: u64,
     /// Buffers of agents had no room for them, held them for too long, or held the same segment already.
     pub buffer: u64,
-    /// Hosts and routers gave them up: no route, too long, hop limit, nobody at the port, out of a tunnel for nobody there.
+    /// Hosts and routers gave them up: no route, too long, hop limit, ingress filter, nobody at the port, out of a tunnel for nobody there.
     pub host: u64,
 }
 

@@ -67,6 +67,8 @@ pub struct Summary {
 pub struct DiscardedSummary {
     /// No route to the destination.
     pub no_route: u64,
+    /// Stopped by an ingress filter.
+    pub ingress_filter: u64,
     /// Larger than the next link takes.
     pub too_big: u64,
     /// Hop limit used up.
@@ -88,6 +90,7 @@ impl From<Discarded> for DiscardedSummary {
     fn from(discarded: Discarded) -> DiscardedSummary {
         DiscardedSummary {
             no_route: discarded.no_route,
+            ingress_filter: discarded.ingress_filter,
             too_big: discarded.too_big,
             hop_limit: discarded.hop_limit,
             damaged: discarded.damaged,

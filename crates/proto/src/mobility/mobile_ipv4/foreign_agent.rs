@@ -6,11 +6,15 @@ pub(super) use relay::binding_update;
 mod visitors;
 
 use super::advertiser::Advertiser;
-use super::{Advertising, Dropped, InterfaceId, Outbox, Received, Transmit, Tunnel, take_hop, v4};
+use super::{
+    Advertising, Dropped, Encapsulations, InterfaceId, Outbox, Received, Transmit, Tunnel,
+    take_hop, v4,
+};
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
 use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, Content, PORT, Purpose, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
@@ -34,6 +38,8 @@ pub struct ForeignAgentConfig {
     pub most_visitors: usize,
     /// True to offer reverse tunnels (RFC 3024).
     pub reverse_tunnel: bool,
+    /// Encapsulations on offer.
+    pub encapsulations: Encapsulations,
     /// True if mobiles with a co-located care-of address must also register through it.
     pub registration_required: bool,
     /// Mobility security associations with mobiles, by home address; may be empty. They are required for regional
@@ -99,7 +105,8 @@ impl ForeignAgent {
                 AgentFlags::REGISTRATION_REQUIRED,
                 config.registration_required,
             ))
-            .with(set(AgentFlags::REGIONAL, config.gateway.is_some()));
+            .with(set(AgentFlags::REGIONAL, config.gateway.is_some()))
+            .with(config.encapsulations.advertised());
         let agent = MobilityAgent {
             sequence: 0,
             registration_lifetime: config.longest_lifetime,
@@ -195,6 +202,14 @@ impl ForeignAgent {
         interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
+        let is_ours = packet.ip.destination == IpAddr::V4(self.config.address);
+        if is_ours && packet.body.inner().is_some() {
+            let source = packet.ip.source;
+            if let Some(inner) = packet.decapsulate() {
+                self.handle_tunnel(now, source, inner);
+            }
+            return None;
+        }
         match packet.body {
             Body::Icmp(IcmpMessage::AgentDiscovery(message)) => {
                 if *message == AgentDiscovery::Solicitation {
@@ -204,10 +219,6 @@ impl ForeignAgent {
                         &mut self.outbox,
                     );
                 }
-                None
-            }
-            Body::Tunnel(inner) if packet.ip.destination == IpAddr::V4(self.config.address) => {
-                self.handle_tunnel(now, packet.ip.source, *inner);
                 None
             }
             Body::Icmp(IcmpMessage::Error { kind, ref quoted })
@@ -249,9 +260,10 @@ impl ForeignAgent {
     /// Takes in a decapsulated packet: for a visitor, for a departed one, or from a visitor to its home agent.
     fn handle_tunnel(&mut self, now: Instant, outer_source: IpAddr, mut inner: Packet) {
         let destination = v4(inner.ip.destination);
-        if let Some(next) = destination.and_then(|address| self.next_hop(now, address)) {
+        let next = destination.and_then(|address| self.next_hop(now, address));
+        if let Some((next, encapsulation)) = next {
             match next {
-                NextHop::Agent(agent) => self.send_into_tunnel(now, agent, inner),
+                NextHop::Agent(agent) => self.send_into_tunnel(now, (agent, encapsulation), inner),
                 NextHop::Link(interface) => match take_hop(&mut inner) {
                     true => self.outbox.push(Some(interface), inner),
                     false => self.dropped.hop_limit += 1,
@@ -266,7 +278,9 @@ impl ForeignAgent {
             if IpAddr::V4(care_of_address) == outer_source {
                 self.dropped.looping += 1;
             } else {
-                self.send_into_tunnel(now, care_of_address, inner);
+                // The new agent may support no other.
+                let end = (care_of_address, Encapsulation::IpInIp);
+                self.send_into_tunnel(now, end, inner);
             }
             return;
         }
@@ -282,23 +296,30 @@ impl ForeignAgent {
         }
     }
 
-    /// Returns the next hop to a registered or pending mobile. Packets for a pending one can only come from its
+    /// Returns the next hop to a registered or pending mobile, and the encapsulation of a tunnel there. Packets for a pending one can only come from its
     /// previous agent, which forwards to it before the home agent does (smooth handoff).
-    fn next_hop(&self, now: Instant, home_address: Ipv4Addr) -> Option<NextHop> {
+    fn next_hop(&self, now: Instant, home_address: Ipv4Addr) -> Option<(NextHop, Encapsulation)> {
         let visitor = self.visitors.get(&home_address);
         let visitor = visitor.filter(|visitor| now < visitor.expires);
         let pending = self.pending.get(&home_address);
         let pending =
             pending.filter(|pending| now < pending.expires && pending.request.lifetime > 0);
-        let asking = pending.map(|pending| pending.next);
-        visitor.map(|visitor| visitor.next).or(asking)
+        let asking = pending.map(|pending| (pending.next, pending.encapsulation));
+        let registered = visitor.map(|visitor| (visitor.next, visitor.encapsulation));
+        registered.or(asking)
     }
 
-    fn send_into_tunnel(&mut self, now: Instant, exit: Ipv4Addr, packet: Packet) {
+    fn send_into_tunnel(
+        &mut self,
+        now: Instant,
+        (exit, encapsulation): (Ipv4Addr, Encapsulation),
+        packet: Packet,
+    ) {
         let tunnel = Tunnel {
             interface: None,
             entry: self.config.address,
             exit,
+            encapsulation,
             forwarded: true,
         };
         if let Err(refusal) = self.outbox.tunnel(now, tunnel, packet) {

@@ -1,16 +1,19 @@
 //! The home agent, a router on the home network that keeps its mobiles' bindings (RFC 5944 sections 3.8 and 4).
 
+mod broadcasts;
 mod registration;
 
 use super::advertiser::Advertiser;
 use super::{
-    Advertising, Clock, Dropped, InterfaceId, Outbox, Received, Transmit, Tunnel, take_hop, v4,
+    Advertising, Clock, Dropped, Encapsulations, InterfaceId, Outbox, Received, Transmit, Tunnel,
+    take_hop, v4,
 };
 use crate::mobility::draws::Draws;
 use crate::mobility::tunnel::{Refusal, take_back};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
@@ -27,6 +30,8 @@ pub struct HomeAgentConfig {
     pub simultaneous_bindings: usize,
     /// True to accept reverse tunnels (RFC 3024).
     pub reverse_tunnel: bool,
+    /// Encapsulations on offer.
+    pub encapsulations: Encapsulations,
     /// Mobility security associations with foreign agents, by address; may be empty.
     pub foreign_agents: BTreeMap<Ipv4Addr, SecurityAssociation>,
     /// Advertising on the home links.
@@ -95,6 +100,10 @@ struct Mobile {
 struct Binding {
     care_of_address: Ipv4Addr,
     reverse_tunnel: bool,
+    encapsulation: Encapsulation,
+    /// True if the mobile asks for broadcasts of its home network.
+    broadcasts: bool,
+    is_colocated: bool,
     expires: Instant,
 }
 
@@ -120,7 +129,9 @@ impl HomeAgent {
         };
         let agent = MobilityAgent {
             registration_lifetime: config.longest_lifetime,
-            flags: AgentFlags::HOME_AGENT.with(reverse_tunnel),
+            flags: AgentFlags::HOME_AGENT
+                .with(reverse_tunnel)
+                .with(config.encapsulations.advertised()),
             ..MobilityAgent::default()
         };
         HomeAgent {
@@ -204,6 +215,17 @@ impl HomeAgent {
         interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
+        if self.is_on(interface) {
+            self.forward_broadcast(now, &packet);
+        }
+        let is_ours = packet.ip.destination == IpAddr::V4(self.config.address);
+        if is_ours && packet.body.inner().is_some() {
+            let source = packet.ip.source;
+            if let Some(inner) = packet.decapsulate() {
+                self.handle_reverse_tunnel(now, source, inner);
+            }
+            return None;
+        }
         match packet.body {
             Body::Icmp(IcmpMessage::AgentDiscovery(message)) => {
                 if *message == AgentDiscovery::Solicitation {
@@ -213,10 +235,6 @@ impl HomeAgent {
                         &mut self.outbox,
                     );
                 }
-                None
-            }
-            Body::Tunnel(inner) if packet.ip.destination == IpAddr::V4(self.config.address) => {
-                self.handle_reverse_tunnel(now, packet.ip.source, *inner);
                 None
             }
             Body::Icmp(IcmpMessage::Error { kind, ref quoted })
@@ -237,7 +255,9 @@ impl HomeAgent {
         };
         // RFC 5944 section 4.2.3: a tunnel that ends at the mobile is one of ours that has come back if it starts at
         // the care-of address; any other is redirected to the care-of address.
-        let is_for_mobile = matches!(&packet.body, Body::Tunnel(inner) if inner.ip.destination == packet.ip.destination);
+        let inner = packet.body.inner();
+        let is_for_mobile =
+            inner.is_some_and(|inner| inner.ip.destination == packet.ip.destination);
         let last = mobile.current(now).count();
         let mut packet = Some(packet);
         for (place, binding) in mobile.current(now).enumerate() {
@@ -250,6 +270,7 @@ impl HomeAgent {
                 interface: None,
                 entry: self.config.address,
                 exit: binding.care_of_address,
+                encapsulation: binding.encapsulation,
                 forwarded: true,
             };
             let sent = match is_for_mobile {
@@ -266,7 +287,7 @@ impl HomeAgent {
     /// Redirects a waiting tunnel packet of this agent to the mobile's latest care-of address, unless its own is still
     /// registered. For a mobile that is back at home, takes it out of the tunnel.
     pub fn redirect(&self, now: Instant, packet: &mut Packet) {
-        let Body::Tunnel(inner) = &packet.body else {
+        let Some(inner) = packet.body.inner() else {
             return;
         };
         let mobile = v4(inner.ip.destination).and_then(|address| self.mobiles.get(&address));

@@ -15,6 +15,7 @@ use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::AgentDiscovery;
 use crate::wire::dhcp::CLIENT_PORT;
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
@@ -43,6 +44,10 @@ pub struct MobileNodeConfig {
     pub simultaneous_bindings: bool,
     /// Policy table for the mobile's packets.
     pub policy: PolicyTable,
+    /// Encapsulation to request. Through a foreign agent only one that it advertises is requested.
+    pub encapsulation: Encapsulation,
+    /// True to ask for the limited broadcasts of the home network (RFC 5944 section 4.3).
+    pub broadcasts: bool,
     /// Time of the address conflict detection.
     pub conflict_check: ConflictCheck,
     /// Time of day; the home agent's reply corrects it if it is wrong.
@@ -245,6 +250,7 @@ impl MobileNode {
             point,
             is_colocated,
             reverse_tunnel,
+            target,
             ..
         }) = self.binding(now)
         else {
@@ -256,6 +262,7 @@ impl MobileNode {
                 interface: Some(point.interface),
                 entry: point.care_of_address,
                 exit: self.config.home_agent,
+                encapsulation: target.encapsulation,
                 forwarded: false,
             };
             if let Err(refusal) = self.outbox.tunnel(now, tunnel, packet) {
@@ -271,8 +278,9 @@ impl MobileNode {
     /// care-of address. Returns the interface by which the packet leaves. A packet from a link's own address stays there.
     pub fn redirect(&self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
         let home_address = IpAddr::V4(self.config.home_address);
-        let is_tunnelled = matches!(&packet.body, Body::Tunnel(inner)
-            if inner.ip.source == home_address && packet.ip.destination == IpAddr::V4(self.config.home_agent));
+        let inner = packet.body.inner();
+        let is_tunnelled = packet.ip.destination == IpAddr::V4(self.config.home_agent)
+            && inner.is_some_and(|inner| inner.ip.source == home_address);
         if !is_tunnelled && packet.ip.source != home_address {
             let mut links = self.attachments.iter();
             let link = links.find(|link| link.address.map(IpAddr::V4) == Some(packet.ip.source));
@@ -341,6 +349,9 @@ impl MobileNode {
             }
             return None;
         }
+        if packet.body.inner().is_some() && self.is_own(packet.ip.destination) {
+            return self.unpack(packet);
+        }
         match packet.body {
             Body::Icmp(IcmpMessage::AgentDiscovery(message)) => {
                 if let AgentDiscovery::Advertisement(advertisement) = *message
@@ -356,7 +367,6 @@ impl MobileNode {
                 }
                 None
             }
-            Body::Tunnel(_) if self.is_own(packet.ip.destination) => self.unpack(packet),
             Body::Icmp(IcmpMessage::Error { kind, ref quoted })
                 if self.outbox.handle_too_big(now, kind, quoted) =>
             {
@@ -366,14 +376,18 @@ impl MobileNode {
         }
     }
 
-    /// Decapsulates a packet for this mobile, also from nested tunnels of other agents.
+    /// Decapsulates a packet for this mobile, also from nested tunnels of other agents, or a broadcast that the home
+    /// agent has put into a tunnel for it.
     fn unpack(&mut self, mut packet: Packet) -> Option<Packet> {
-        while let Body::Tunnel(inner) = packet.body {
-            if !self.is_own(inner.ip.destination) {
+        while packet.body.inner().is_some() {
+            let is_from_home = packet.ip.source == IpAddr::V4(self.config.home_agent);
+            packet = packet.decapsulate()?;
+            let is_broadcast = packet.ip.destination == IpAddr::V4(Ipv4Addr::BROADCAST);
+            let is_asked_for = is_broadcast && is_from_home && self.config.broadcasts;
+            if !is_asked_for && !self.is_own(packet.ip.destination) {
                 self.dropped.unexpected_tunnel += 1;
                 return None;
             }
-            packet = *inner;
         }
         Some(packet)
     }

@@ -17,6 +17,7 @@ mod address_server;
 mod advertiser;
 mod clock;
 mod discovery;
+mod encapsulations;
 mod foreign_agent;
 mod home_agent;
 mod layers;
@@ -28,16 +29,18 @@ pub use acquisition::ConflictCheck;
 pub use address_server::AddressServer;
 pub use advertiser::Advertising;
 pub use clock::{Clock, REPLAY_TOLERANCE};
+pub use encapsulations::Encapsulations;
 pub use foreign_agent::{ForeignAgent, ForeignAgentConfig, ForeignAgentEvent};
 pub use home_agent::{HomeAgent, HomeAgentConfig, HomeAgentEvent};
 pub use layers::{LinkServer, Mobile};
 pub use mobile_node::{CareOf, MobileNode, MobileNodeConfig, MobileNodeEvent, Point};
 pub use policy::{Delivery, PolicyRule, PolicyTable};
 
-use super::tunnel::{Refusal, Tunnels};
+use super::tunnel::{Ends, Refusal, Tunnels};
 use crate::interface::InterfaceId;
 use crate::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::mobile_ipv4::{INFINITE_LIFETIME, Message, PORT};
 use crate::wire::udp::UdpHeader;
@@ -91,6 +94,7 @@ struct Tunnel {
     interface: Option<InterfaceId>,
     entry: Ipv4Addr,
     exit: Ipv4Addr,
+    encapsulation: Encapsulation,
     /// True if this node forwards the packet, which decrements its hop limit.
     forwarded: bool,
 }
@@ -160,37 +164,59 @@ impl Outbox {
         self.send(Some(interface), ip, body);
     }
 
-    /// Puts `packet` into a tunnel (RFC 2003 section 3.1).
+    /// Sends `packet` through a tunnel.
     ///
     /// # Errors
-    /// The reason for the refusal. For a packet that is too big, also queues an error for its source (section 5.1).
+    /// The reason for the refusal. For a packet that is too big, also queues an error for its source (RFC 2003 section
+    /// 5.1).
     fn tunnel(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<(), Refusal> {
-        let Tunnel { entry, exit, .. } = tunnel;
-        // Section 4: a packet from either end of the tunnel would loop.
-        if [entry, exit].map(IpAddr::V4).contains(&packet.ip.source) {
+        // RFC 2003 section 4: a packet from either end of the tunnel would loop.
+        let ends = [tunnel.entry, tunnel.exit];
+        if ends.map(IpAddr::V4).contains(&packet.ip.source) {
             return Err(Refusal::Loop);
         }
-        let ends = (entry.into(), exit.into());
-        let dont_fragment = packet.ip.dont_fragment;
-        let entered = self
-            .tunnels
-            .encapsulate(now, packet, ends, tunnel.forwarded);
-        let mut packet = match entered {
-            Ok(packet) => packet,
+        match self.enter(now, tunnel, packet) {
+            Ok(packet) => {
+                self.push(tunnel.interface, packet);
+                Ok(())
+            }
             Err(Refusal::TooBig { mtu, quoted }) => {
                 let error = IcmpError::PacketTooBig { mtu };
                 self.errors.extend(quoted.map(|quoted| (error, quoted)));
-                return Err(Refusal::TooBig { mtu, quoted: None });
+                Err(Refusal::TooBig { mtu, quoted: None })
             }
-            Err(refusal) => return Err(refusal),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Puts `packet` into a tunnel (RFC 2003 section 3.1, RFC 2004 section 3, RFC 2784 section 5).
+    ///
+    /// # Errors
+    /// The reason for the refusal.
+    fn enter(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<Packet, Refusal> {
+        let Tunnel { entry, exit, .. } = tunnel;
+        let ends = Ends {
+            entry: entry.into(),
+            exit: exit.into(),
+            encapsulation: tunnel.encapsulation,
         };
-        packet.ip = IpHeader {
-            traffic_class: packet.ip.traffic_class,
-            dont_fragment,
-            ..self.header(entry, exit, HOP_LIMIT)
+        let dont_fragment = packet.ip.dont_fragment;
+        let mut packet = self
+            .tunnels
+            .encapsulate(now, packet, ends, tunnel.forwarded)?;
+        packet.ip = match &packet.body {
+            Body::Minimal(inner) => IpHeader {
+                source: entry.into(),
+                destination: exit.into(),
+                ..inner.ip
+            },
+            _ => IpHeader {
+                traffic_class: packet.ip.traffic_class,
+                dont_fragment,
+                ..self.header(entry, exit, HOP_LIMIT)
+            },
         };
-        self.push(tunnel.interface, packet);
-        Ok(())
+        Ok(packet)
     }
 
     /// Takes in a Packet Too Big error; returns false if it is not about a tunnel packet.

@@ -1,6 +1,8 @@
 //! A home network, two foreign agents with or without a gateway above, a modem line, a network with DHCP, a mobile that
 //! moves among them, and a correspondent. Every link takes 10 ms.
 
+mod broadcasts;
+mod encapsulation;
 mod hostile;
 mod losses;
 mod timelines;
@@ -56,6 +58,8 @@ fn mobile_config() -> MobileNodeConfig {
         lifetime: 60,
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::Triangle),
+        encapsulation: Encapsulation::IpInIp,
+        broadcasts: false,
         conflict_check: ConflictCheck::Background,
         clock: Clock::default(),
         secret: [1; 16],
@@ -68,6 +72,7 @@ fn home_agent_config() -> HomeAgentConfig {
         longest_lifetime: 600,
         simultaneous_bindings: 3,
         reverse_tunnel: true,
+        encapsulations: Encapsulations::default(),
         foreign_agents: BTreeMap::new(),
         advertising: advertising(&[HOME_LINK], 24),
         clock: Clock::default(),
@@ -82,6 +87,7 @@ fn foreign_agent_config(place: usize) -> ForeignAgentConfig {
         longest_lifetime: 600,
         most_visitors: 100,
         reverse_tunnel: true,
+        encapsulations: Encapsulations::default(),
         registration_required: false,
         mobiles: [(HOME_ADDRESS, association(300))].into(),
         home_agents: BTreeMap::new(),
@@ -183,6 +189,16 @@ impl Net<Agents> {
             at_correspondent: Vec::new(),
             events: Vec::new(),
         })
+    }
+
+    /// Lets all agents offer these encapsulations from now on.
+    fn offer(&mut self, encapsulations: Encapsulations) {
+        self.home_config.encapsulations = encapsulations;
+        self.restart_home();
+        for place in 0..self.foreign.len() {
+            self.foreign_configs[place].encapsulations = encapsulations;
+            self.restart_foreign(place);
+        }
     }
 
     /// Attaches the mobile to a link, in addition to its other links.
@@ -483,6 +499,7 @@ fn a_tunnel_copies_the_type_of_service() {
         interface: None,
         entry: HOME_AGENT,
         exit: Ipv4Addr::new(10, 9, 0, 2),
+        encapsulation: Encapsulation::IpInIp,
         forwarded: true,
     };
     assert!(outbox.tunnel(Instant::ZERO, tunnel, packet).is_ok());

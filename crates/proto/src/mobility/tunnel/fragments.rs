@@ -14,7 +14,7 @@ const HEADER: usize = 20;
 /// `None` for a packet that fits or must not be fragmented: one with "don't fragment", an IPv6 packet, or a tunnel
 /// packet, whose loops would be hidden.
 pub fn fragments(packet: &Packet, mtu: u32) -> Option<Vec<Packet>> {
-    let is_tunnel = matches!(packet.body, Body::Tunnel(_));
+    let is_tunnel = packet.body.inner().is_some();
     let may_be_cut = packet.ip.source.is_ipv4() && !packet.ip.dont_fragment && !is_tunnel;
     if !may_be_cut || packet.wire_length() <= mtu {
         return None;

@@ -50,13 +50,13 @@ fn a_tunnelled_packet_is_forty_bytes_longer_and_comes_out_unchanged() {
     let outer = outer.expect("it fits");
     assert_eq!(outer.wire_length(), 1040);
     assert_eq!((outer.ip.source, outer.ip.destination), ends(1));
-    let mut after = decapsulate(outer).expect("a tunnel");
+    let mut after = outer.decapsulate().expect("a tunnel");
     // RFC 2473 section 3.1: forwarding into the tunnel decrements the hop limit.
     assert_eq!(after.ip.hop_limit, inner.ip.hop_limit - 1);
     after.ip.hop_limit = inner.ip.hop_limit;
     assert_eq!(after, inner);
     let own = tunnels().encapsulate(NOW, inner.clone(), ends(1), false);
-    assert_eq!(own.ok().and_then(decapsulate), Some(inner));
+    assert_eq!(own.ok().and_then(Packet::decapsulate), Some(inner));
 }
 
 /// RFC 2003 section 3.1: the type of service is copied; RFC 2983 section 3.1, the uniform model.
@@ -79,7 +79,7 @@ fn the_outer_header_has_the_traffic_class_of_the_inner_one() {
         outer.expect("it fits").encode(&mut bytes);
         let outer = Packet::decode(&bytes).expect("a packet");
         assert_eq!(outer.ip.traffic_class, 0xb8);
-        let inner = decapsulate(outer).expect("a tunnel");
+        let inner = outer.decapsulate().expect("a tunnel");
         assert_eq!(inner.ip.traffic_class, 0xb8);
     }
 }
@@ -178,7 +178,7 @@ fn errors_about_errors_are_not_sent() {
 #[test]
 fn the_segment_size_of_a_connection_is_lowered_to_what_the_tunnel_takes() {
     let mut clamping = Tunnels::new(1500, true);
-    let size = |packet: Packet| match decapsulate(packet).map(|inner| inner.body) {
+    let size = |packet: Packet| match packet.decapsulate().map(|inner| inner.body) {
         Some(Body::Tcp(header, _)) => header.options.maximum_segment_size,
         _ => None,
     };
@@ -188,4 +188,43 @@ fn the_segment_size_of_a_connection_is_lowered_to_what_the_tunnel_takes() {
     assert_eq!(through.ok().and_then(size), Some(1400));
     let through = tunnels().encapsulate(NOW, syn, ends(1), true);
     assert_eq!(through.ok().and_then(size), Some(1440));
+}
+
+/// A tunnel over 1500 B carries what its headers leave (RFC 2003 section 3.1, RFC 2004 section 3.1, RFC 2784 section 2),
+/// also when an error inside it reports a smaller path.
+#[test]
+fn each_encapsulation_leaves_its_own_mtu() {
+    let addresses = ["198.51.100.5", "192.0.2.10", "192.0.2.1", "203.0.113.1"].map(ip);
+    let [source, home, agent, exit] = addresses;
+    for (encapsulation, entry, added) in [
+        (Encapsulation::IpInIp, agent, 20),
+        (Encapsulation::Minimal, agent, 12),
+        (Encapsulation::Minimal, source, 8),
+        (Encapsulation::Generic, agent, 24),
+    ] {
+        let mut tunnels = tunnels();
+        let ends = Ends {
+            entry,
+            exit,
+            encapsulation,
+        };
+        // An IPv4 header is 20 bytes shorter.
+        let of_length =
+            |length: u32| packet(source, home, segment(length + 20, TcpFlags::ACK).body);
+        let largest = 1500 - added;
+        let fits = tunnels.encapsulate(NOW, of_length(largest), ends, true);
+        let fits = fits.expect("fits");
+        assert_eq!(fits.wire_length(), 1500, "{encapsulation:?}");
+        let refused = tunnels.encapsulate(NOW, of_length(largest + 1), ends, true);
+        assert!(
+            matches!(refused, Err(Refusal::TooBig { mtu, .. }) if mtu == largest),
+            "{encapsulation:?}: {refused:?}"
+        );
+        let quoted = fits.quote().expect("no error");
+        let told = tunnels.handle_too_big(NOW, quoted, 1000);
+        let (error, inner) = told.expect("the source");
+        let expected = IcmpError::PacketTooBig { mtu: 1000 - added };
+        assert_eq!(error, expected, "{encapsulation:?}");
+        assert_eq!((inner.source, inner.destination), (source, home));
+    }
 }

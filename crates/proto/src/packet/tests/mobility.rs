@@ -615,7 +615,7 @@ fn what_is_cut_off_is_refused() {
 fn every_flipped_bit_of_a_message_is_refused() {
     let messages = [discovery_packets(), routability_packets()].concat();
     for (original, packet) in messages {
-        let start = packet.wire_length() - packet.body.wire_length();
+        let start = packet.wire_length() - packet.body.wire_length(&packet.ip);
         let alert = if original == REPORT { 8 } else { 0 };
         for position in 8 * (start + alert)..8 * packet.wire_length() {
             let mut damaged = packet.clone();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::crosslayer::HandoverNotice;
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::extension::HomeAddresses;
 use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
@@ -19,6 +20,7 @@ use crate::wire::neighbor_discovery::{
 use crate::wire::prefix::Ipv6Prefix;
 use proptest::collection::vec;
 use proptest::option;
+use proptest::sample::select;
 
 fn any_ip() -> impl Strategy<Value = IpHeader> {
     (
@@ -194,12 +196,20 @@ fn any_quoted(
         }
         quoted
     });
-    let tunnel = (any_ip(), of_mobile.clone()).prop_map(|(ip, inner)| QuotedPacket {
+    let form = select(
+        &[
+            protocol::MINIMAL_ENCAPSULATION,
+            protocol::GENERIC_ENCAPSULATION,
+            0,
+        ][..],
+    );
+    let tunnel = (any_ip(), of_mobile.clone(), form).prop_map(|(ip, inner, form)| QuotedPacket {
         source: ip.source,
         destination: ip.destination,
-        protocol: match inner.source.is_ipv4() {
-            true => protocol::IPV4,
-            false => protocol::IPV6,
+        protocol: match (inner.source.is_ipv4(), form) {
+            (false, _) => protocol::IPV6,
+            (true, form) if form > 0 && ip.source.is_ipv4() => form,
+            (true, _) => protocol::IPV4,
         },
         source_port: 0,
         destination_port: 0,
@@ -557,9 +567,40 @@ fn any_mobile() -> impl Strategy<Value = Packet> {
 /// Packets with typed headers, in up to three tunnels.
 pub(super) fn any_packet() -> impl Strategy<Value = Packet> {
     let bare = prop_oneof![4 => any_plain(), 1 => any_of_link(), 3 => any_mobile()];
-    (bare, vec(any_ip(), 0..=3)).prop_map(|(packet, tunnels)| {
-        tunnels.into_iter().fold(packet, |inner, outer| {
-            packet_of(outer, Body::Tunnel(Box::new(inner)))
-        })
-    })
+    let forms = vec![
+        Encapsulation::IpInIp,
+        Encapsulation::Minimal,
+        Encapsulation::Generic,
+    ];
+    let tunnel = (any_ip(), select(forms));
+    (bare, vec(tunnel, 0..=3))
+        .prop_map(|(packet, tunnels)| tunnels.into_iter().fold(packet, within))
+}
+
+/// Puts a packet into a tunnel; one over IPv6 always into IP in IP.
+fn within(inner: Packet, (outer, form): (IpHeader, Encapsulation)) -> Packet {
+    let is_v4 = inner.ip.source.is_ipv4() && outer.source.is_ipv4();
+    let form = match form {
+        Encapsulation::Minimal if !inner.fits_minimal_encapsulation() => Encapsulation::IpInIp,
+        form if is_v4 => form,
+        _ => Encapsulation::IpInIp,
+    };
+    let packet = packet_of(outer, Body::encapsulate(inner, form));
+    as_carried(packet)
+}
+
+/// Gives the packet in a minimal encapsulation the fields that its outer header shows.
+fn as_carried(mut packet: Packet) -> Packet {
+    if let Body::Minimal(inner) = packet.body {
+        let inner = Packet {
+            ip: IpHeader {
+                source: inner.ip.source,
+                destination: inner.ip.destination,
+                ..packet.ip
+            },
+            ..*inner
+        };
+        packet.body = Body::Minimal(Box::new(as_carried(inner)));
+    }
+    packet
 }

@@ -1,10 +1,12 @@
 //! Quotation of a packet in an ICMP error about it.
 
 use crate::packet::IpHeader;
+use crate::wire::encapsulation::{self, GENERIC_LENGTH, MinimalHeader};
 use crate::wire::extension::HomeAddresses;
 use crate::wire::ip::{self, IpPayload};
 use crate::wire::{DecodeError, expect_length, protocol, u32_at};
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
+use std::borrow::Cow;
 
 /// The quoted headers: up to the first eight bytes of the transport, through tunnels and extension headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,9 +68,28 @@ impl QuotedPacket {
         let header = if self.source.is_ipv4() { 20 } else { 40 };
         header
             + match self.within.as_deref() {
-                Some(QuotedWithin::Tunnel(inner)) => inner.wire_length(),
+                Some(QuotedWithin::Tunnel(inner)) => match self.protocol {
+                    protocol::MINIMAL_ENCAPSULATION => {
+                        self.minimal_header(inner).wire_length() + inner.wire_length() - 20
+                    }
+                    protocol::GENERIC_ENCAPSULATION => GENERIC_LENGTH as u32 + inner.wire_length(),
+                    _ => inner.wire_length(),
+                },
                 _ => self.home_addresses().wire_length() + 8,
             }
+    }
+
+    /// Returns the minimal forwarding header between this header and that of `inner`, both of IPv4.
+    fn minimal_header(&self, inner: &QuotedPacket) -> MinimalHeader {
+        let v4 = |address| match address {
+            IpAddr::V4(address) => address,
+            IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
+        };
+        MinimalHeader {
+            protocol: inner.protocol,
+            destination: v4(inner.destination),
+            source: (inner.source != self.source).then(|| v4(inner.source)),
+        }
     }
 
     /// Appends the headers and the first eight bytes of the transport. Fields that are not kept get plausible values,
@@ -86,7 +107,20 @@ impl QuotedPacket {
         let first = addresses.first(self.protocol);
         ip.encode(first, 0, self.wire_length() - ip.wire_length(), out);
         if let Some(QuotedWithin::Tunnel(inner)) = self.within.as_deref() {
-            return inner.encode(out);
+            match self.protocol {
+                protocol::MINIMAL_ENCAPSULATION => {
+                    self.minimal_header(inner).encode(out);
+                    let start = out.len();
+                    inner.encode(out);
+                    out.drain(start..start + 20);
+                }
+                protocol::GENERIC_ENCAPSULATION => {
+                    encapsulation::encode_generic(out);
+                    inner.encode(out);
+                }
+                _ => inner.encode(out),
+            }
+            return;
         }
         addresses.encode(self.protocol, out);
         out.extend_from_slice(&self.source_port.to_be_bytes());
@@ -137,8 +171,8 @@ impl QuotedPacket {
             bytes: &bytes[header_length..],
         };
         if let Some(tunnels) = tunnels.checked_sub(1)
-            && upper.is_packet()
-            && let Ok(inner) = QuotedPacket::decode_within(upper.bytes, tunnels)
+            && let Some(inner) = inner_bytes([source, destination], upper)
+            && let Ok(inner) = QuotedPacket::decode_within(&inner, tunnels)
         {
             quoted.within = Some(Box::new(QuotedWithin::Tunnel(inner)));
             return Ok(quoted);
@@ -156,5 +190,34 @@ impl QuotedPacket {
             quoted.sequence = u32_at(upper.bytes, 4);
         }
         Ok(quoted)
+    }
+}
+
+/// Returns the packet in a quoted tunnel between two addresses, as far as it is quoted; `None` if there is none.
+fn inner_bytes(ends: [IpAddr; 2], upper: IpPayload<'_>) -> Option<Cow<'_, [u8]>> {
+    if upper.is_packet() {
+        return Some(upper.bytes.into());
+    }
+    let [IpAddr::V4(_), IpAddr::V4(_)] = ends else {
+        return None;
+    };
+    match upper.protocol {
+        protocol::MINIMAL_ENCAPSULATION => {
+            let outer = IpHeader {
+                source: ends[0],
+                destination: ends[1],
+                hop_limit: 1,
+                traffic_class: 0,
+                identification: 0,
+                dont_fragment: true,
+            };
+            encapsulation::restore(&outer, upper.bytes)
+                .ok()
+                .map(Cow::Owned)
+        }
+        protocol::GENERIC_ENCAPSULATION => encapsulation::decode_generic(upper.bytes)
+            .ok()?
+            .map(Cow::Borrowed),
+        _ => None,
     }
 }

@@ -12,6 +12,8 @@ pub struct RawMobileNode {
     pub conflict_check: Option<RawConflictCheck>,
     /// Delivery of the mobile's own packets that match no line of `policy`. Default "triangle".
     pub delivery: Option<RawDelivery>,
+    /// Encapsulation in tunnels to the mobile and from it. Default "ip-in-ip".
+    pub encapsulation: Option<RawEncapsulation>,
     /// Message from which on the mobile's own packets leave by a new link, with an own care-of address there and but for
     /// reverse tunnels. Default "reply".
     pub outgoing_after: Option<RawOutgoingAfter>,
@@ -71,6 +73,18 @@ pub enum RawDelivery {
     /// From the care-of address, without mobility: both ways are direct, and connections end with that address. With a
     /// foreign agent's address as "triangle".
     CareOfAddress,
+}
+
+/// Encapsulation in a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawEncapsulation {
+    /// A second IP header: 20 B more (RFC 2003).
+    IpInIp,
+    /// A minimal forwarding header: 12 B more (RFC 2004). Fragments go as IP in IP.
+    Minimal,
+    /// A second IP header and a GRE header: 24 B more (RFC 2784).
+    Gre,
 }
 
 /// A line of a mobile policy table: packets to a node, to a port, or to a port of a node.

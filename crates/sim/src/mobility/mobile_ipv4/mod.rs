@@ -7,6 +7,7 @@ mod set_up;
 use super::Mobility;
 use crate::scenario::model::{Ipv4Prefix, LinkIndex, Mobile, NodeIndex};
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
+use baton_proto::wire::encapsulation::Encapsulation;
 use core::net::Ipv4Addr;
 pub use keys::{RawForeignAgent, RawMobileNode};
 pub(super) use resolve::{foreign_agents, home_agent, mobility};
@@ -27,6 +28,8 @@ pub struct MobileIpv4 {
     pub conflict_check: ConflictCheck,
     /// Delivery of packets that match no rule.
     pub delivery: Delivery,
+    /// Encapsulation in its tunnels.
+    pub encapsulation: Encapsulation,
     /// Delivery of its packets to some destinations.
     pub policy: Vec<PolicyRule>,
     /// True if earlier care-of addresses are kept.

@@ -1,8 +1,8 @@
 //! Resolution of Mobile IPv4.
 
 use super::keys::{
-    RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawMobileNode, RawOutgoingAfter,
-    RawPolicyRule,
+    RawCareOf, RawConflictCheck, RawDelivery, RawEncapsulation, RawForeignAgent, RawMobileNode,
+    RawOutgoingAfter, RawPolicyRule,
 };
 use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
@@ -17,6 +17,7 @@ use crate::scenario::resolve_links::Links;
 use crate::scenario::units::PositiveTime;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::time::Duration;
+use baton_proto::wire::encapsulation::Encapsulation;
 use core::net::Ipv4Addr;
 
 /// Longest finite lifetime, in seconds (RFC 5944 section 3.3).
@@ -163,6 +164,11 @@ pub(in crate::mobility) fn mobility(
             RawConflictCheck::Background => ConflictCheck::Background,
         },
         delivery: own.delivery.map_or(Delivery::Triangle, delivery),
+        encapsulation: match own.encapsulation.unwrap_or(RawEncapsulation::IpInIp) {
+            RawEncapsulation::IpInIp => Encapsulation::IpInIp,
+            RawEncapsulation::Minimal => Encapsulation::Minimal,
+            RawEncapsulation::Gre => Encapsulation::Generic,
+        },
         policy: policy(&own.policy, &path.key("policy"), around.links, report),
         simultaneous_bindings: own.simultaneous_bindings.unwrap_or(false),
         smooth_handoff: own.smooth_handoff.unwrap_or(false),

@@ -13,10 +13,12 @@ use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv4::{
-    self, AddressServer, Advertising, CareOf, Clock, ForeignAgent, ForeignAgentConfig, HomeAgent,
-    HomeAgentConfig, LinkServer, MobileNode, MobileNodeConfig, PolicyTable,
+    self, AddressServer, Advertising, CareOf, Clock, Encapsulations, ForeignAgent,
+    ForeignAgentConfig, HomeAgent, HomeAgentConfig, LinkServer, MobileNode, MobileNodeConfig,
+    PolicyTable,
 };
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::encapsulation::Encapsulation;
 use baton_proto::wire::mobile_ipv4::SecurityAssociation;
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +39,18 @@ fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &Mobile
     let all = scenario.mobiles.iter().enumerate();
     let all = all.take(if is_spoken { usize::MAX } else { 0 });
     all.filter_map(|(number, mobile)| Some((number, mobile, MobileIpv4::of(mobile)?)))
+}
+
+/// Returns the encapsulations that all agents offer: those that mobiles use.
+fn encapsulations(scenario: &Scenario) -> Encapsulations {
+    let is_used = |wanted| {
+        let mut all = mobiles(scenario);
+        all.any(|(_, _, mobility)| mobility.encapsulation == wanted)
+    };
+    Encapsulations {
+        minimal: is_used(Encapsulation::Minimal),
+        generic: is_used(Encapsulation::Generic),
+    }
 }
 
 /// Returns each interface once, in the order of first appearance.
@@ -96,6 +110,7 @@ impl World {
             // A mobile has at most one address per link.
             simultaneous_bindings: self.net.wires.plain().len() + cells,
             reverse_tunnel: true,
+            encapsulations: encapsulations(&self.scenario),
             foreign_agents: BTreeMap::new(),
             advertising: Advertising {
                 interfaces,
@@ -138,6 +153,9 @@ impl World {
             lifetime: mobility.lifetime,
             simultaneous_bindings: mobility.simultaneous_bindings,
             policy: self.policy(mobility),
+            encapsulation: mobility.encapsulation,
+            // No node sends broadcasts to its network.
+            broadcasts: false,
             conflict_check: mobility.conflict_check,
             clock: Clock::default(),
             secret: self.secret(node, "mobile"),
@@ -349,6 +367,7 @@ impl World {
             longest_lifetime: LONGEST_RELAYED,
             most_visitors: usize::MAX,
             reverse_tunnel: true,
+            encapsulations: encapsulations(&self.scenario),
             registration_required: false,
             mobiles: keys,
             home_agents: BTreeMap::new(),

@@ -33,7 +33,7 @@ fn words_of_other_tools_are_answered_with_ours() {
         (
             wired,
             "latency = \"10 ms\"",
-            "links.ethernet.latency: unknown key \"latency\"; here it is \"delay\" (valid: kind, between, mtu, shapers, policers, rate, delay,",
+            "links.ethernet.latency: unknown key \"latency\"; here it is \"delay\" (valid: kind, between, mtu, ingress_filter, shapers, policers, rate, delay,",
         ),
         (
             wired,

@@ -461,6 +461,111 @@ fn full_segments_learn_the_tunnel_s_size() {
     }
 }
 
+/// Length on the link (RFC 2003 section 3.1, RFC 2004 section 3.1, RFC 2784 section 2), in both directions and at any
+/// end of the tunnel.
+#[test]
+fn tunnels_have_the_mobile_s_encapsulation() {
+    let flows = [
+        voice("to", "correspondent", "laptop"),
+        voice("from", "laptop", "correspondent"),
+    ];
+    let flows = flows.concat();
+    for (encapsulation, in_tunnel) in [("ip-in-ip", 148), ("minimal", 140), ("gre", 152)] {
+        let keys = format!("delivery = \"reverse-tunnel\", encapsulation = \"{encapsulation}\"");
+        for agents in ["", FOREIGN_AGENTS] {
+            let results = run(&scenario(8, &[agents, LINKS, &laptop(SOFT, &keys), &flows]));
+            let rows = packets(&results);
+            let on_access = if agents.is_empty() { in_tunnel } else { 128 };
+            for name in ["to", "from"] {
+                let of = |link| lengths(&rows, link, name, 2.0);
+                assert_eq!(of("wavelan"), [on_access], "{encapsulation}");
+                assert_eq!(of("near-ground"), [in_tunnel], "{encapsulation}");
+                assert_eq!(of("home-ground"), [128, in_tunnel], "{encapsulation}");
+                assert_eq!(of("ground"), [128], "{encapsulation}");
+                assert_eq!(flow(&results.summary, name).lost_packets, 0);
+            }
+            let discarded = results.summary.discarded;
+            assert_eq!((discarded.messages, discarded.tunnelled), (0, 0));
+        }
+    }
+}
+
+/// Full segments fill the link behind the tunnel's headers, whatever these are.
+#[test]
+fn full_segments_learn_the_size_of_any_encapsulation() {
+    for (encapsulation, added) in [("minimal", 12), ("gre", 24)] {
+        let keys = format!("encapsulation = \"{encapsulation}\"");
+        let results = run(&scenario(40, &[LINKS, &laptop(SOFT, &keys), &download()]));
+        assert_eq!(results.summary.flows[0].delivered_bytes, 2_000_000);
+        let rows = packets(&results);
+        let longest = |from| lengths(&rows, "ground", "download", from).last().copied();
+        assert_eq!(longest(0.0), Some(1500));
+        // Once the error has arrived.
+        assert_eq!(longest(6.5), Some(1500 - added), "{encapsulation}");
+        let longest = lengths(&rows, "wavelan", "download", 0.0);
+        assert_eq!(longest.last(), Some(&1500), "{encapsulation}");
+    }
+}
+
+/// Study T section 2.5: an ingress filter stops packets from the home address, and lets a reverse tunnel pass, with the
+/// filter on the access link or behind the router (RFC 2827), and with or without a foreign agent.
+#[test]
+fn an_ingress_filter_stops_all_but_the_reverse_tunnel() {
+    let flows = [
+        voice("to", "correspondent", "laptop"),
+        voice("from", "laptop", "correspondent"),
+    ];
+    let flows = flows.concat();
+    for filtered in ["wavelan", "near-ground"] {
+        let links = LINKS.replace(
+            &format!("[links.{filtered}]\n"),
+            &format!("[links.{filtered}]\n    ingress_filter = true\n"),
+        );
+        assert_ne!(links, LINKS);
+        for agents in ["", FOREIGN_AGENTS] {
+            for (delivery, passes) in [("triangle", false), ("reverse-tunnel", true)] {
+                let what = format!("{filtered}, {agents:?}, {delivery}");
+                let keys = format!("delivery = \"{delivery}\"");
+                let results = run(&scenario(
+                    8,
+                    &[agents, &links, &laptop(SOFT, &keys), &flows],
+                ));
+                // Packets to the mobile come from the home agent.
+                assert_eq!(flow(&results.summary, "to").lost_packets, 0, "{what}");
+                assert!(flow(&results.summary, "to").delivered_bytes > 57_000);
+                let from = flow(&results.summary, "from");
+                let dropped = results.summary.discarded.ingress_filter;
+                if passes {
+                    assert_eq!((dropped, from.lost_packets), (0, 0), "{what}");
+                    assert!(from.delivered_bytes > 57_000, "{what}");
+                } else {
+                    // Every 10 ms for 6 s; the last are on their way.
+                    assert!((598..=600).contains(&dropped), "{what}: {dropped}");
+                    assert_eq!(from.delivered_bytes, 0, "{what}");
+                    let lost = from.packets.to_sink;
+                    assert_eq!((lost.lost, lost.lost_by.host), (dropped, dropped));
+                }
+            }
+        }
+    }
+}
+
+/// At home, the home address belongs behind the link; without a filter nothing is counted.
+#[test]
+fn an_ingress_filter_lets_a_mobile_at_home_pass() {
+    let links = LINKS.replace(
+        "[links.home-lan]\n",
+        "[links.home-lan]\n    ingress_filter = true\n",
+    );
+    let timetable = r#"{ at = "0 s", attach = "home-lan" }"#;
+    let keys = "care_of_address = \"known\", home_link = \"home-lan\"";
+    let flow = voice("from", "laptop", "correspondent");
+    let results = run(&scenario(8, &[&links, &laptop(timetable, keys), &flow]));
+    assert_eq!(results.summary.discarded.ingress_filter, 0);
+    assert_eq!(results.summary.flows[0].lost_packets, 0);
+    assert!(results.summary.flows[0].delivered_bytes > 57_000);
+}
+
 /// Study T section 4.2: four to seven seconds less (RFC 5227 section 2.1.1).
 #[test]
 fn the_conflict_check_may_be_made_in_the_background() {

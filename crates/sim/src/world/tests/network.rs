@@ -278,8 +278,16 @@ fn registered(protocol: &str, keys: &str) -> String {
     )
 }
 
-const PROTOCOLS: [(&str, &str); 3] = [
+const PROTOCOLS: [(&str, &str); 5] = [
     ("mobile-ipv4", "care_of_address = \"known\""),
+    (
+        "mobile-ipv4",
+        "care_of_address = \"known\", encapsulation = \"gre\"",
+    ),
+    (
+        "mobile-ipv4",
+        "care_of_address = \"known\", delivery = \"reverse-tunnel\", encapsulation = \"minimal\"",
+    ),
     (
         "mobile-ipv4",
         "care_of_address = \"known\", delivery = \"reverse-tunnel\"",

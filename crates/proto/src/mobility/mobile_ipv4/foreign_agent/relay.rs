@@ -73,9 +73,8 @@ impl ForeignAgent {
         if request.lifetime > self.config.longest_lifetime {
             return Err(Code::FOREIGN_LIFETIME);
         }
-        if flags.contains(RequestFlags::MINIMAL_ENCAPSULATION)
-            || flags.contains(RequestFlags::GENERIC_ENCAPSULATION)
-        {
+        // A mobile with a co-located address is the end of its tunnel.
+        if !is_colocated && self.config.encapsulations.choose(flags).is_none() {
             return Err(Code::FOREIGN_ENCAPSULATION);
         }
         if flags.contains(RequestFlags::REVERSE_TUNNEL) {
@@ -206,6 +205,7 @@ impl ForeignAgent {
             let kind = AuthenticationKind::MobileGateway;
             received.message.verify(kind, &association).is_ok()
         });
+        let encapsulation = self.encapsulation(&request);
         let visitor = self.visitors.get_mut(&home_address);
         let visitor = visitor.filter(|visitor| now < visitor.expires);
         let mut lifetime = 0;
@@ -220,6 +220,7 @@ impl ForeignAgent {
                 visitor.next = next;
                 visitor.identification = request.identification;
                 visitor.reverse_tunnel = request.flags.contains(RequestFlags::REVERSE_TUNNEL);
+                visitor.encapsulation = encapsulation;
                 lifetime = request.lifetime.min(seconds_until(now, visitor.expires));
                 Code::ACCEPTED
             }

@@ -2,6 +2,7 @@
 
 use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, PENDING_TIMEOUT, Received};
 use crate::time::Instant;
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::mobile_ipv4::{Purpose, Request, RequestFlags};
 use core::net::Ipv4Addr;
 
@@ -22,17 +23,17 @@ pub(super) struct Visitor {
     /// Gateway whose care-of address is registered with the home agent.
     pub(super) gateway: Option<Ipv4Addr>,
     pub(super) reverse_tunnel: bool,
+    pub(super) encapsulation: Encapsulation,
     /// Identification of the latest request, against replay.
     pub(super) identification: u64,
     pub(super) expires: Instant,
 }
 
 impl Visitor {
-    /// Returns the exit of the reverse tunnel that begins at `own`.
-    pub(super) fn upwards(&self, own: Ipv4Addr) -> Ipv4Addr {
-        self.gateway
-            .filter(|&gateway| gateway != own)
-            .unwrap_or(self.home_agent)
+    /// Returns the exit and the encapsulation of the reverse tunnel that begins at `own`.
+    pub(super) fn upwards(&self, own: Ipv4Addr) -> (Ipv4Addr, Encapsulation) {
+        let gateway = self.gateway.filter(|&gateway| gateway != own);
+        (gateway.unwrap_or(self.home_agent), self.encapsulation)
     }
 }
 
@@ -45,6 +46,7 @@ pub(super) struct Pending {
     pub(super) port: u16,
     pub(super) relayed_to: Ipv4Addr,
     pub(super) request: Request,
+    pub(super) encapsulation: Encapsulation,
     pub(super) expires: Instant,
 }
 
@@ -72,10 +74,19 @@ impl ForeignAgent {
             port: received.port,
             relayed_to,
             request,
+            encapsulation: self.encapsulation(&request),
             expires,
         };
         self.pending.insert(request.home_address, pending);
         self.expiries.insert((expires, request.home_address));
+    }
+
+    /// Returns the encapsulation of the tunnels for a request that this agent has accepted.
+    pub(super) fn encapsulation(&self, request: &Request) -> Encapsulation {
+        self.config
+            .encapsulations
+            .choose(request.flags)
+            .unwrap_or_default()
     }
 
     /// Registers a visitor, or renews its registration, until `expires`.
@@ -96,6 +107,7 @@ impl ForeignAgent {
             // A mobile with a co-located address makes its own tunnel.
             reverse_tunnel: request.flags.contains(RequestFlags::REVERSE_TUNNEL)
                 && !request.flags.contains(RequestFlags::DECAPSULATION),
+            encapsulation: pending.encapsulation,
             identification: request.identification,
             expires,
         };

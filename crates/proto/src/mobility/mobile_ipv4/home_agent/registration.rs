@@ -3,6 +3,7 @@
 use super::{Binding, HomeAgent, HomeAgentEvent, Mobile};
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, Received, end_of, is_host};
 use crate::time::Instant;
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::mobile_ipv4::{
     AuthenticationKind, Code, Content, Message, Purpose, Reply, Request, RequestFlags,
 };
@@ -19,8 +20,8 @@ impl HomeAgent {
             return;
         }
         let code = match self.check(now, received, &request) {
-            Ok(()) => {
-                self.bind(now, &request);
+            Ok(encapsulation) => {
+                self.bind(now, &request, encapsulation);
                 Code::ACCEPTED
             }
             Err(code) => {
@@ -34,7 +35,13 @@ impl HomeAgent {
     }
 
     /// Validates a request in the order of section 3.8.2.1: authenticators, then identification, then contents.
-    fn check(&mut self, now: Instant, received: &Received, request: &Request) -> Result<(), Code> {
+    /// Returns the tunnel's encapsulation.
+    fn check(
+        &mut self,
+        now: Instant,
+        received: &Received,
+        request: &Request,
+    ) -> Result<Encapsulation, Code> {
         let message = &received.message;
         let Some(mobile) = self.mobiles.get_mut(&request.home_address) else {
             self.dropped.not_authentic += 1;
@@ -68,11 +75,8 @@ impl HomeAgent {
         if flags.0 & 0b101 != 0 || !is_possible(request, self.config.address) {
             return Err(Code::HOME_POORLY_FORMED);
         }
-        if flags.contains(RequestFlags::MINIMAL_ENCAPSULATION)
-            || flags.contains(RequestFlags::GENERIC_ENCAPSULATION)
-        {
-            return Err(Code::HOME_ENCAPSULATION);
-        }
+        let encapsulation = self.config.encapsulations.choose(flags);
+        let encapsulation = encapsulation.ok_or(Code::HOME_ENCAPSULATION)?;
         if flags.contains(RequestFlags::REVERSE_TUNNEL) && !self.config.reverse_tunnel {
             return Err(Code::HOME_REVERSE_TUNNEL_UNAVAILABLE);
         }
@@ -85,11 +89,11 @@ impl HomeAgent {
         {
             return Err(Code::TOO_MANY_BINDINGS);
         }
-        Ok(())
+        Ok(encapsulation)
     }
 
     /// Updates the bindings by an accepted request (section 3.8.2.2).
-    fn bind(&mut self, now: Instant, request: &Request) {
+    fn bind(&mut self, now: Instant, request: &Request, encapsulation: Encapsulation) {
         let home_address = request.home_address;
         let lifetime = request.lifetime.min(self.config.longest_lifetime);
         let Some(mobile) = self.mobiles.get_mut(&home_address) else {
@@ -118,6 +122,9 @@ impl HomeAgent {
             mobile.keep(Binding {
                 care_of_address: request.care_of_address,
                 reverse_tunnel: request.flags.contains(RequestFlags::REVERSE_TUNNEL),
+                encapsulation,
+                broadcasts: request.flags.contains(RequestFlags::BROADCASTS),
+                is_colocated: request.flags.contains(RequestFlags::DECAPSULATION),
                 expires: end_of(now, lifetime),
             });
             self.bound.push_back(home_address);

@@ -7,8 +7,10 @@ use super::{
 };
 use crate::mobility::mobile_ipv4::ALL_ROUTERS;
 use crate::mobility::mobile_ipv4::discovery::Agent;
+use crate::mobility::mobile_ipv4::encapsulations::offers;
 use crate::time::Instant;
 use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags};
+use crate::wire::encapsulation::Encapsulation;
 use core::net::Ipv4Addr;
 
 impl MobileNode {
@@ -132,6 +134,7 @@ impl MobileNode {
             is_home: true,
             is_colocated: false,
             reverse_tunnel: false,
+            encapsulation: self.config.encapsulation,
             longest_lifetime: u16::MAX,
             end: home_address,
         };
@@ -158,6 +161,11 @@ impl MobileNode {
                 is_home: false,
                 reverse_tunnel: wants_reverse_tunnel
                     && agent.flags.contains(AgentFlags::REVERSE_TUNNEL),
+                // RFC 5944 section 3.6.1.1: no other may be requested.
+                encapsulation: match offers(agent.flags, home.encapsulation) {
+                    true => home.encapsulation,
+                    false => Encapsulation::IpInIp,
+                },
                 longest_lifetime: agent.registration_lifetime,
                 end: local,
                 ..home
@@ -176,6 +184,7 @@ impl MobileNode {
             is_home: false,
             is_colocated: true,
             reverse_tunnel: wants_reverse_tunnel,
+            encapsulation: home.encapsulation,
             longest_lifetime: agent.map_or(u16::MAX, |agent| agent.registration_lifetime),
             end: address,
         })

@@ -1,9 +1,11 @@
 //! Registration with retransmission and renewal (RFC 5944 section 3.6).
 
 use super::{MobileNode, MobileNodeEvent, Point, Received};
+use crate::mobility::mobile_ipv4::encapsulations::requested;
 use crate::mobility::mobile_ipv4::foreign_agent::binding_update;
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of};
 use crate::time::{Duration, Instant};
+use crate::wire::encapsulation::Encapsulation;
 use crate::wire::mobile_ipv4::{
     AuthenticationKind, Code, Content, Extension, INFINITE_LIFETIME, Message, PORT,
     PreviousForeignAgent, Purpose, Reply, Request, RequestFlags,
@@ -27,6 +29,7 @@ pub(super) struct Target {
     /// True for a co-located care-of address.
     pub(super) is_colocated: bool,
     pub(super) reverse_tunnel: bool,
+    pub(super) encapsulation: Encapsulation,
     pub(super) longest_lifetime: u16,
     /// The address on the link itself, also below a gateway: the foreign agent's or the mobile's own.
     pub(super) end: Ipv4Addr,
@@ -39,7 +42,7 @@ pub(super) struct Bound {
     pub(super) is_colocated: bool,
     pub(super) reverse_tunnel: bool,
     pub(super) expires: Instant,
-    target: Target,
+    pub(super) target: Target,
     renew: Instant,
 }
 
@@ -147,7 +150,9 @@ impl MobileNode {
                     asked && self.config.simultaneous_bindings,
                 )
                 .with_if(RequestFlags::DECAPSULATION, target.is_colocated)
-                .with_if(RequestFlags::REVERSE_TUNNEL, target.reverse_tunnel),
+                .with_if(RequestFlags::REVERSE_TUNNEL, target.reverse_tunnel)
+                .with_if(requested(target.encapsulation), asked)
+                .with_if(RequestFlags::BROADCASTS, asked && self.config.broadcasts),
             lifetime,
             home_address,
             agent: match point.gateway {
@@ -338,6 +343,10 @@ impl MobileNode {
             }
             Code::FOREIGN_REVERSE_TUNNEL_MANDATORY | Code::HOME_REVERSE_TUNNEL_MANDATORY => {
                 !core::mem::replace(&mut pending.target.reverse_tunnel, true)
+            }
+            Code::FOREIGN_ENCAPSULATION | Code::HOME_ENCAPSULATION => {
+                let refused = core::mem::take(&mut pending.target.encapsulation);
+                refused != Encapsulation::IpInIp
             }
             _ => false,
         };

@@ -1,5 +1,6 @@
 //! Forged and replayed messages.
 
+use super::encapsulation::FORMS;
 use super::*;
 use crate::wire::agent_discovery::{
     AgentDiscovery, AgentFlags, MobilityAgent, RouterAdvertisement,
@@ -115,18 +116,19 @@ fn bodies() -> impl Strategy<Value = Body> {
     let inner = (inner, addresses(), any::<bool>()).prop_map(|(packet, end, twice)| match twice {
         true => {
             let mut outer = datagram(end, HOME_ADDRESS, 9);
-            outer.body = Body::Tunnel(Box::new(packet));
+            outer.body = Body::encapsulate(packet, Encapsulation::Minimal);
             outer
         }
         false => packet,
     });
+    let forms = prop::sample::select(FORMS.to_vec());
     prop_oneof![
         messages().prop_map(move |message| {
             Body::Udp(ports(434), Payload::Bytes(message.encode().into()))
         }),
         raw.prop_map(move |(bytes, port)| Body::Udp(ports(port), Payload::Bytes(bytes.into()))),
         advertisement,
-        inner.prop_map(|packet| Body::Tunnel(Box::new(packet))),
+        (inner, forms).prop_map(|(packet, form)| Body::encapsulate(packet, form)),
         Just(Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(
             AgentDiscovery::Solicitation
         )))),
@@ -167,7 +169,7 @@ proptest! {
             network.settle();
             // A tunnel never ends where it begins.
             for (_, _, packet) in network.wires.iter_mut() {
-                if let Body::Tunnel(inner) = &packet.body {
+                if let Some(inner) = packet.body.inner() {
                     prop_assert!(inner.ip.source != packet.ip.source || packet.ip.source == inner.ip.destination
                         || packet.flow == Some(FlowId(9)));
                 }

@@ -57,6 +57,28 @@ fn any_two_messages_may_be_lost_with_addresses_of_the_mobile_s_own() {
 }
 
 #[test]
+fn any_two_messages_may_be_lost_with_another_encapsulation_or_its_refusal() {
+    let config = MobileNodeConfig {
+        encapsulation: Encapsulation::Generic,
+        ..mobile_config()
+    };
+    for generic in [true, false] {
+        let make = || {
+            let mut network = Network::with(config.clone(), home_agent_config(), false);
+            network.offer(Encapsulations {
+                minimal: false,
+                generic: true,
+            });
+            network.home_config.encapsulations.generic = generic;
+            network.restart_home();
+            network
+        };
+        let moves = [(0, MODEM_LINK), (2500, FOREIGN_LINKS[1])];
+        check_all_losses(make, &moves, Some(FOREIGN_AGENTS[1]));
+    }
+}
+
+#[test]
 fn any_two_messages_may_be_lost_on_the_way_home() {
     let moves = [(0, FOREIGN_LINKS[0]), (2500, HOME_LINK)];
     check_all_losses(Network::new, &moves, None);

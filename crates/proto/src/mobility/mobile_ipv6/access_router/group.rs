@@ -11,7 +11,6 @@ use super::AccessRouter;
 use crate::mobility::binding::duration;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer, Held};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6, mobility_packet};
-use crate::mobility::tunnel::decapsulate;
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::mobility_header::{
@@ -149,7 +148,9 @@ impl AccessRouter {
         let Some(member) = member else {
             return Some(packet);
         };
-        let sent = decapsulate(packet).and_then(|copy| member.buffer.offer(now, copy));
+        let sent = packet
+            .decapsulate()
+            .and_then(|copy| member.buffer.offer(now, copy));
         if let Some((via, copy)) = sent {
             self.send_after(now, via, copy);
         }

@@ -3,9 +3,7 @@
 
 use super::{HomeAgent, Stage};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
-use crate::mobility::tunnel::{
-    DUMMY_ADDRESS, Refusal, decapsulate, error_about, fragments, take_back,
-};
+use crate::mobility::tunnel::{DUMMY_ADDRESS, Refusal, error_about, fragments, take_back};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -117,7 +115,7 @@ impl HomeAgent {
         outer: Ipv6Addr,
         packet: Packet,
     ) -> Option<Packet> {
-        let mut inner = decapsulate(packet)?;
+        let mut inner = packet.decapsulate()?;
         let has_returned = || match inner.ip.source {
             IpAddr::V6(home) => self.bindings.contains_key(&home.to_bits()).then_some(home),
             IpAddr::V4(_) => None,

@@ -5,7 +5,7 @@ use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::message_bytes;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
-use crate::mobility::tunnel::{Refusal, decapsulate, error_about, fragments, take_back};
+use crate::mobility::tunnel::{Refusal, error_about, fragments, take_back};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
@@ -88,7 +88,7 @@ impl MobileNode {
             self.counts_mut().unregistered += 1;
             return None;
         }
-        self.handle_inner(now, decapsulate(packet)?)
+        self.handle_inner(now, packet.decapsulate()?)
     }
 
     /// Takes in a packet that the home agent has forwarded.

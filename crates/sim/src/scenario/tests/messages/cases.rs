@@ -28,7 +28,7 @@ pub(super) const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: kind, between, mtu, shapers, policers, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, spares, framing, down, up, medium_access, preamble, coverage)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: kind, between, mtu, ingress_filter, shapers, policers, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, spares, framing, down, up, medium_access, preamble, coverage)"#,
         ],
     ),
     (

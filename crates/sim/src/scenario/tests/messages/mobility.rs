@@ -170,7 +170,7 @@ fn mistakes_in_mobile_ipv4_are_told() {
     };
     let right = beside("foreign_agents = { router = { gateway = \"agent\" }, agent = {} }");
     let all = r#"home_link = "lan", care_of_address = "foreign-agent", delivery = "reverse-tunnel", lifetime = "10 min",
-        simultaneous_bindings = true, smooth_handoff = true,
+        simultaneous_bindings = true, smooth_handoff = true, encapsulation = "minimal",
         policy = [{ to = "router", port = 80, delivery = "care-of-address" }]"#;
     let right = right.replace(protocol, &format!("{protocol}, {}", all.replace('\n', " ")));
     let loaded = parse(&right, "test.toml", Path::new("."), &[]);
@@ -235,7 +235,7 @@ fn mistakes_in_mobile_ipv4_are_told() {
         ),
         (
             with("route_optimization = true"),
-            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, outgoing_after, policy, simultaneous_bindings, smooth_handoff)",
+            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, encapsulation, outgoing_after, policy, simultaneous_bindings, smooth_handoff)",
         ),
         (
             mobile(
@@ -243,6 +243,10 @@ fn mistakes_in_mobile_ipv4_are_told() {
                 r#"protocol = "nemo", home_agent = "agent", delivery = "triangle""#,
             ),
             "\"delivery\" does not go with protocol = \"nemo\"",
+        ),
+        (
+            with("encapsulation = \"ipip\""),
+            "mobility.encapsulation: unknown encapsulation \"ipip\" (valid: ip-in-ip, minimal, gre)",
         ),
         (
             with("conflict_check = \"background\""),
