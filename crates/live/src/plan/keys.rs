@@ -158,6 +158,7 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
     ("transaction_opening", |end| {
         end.refuse_unless(!end.profile.transaction_opening, "knows no T/TCP");
     }),
+    ("delay_by_gaps", refuse_old_linux),
     ("threshold_from_window", refuse_old_linux),
 ];
 

@@ -44,6 +44,8 @@ pub struct Profile {
     /// Longest delay of ACKs, with one at least for every second full segment (RFC 1122 section 4.2.3.2); `None`
     /// acknowledges every segment at once.
     pub delayed_ack: Option<Duration>,
+    /// Delay ACKs by the gaps between arrivals, at most by `delayed_ack` (Linux 2.0).
+    pub delay_by_gaps: bool,
     /// Hold back small segments while data is unacknowledged (RFC 896, RFC 1122 section 4.2.3.4).
     pub nagle: bool,
     /// Send a new segment for each of the first two duplicate ACKs (RFC 3042).
@@ -204,6 +206,7 @@ impl Profile {
             snack: false,
             rate_limit: None,
             delayed_ack: Some(Duration::from_millis(200)),
+            delay_by_gaps: false,
             nagle: true,
             limited_transmit: true,
             duplicate_ack_threshold: Some(3),
@@ -342,6 +345,8 @@ impl Profile {
             tick: Duration::from_millis(10),
             rto_arithmetic: RtoArithmetic::Linux20,
             window_arithmetic: WindowArithmetic::Linux20,
+            delayed_ack: Some(Duration::from_millis(500)),
+            delay_by_gaps: true,
             idle_restart: false,
             syn_retries: 10,
             syn_ack_retries: 10,

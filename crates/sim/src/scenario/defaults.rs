@@ -119,6 +119,7 @@ fn profile(profile: &Profile) -> Value {
         "snack": profile.snack,
         "rate_limit": profile.rate_limit.map_or("off".to_owned(), |limit| rate(limit.bits_per_second())),
         "delayed_ack": profile.delayed_ack.map_or("off".to_owned(), time),
+        "delay_by_gaps": profile.delay_by_gaps,
         "nagle": profile.nagle,
         "limited_transmit": profile.limited_transmit,
         "duplicate_ack_threshold": profile.duplicate_ack_threshold.map_or("off".into(), Value::from),

@@ -165,6 +165,8 @@ pub struct RawTcpEnd {
     pub rate_limit: Option<OrOff<Rate>>,
     /// Longest delay of an acknowledgment; "off" acknowledges every segment at once.
     pub delayed_ack: Option<OrOff<PositiveTime>>,
+    /// Delay acknowledgments by the gaps between arrivals, at most by `delayed_ack` (Linux 2.0).
+    pub delay_by_gaps: Option<bool>,
     /// Hold back small segments while data is unacknowledged.
     pub nagle: Option<bool>,
     /// Send a new segment for each of the first two duplicate acknowledgments (RFC 3042).

@@ -111,6 +111,7 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
         &mut profile.rate_limit,
         raw.rate_limit.map(|value| off(value).map(|rate| rate.0)),
     );
+    set(&mut profile.delay_by_gaps, raw.delay_by_gaps);
     set(&mut profile.nagle, raw.nagle);
     set(&mut profile.limited_transmit, raw.limited_transmit);
     set(&mut profile.idle_restart, raw.idle_restart);

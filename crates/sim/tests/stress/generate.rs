@@ -543,6 +543,7 @@ const TCP_KEYS: &[(&str, &[&str])] = &[
     ("timestamps", &["true", "false"]),
     ("sack", &["true", "false"]),
     ("delayed_ack", &["\"off\"", "\"40 ms\"", "\"500 ms\""]),
+    ("delay_by_gaps", &["true", "false"]),
     ("nagle", &["true", "false"]),
     ("limited_transmit", &["true", "false"]),
     ("duplicate_ack_threshold", &["\"off\"", "1", "3", "9"]),

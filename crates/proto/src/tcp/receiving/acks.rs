@@ -1,4 +1,7 @@
-//! Times of ACKs: RFC 1122's delay, or Linux's quick and adaptive ACKs.
+//! Times of ACKs: RFC 1122's delay, Linux's quick and adaptive ACKs, or Linux 2.0's adaptive ones.
+//!
+//! Linux 2.0 delays an ACK by its *ACK timeout*, which is the last gap between arrivals and half of the earlier timeout;
+//! for pushed data by 20 ms at most.
 //!
 //! Linux (`net/ipv4/tcp_input.c`, `tcp_output.c` and `tcp_timer.c` of 6.18) acknowledges a SYN-ACK and the first
 //! segments of a connection at once, and again after anything unusual (*quick ACKs*), so as not to slow down a sender
@@ -17,6 +20,11 @@ const PROMPT_DUPLICATES: u32 = 3;
 const MOST_COMPRESSED: u32 = 44;
 /// Lateness of the compression timer where nothing else wakes the processor: `tcp_comp_sack_slack_ns`.
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
+
+/// ACK timeout of Linux 2.0 before the second arrival: a third of a second.
+const FIRST_TIMEOUT: Duration = Duration::from_millis(330);
+/// Longest delay of an ACK for pushed data in Linux 2.0.
+const PUSHED_DELAY: Duration = Duration::from_millis(20);
 
 /// ACKs due or delayed, and the state of Linux's rules.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,6 +116,29 @@ impl AckSchedule {
             // The sender was idle and may be in slow start again.
             self.raise_quick(around);
         }
+    }
+
+    /// Takes in the arrival of data by Linux 2.0's rules, and returns the delay of its ACK, `longest` at most.
+    pub(super) fn on_gap(
+        &mut self,
+        now: Instant,
+        (tick, rto): (Duration, Duration),
+        longest: Duration,
+        pushed: bool,
+    ) -> Duration {
+        let gap = now.saturating_since(self.last_arrival).max(tick);
+        self.last_arrival = now;
+        self.timeout = match self.timeout.is_zero() {
+            true => FIRST_TIMEOUT,
+            false if gap > rto => rto,
+            false => self.timeout.half() + gap,
+        };
+        let longest = if pushed {
+            longest.min(PUSHED_DELAY)
+        } else {
+            longest
+        };
+        self.timeout.min(longest)
     }
 
     fn raise_quick(&mut self, around: &AckSurroundings) {

@@ -6,7 +6,7 @@ use super::receiver::Arrival;
 use crate::packet::Payload;
 use crate::tcp::flow::Flow;
 use crate::tcp::{Common, Event, State, Timer};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 
 impl Receiving {
@@ -140,8 +140,9 @@ impl Receiving {
                 self.acks.push();
             }
         }
+        let delay = self.delay(common, flow, now, header.flags.contains(TcpFlags::PSH));
         self.tune(common, flow, length, arrival);
-        self.acknowledge_arrival(common, flow, now, arrival, before);
+        self.acknowledge_arrival(common, flow, now, arrival, (before, delay));
         // Data that did not fit is dropped: the sender should learn of it soon.
         if self.data.window() == 0 && self.data.next() as i64 != end {
             self.acks.demand();
@@ -159,6 +160,22 @@ impl Receiving {
         }
     }
 
+    /// Returns the delay of the ACK for data that has arrived; `None` acknowledges at once.
+    fn delay(
+        &mut self,
+        common: &Common,
+        flow: &Flow,
+        now: Instant,
+        pushed: bool,
+    ) -> Option<Duration> {
+        let longest = common.profile.delayed_ack?;
+        if !common.profile.delay_by_gaps {
+            return Some(longest);
+        }
+        let times = (common.profile.tick, flow.rtt.rto());
+        Some(self.acks.on_gap(now, times, longest, pushed))
+    }
+
     /// Acknowledges a segment: at once if it is out of order or closes a gap, otherwise at every second full segment or
     /// when the timer expires (RFC 5681 section 4.2).
     fn acknowledge_arrival(
@@ -167,7 +184,7 @@ impl Receiving {
         flow: &Flow,
         now: Instant,
         arrival: Arrival,
-        before: u64,
+        (before, delay): (u64, Option<Duration>),
     ) {
         match arrival {
             Arrival::Nothing => {
@@ -190,9 +207,10 @@ impl Receiving {
                     return self.acknowledge_in_order(common, flow, now, filled);
                 }
                 let enough = 2 * u64::from(self.largest);
-                match common.profile.delayed_ack {
+                match delay {
                     Some(delay) if !filled && self.acks.pending_bytes() < enough => {
-                        if !common.timers.is_set(Timer::DelayedAck) {
+                        let due = common.timers.deadline(Timer::DelayedAck);
+                        if due.is_none_or(|due| due > now + delay) {
                             common.timers.set_after(Timer::DelayedAck, now, delay);
                         }
                     }
