@@ -16,7 +16,7 @@ fn about(profile: &str) -> &'static str {
     match profile {
         "rfc" => "Requirements and recommendations of today's standards.",
         "ns2" => "The defaults of ns-2's agents since 2006.",
-        "linux-2.0.36" => "Linux 2.0.36 as a study of 1999 shows it.",
+        "linux-2.0.36" => "Linux 2.0.36 of 1998, by the sources of the 2.0 series.",
         "linux-6" => "A present Linux, matched to the rules and defaults of 6.18.",
         "scps-tp" => "SCPS-TP for space links: SNACK, rate control, congestion control by delay.",
         "classic" => "The same Linux without SACK, timestamps, RACK, TLP and F-RTO.",

@@ -285,3 +285,30 @@ impl AckSchedule {
         self.duplicate
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 330 ms at first; after gaps of 10 ms 175 and 97.5 ms; after one of 1.55 s half a second, since the timeout
+    /// is 1.6 s; after one longer than the retransmission timeout that, and 20 ms for pushed data.
+    #[test]
+    fn linux_2_0_follows_the_gaps_between_arrivals() {
+        let mut acks = AckSchedule::default();
+        let longest = Duration::from_millis(500);
+        let mut after = |at: u64, pushed| {
+            let times = (Duration::from_millis(10), Duration::from_secs(3));
+            acks.on_gap(Instant::from_millis(at), times, longest, pushed)
+        };
+        assert_eq!(after(100, false), Duration::from_millis(330));
+        assert_eq!(after(110, false), Duration::from_millis(175));
+        assert_eq!(after(112, false), Duration::from_micros(97_500));
+        assert_eq!(after(1_662, false), longest);
+        assert_eq!(after(9_000, false), longest);
+        assert_eq!(after(9_010, true), Duration::from_millis(20));
+        for at in 9_011..9_020 {
+            after(at, false);
+        }
+        assert!(after(9_020, false) < Duration::from_millis(25));
+    }
+}
