@@ -23,6 +23,7 @@ SET_UP = (
     "world/build.rs",
     "world/gateways.rs",
     "world/handover/build.rs",
+    "world/ingress_filters.rs",
     "world/notifiers.rs",
     "world/ports/build.rs",
     "world/wires.rs",
