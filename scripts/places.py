@@ -53,7 +53,12 @@ KINDS = (
     ),
     Kind("link kind", 1, {"five_?g": (f"{SIM}link/kinds/today",)}),
     # Its own are also the study that reproduces it, and the link budget of a user's own cell.
-    Kind("link with cells", 3, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget")}),
+    # The fourth is `baton plan ldacs1-errors`, a command of its own.
+    Kind(
+        "link with cells",
+        4,
+        {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget", f"{BATON}plan/ldacs1")},
+    ),
     Kind("shared link", 4, {"dcf": (f"{SIM}link/dcf",)}),
     Kind("channel", 7, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),
     Kind("remedy at an end", 1, {"eclair": (f"{PROTO}remedies/eclair",), "atcp": (f"{PROTO}remedies/atcp",)}),

@@ -251,7 +251,7 @@ def test_the_page_links_whole_runs(study: tuple[str, Study]) -> None:
 def test_the_page_draws_the_figures_of_a_study(study: tuple[str, Study]) -> None:
     name, (folder, _) = study
     page = (folder / f"results/reproduce-{name}/report.html").read_text(encoding="utf-8")
-    assert page.count('class="plot"') == {"C": 7, "D": 5, "S": 14, "T": 12}[name]
+    assert page.count('class="plot"') == {"C": 7, "D": 6, "S": 14, "T": 12}[name]
 
 
 def test_figures_are_thinned_and_have_no_numbers_that_json_lacks() -> None:

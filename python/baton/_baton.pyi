@@ -1290,7 +1290,8 @@ def json_radio_figures(distance_m: float, aircraft: int, message_bytes: int) -> 
 
     `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
     `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
-    retransmissions, for `return` also `message_loss_jointly_coded`.
+    retransmissions, for `return` also `message_loss_jointly_coded`; `computed_errors`, pairs of SNR in dB and loss of a
+    frame or tile by the computed error table, and `computed_snr_db`, the SNR at which that loss is study D's, or null.
     """
 
 def json_remedies() -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RECORDINGS = "recordings"
 # Keys of a scenario whose value may be a recording's name, as resolved scenarios write them.
-_KEY = re.compile(r"""\b(bandwidth|delay|file) = ("[^"\n]*"|'[^'\n]*')""")
+_KEY = re.compile(r"""\b(bandwidth|delay|file|error_table) = ("[^"\n]*"|'[^'\n]*')""")
 
 
 def stored_name(name: str, sha256: str) -> str:

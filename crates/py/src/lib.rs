@@ -100,7 +100,8 @@ fn json_defaults() -> String {
 ///
 /// `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
 /// `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
-/// retransmissions, for `return` also `message_loss_jointly_coded`.
+/// retransmissions, for `return` also `message_loss_jointly_coded`; `computed_errors`, pairs of SNR in dB and loss of a
+/// frame or tile by the computed error table, and `computed_snr_db`, the SNR at which that loss is study D's, or null.
 #[pyfunction]
 fn json_radio_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
     baton_sim::link::cells::json_figures(distance_m, aircraft, message_bytes).to_string()

@@ -1,4 +1,4 @@
-"""The commands `baton plan coverage`, `window` and `link-budget`: options in, figures out."""
+"""The commands `baton plan coverage`, `window`, `link-budget` and `ldacs1-errors`: options in, figures out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import Annotated
 
 import typer
 
+from baton.errors import InputError
+
 from . import show
 from .budget import Channel, Station, budget
 from .coverage import Line, elevation_deg, extension
+from .ldacs1 import table
+from .ldacs1.channel import EnRoute
+from .ldacs1.errors import Effort
+from .ldacs1.frames import MODULATIONS
 from .quantities import above_zero, read, within
 from .window import Segments, advise, advise_handover, compare_sizes
 
@@ -24,6 +30,13 @@ class Heading(str, Enum):
 
     south = "south"
     north = "north"
+
+
+class Surroundings(str, Enum):
+    """Channel of a radio."""
+
+    en_route = "en-route"
+    awgn = "awgn"
 
 
 @app.callback()
@@ -158,6 +171,51 @@ def link_budget(
     forward = budget(ground, aircraft, read("--forward-frequency", "frequency", forward_frequency), channel)
     back = budget(aircraft, ground, read("--return-frequency", "frequency", return_frequency), channel)
     show.link_budget(channel, forward, back, as_json=json)
+
+
+@app.command("ldacs1-errors")
+def ldacs1_errors(
+    channel: Annotated[
+        Surroundings,
+        typer.Option(
+            help="en-route: echoes, and pulses that the receiver blanks; the channel is estimated. awgn: white noise"
+            " alone."
+        ),
+    ] = Surroundings.en_route,
+    rician_k: Annotated[
+        float | None,
+        typer.Option("--rician-k", metavar="DB", help="Direct path over echoes, en route. Default: 15."),
+    ] = None,
+    pulse_pairs: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", help="Pairs of pulses a second of all interferers, en route. Default: 10800."),
+    ] = None,
+    modulation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Modulation and code rate, such as qpsk-1/2. Repeatable. Default: all."),
+    ] = None,
+    lost: Annotated[int, typer.Option(min=5, help="Lost frames after which a rate is good enough.")] = 100,
+    bits: Annotated[
+        int, typer.Option(min=1, help="Most bits to encode for a rate; the lowest rate is about 4000 over it.")
+    ] = 100_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of bits, noise, echoes and pulses.")] = 1,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: one a processor.")] = None,
+) -> None:
+    """Simulate the physical layer of L-DACS1, and print a table of error rates for `error_table`. All modulations take
+    half an hour on two processors."""
+    for name in modulation or ():
+        if name not in MODULATIONS:
+            raise InputError(f'--modulation "{name}": expected one of {", ".join(MODULATIONS)}')
+    for option, given in (("--rician-k", rician_k), ("--pulse-pairs", pulse_pairs)):
+        if given is not None and channel is Surroundings.awgn:
+            raise InputError(f"{option} {given:g}: white noise alone has none; expected --channel en-route with it")
+    surroundings = EnRoute(
+        rician_k_db=within("--rician-k", 15.0 if rician_k is None else rician_k, -20, 100, "dB"),
+        pulse_pairs_per_s=within("--pulse-pairs", 10_800.0 if pulse_pairs is None else pulse_pairs, 0, 1e5, "a second"),
+    )
+    of = surroundings if channel is Surroundings.en_route else None
+    for row in table.rows(of, Effort(lost, bits), seed, workers, modulation or MODULATIONS):
+        print(row, flush=True)
 
 
 def _station(side: str, power: str, rest: tuple[float, float, float]) -> Station:

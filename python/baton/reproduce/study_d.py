@@ -1,4 +1,4 @@
-"""Study D: network mobility over L-DACS1, with buffering by the home agent (D0 to D17)."""
+"""Study D: network mobility over L-DACS1, with buffering by the home agent (D0 to D18)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
 
 
 def _arithmetic() -> Figures:
-    """Computes D0, D1 and the formulas of D2, by the radio's model."""
+    """Computes D0, D1, the formulas of D2, and D18.a and b, by the radio's model."""
     figures = json.loads(json_radio_figures(DISTANCE_M, AIRCRAFT, UPDATE_BYTES))
     forward, back = figures["forward"], figures["return"]
     rates = (side[key] / 1e3 for side in (forward, back) for key in ("slowest_bps", "fastest_bps"))
@@ -67,7 +67,13 @@ def _arithmetic() -> Figures:
         forward["message_loss_repeated"],
         back["message_loss_jointly_coded"],
     )
-    return {**_numbered("D0", rates), **_numbered("D1", budget), **_numbered("D2", losses)}
+    computed = (side["computed_snr_db"] for side in (forward, back))
+    return {
+        **_numbered("D0", rates),
+        **_numbered("D1", budget),
+        **_numbered("D2", losses),
+        **_numbered("D18", computed),
+    }
 
 
 def _numbered(group: str, values: Iterable[float | None]) -> Figures:

@@ -26,6 +26,8 @@ LATER = ["flows.weather.start=57 s", "flows.weather.start_jitter=1800 ms"]
 ROUTERS_HOLD = "mobiles.aircraft.mobility.access_router_buffering={}"
 #: The receive window of D4's product at 31.5 kbit/s, in whole segments.
 FROM_LINK = ["flows.weather.transport.receive_buffer=2 KiB"]
+#: Error rates of our own physical layer, by the received signal.
+COMPUTED = ["links.radio.errors=computed"]
 #: Aircraft in one cell (section 1.1).
 CROWD = 90
 
@@ -89,7 +91,17 @@ def windows(folder: Path, seed: int) -> Figures:
     }
 
 
-CASES = (timers, rates, stacks, strategies, voice, windows)
+def computed_errors(folder: Path, seed: int) -> Figures:
+    """Measures D18.c to e: the handover with error rates computed from the signal (figure 4's place)."""
+    first, second = (simulate(folder / f"proposal-{number}.toml", seed, COMPUTED) for number in (1, 2))
+    return {
+        "D18.c": first.completion_s,
+        "D18.d": second.completion_s,
+        "D18.e": first.completion_s - second.completion_s,
+    }
+
+
+CASES = (timers, rates, stacks, strategies, voice, windows, computed_errors)
 
 
 def crowd(folder: Path) -> Figures:

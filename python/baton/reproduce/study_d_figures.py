@@ -1,11 +1,14 @@
-"""Study D's figures 9 to 12: round-trip time and timeout by window, completion, and received bytes."""
+"""Study D's figures 4 and 9 to 12: error rates, round-trip time and timeout by window, completion, received bytes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+
+from baton._baton import json_radio_figures
 
 from .figures import Curve, Figure
 from .study_d_run import FAST, HOME, AircraftRun, simulate, window
@@ -23,12 +26,29 @@ def draw(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Figure]:
     fast = {size: simulate(first, 1, [*HOME, *FAST, *window(size)], "series") for size in WINDOWS}
     runs = {name: simulate(folder / f"{name}.toml", 1, [], "series") for name in COMPLETION}
     return [
+        _errors(),
         _over_time("9 (a): round-trip time by window, 31.5 kbit/s", slow, "round-trip time"),
         _over_time("9 (b): round-trip time by window, 158 kbit/s", fast, "round-trip time"),
         _over_time("10: retransmission timeout by window, 31.5 kbit/s", slow, "retransmission timeout"),
         _completion(samples),
         _received(runs),
     ]
+
+
+def _errors() -> Figure:
+    figures = json.loads(json_radio_figures(1.0, 1, 1))
+    curves = []
+    for look, (direction, frame, published) in enumerate(
+        (("forward", "forward frames of 91 B", 6.31e-5), ("return", "return tiles of 14 B", 6.28e-2))
+    ):
+        snr_db, lost = np.array(figures[direction]["computed_errors"]).T
+        curves.append(Curve(f"{frame}, computed", snr_db, lost, look))
+        curves.append(Curve(f"{frame}, published", np.array([8.7]), np.array([published]), look, shape="points"))
+    note = (
+        "QPSK ½. The study's text gives one point of each curve; its figure was not available. Computed by our own"
+        ' physical layer, with chosen echoes and pulses (`errors = "computed"`).'
+    )
+    return Figure("Figure 4: error rates by SNR", "SNR (dB)", "share lost", curves, note, logarithmic="y")
 
 
 def _over_time(title: str, runs: Mapping[int, AircraftRun], quantity: str) -> Figure:

@@ -48,7 +48,7 @@ mod schema;
 pub(crate) mod tagged;
 #[cfg(test)]
 mod tests;
-mod traces;
+pub(crate) mod traces;
 pub(crate) mod traffic;
 pub(crate) mod units;
 mod written_out;

@@ -41,7 +41,7 @@ pub(super) fn radio(
     report: &mut Report<'_>,
 ) {
     let path = Path::default().key("links").key(name);
-    let Some((config, nodes)) = cells::network((name, raw), &path, links, report) else {
+    let Some((config, nodes)) = cells::network((name, raw), &path, links, traces, report) else {
         links.failed.insert(name.to_owned());
         return;
     };

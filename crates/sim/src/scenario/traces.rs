@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Reader of recordings, which keeps their hashes.
-pub(super) struct Traces<'a> {
+pub(crate) struct Traces<'a> {
     directory: &'a std::path::Path,
     /// Files by the scenario's names, with their SHA-256.
     pub hashes: Vec<(String, String)>,
@@ -58,13 +58,24 @@ impl<'a> Traces<'a> {
 
     /// Returns the recorded track in the file called `name`.
     pub fn track(&mut self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<Track> {
+        self.parsed((name, "track"), path, report, Track::parse_csv)
+    }
+
+    /// Returns the content of the file called `name`, by a parser of its name for messages and its text; `kind` begins
+    /// the messages.
+    pub fn parsed<T, E: std::fmt::Display>(
+        &mut self,
+        (name, kind): (&str, &str),
+        path: &Path,
+        report: &mut Report<'_>,
+        parse: impl FnOnce(&str, &str) -> Result<T, E>,
+    ) -> Option<T> {
         let file = self.open(name, path, report)?;
         let text = trace::read(&file).map_err(|error| error.to_string());
-        let track = text.and_then(|(shown, text)| {
-            Track::parse_csv(&shown, &text).map_err(|error| error.to_string())
-        });
-        track
-            .map_err(|why| report.wrong(path, format!("track {why}")))
+        let content =
+            text.and_then(|(shown, text)| parse(&shown, &text).map_err(|error| error.to_string()));
+        content
+            .map_err(|why| report.wrong(path, format!("{kind} {why}")))
             .ok()
     }
 

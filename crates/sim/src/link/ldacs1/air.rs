@@ -118,8 +118,8 @@ impl Air {
     ) -> f64 {
         let cell = &self.config.cells[usize::from(cell.0)];
         let received = cell.received_dbm(&stations[grant.station.0 as usize].position(now));
-        let excess = cell.forward.snr_db(received) - grant.modulation.required_snr_db();
-        self.config.errors.forward(excess)
+        let snr_db = cell.forward.snr_db(received);
+        self.config.errors.forward(grant.modulation, snr_db)
     }
 
     /// Returns the probability that a tile of this grant is lost, or with joint coding the burst.
@@ -135,12 +135,12 @@ impl Air {
         let received = cell
             .back
             .received_dbm(cell.position.slant_distance_m(&position));
-        let excess = cell.back.snr_db(received) - grant.modulation.required_snr_db();
+        let snr_db = cell.back.snr_db(received);
         if self.config.joint_coding {
             let tiles = grant.bytes.div_ceil(grant.modulation.return_bytes());
-            self.config.errors.burst(excess, tiles)
+            self.config.errors.burst(grant.modulation, snr_db, tiles)
         } else {
-            self.config.errors.tile(excess)
+            self.config.errors.tile(grant.modulation, snr_db)
         }
     }
 

@@ -139,7 +139,8 @@ impl Allocation<'_> {
                 Direction::Forward => &self.cell.forward,
                 Direction::Return => &self.cell.back,
             };
-            Modulation::fastest_at(budget.snr_db(budget.received_dbm(distance)))
+            let snr_db = budget.snr_db(budget.received_dbm(distance));
+            self.config.errors.fastest(self.direction, snr_db)
         })
     }
 

@@ -3,10 +3,12 @@
 use super::budget::LinkBudget;
 use super::config::NetworkConfig;
 use super::error_rate::ErrorRates;
+use super::error_table::ErrorTable;
 use super::frame::{FORWARD_FRAMES, data_tiles};
 use super::modulation::{Modulation, TARGET_SNR_DB};
 use super::network::HEADER_BYTES;
 use super::queue::RETRANSMISSIONS;
+use crate::link::cells::Direction;
 use baton_proto::rate::DataRate;
 use serde_json::{Value, json};
 
@@ -15,7 +17,9 @@ use serde_json::{Value, json};
 ///
 /// `header_bytes`, and for `forward` and `return` each: `slowest_bps` and `fastest_bps` of the modulations; `noise_dbm`,
 /// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm`, `margin_db` and `range_m` of the budget; `message_loss` of one
-/// transmission, `message_loss_repeated` after all retransmissions, and for `return` `message_loss_jointly_coded`.
+/// transmission, `message_loss_repeated` after all retransmissions, and for `return` `message_loss_jointly_coded`;
+/// `computed_errors`, the computed table's pairs of SNR in dB and loss of a frame or tile with the slowest modulation, and
+/// `computed_snr_db`, the SNR at which that loss is the published one, null if the table does not reach it.
 pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value {
     let control = NetworkConfig::new("figures", Vec::new()).common_control_frames;
     let [slowest, .., fastest] = Modulation::ALL;
@@ -28,7 +32,7 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
     put_rates(&mut forward, [slowest, fastest].map(rate));
     put_losses(
         &mut forward,
-        errors.forward(0.0),
+        errors.forward(slowest, TARGET_SNR_DB),
         frames(slowest.forward_bytes()),
     );
 
@@ -36,8 +40,18 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
     let rate = |modulation: Modulation| modulation.return_rate(data_tiles(aircraft));
     put_rates(&mut back, [slowest, fastest].map(rate));
     let tiles = frames(slowest.return_bytes());
-    put_losses(&mut back, errors.tile(0.0), tiles);
-    back["message_loss_jointly_coded"] = errors.burst(0.0, tiles).into();
+    put_losses(&mut back, errors.tile(slowest, TARGET_SNR_DB), tiles);
+    put_computed(
+        &mut forward,
+        Direction::Forward,
+        errors.forward(slowest, TARGET_SNR_DB),
+    );
+    put_computed(
+        &mut back,
+        Direction::Return,
+        errors.tile(slowest, TARGET_SNR_DB),
+    );
+    back["message_loss_jointly_coded"] = errors.burst(slowest, TARGET_SNR_DB, tiles).into();
 
     json!({ "header_bytes": HEADER_BYTES, "forward": forward, "return": back })
 }
@@ -72,6 +86,16 @@ fn put_losses(direction: &mut Value, frame_loss: f64, frames: u32) {
     direction["message_loss"] = loss.into();
     let transmissions = f64::from(RETRANSMISSIONS) + 1.0;
     direction["message_loss_repeated"] = libm::pow(loss, transmissions).into();
+}
+
+/// Adds the curve of the computed table for the slowest modulation.
+fn put_computed(figures: &mut Value, direction: Direction, published: f64) {
+    // The table is part of the program, and a test reads it.
+    let table = ErrorTable::computed().unwrap_or_default();
+    let slowest = Modulation::QpskHalf;
+    let points: Vec<(f64, f64)> = table.points(direction, slowest).collect();
+    figures["computed_errors"] = json!(points);
+    figures["computed_snr_db"] = json!(table.snr_db_at(direction, slowest, published));
 }
 
 #[cfg(test)]

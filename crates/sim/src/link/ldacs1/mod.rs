@@ -23,6 +23,7 @@ pub mod budget;
 mod cell;
 mod config;
 pub mod error_rate;
+pub mod error_table;
 mod exchange;
 mod figures;
 pub mod frame;

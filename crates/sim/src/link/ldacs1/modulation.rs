@@ -41,6 +41,20 @@ impl Modulation {
         Modulation::Qam64ThreeQuarters,
     ];
 
+    /// Returns its name in scenarios and tables.
+    pub const fn name(self) -> &'static str {
+        [
+            "qpsk-1/2",
+            "qpsk-2/3",
+            "qpsk-3/4",
+            "16qam-1/2",
+            "16qam-2/3",
+            "64qam-1/2",
+            "64qam-2/3",
+            "64qam-3/4",
+        ][self as usize]
+    }
+
     /// Returns the bytes of a frame of the forward link.
     pub const fn forward_bytes(self) -> u32 {
         [91, 120, 135, 182, 242, 272, 366, 412][self as usize]
@@ -56,9 +70,8 @@ impl Modulation {
         TARGET_SNR_DB + [0.0, 2.0, 3.0, 5.5, 7.8, 11.0, 13.0, 15.0][self as usize]
     }
 
-    /// Returns the fastest modulation that a signal allows; QPSK ½ if it allows none.
-    pub fn fastest_at(snr_db: f64) -> Modulation {
-        let allowed = |modulation: &Modulation| modulation.required_snr_db() <= snr_db;
+    /// Returns the fastest modulation that `allowed` allows; QPSK ½ if it allows none.
+    pub fn fastest(allowed: impl Fn(&Modulation) -> bool) -> Modulation {
         let fastest = Modulation::ALL.into_iter().rev().find(allowed);
         fastest.unwrap_or(Modulation::QpskHalf)
     }
@@ -103,9 +116,11 @@ mod tests {
 
     #[test]
     fn a_better_signal_allows_a_faster_modulation() {
-        assert_eq!(Modulation::fastest_at(-3.0), Modulation::QpskHalf);
-        assert_eq!(Modulation::fastest_at(8.7), Modulation::QpskHalf);
-        assert_eq!(Modulation::fastest_at(14.2), Modulation::Qam16Half);
-        assert_eq!(Modulation::fastest_at(40.0), Modulation::Qam64ThreeQuarters);
+        let fastest_at =
+            |snr_db| Modulation::fastest(|modulation| modulation.required_snr_db() <= snr_db);
+        assert_eq!(fastest_at(-3.0), Modulation::QpskHalf);
+        assert_eq!(fastest_at(8.7), Modulation::QpskHalf);
+        assert_eq!(fastest_at(14.2), Modulation::Qam16Half);
+        assert_eq!(fastest_at(40.0), Modulation::Qam64ThreeQuarters);
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::link::cells::{CellId, StationId};
 use crate::link::ldacs1::HandoverType;
+use crate::link::ldacs1::modulation::Modulation;
 use crate::position::Position;
 
 /// Two cells 350 km apart, and an aircraft that flies from one to the other.
@@ -117,6 +118,63 @@ fn every_kind_of_track_is_read() {
     assert_eq!([4, 5].map(|at| longitude(timetable, at)), [1.0, 1.1]);
     let file = "track = { file = \"flight.csv\", begin = \"1 s\" }";
     assert_eq!([1, 6, 60].map(|at| longitude(file, at)), [1.0, 1.005, 1.01]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn error_rates_come_from_a_table_next_to_the_scenario() {
+    let folder = std::env::temp_dir().join(format!("baton-tables-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let header = "direction,modulation,snr_db,frame_error_rate\n";
+    let rows = "forward,qpsk-1/2,8,1e-3\nreturn,qpsk-1/2,8,0.25\n";
+    std::fs::write(folder.join("errors.csv"), format!("{header}{rows}")).unwrap();
+    let half = format!("{header}forward,qpsk-1/2,8,1e-3\n");
+    std::fs::write(folder.join("half.csv"), half).unwrap();
+    std::fs::write(folder.join("wrong.csv"), format!("{header}{rows}up\n")).unwrap();
+    let load = |keys: &str| {
+        let text = RIGHT.replace(
+            "packet_bit = true\n",
+            &format!("packet_bit = true\n{keys}\n"),
+        );
+        parse(&text, "test.toml", &folder, &[]).map_err(|error| error.to_string())
+    };
+    let [own, computed] = ["error_table = \"errors.csv\"", "errors = \"computed\""].map(|keys| {
+        let loaded = load(keys).unwrap_or_else(|error| panic!("{error}"));
+        let errors = loaded.scenario.radios[0].config.errors.clone();
+        (errors.tile(Modulation::QpskHalf, 8.7), loaded.traces.len())
+    });
+    assert!((own.0 - 0.25).abs() < 1e-12 && own.1 == 1);
+    assert!(computed.0 > 0.0 && computed.0 < 1.0 && computed.1 == 0);
+    for (keys, message) in [
+        (
+            "error_table = \"half.csv\"",
+            "error_table: has no rows of return,qpsk-1/2; expected rows of both directions",
+        ),
+        (
+            "error_table = \"errors.csv\"\nmodulation = \"adaptive\"",
+            "error_table: has no rows of forward,qpsk-2/3; expected",
+        ),
+        (
+            "error_table = \"wrong.csv\"",
+            "wrong.csv:4: column direction: expected forward or return, found `up`",
+        ),
+        ("error_table = \"none.csv\"", "none.csv: cannot be read"),
+        (
+            "error_table = \"errors.csv\"\nerrors = \"fixed\"",
+            "error_table: is set beside another source of error rates; expected errors = \"by-signal\"",
+        ),
+        (
+            "error_table = \"errors.csv\"\njoint_coding = true",
+            "error_table: is set beside joint_coding",
+        ),
+        (
+            "errors = \"computed\"\njoint_coding = true",
+            "errors: is set beside joint_coding",
+        ),
+    ] {
+        let told = load(keys).expect_err("a mistake");
+        assert!(told.contains(message), "{told}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn json_defaults(network: &Radio) -> Option<Value> {
         "base_station_buffering": config.forwards_queue,
         "modulation": null,
         "errors": null,
+        "error_table": null,
         "joint_coding": config.joint_coding,
         "common_control_frames": config.common_control_frames,
     }))

@@ -34,8 +34,11 @@ pub struct RawRadio {
     pub base_station_buffering: Option<bool>,
     /// Modulation and coding of all aircraft, or "adaptive" by each one's signal. Default "qpsk-1/2".
     pub modulation: Option<RawModulation>,
-    /// Source of frames' error rates. Default "fixed".
+    /// Source of frames' error rates. Default "fixed", with `error_table` "by-signal".
     pub errors: Option<RawErrors>,
+    /// CSV file with frames' error rates by the received signal, for errors = "by-signal". Default: those of study D's
+    /// one point, a factor of ten a decibel.
+    pub error_table: Option<String>,
     /// Joint coding of an aircraft's tiles of one multiframe. Default false.
     pub joint_coding: Option<bool>,
     /// Frames of the common control channel in a multiframe, at least. Default 3.
@@ -106,6 +109,8 @@ pub enum RawErrors {
     Fixed,
     /// Error rates by the received signal.
     BySignal,
+    /// Error rates by the received signal, as this project's own physical layer has them in study D's channel.
+    Computed,
     /// No errors.
     None,
 }

@@ -1,8 +1,10 @@
 //! Resolution of a network and its cells.
 
-use super::{RawCell, RawErrors, RawModulation};
+use super::{RawCell, RawErrors, RawModulation, RawRadio};
+use crate::link::cells::Direction;
 use crate::link::config::QueueLimit;
 use crate::link::ldacs1::error_rate::ErrorRates;
+use crate::link::ldacs1::error_table::ErrorTable;
 use crate::link::ldacs1::modulation::Modulation;
 use crate::link::ldacs1::{CellConfig, HandoverType, NetworkConfig};
 use crate::scenario::document::Path;
@@ -11,7 +13,9 @@ use crate::scenario::raw_links::{RawLink, RawQueue};
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::{Links, check_name};
 use crate::scenario::resolve_tracks::position;
+use crate::scenario::traces::Traces;
 use crate::scenario::units::Power;
+use std::sync::Arc;
 
 /// Most cells of a network: the range of their numbers.
 const MOST_CELLS: usize = 65_536;
@@ -21,6 +25,7 @@ pub(crate) fn network(
     (name, raw): (&str, &RawLink),
     path: &Path,
     links: &Links,
+    traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Option<(NetworkConfig, Vec<NodeIndex>)> {
     let radio = raw.kind.settings().radio()?;
@@ -47,8 +52,8 @@ pub(crate) fn network(
         .common_control_frames
         .unwrap_or(config.common_control_frames);
     config.modulation = radio.modulation.map_or(config.modulation, modulation);
-    config.errors = radio.errors.map_or(config.errors, errors);
     config.joint_coding = radio.joint_coding.unwrap_or(config.joint_coding);
+    config.errors = errors(radio, path, config.modulation, traces, report)?;
     if radio.handover_type == Some(2) {
         config.handover = HandoverType::Two;
     }
@@ -97,11 +102,68 @@ fn modulation(raw: RawModulation) -> Option<Modulation> {
     }
 }
 
-fn errors(raw: RawErrors) -> ErrorRates {
-    match raw {
-        RawErrors::Fixed => ErrorRates::AtTarget,
-        RawErrors::BySignal => ErrorRates::BySignal,
-        RawErrors::None => ErrorRates::Perfect,
+/// Resolves the source of error rates for a network's modulation.
+fn errors(
+    radio: &RawRadio,
+    path: &Path,
+    modulation: Option<Modulation>,
+    traces: &mut Traces<'_>,
+    report: &mut Report<'_>,
+) -> Option<ErrorRates> {
+    let (key, table) = match (radio.errors, &radio.error_table) {
+        (None | Some(RawErrors::BySignal), Some(name)) => {
+            let here = path.key("error_table");
+            let file = (name.as_str(), "table");
+            let table = traces.parsed(file, &here, report, ErrorTable::parse_csv)?;
+            check_covers(&table, modulation, &here, report);
+            ("error_table", table)
+        }
+        (Some(RawErrors::Computed), None) => match ErrorTable::computed() {
+            Ok(table) => ("errors", table),
+            Err(error) => {
+                report.wrong(&path.key("errors"), error.to_string());
+                return None;
+            }
+        },
+        (Some(_), Some(_)) => {
+            let message = "is set beside another source of error rates; expected errors = \"by-signal\" with it";
+            report.wrong_key(&path.key("error_table"), message.to_owned());
+            return None;
+        }
+        (None | Some(RawErrors::Fixed), None) => return Some(ErrorRates::AtTarget),
+        (Some(RawErrors::BySignal), None) => return Some(ErrorRates::BySignal),
+        (Some(RawErrors::None), None) => return Some(ErrorRates::Perfect),
+    };
+    if radio.joint_coding == Some(true) {
+        let message = "is set beside joint_coding, of which a table has no error rates; expected only one of them";
+        report.wrong_key(&path.key(key), message.to_owned());
+        return None;
+    }
+    Some(ErrorRates::Table(Arc::new(table)))
+}
+
+/// Checks that a table has the rates of the network's modulation, or of all for adaptive modulation.
+fn check_covers(
+    table: &ErrorTable,
+    modulation: Option<Modulation>,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let needed = Modulation::ALL.into_iter();
+    let needed = needed.filter(|each| modulation.is_none_or(|fixed| *each == fixed));
+    let lacking = needed
+        .flat_map(|each| [(Direction::Forward, each), (Direction::Return, each)])
+        .find(|&(direction, each)| !table.covers(direction, each));
+    if let Some((direction, each)) = lacking {
+        let direction = match direction {
+            Direction::Forward => "forward",
+            Direction::Return => "return",
+        };
+        let message = format!(
+            "has no rows of {direction},{}; expected rows of both directions for each modulation that the network uses",
+            each.name()
+        );
+        report.wrong(path, message);
     }
 }
 
