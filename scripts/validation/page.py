@@ -49,7 +49,7 @@ row `loss.sack-ignored`), and slow start ends at 200 segments.
 - *`gsm`* on a bad radio channel, where the radio link protocol pauses: none of that is modelled.
 - *`geo`* for capacity that is assigned on demand, or with a proxy in the path.
 - *`trace`* as a statement on another sender's throughput, of which a recording contains nothing.
-- *`linux-2.0.36`* outside study T: it has the habits that the study reports, not those of the code.
+- *`linux-2.0.36`* against the kernel: it follows the sources of Linux 2.0, and was not run beside it.
 """
 COLUMNS = "| quantity | ours | theirs | error | allowed | verdict |"
 
