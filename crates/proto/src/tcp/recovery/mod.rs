@@ -139,7 +139,8 @@ impl RecoveryState {
             } else if duplicate {
                 self.on_duplicate_acknowledgment(flow, common, now);
             }
-            if is_linux_2_0(common) {
+            // Probes of a closed window have a timer of their own.
+            if is_linux_2_0(common) && !flow.space.first_is_probe() {
                 self.restart_timer(flow, common, now);
             }
         }

@@ -170,7 +170,7 @@ impl RecoveryState {
     ) -> Stretch {
         let (start, pushed) = flow.space.push(now, length, sent_at);
         common.timers.stop(Timer::Persist);
-        if is_linux_2_0(common) {
+        if is_linux_2_0(common) && !flow.space.first_is_probe() {
             self.restart_timer(flow, common, now);
         } else {
             arm_timer(flow, common, now);

@@ -49,6 +49,26 @@ fn a_present_linux_probes_at_doubling_intervals_too() {
     assert_eq!(solo.sends()[..2], ["1..1001", "1001..2001"]);
 }
 
+/// An answer does not set the timer of Linux 2.0's probes, as an ACK does that of data.
+#[test]
+fn linux_2_0_probes_at_doubling_intervals_too() {
+    let linux = profile("linux-2.0.36");
+    let mut solo = Solo::connecting(&linux);
+    solo.at(100).receive(Incoming::syn_ack(&linux).window(0));
+    solo.sends();
+    solo.write(5_000);
+    assert_eq!(solo.sends(), Vec::<String>::new());
+    let mut at = solo.wakes_at().unwrap();
+    let mut interval = 2 * (at - 100);
+    for _ in 0..4 {
+        assert_eq!(solo.at(at).sends(), ["1..2"], "{at}");
+        solo.at(at + 50).receive(ack(1).window(0));
+        at += interval;
+        assert_eq!(solo.wakes_at(), Some(at));
+        interval *= 2;
+    }
+}
+
 #[test]
 fn a_probe_that_is_taken_counts_as_data() {
     let rfc = profile("rfc");
