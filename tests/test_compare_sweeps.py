@@ -95,10 +95,11 @@ def test_a_run_agrees_with_its_own_capture(baton, tmp_path):
     assert a < b < a + 0.5
     a, b = told["longest_stall_s"]
     assert b == pytest.approx(a, abs=0.5)
-    # The profile counts round trips in ticks of 10 ms.
-    for percent in (5, 50, 95):
+    # The profile counts round trips in ticks of 10 ms, and takes no sample during a repair, also of segments that the
+    # capture sees once: these are among the long ones.
+    for percent, off in ((5, 0.011), (50, 0.011), (95, 0.1)):
         a, b = told[f"rtt_{percent}_percent_s"]
-        assert b == pytest.approx(a, abs=0.011)
+        assert b == pytest.approx(a, abs=off)
     page = (tmp_path / found["report"]).read_text(encoding="utf-8")
     assert "capture-server-ethernet.pcapng" in page
 
