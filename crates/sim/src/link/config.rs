@@ -262,6 +262,10 @@ pub struct Shadowing {
     pub mean_clear: Duration,
     /// Mean time in a shadow.
     pub mean_shadow: Duration,
+    /// Antennas of the mobile, at least one; it is in a shadow when all are.
+    pub antennas: u32,
+    /// Time after which an antenna meets the shadow of the one ahead of it.
+    pub antennas_apart: Duration,
 }
 
 /// Treatment of packets with bit errors. A packet lost by `packet_error_rate` is always dropped, as its damaged bits

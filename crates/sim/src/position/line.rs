@@ -59,21 +59,25 @@ impl LineRun {
         self.from_m + way.min(whole.abs()).copysign(whole)
     }
 
+    /// Returns the same run of something that far behind, as on a long train.
+    pub fn behind(self, by_m: f64) -> LineRun {
+        let back = by_m.copysign(self.from_m - self.to_m);
+        LineRun {
+            from_m: self.from_m + back,
+            to_m: self.to_m + back,
+            ..self
+        }
+    }
+
     /// Returns the times for which it is in one of these stretches, in order. Stretches that overlap or touch are one.
     pub fn times_in(&self, stretches: &[Stretch]) -> Vec<Span> {
-        let mut spans: Vec<Span> = stretches
-            .iter()
-            .filter_map(|stretch| self.time_in(stretch))
-            .collect();
-        spans.sort_by_key(|span| span.from);
-        let mut merged: Vec<Span> = Vec::new();
-        for span in spans {
-            match merged.last_mut() {
-                Some(last) if span.from <= last.to => last.to = last.to.max(span.to),
-                _ => merged.push(span),
-            }
-        }
-        merged
+        let inside = stretches.iter().filter_map(|stretch| self.time_in(stretch));
+        together(inside.collect())
+    }
+
+    /// Returns the times for which it is in none of these stretches, in order.
+    pub fn times_outside(&self, stretches: &[Stretch]) -> Vec<Span> {
+        outside(&self.times_in(stretches))
     }
 
     /// Returns the time for which it is in a stretch, if it ever is.
@@ -104,8 +108,21 @@ impl LineRun {
     }
 }
 
+/// Returns all time in any of these spans, in order. Spans that overlap or touch are one.
+pub fn together(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| span.from);
+    let mut merged: Vec<Span> = Vec::new();
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.from <= last.to => last.to = last.to.max(span.to),
+            _ => merged.push(span),
+        }
+    }
+    merged
+}
+
 /// Returns all time outside these spans, which come in order and do not overlap.
-pub fn outside(spans: &[Span]) -> Vec<Span> {
+fn outside(spans: &[Span]) -> Vec<Span> {
     let mut rest = Vec::new();
     let mut from = Instant::ZERO;
     for span in spans {

@@ -24,6 +24,9 @@ pub struct RawTunnel {
     pub shadow_before: Option<Distance>,
     /// Distance behind `to` within which the tunnel still hides the satellite. Default "0 m".
     pub shadow_behind: Option<Distance>,
+    /// Gap fillers, which repeat the satellite inside the tunnel: distance from its ends up to which they are received
+    /// outside. Default: none.
+    pub gap_filler_reach: Option<Distance>,
 }
 
 /// A satellite link that needs line of sight: it is down where a tunnel hides it.
@@ -36,6 +39,19 @@ pub struct RawLineOfSight {
     /// Time before a tunnel hides the satellite at which the link reports that it is going down, since tunnels are
     /// known; zero: no report. Default "0 s".
     pub announced: Option<Time>,
+    /// Antennas along the train, the first one at its head. The link is received while any has line of sight, and
+    /// `shadowing` meets one after the other. Default: one.
+    pub antennas: Option<RawAntennas>,
+}
+
+/// Antennas in a row, any of which suffices.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawAntennas {
+    /// Their number.
+    #[schemars(range(min = 2, max = 16))]
+    pub count: u32,
+    /// Distance between neighbours.
+    pub spacing: Distance,
 }
 
 /// Times without line of sight, of exponentially distributed lengths.

@@ -278,8 +278,9 @@ pub(super) fn links(
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
             check_direction(direction, &path.key(key), sky.end, report);
         }
-        shadowing(link, &path, &mut config, sky.end, report);
         let reception = along_line(link, &path, &ends, sky, report);
+        let along = reception.as_deref();
+        shadowing(link, &path, (&mut config, along), sky.end, report);
         if let Some(last) = links.specs.last() {
             config.share(&last.config);
         }

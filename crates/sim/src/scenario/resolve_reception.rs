@@ -11,8 +11,10 @@ use super::resolve_radios::Tracks;
 use super::units::Distance;
 use crate::link::config::{LinkConfig, LinkKind, Shadowing};
 use crate::link::kinds::RawReception;
+use crate::link::reception::Reception;
+use crate::link::reception::coverage::Coverage;
+use crate::link::reception::line_of_sight::{Antennas, LineOfSight};
 use crate::link::reception::two_ray::TwoRay;
-use crate::link::reception::{Coverage, LineOfSight, Reception};
 use crate::position::line::{LineRun, Stretch};
 use baton_proto::time::{Duration, Instant};
 
@@ -116,15 +118,28 @@ pub(super) fn check_lines(sky: &Tracks<'_>, report: &mut Report<'_>) {
 }
 
 fn line_of_sight(raw: &RawLineOfSight, line: &RawLine) -> LineOfSight {
-    let metres = |shadow: Option<Distance>| shadow.map_or(0.0, |shadow| shadow.0);
+    let metres = |given: Option<Distance>| given.map_or(0.0, |given| given.0);
     let hidden = line.tunnels.iter().map(|tunnel| Stretch {
         from_m: tunnel.from.0 - metres(tunnel.shadow_before),
         to_m: tunnel.to.0 + metres(tunnel.shadow_behind),
     });
+    let filled = line.tunnels.iter().filter_map(|tunnel| {
+        let reach_m = tunnel.gap_filler_reach?.0;
+        Some(Stretch {
+            from_m: tunnel.from.0 - reach_m,
+            to_m: tunnel.to.0 + reach_m,
+        })
+    });
+    let antennas = raw.antennas.as_ref();
     LineOfSight {
         hidden: hidden.collect(),
-        ready_after: or(raw.repointing, Duration::from_millis(500))
-            + or(raw.synchronisation, Duration::from_millis(50)),
+        filled: filled.collect(),
+        antennas: Antennas {
+            count: antennas.map_or(1, |antennas| antennas.count),
+            spacing_m: metres(antennas.map(|antennas| antennas.spacing)),
+        },
+        repointing: or(raw.repointing, Duration::from_millis(500)),
+        synchronisation: or(raw.synchronisation, Duration::from_millis(50)),
         announced: or(raw.announced, Duration::ZERO),
     }
 }
@@ -202,20 +217,33 @@ fn access_points(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Opt
     Some((0..=gaps as u32).map(place).collect())
 }
 
-/// Sets shadowing.
+/// Sets shadowing, which the antennas of a mobile that is received along a line meet one after the other.
 pub(super) fn shadowing(
     raw: &RawLink,
     path: &Path,
-    config: &mut LinkConfig,
+    (config, along): (&mut LinkConfig, Option<&AlongLine>),
     end: Instant,
     report: &mut Report<'_>,
 ) {
     let Some(shadowing) = raw.kind.settings().shadowing() else {
         return;
     };
+    let (antennas, antennas_apart) = match along {
+        Some(AlongLine {
+            reception: Reception::LineOfSight(sight),
+            run,
+            ..
+        }) => {
+            let apart = sight.antennas.spacing_m / run.speed_m_s;
+            (sight.antennas.count, Duration::from_secs_f64(apart))
+        }
+        _ => (1, Duration::ZERO),
+    };
     let model = Shadowing {
         mean_clear: shadowing.mean_clear.0,
         mean_shadow: shadowing.mean_shadow.0,
+        antennas,
+        antennas_apart,
     };
     let cycle = (model.mean_clear + model.mean_shadow).as_nanos().max(1);
     let shadows = end.as_nanos() / cycle;

@@ -44,7 +44,10 @@ fn links_along_a_line_are_read() {
         to_m: 40_600.0,
     };
     assert_eq!(sight.hidden, [hidden]);
-    assert_eq!(sight.ready_after, Duration::from_millis(1050));
+    assert_eq!(sight.filled, []);
+    assert_eq!(sight.antennas.count, 1);
+    assert_eq!(sight.repointing, Duration::from_secs(1));
+    assert_eq!(sight.synchronisation, Duration::from_millis(50));
     assert_eq!(sight.announced, Duration::from_secs(3));
     let Reception::Coverage(coverage) = &tunnel.reception else {
         panic!("access points");
@@ -62,11 +65,42 @@ fn links_along_a_line_are_read() {
     let shadowing = Some(Shadowing {
         mean_clear: Duration::from_secs(10),
         mean_shadow: Duration::from_millis(100),
+        antennas: 1,
+        antennas_apart: Duration::ZERO,
     });
     let satellite = &scenario.links[0].config;
     assert_eq!(satellite.down.channel.shadowing, shadowing);
     assert_eq!(satellite.up.channel.shadowing, shadowing);
     assert!(scenario.has_positions());
+}
+
+#[test]
+fn gap_fillers_and_antennas_are_read() {
+    let with = RIGHT
+        .replace("shadow_before = \"130 m\"", "gap_filler_reach = \"200 m\"")
+        .replace(
+            "announced = \"3 s\"",
+            "antennas = { count = 3, spacing = \"40 m\" }",
+        );
+    let scenario = parsed(&with);
+    let satellite = &scenario.links[0];
+    let Some(Reception::LineOfSight(sight)) =
+        satellite.reception.as_deref().map(|along| &along.reception)
+    else {
+        panic!("a satellite");
+    };
+    let filled = Stretch {
+        from_m: 29_800.0,
+        to_m: 40_800.0,
+    };
+    assert_eq!(sight.filled, [filled]);
+    assert_eq!((sight.antennas.count, sight.antennas.spacing_m), (3, 40.0));
+    // 40 m at 320 km/h are 0.45 s.
+    let shadowing = satellite.config.down.channel.shadowing.unwrap();
+    assert_eq!(
+        (shadowing.antennas, shadowing.antennas_apart),
+        (3, Duration::from_millis(450))
+    );
 }
 
 #[test]
@@ -87,6 +121,11 @@ fn mistakes_are_told() {
             "along = \"valley\"",
             "along = \"vally\"",
             "mobiles.train.track.along: unknown line \"vally\"; did you mean \"valley\"?",
+        ),
+        (
+            "announced = \"3 s\"",
+            "antennas = { count = 1, spacing = \"40 m\" }",
+            "links.satellite.line_of_sight.antennas.count: 1 is out of range; expected a whole number from 2 to 16",
         ),
         (
             ", speed = \"320 km/h\"",

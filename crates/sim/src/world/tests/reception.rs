@@ -6,7 +6,10 @@ use super::*;
 /// Runs a train at 100 m/s from 0 km on; a tunnel from 2 km to 4 km (20 s to 40 s), with the satellite's shadow from
 /// 100 m before it; access points at 1.9, 2.9, … 4.1 km whose range is 474.34 m, 399.11 m with the margin.
 fn world(mobile: &str, seconds: u32) -> Results {
-    let links = r#"
+    run(&scenario(seconds, &[LINKS, mobile]))
+}
+
+const LINKS: &str = r#"
         [lines.valley]
         tunnels = [{ from = "2 km", to = "4 km", shadow_before = "100 m" }]
         [links.ground]
@@ -32,8 +35,6 @@ fn world(mobile: &str, seconds: u32) -> Results {
         traffic.rate = "377600 bit/s"
         traffic.packet_size = "472 B"
     "#;
-    run(&scenario(seconds, &[links, mobile]))
-}
 
 const TRACK: &str = "track = { along = \"valley\", speed = \"100 m/s\" }";
 
@@ -79,6 +80,23 @@ fn a_train_with_a_satellite_alone_loses_what_is_sent_in_the_tunnel() {
         .collect();
     assert_eq!(fates.len(), 2184);
     near(fates[0].sent as f64 / 1e9, 18.71, 1e-3);
+}
+
+#[test]
+fn gap_fillers_carry_the_satellite_through_the_tunnel() {
+    let mobile = format!(
+        "[mobiles.train]\ntimetable = [{{ at = \"0 s\", attach = \"satellite\" }}]\n{TRACK}\n"
+    );
+    let lost = |reach: &str| {
+        let tunnel = format!("shadow_before = \"100 m\", gap_filler_reach = \"{reach}\"");
+        let links = LINKS.replace("shadow_before = \"100 m\"", &tunnel);
+        let results = run(&scenario(60, &[&links, &mobile]));
+        flow(&results.summary, "f").lost_packets
+    };
+    // Before the tunnel they have to reach 100 m and 50 ms of synchronising, behind it 550 ms.
+    assert_eq!(lost("105 m"), 0);
+    // Down from 19 s to 20.05 s and from 40 s to 40.55 s; one sent every 10 ms, and 290 ms under way at each break.
+    assert_eq!(lost("0 m"), 134 + 84);
 }
 
 #[test]
