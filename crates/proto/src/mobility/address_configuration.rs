@@ -20,7 +20,8 @@ use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
     ALL_NODES, ALL_ROUTERS, NeighborAdvertisement, NeighborDiscovery, NeighborSolicitation,
-    PrefixInformation, RouterAdvertisement, RouterSolicitation,
+    PrefixInformation, ProxyRouter, RouterAdvertisement, RouterSolicitation,
+    solicited_node_multicast,
 };
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -214,6 +215,27 @@ impl AddressConfiguration {
         self.handle_timeout(now);
     }
 
+    /// Uses an address of which the router on this link has said ahead that it is free (RFC 5568 section 4). The router
+    /// counts as present until all solicitations would have gone unanswered, unless it advertises itself.
+    pub fn assume(&mut self, now: Instant, router: ProxyRouter) {
+        let times = &self.settings.times;
+        let solicitations = times.solicitation_interval;
+        let solicitations = solicitations.saturating_mul(times.solicitations.into());
+        let until = now + times.longest_solicitation_delay + solicitations;
+        let address = self.address_in(router.prefix);
+        let assumed = Router {
+            link_local: Ipv6Addr::UNSPECIFIED,
+            address: Some(router.address),
+            prefix: router.prefix,
+            until,
+            valid_until: until,
+        };
+        append(&mut self.routers, assumed);
+        append(&mut self.assigned, address);
+        self.join(now, solicited_node_multicast(address));
+        self.update_attachment();
+    }
+
     /// Forgets all addresses and routers, since the link is down.
     pub fn link_down(&mut self) {
         self.up = false;
@@ -249,7 +271,9 @@ impl AddressConfiguration {
             NeighborDiscovery::NeighborAdvertisement(advertisement) => {
                 self.handle_claim(advertisement.target);
             }
-            NeighborDiscovery::RouterSolicitation(_) => {}
+            NeighborDiscovery::RouterSolicitation(_)
+            | NeighborDiscovery::ProxySolicitation(_)
+            | NeighborDiscovery::ProxyAdvertisement(_) => {}
         }
         self.handle_timeout(now);
     }
@@ -285,6 +309,9 @@ impl AddressConfiguration {
             return;
         };
         let router = self.router(now, source, advertisement, information);
+        self.routers.retain(|known| {
+            !known.link_local.is_unspecified() || known.prefix != information.prefix
+        });
         match self
             .routers
             .iter_mut()

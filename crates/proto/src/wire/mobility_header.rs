@@ -41,6 +41,46 @@ pub enum MobilityMessage {
     FastBindingUpdate(BindingUpdate),
     /// Fast Binding Acknowledgement (RFC 5568 section 6.2.3), in the format of a binding acknowledgement.
     FastBindingAcknowledgement(BindingAcknowledgement),
+    /// Handover Initiate, from the router of a mobile's link to that of its next one (RFC 5568 section 6.2.1).
+    HandoverInitiate(HandoverInitiate),
+    /// Handover Acknowledge, the answer (RFC 5568 section 6.2.1).
+    HandoverAcknowledge(HandoverAcknowledge),
+}
+
+/// Handover Initiate (RFC 5568 section 6.2.1): a mobile will come with this address. The option with the mobile's
+/// link-layer address is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverInitiate {
+    /// Sequence number, which the answer returns.
+    pub sequence: u16,
+    /// U: packets are to be held until the mobile comes.
+    pub buffers: bool,
+    /// The mobile's address on the sender's link.
+    pub previous_care_of_address: Ipv6Addr,
+    /// The address that the mobile has formed for the receiver's link.
+    pub new_care_of_address: Ipv6Addr,
+}
+
+/// Handover Acknowledge (RFC 5568 section 6.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverAcknowledge {
+    /// Sequence number of the [`HandoverInitiate`].
+    pub sequence: u16,
+    /// Result.
+    pub code: HandoverCode,
+}
+
+/// Result of a [`HandoverInitiate`] (RFC 5568 section 6.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HandoverCode(pub u8);
+
+impl HandoverCode {
+    /// Accepted, and the new care-of address is valid.
+    pub const ACCEPTED: HandoverCode = HandoverCode(0);
+    /// Accepted, but the new care-of address is not valid.
+    pub const ADDRESS_NOT_VALID: HandoverCode = HandoverCode(1);
+    /// Not accepted, administratively prohibited.
+    pub const ADMINISTRATIVELY_PROHIBITED: HandoverCode = HandoverCode(129);
 }
 
 /// Contents of a Home Test or Care-of Test.

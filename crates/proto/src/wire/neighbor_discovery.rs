@@ -1,4 +1,5 @@
-//! IPv6 Neighbor Discovery (RFC 4861) with the fields and options that Mobile IPv6 adds (RFC 6275 section 7).
+//! IPv6 Neighbor Discovery (RFC 4861) with the fields and options that Mobile IPv6 adds (RFC 6275 section 7), and the
+//! messages of fast handovers (RFC 5568 section 6.1).
 
 use super::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -18,6 +19,10 @@ pub enum NeighborDiscovery {
     NeighborSolicitation(NeighborSolicitation),
     /// Neighbor Advertisement (section 4.4).
     NeighborAdvertisement(NeighborAdvertisement),
+    /// Router Solicitation for Proxy Advertisement (RFC 5568 section 6.1.1).
+    ProxySolicitation(ProxySolicitation),
+    /// Proxy Router Advertisement (RFC 5568 section 6.1.2).
+    ProxyAdvertisement(ProxyAdvertisement),
 }
 
 /// A 48-bit link-layer address, as in Ethernet (RFC 2464).
@@ -115,6 +120,37 @@ pub struct NeighborAdvertisement {
     pub target_link_layer_address: Option<LinkLayerAddress>,
 }
 
+/// Router Solicitation for Proxy Advertisement (RFC 5568 section 6.1.1): a mobile asks its router for the router at
+/// another access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxySolicitation {
+    /// Number that the answer returns.
+    pub identifier: u16,
+    /// The access point.
+    pub access_point: LinkLayerAddress,
+}
+
+/// Proxy Router Advertisement (RFC 5568 section 6.1.2), the answer to a [`ProxySolicitation`]. The new router's
+/// link-layer address is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxyAdvertisement {
+    /// Number of the solicitation.
+    pub identifier: u16,
+    /// The access point asked for.
+    pub access_point: LinkLayerAddress,
+    /// The router there; `None` (code 2) if it is not known.
+    pub router: Option<ProxyRouter>,
+}
+
+/// A router on another link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxyRouter {
+    /// Its global address.
+    pub address: Ipv6Addr,
+    /// The prefix of its link.
+    pub prefix: Ipv6Prefix,
+}
+
 /// All-nodes address of the link, `ff02::1`.
 pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
@@ -129,4 +165,5 @@ pub const fn solicited_node_multicast(target: Ipv6Addr) -> Ipv6Addr {
 }
 
 mod codec;
+mod proxy;
 mod words;

@@ -143,7 +143,7 @@ impl AddressConfiguration {
         }
     }
 
-    fn join(&mut self, now: Instant, group: Ipv6Addr) {
+    pub(super) fn join(&mut self, now: Instant, group: Ipv6Addr) {
         if self.groups.iter().any(|&(joined, _)| joined == group) {
             return;
         }

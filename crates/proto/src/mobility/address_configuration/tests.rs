@@ -61,6 +61,8 @@ fn run(one: &mut AddressConfiguration, end: Instant) -> Vec<(u64, &'static str, 
                     NeighborDiscovery::NeighborSolicitation(_) => "NS",
                     NeighborDiscovery::NeighborAdvertisement(_) => "NA",
                     NeighborDiscovery::RouterAdvertisement(_) => "RA",
+                    NeighborDiscovery::ProxySolicitation(_)
+                    | NeighborDiscovery::ProxyAdvertisement(_) => "other",
                 },
                 Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => "MLD",
                 _ => "other",

@@ -5,6 +5,7 @@
 
 mod departed;
 mod group;
+mod predicted;
 
 use super::Towards;
 use crate::host::layer::Neighbor;
@@ -24,6 +25,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use departed::Departures;
 use group::Group;
 pub use group::GroupMobile;
+use predicted::Predicted;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -121,6 +123,7 @@ pub struct AccessRouter {
     /// Times of unicast answers to solicitations, by link-local address.
     answers: BTreeMap<Ipv6Addr, Instant>,
     departures: Departures,
+    predicted: Predicted,
     group: Group,
     outbox: VecDeque<(Towards, Packet)>,
 }
@@ -130,6 +133,7 @@ impl AccessRouter {
     pub fn new(now: Instant, settings: AdvertisingSettings, draws: Draws) -> AccessRouter {
         AccessRouter {
             departures: Departures::new(settings.path_mtu),
+            predicted: Predicted::default(),
             group: Group::default(),
             advertisement: Arc::new(settings.advertisement()),
             settings,
@@ -149,16 +153,27 @@ impl AccessRouter {
         &self.settings
     }
 
-    /// Takes in a packet from the link. Only router solicitations have an effect.
+    /// Takes in a packet from the link. Only solicitations of routers have an effect.
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
         let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = &packet.body else {
             return;
         };
-        let asks = matches!(**message, NeighborDiscovery::RouterSolicitation(_));
         // RFC 4861 section 6.1.1.
-        if !asks || packet.ip.hop_limit != HOP_LIMIT {
+        if packet.ip.hop_limit != HOP_LIMIT {
             return;
         }
+        match (&**message, packet.ip.source) {
+            (NeighborDiscovery::RouterSolicitation(_), _) => {
+                self.handle_solicitation(now, packet);
+            }
+            (NeighborDiscovery::ProxySolicitation(asked), IpAddr::V6(source)) => {
+                self.answer_solicitation(source, *asked);
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_solicitation(&mut self, now: Instant, packet: &Packet) {
         let answer = now + self.draws.up_to(LONGEST_ANSWER_DELAY);
         match packet.ip.source {
             // Section 6.2.6 leaves the choice: a unicast answer spares the other mobiles.
@@ -201,7 +216,11 @@ impl AccessRouter {
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Instant {
-        let held = [self.departures.poll_timeout(), self.group.poll_timeout()];
+        let held = [
+            self.departures.poll_timeout(),
+            self.predicted.poll_timeout(),
+            self.group.poll_timeout(),
+        ];
         let answers = self.answers.values().copied();
         let others = held.into_iter().flatten().chain(answers);
         others.fold(self.next, Instant::min)
@@ -210,6 +229,7 @@ impl AccessRouter {
     /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.step_departures(now);
+        self.step_agreements(now);
         self.step_group(now);
         self.answer(now);
         if self.next > now {
@@ -258,12 +278,16 @@ impl AccessRouter {
         if !self.is_up {
             return;
         }
-        let towards = Towards::Interface(self.settings.interface);
         let packet = discovery(
             self.settings.link_local,
             to,
             Arc::clone(&self.advertisement),
         );
+        self.send_over_link(packet);
+    }
+
+    fn send_over_link(&mut self, packet: Packet) {
+        let towards = Towards::Interface(self.settings.interface);
         self.outbox.push_back((towards, packet));
     }
 

@@ -100,7 +100,7 @@ impl Layer for AccessRouters {
             self.tell(arrival.interface, hear);
         }
         self.offer(packet, |router, packet| {
-            let packet = router.take_update(now, packet)?;
+            let packet = router.take_message(now, packet)?;
             router.take(now, packet)
         })
     }
@@ -249,7 +249,9 @@ impl MobileNode {
                     self.interface_with(care_of).map(Signal::Registered)
                 }
                 MobileEvent::Deregistered => Some(Signal::Deregistered),
-                MobileEvent::HandoverService(_) => Some(Signal::HandoverPrepared),
+                MobileEvent::HandoverService(_) | MobileEvent::FastHandover(_) => {
+                    Some(Signal::HandoverPrepared)
+                }
                 _ => None,
             };
             self.told.add(news, words::of_mobile(&event));

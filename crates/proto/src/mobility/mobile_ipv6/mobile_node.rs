@@ -13,6 +13,7 @@ mod group;
 mod interfaces;
 mod optimization;
 mod packets;
+mod predicted;
 mod registration;
 
 use super::{SharedKey, Towards};
@@ -164,6 +165,8 @@ pub enum MobileEvent {
     Expired,
     /// The router of the previous link forwards packets, or (false) does not, although requested.
     Forwarding(bool),
+    /// The routers of the present and of the next link have agreed on a move, or (false) have not.
+    FastHandover(bool),
     /// A correspondent has accepted the care-of address and sends directly.
     Optimized(Ipv6Addr),
     /// Result of a request for network access.
@@ -362,8 +365,14 @@ impl MobileNode {
     /// Notes that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
     /// Link_Handover_Complete).
     pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
+        let routers = self.routers.as_mut();
+        let predicted = routers.and_then(|routers| routers.predicted.as_mut());
+        let expected = predicted.and_then(|predicted| predicted.arrive(interface));
         if let Some(configuration) = self.interfaces.get_mut(interface, &self.settings) {
             configuration.link_up(now);
+            if let Some(router) = expected {
+                configuration.assume(now, router);
+            }
         }
         self.settle(now);
     }
@@ -376,9 +385,11 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// Prepares a handover to this interface's network, with the point of service, if there is one. Make the handover
-    /// after [`MobileEvent::HandoverService`], whatever its result; or before, if the link in use does not last.
+    /// Prepares a handover to this interface's network, with the point of service and the routers, as far as they take
+    /// part. Make the handover after [`MobileEvent::HandoverService`] or [`MobileEvent::FastHandover`], whatever its
+    /// result; or before, if the link in use does not last.
     pub fn prepare_handover(&mut self, now: Instant, interface: InterfaceId) {
+        self.ask_for_router(now, interface);
         let place = self.speaks_from();
         if let (Some(service), Some(settings)) =
             (&mut self.handover_service, &self.settings.handover_service)

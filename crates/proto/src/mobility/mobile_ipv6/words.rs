@@ -32,6 +32,8 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         MobileEvent::Buffering(false) => ("Not Buffering", String::new()),
         MobileEvent::Forwarding(true) => ("Forwarding", String::new()),
         MobileEvent::Forwarding(false) => ("Not Forwarding", String::new()),
+        MobileEvent::FastHandover(true) => ("Fast Handover Prepared", String::new()),
+        MobileEvent::FastHandover(false) => ("Fast Handover Not Prepared", String::new()),
         MobileEvent::Expired => ("Binding Expired", String::new()),
         MobileEvent::Optimized(address) => ("Route Optimized", format!("correspondent {address}")),
         MobileEvent::Access(event) => {

@@ -3,7 +3,8 @@
 use super::options::{self, Bytes, Count, MobilityOptions, Sink};
 use super::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, MobilityMessage, RoutabilityTest,
+    BindingStatus, BindingUpdate, HandoverAcknowledge, HandoverCode, HandoverInitiate,
+    MobilityMessage, RoutabilityTest,
 };
 use crate::packet::IpHeader;
 use crate::wire::checksum::Checksum;
@@ -19,6 +20,8 @@ const LINK_LOCAL_COMPATIBLE: u16 = 0x2000;
 const KEY_MANAGEMENT_MOBILITY: u16 = 0x1000;
 const MOBILE_ROUTER: u16 = 0x0400;
 const FORCING_UDP_ENCAPSULATION: u16 = 0x0100;
+/// Flag U of a Handover Initiate (RFC 5568 section 6.2.1).
+const BUFFERS: u8 = 0x40;
 
 impl MobilityMessage {
     /// Returns the message's type (RFC 6275 section 6.1, RFC 5568 section 6.2).
@@ -34,6 +37,8 @@ impl MobilityMessage {
             MobilityMessage::BindingError(_) => 7,
             MobilityMessage::FastBindingUpdate(_) => 8,
             MobilityMessage::FastBindingAcknowledgement(_) => 9,
+            MobilityMessage::HandoverInitiate(_) => 14,
+            MobilityMessage::HandoverAcknowledge(_) => 15,
         }
     }
 
@@ -96,6 +101,19 @@ impl MobilityMessage {
                 let address = error.home_address.unwrap_or(Ipv6Addr::UNSPECIFIED);
                 sink.put(&address.octets());
             }
+            MobilityMessage::HandoverInitiate(initiate) => {
+                let flags = if initiate.buffers { BUFFERS } else { 0 };
+                sink.put(&initiate.sequence.to_be_bytes());
+                sink.put(&[flags, 0]);
+                let previous = initiate.previous_care_of_address;
+                options::put_address(sink, options::PREVIOUS_CARE_OF_ADDRESS, previous);
+                let new = initiate.new_care_of_address;
+                options::put_address(sink, options::NEW_CARE_OF_ADDRESS, new);
+            }
+            MobilityMessage::HandoverAcknowledge(answer) => {
+                sink.put(&answer.sequence.to_be_bytes());
+                sink.put(&[0, answer.code.0]);
+            }
         }
         options::pad(sink, 8, 0);
     }
@@ -127,6 +145,7 @@ impl MobilityMessage {
             1 | 2 => 16,
             3 | 4 | 7 => 24,
             5 | 6 | 8 | 9 => 12,
+            14 | 15 => 10,
             _ => return Ok(None),
         };
         expect_length(HEADER, bytes, fixed)?;
@@ -156,6 +175,20 @@ impl MobilityMessage {
             9 => MobilityMessage::FastBindingAcknowledgement(BindingAcknowledgement::read(
                 bytes, options,
             )),
+            14 => MobilityMessage::HandoverInitiate(HandoverInitiate {
+                sequence: u16_at(bytes, 6),
+                buffers: bytes[8] & BUFFERS != 0,
+                previous_care_of_address: options
+                    .previous_care_of_address
+                    .ok_or(wrong("previous care-of address", 0))?,
+                new_care_of_address: options
+                    .new_care_of_address
+                    .ok_or(wrong("new care-of address", 0))?,
+            }),
+            15 => MobilityMessage::HandoverAcknowledge(HandoverAcknowledge {
+                sequence: u16_at(bytes, 6),
+                code: HandoverCode(bytes[9]),
+            }),
             _ => MobilityMessage::BindingError(BindingError::read(bytes)?),
         })
     }

@@ -10,7 +10,7 @@ use crate::wire::{DecodeError, ipv6_at, u16_at, u32_at};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// Types of options (RFC 6275 section 6.2, RFC 3963 section 4.3, RFC 4285 sections 5 and 6, RFC 5096 section 4, RFC 5555
-/// sections 3.1 and 3.2).
+/// sections 3.1 and 3.2, RFC 5568 section 6.4.2).
 const PAD1: u8 = 0;
 const PADN: u8 = 1;
 const BINDING_REFRESH_ADVICE: u8 = 2;
@@ -20,6 +20,7 @@ const BINDING_AUTHORIZATION_DATA: u8 = 5;
 const MOBILE_NETWORK_PREFIX: u8 = 6;
 const AUTHENTICATION: u8 = 9;
 const REPLAY_PROTECTION: u8 = 10;
+const IPV6_ADDRESS_OR_PREFIX: u8 = 17;
 const EXPERIMENTAL: u8 = 18;
 const IPV4_HOME_ADDRESS: u8 = 29;
 const IPV4_ADDRESS_ACKNOWLEDGEMENT: u8 = 30;
@@ -29,6 +30,9 @@ const IPV4_CARE_OF_ADDRESS: u8 = 32;
 /// P flag of an IPv4 home address option, after the six bits of the prefix length.
 const ASKS_FOR_PREFIX: u8 = 0x02;
 
+/// Codes of an IPv6 Address/Prefix option (RFC 5568 section 6.4.2).
+pub(super) const PREVIOUS_CARE_OF_ADDRESS: u8 = 1;
+pub(super) const NEW_CARE_OF_ADDRESS: u8 = 2;
 /// Subtype of an authentication option between mobile node and home agent (RFC 4285 section 5.1).
 const MOBILE_HOME_AGENT: u8 = 1;
 /// First byte of the experimental option for buffering; chosen.
@@ -91,6 +95,8 @@ pub(super) struct MobilityOptions {
     pub packet_buffering: Option<PacketBuffering>,
     pub last_received: Option<u64>,
     pub path_report: Option<PathReport>,
+    pub previous_care_of_address: Option<Ipv6Addr>,
+    pub new_care_of_address: Option<Ipv6Addr>,
     pub authenticator: Option<Authenticator>,
 }
 
@@ -117,6 +123,13 @@ pub(super) fn put_alternate_care_of_address(sink: &mut impl Sink, address: Optio
         sink.put(&[ALTERNATE_CARE_OF_ADDRESS, 16]);
         sink.put(&address.octets());
     }
+}
+
+/// Appends an IPv6 Address/Prefix option with an address.
+pub(super) fn put_address(sink: &mut impl Sink, code: u8, address: Ipv6Addr) {
+    pad(sink, 8, 4);
+    sink.put(&[IPV6_ADDRESS_OR_PREFIX, 18, code, 128]);
+    sink.put(&address.octets());
 }
 
 pub(super) fn put_nonce_indices(sink: &mut impl Sink, indices: Option<NonceIndices>) {
@@ -276,6 +289,11 @@ impl MobilityOptions {
                     data: ninety_six(&data[5..]),
                 });
             }
+            (IPV6_ADDRESS_OR_PREFIX, 18) => match data[0] {
+                PREVIOUS_CARE_OF_ADDRESS => self.previous_care_of_address = Some(ipv6_at(data, 2)),
+                NEW_CARE_OF_ADDRESS => self.new_care_of_address = Some(ipv6_at(data, 2)),
+                _ => {}
+            },
             (EXPERIMENTAL, 2) => match data {
                 [BUFFERING, 0] => self.packet_buffering = Some(PacketBuffering::Forward),
                 [BUFFERING, 1] => self.packet_buffering = Some(PacketBuffering::Buffer),

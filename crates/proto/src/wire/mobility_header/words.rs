@@ -2,7 +2,8 @@
 
 use super::super::Words;
 use super::{
-    BindingAcknowledgement, BindingErrorStatus, BindingUpdate, MobilityMessage, PacketBuffering,
+    BindingAcknowledgement, BindingErrorStatus, BindingUpdate, HandoverCode, MobilityMessage,
+    PacketBuffering,
 };
 use core::net::IpAddr;
 
@@ -28,6 +29,24 @@ impl MobilityMessage {
             }
             MobilityMessage::FastBindingAcknowledgement(answer) => {
                 ("Fast Binding Acknowledgement", of_answer(answer))
+            }
+            MobilityMessage::HandoverInitiate(initiate) => (
+                "Handover Initiate",
+                format!(
+                    "sequence {}, from {} to {}",
+                    initiate.sequence,
+                    initiate.previous_care_of_address,
+                    initiate.new_care_of_address
+                ),
+            ),
+            MobilityMessage::HandoverAcknowledge(answer) => {
+                let result = match answer.code {
+                    HandoverCode::ACCEPTED => "accepted",
+                    _ => "refused",
+                };
+                let code = answer.code.0;
+                let details = format!("sequence {}, {result} (code {code})", answer.sequence);
+                ("Handover Acknowledge", details)
             }
             MobilityMessage::BindingError(error) => {
                 let details = match error.status {

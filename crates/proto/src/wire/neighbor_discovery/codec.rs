@@ -3,7 +3,8 @@
 
 use super::{
     HOP_LIMIT, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement, NeighborDiscovery,
-    NeighborSolicitation, PrefixInformation, RouterAdvertisement, RouterSolicitation,
+    NeighborSolicitation, PrefixInformation, ProxySolicitation, RouterAdvertisement,
+    RouterSolicitation, proxy,
 };
 use crate::packet::IpHeader;
 use crate::wire::prefix::Ipv6Prefix;
@@ -11,13 +12,15 @@ use crate::wire::{DecodeError, expect_length, ipv6_at, u16_at, u32_at};
 use core::net::IpAddr;
 use core::num::NonZeroU16;
 
-const HEADER: &str = "neighbor discovery";
+pub(super) const HEADER: &str = "neighbor discovery";
 
 /// ICMPv6 types of the messages.
 const ROUTER_SOLICITATION: u8 = 133;
 const ROUTER_ADVERTISEMENT: u8 = 134;
 const NEIGHBOR_SOLICITATION: u8 = 135;
 const NEIGHBOR_ADVERTISEMENT: u8 = 136;
+/// ICMPv6 type of the messages of fast handovers, which a subtype tells apart (RFC 5568 section 6.1).
+pub(super) const FAST_HANDOVER: u8 = 154;
 
 /// Types of options (RFC 4861 section 4.6, RFC 6275 sections 7.3 and 7.4).
 const SOURCE_LINK_LAYER_ADDRESS: u8 = 1;
@@ -30,7 +33,10 @@ const HOME_AGENT_INFORMATION: u8 = 8;
 impl NeighborDiscovery {
     /// Returns true for an ICMPv6 type of Neighbor Discovery.
     pub(in crate::wire) const fn has_kind(kind: u8) -> bool {
-        matches!(kind, ROUTER_SOLICITATION..=NEIGHBOR_ADVERTISEMENT)
+        matches!(
+            kind,
+            ROUTER_SOLICITATION..=NEIGHBOR_ADVERTISEMENT | FAST_HANDOVER
+        )
     }
 
     /// Returns the length on the wire after the IP header, in bytes.
@@ -53,6 +59,8 @@ impl NeighborDiscovery {
             NeighborDiscovery::NeighborAdvertisement(message) => {
                 24 + option(message.target_link_layer_address.is_some())
             }
+            NeighborDiscovery::ProxySolicitation(_) => ProxySolicitation::WIRE_LENGTH,
+            NeighborDiscovery::ProxyAdvertisement(message) => message.wire_length(),
         }
     }
 
@@ -89,6 +97,8 @@ impl NeighborDiscovery {
                     out,
                 );
             }
+            NeighborDiscovery::ProxySolicitation(message) => message.encode(out),
+            NeighborDiscovery::ProxyAdvertisement(message) => message.encode(out),
         }
     }
 
@@ -100,10 +110,13 @@ impl NeighborDiscovery {
         if ip.hop_limit != HOP_LIMIT {
             return Err(wrong("hop limit", ip.hop_limit));
         }
+        let kind = bytes[0];
+        if kind == FAST_HANDOVER {
+            return proxy::decode(bytes);
+        }
         if bytes[1] != 0 {
             return Err(wrong("code", bytes[1]));
         }
-        let kind = bytes[0];
         let options_at = match kind {
             ROUTER_SOLICITATION => 8,
             ROUTER_ADVERTISEMENT => 16,
@@ -238,19 +251,21 @@ impl PrefixInformation {
 
 /// Options of a message.
 #[derive(Debug, Default)]
-struct Options {
+pub(super) struct Options {
     source: Option<LinkLayerAddress>,
     target: Option<LinkLayerAddress>,
     mtu: Option<u32>,
     prefixes: Vec<PrefixInformation>,
     advertisement_interval_ms: Option<u32>,
     home_agent_information: Option<HomeAgentInformation>,
+    /// Options of fast handovers (RFC 5568 section 6.4).
+    pub(super) proxy: proxy::Options,
 }
 
 impl Options {
     /// Decodes all options. Unknown ones, and known ones of unknown length, are skipped (RFC 4861 section 4.6); the
     /// last of repeated ones counts.
-    fn decode(mut bytes: &[u8]) -> Result<Options, DecodeError> {
+    pub(super) fn decode(mut bytes: &[u8]) -> Result<Options, DecodeError> {
         let mut options = Options::default();
         while !bytes.is_empty() {
             expect_length(HEADER, bytes, 2)?;
@@ -285,7 +300,7 @@ impl Options {
                     lifetime_s,
                 });
             }
-            _ => {}
+            _ => self.proxy.take(option)?,
         }
         Ok(())
     }
@@ -302,7 +317,7 @@ const fn flag(is_set: bool, bit: u8) -> u8 {
     if is_set { bit } else { 0 }
 }
 
-fn wrong(field: &'static str, value: u8) -> DecodeError {
+pub(super) fn wrong(field: &'static str, value: u8) -> DecodeError {
     DecodeError::Field {
         header: HEADER,
         field,

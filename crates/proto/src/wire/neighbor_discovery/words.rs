@@ -36,6 +36,21 @@ impl NeighborDiscovery {
                 "Neighbor Advertisement",
                 format!("target {}", advertisement.target),
             ),
+            NeighborDiscovery::ProxySolicitation(_) => {
+                ("Router Solicitation for Proxy Advertisement", String::new())
+            }
+            NeighborDiscovery::ProxyAdvertisement(advertisement) => {
+                let details = match advertisement.router {
+                    Some(router) => format!(
+                        "router {}, prefix {}/{}",
+                        router.address,
+                        router.prefix.address(),
+                        router.prefix.length()
+                    ),
+                    None => "no router known".to_owned(),
+                };
+                ("Proxy Router Advertisement", details)
+            }
         }
     }
 }

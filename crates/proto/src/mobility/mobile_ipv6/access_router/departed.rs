@@ -1,14 +1,15 @@
 //! Packets of mobiles that have left a router's link: held from the link layer's report of the departure, and forwarded
-//! to the mobile's new address once the mobile has reported that (RFC 5568 section 3.3, reactive mode).
+//! to the mobile's new address once the mobile has reported that (RFC 5568 section 3.3, reactive mode) or the routers
+//! have agreed on it ([`predicted`](super::predicted)). Packets of a mobile that is to come are held in the same way.
 //!
-//! Chosen: the two routers do not communicate (the standard's Handover Initiate asks the new router whether the address
-//! is free; here the mobile detects that itself), and updates are not signed (the handover keys of RFC 5269 are not
-//! modelled): an update is accepted only from a mobile whose link here has gone down.
+//! Chosen: in the reactive mode the two routers do not communicate (the standard's Handover Initiate asks the new router
+//! whether the address is free; here the mobile detects that itself), and updates are not signed (the handover keys of
+//! RFC 5269 are not modelled): an update is accepted only from a mobile whose link here has gone down.
 
 use super::AccessRouter;
 use crate::host::layer::Neighbor;
 use crate::mobility::binding::{BindingSequence, duration};
-use crate::mobility::buffering::{BufferCounts, EdgeBuffer, Held, Via};
+use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer, Held, Via};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6, is_routable, mobility_packet};
 use crate::mobility::tunnel::{Refusal, Tunnels, error_about};
 use crate::packet::{Body, Packet};
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum time of forwarding after a mobile's report. Chosen: the longest interval of updates to a home agent
 /// (MAX_BINDACK_TIMEOUT, RFC 6275 section 12).
-const LONGEST_LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
+pub(super) const LONGEST_LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
 
 /// A departed mobile.
 #[derive(Clone, Debug)]
@@ -105,6 +106,20 @@ impl Departures {
         self.deadlines.first().map(|&(at, _)| at)
     }
 
+    fn get_or_add(
+        &mut self,
+        address: Ipv6Addr,
+        policy: BufferPolicy,
+        until: Instant,
+    ) -> &mut Departed {
+        self.all.entry(address).or_insert_with(|| Departed {
+            buffer: EdgeBuffer::standing_by(policy),
+            sequence: None,
+            until,
+            due: until,
+        })
+    }
+
     /// Updates the reports and the deadline of a mobile after a change to it.
     fn note(&mut self, address: Ipv6Addr) {
         let Some(one) = self.all.get_mut(&address) else {
@@ -135,39 +150,66 @@ impl AccessRouter {
         let (IpAddr::V6(address), Some(policy)) = (neighbor.address, neighbor.buffering) else {
             return;
         };
-        // Chosen: a mobile silent for this long has found another path.
-        let until = now + policy.age + policy.age;
-        let all = &mut self.departures.all;
-        let departed = all.entry(address).or_insert_with(|| Departed {
-            buffer: EdgeBuffer::standing_by(policy),
-            sequence: None,
-            until,
-            due: until,
-        });
-        departed.buffer.hold();
-        departed.until = until;
         if let Some(network) = neighbor.network {
             self.departures.networks.insert(address, network);
         }
+        // Its packets are already on their way to its next link.
+        if !self.predicted.has_agreed(address) {
+            self.hold_for(now, address, policy);
+        }
+    }
+
+    /// Holds the packets for a mobile that has left, or that is to come.
+    pub(super) fn hold_for(&mut self, now: Instant, address: Ipv6Addr, policy: BufferPolicy) {
+        // Chosen: a mobile silent for this long has found another path.
+        let until = now + policy.age + policy.age;
+        let departed = self.departures.get_or_add(address, policy, until);
+        departed.buffer.hold();
+        departed.until = until;
+        self.step_departed(now, address);
+    }
+
+    /// Tunnels the packets for a mobile to its address on another link until a time.
+    pub(super) fn forward_to(
+        &mut self,
+        now: Instant,
+        (address, to): (Ipv6Addr, Ipv6Addr),
+        (policy, until): (BufferPolicy, Instant),
+    ) {
+        let departed = self.departures.get_or_add(address, policy, until);
+        departed.until = until;
+        departed.buffer.forward(now, to.into());
         self.step_departed(now, address);
     }
 
     /// Notes that a mobile has returned (802.21 Link_Up, Link_Event_Rollback): held packets go over the link.
     pub fn handle_return(&mut self, now: Instant, address: Ipv6Addr) {
         self.is_up = true;
+        self.predicted.forget(address);
         if let Some(departed) = self.departures.all.get_mut(&address) {
             departed.buffer.deliver(now);
         }
         self.step_departed(now, address);
     }
 
-    /// Takes in a mobile's update; returns any other packet.
-    pub fn take_update(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+    /// Takes in a message of a mobile or of another router; returns any other packet.
+    pub fn take_message(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
             return Some(packet);
         };
-        let Body::Extended(extended) = &packet.body else {
-            return Some(packet);
+        let extended = match &packet.body {
+            Body::Extended(extended) => extended,
+            Body::Mobility(message) if destination == self.settings.address => {
+                return match **message {
+                    MobilityMessage::HandoverInitiate(_)
+                    | MobilityMessage::HandoverAcknowledge(_) => {
+                        self.take_router_message(now, source, message);
+                        None
+                    }
+                    _ => Some(packet),
+                };
+            }
+            _ => return Some(packet),
         };
         let (Some(former), Body::Mobility(message)) = (extended.home_address, &extended.body)
         else {
@@ -211,9 +253,16 @@ impl AccessRouter {
         (former, care_of): (Ipv6Addr, Ipv6Addr),
         update: &BindingUpdate,
     ) {
-        if !update.home_registration || !is_routable(care_of) || care_of == former {
+        if !update.home_registration || !is_routable(care_of) {
             return;
         }
+        if care_of == former {
+            if let Some(new) = update.alternate_care_of_address {
+                self.initiate(now, (former, new), update);
+            }
+            return;
+        }
+        self.predicted.forget(former);
         let number = BindingSequence(update.sequence);
         let lifetime = update.lifetime.min(LONGEST_LIFETIME);
         let status = match self.departures.all.get_mut(&former) {
@@ -261,6 +310,7 @@ impl AccessRouter {
         let departed = self.departures.all.get(&address);
         if departed.is_some_and(|one| one.until <= now || one.buffer.is_at_rest()) {
             self.departures.forget(address);
+            self.predicted.forget(address);
         }
         self.departures.note(address);
     }
@@ -272,8 +322,7 @@ impl AccessRouter {
                 // Forwarding decrements the hop limit, so a packet with a used-up one ends here.
                 if packet.ip.hop_limit > 1 {
                     packet.ip.hop_limit -= 1;
-                    let towards = Towards::Interface(self.settings.interface);
-                    self.outbox.push_back((towards, packet));
+                    self.send_over_link(packet);
                 }
                 return;
             }

@@ -1,6 +1,8 @@
 //! Forwarding by the routers of previous links: the mobile reports its location to each, and accepts the packets that
-//! they tunnel to it (RFC 5568, reactive mode, section 3.3).
+//! they tunnel to it (RFC 5568, reactive mode, section 3.3), unless it has told them [ahead](super::predicted) of its
+//! move.
 
+use super::predicted::Predicted;
 use super::{MobileEvent, MobileNode};
 use crate::mobility::address_configuration::{AddressConfiguration, Attachment};
 use crate::mobility::binding::{BindingSequence, Retransmission};
@@ -16,26 +18,26 @@ use std::collections::VecDeque;
 /// Maximum number of previous routers whose packets are accepted: the latest ones. Chosen.
 const MOST_ROUTERS: usize = 4;
 /// Number of transmissions of an update. Chosen: with timeouts of 1 s, 2 s and 4 s.
-const MOST_ATTEMPTS: u32 = 3;
+pub(super) const MOST_ATTEMPTS: u32 = 3;
 /// Lifetime of the forwarding. Chosen; the router has its own bound.
 const LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
 
 /// A current or previous link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Left {
+pub(super) struct Left {
     /// The mobile's address on the link: a care-of address, or the home address.
-    address: Ipv6Addr,
+    pub(super) address: Ipv6Addr,
     /// The router's address.
-    router: Ipv6Addr,
+    pub(super) router: Ipv6Addr,
 }
 
-/// A previous router that the mobile has informed.
+/// A router that the mobile has informed of its address on another link.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+pub(super) struct Told {
     left: Left,
     /// The mobile's address in the report.
-    here: Ipv6Addr,
-    sequence: BindingSequence,
+    pub(super) here: Ipv6Addr,
+    pub(super) sequence: BindingSequence,
     pending: Option<Retransmission>,
 }
 
@@ -43,17 +45,45 @@ struct Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routers {
     /// The current link, or the last one.
-    last: Option<Left>,
+    pub(super) last: Option<Left>,
     /// Sequence number of the latest update.
     sequence: BindingSequence,
     /// Informed routers, the latest last.
     told: VecDeque<Told>,
+    /// `None` if no move is prepared.
+    pub(super) predicted: Option<Box<Predicted>>,
 }
 
 impl Routers {
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let pending = self.told.iter().filter_map(|told| told.pending.as_ref());
-        pending.map(Retransmission::deadline).min()
+        let predicted = self.predicted.as_ref();
+        let predicted = predicted.and_then(|predicted| predicted.poll_timeout());
+        pending.map(Retransmission::deadline).chain(predicted).min()
+    }
+
+    /// Numbers a new report.
+    pub(super) fn tell(&mut self, left: Left, here: Ipv6Addr) -> Told {
+        self.sequence = self.sequence.next();
+        Told {
+            left,
+            here,
+            sequence: self.sequence,
+            pending: None,
+        }
+    }
+
+    /// Accepts the packets that an informed router tunnels from now on.
+    pub(super) fn add(&mut self, told: Told) {
+        if self.told.len() >= MOST_ROUTERS {
+            self.told.pop_front();
+        }
+        self.told.push_back(told);
+    }
+
+    fn has_told(&self, left: Left, here: Ipv6Addr) -> bool {
+        let mut all = self.told.iter();
+        all.any(|told| (told.left, told.here) == (left, here))
     }
 }
 
@@ -85,20 +115,15 @@ impl MobileNode {
         };
         // The link that the mobile is on needs no forwarding.
         routers.told.retain(|told| told.left.address != here);
-        if routers.told.len() >= MOST_ROUTERS {
-            routers.told.pop_front();
+        if routers.has_told(left, here) {
+            return;
         }
-        routers.sequence = routers.sequence.next();
+        let timeout = self.settings.fleet.binding_times.initial_timeout;
         let told = Told {
-            left,
-            here,
-            sequence: routers.sequence,
-            pending: Some(Retransmission::begin(
-                now,
-                self.settings.fleet.binding_times.initial_timeout,
-            )),
+            pending: Some(Retransmission::begin(now, timeout)),
+            ..routers.tell(left, here)
         };
-        routers.told.push_back(told);
+        routers.add(told);
         self.send_fast_update(told);
     }
 
@@ -110,17 +135,22 @@ impl MobileNode {
         self.interfaces.position(is_so).is_some()
     }
 
-    fn send_fast_update(&mut self, told: Told) {
+    pub(super) fn send_fast_update(&mut self, told: Told) {
+        let Told { left, here, .. } = told;
+        let is_there = self.is_attached_as(left.address);
         let update = BindingUpdate {
             sequence: told.sequence.0,
             acknowledge: true,
             home_registration: true,
             lifetime: LIFETIME,
+            // Ahead of a move the source is the present address.
+            alternate_care_of_address: is_there.then_some(here),
             ..BindingUpdate::default()
         };
-        let (to, sequence) = (told.left.router, told.sequence.0);
+        let (to, sequence) = (left.router, told.sequence.0);
+        let source = if is_there { left.address } else { here };
         let message = MobilityMessage::FastBindingUpdate(update);
-        let packet = mobility_packet((told.here, to), (Some(told.left.address), None), message);
+        let packet = mobility_packet((source, to), (Some(left.address), None), message);
         self.events
             .push_back(MobileEvent::UpdateSent { to, sequence });
         self.send(packet);
@@ -128,6 +158,7 @@ impl MobileNode {
 
     /// Retransmits unanswered updates, except from places left since.
     pub(super) fn step_routers(&mut self, now: Instant) {
+        self.step_preparation(now);
         let here = self.care_of().unwrap_or(self.settings.home_address);
         let longest = self.settings.fleet.binding_times.longest_timeout;
         let count = self
@@ -161,6 +192,10 @@ impl MobileNode {
         source: Ipv6Addr,
         answer: BindingAcknowledgement,
     ) {
+        let forwards = answer.status.is_accepted();
+        if self.handle_agreement(source, answer.sequence, forwards) {
+            return;
+        }
         let all = self
             .routers
             .iter_mut()
@@ -175,7 +210,6 @@ impl MobileNode {
             return;
         };
         told.pending = None;
-        let forwards = answer.status.is_accepted();
         self.events.push_back(MobileEvent::Forwarding(forwards));
     }
 

@@ -10,7 +10,7 @@ use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
 use crate::wire::mobility_header::MobilityMessage;
-use crate::wire::neighbor_discovery::HOP_LIMIT;
+use crate::wire::neighbor_discovery::{HOP_LIMIT, NeighborDiscovery};
 use crate::wire::{mih, radius};
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -41,9 +41,12 @@ impl MobileNode {
         match packet.body {
             Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => {
                 let configuration = self.interfaces.get_mut(interface, &self.settings);
-                if packet.ip.hop_limit == HOP_LIMIT
-                    && let Some(configuration) = configuration
-                {
+                if packet.ip.hop_limit != HOP_LIMIT {
+                    return None;
+                }
+                if let NeighborDiscovery::ProxyAdvertisement(answer) = &*message {
+                    self.handle_proxy_advertisement(now, answer);
+                } else if let Some(configuration) = configuration {
                     let ends = (source, destination.is_multicast());
                     configuration.handle_discovery(now, ends, &message);
                     self.settle(now);

@@ -217,7 +217,7 @@ fn a_router_serves_nobody_from_elsewhere() {
         };
         let message = MobilityMessage::BindingUpdate(update);
         let packet = mobility_packet((from, address), (Some(ip(HOME)), None), message);
-        assert!(member.take_update(at(10), packet).is_none());
+        assert!(member.take_message(at(10), packet).is_none());
         let sent = core::iter::from_fn(|| member.poll_transmit());
         sent.map(|(_, packet)| name_of(&packet)).collect::<Vec<_>>()
     };
@@ -266,7 +266,7 @@ fn a_router_serves_for_a_lifetime() {
     };
     let message = MobilityMessage::BindingUpdate(update);
     let packet = mobility_packet((care_of(1), address), (Some(ip(HOME)), None), message);
-    assert!(member.take_update(at(10), packet).is_none());
+    assert!(member.take_message(at(10), packet).is_none());
     let mut handed_out = |now, number| {
         member.handle_timeout(now);
         let inner = datagram(ip(CORRESPONDENT), ip(HOME), number);

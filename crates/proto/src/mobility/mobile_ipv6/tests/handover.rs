@@ -713,7 +713,7 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
         )
     };
     let now = world.now();
-    assert_eq!(world.routers[1].take_update(now, update(1)), None);
+    assert_eq!(world.routers[1].take_message(now, update(1)), None);
     let (_, answer) = world.routers[1].poll_transmit().expect("an answer");
     let Body::Mobility(message) = answer.body else {
         panic!("an answer");
@@ -727,7 +727,7 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
     assert_eq!(world.got, [1]);
     // Another router ignores the update.
     let now = world.now();
-    assert!(world.routers[2].take_update(now, update(1)).is_some());
+    assert!(world.routers[2].take_message(now, update(1)).is_some());
 }
 
 /// No other node can have an address that ends like the mobile's: packets from a new one are accepted although the

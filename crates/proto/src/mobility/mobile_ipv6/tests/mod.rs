@@ -8,6 +8,7 @@ mod hostile;
 mod ipv4_networks;
 mod losses;
 mod optimization;
+mod predicted;
 mod properties;
 mod registration;
 mod study_d;
@@ -31,6 +32,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::mih::{self, MihfId};
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
+use crate::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::radius;
 use crate::wire::udp::UdpHeader;
@@ -178,6 +180,8 @@ pub(super) fn name_of(packet: &Packet) -> &'static str {
             Discovery::RouterAdvertisement(_) => "RA",
             Discovery::NeighborSolicitation(_) => "NS",
             Discovery::NeighborAdvertisement(_) => "NA",
+            Discovery::ProxySolicitation(_) => "RtSolPr",
+            Discovery::ProxyAdvertisement(_) => "PrRtAdv",
         },
         Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => "MLD",
         Body::Icmp(IcmpMessage::Error { .. }) => "error",
@@ -211,6 +215,8 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
         MobilityMessage::BindingError(_) => "BE",
         MobilityMessage::FastBindingUpdate(_) => "FBU",
         MobilityMessage::FastBindingAcknowledgement(_) => "FBack",
+        MobilityMessage::HandoverInitiate(_) => "HI",
+        MobilityMessage::HandoverAcknowledge(_) => "HAck",
     }
 }
 
@@ -335,6 +341,25 @@ impl World {
     /// Makes routers hold packets for a mobile that leaves.
     pub(super) fn with_buffering_routers(mut self, policy: BufferPolicy) -> World {
         self.buffering = Some(policy);
+        self
+    }
+
+    /// Makes the routers know one another, and the mobile the access points of its interfaces: interface 0 leads to link
+    /// 1 and interface 1 to link 2.
+    pub(super) fn with_known_routers(mut self, policy: BufferPolicy) -> World {
+        let point = |link: usize| LinkLayerAddress([2, 0, 0, 0, 0, link as u8]);
+        for (own, other) in [(1, 2), (2, 1), (0, 1), (0, 2), (1, 0), (2, 0)] {
+            let settings = self.routers[other].settings();
+            let known = ProxyRouter {
+                address: settings.address,
+                prefix: settings.prefix,
+            };
+            self.routers[own].know(point(other), known, policy);
+        }
+        for link in [1, 2] {
+            let interface = InterfaceId(link - 1);
+            self.mobile.set_access_point(interface, point(link));
+        }
         self
     }
 
@@ -521,6 +546,10 @@ impl Machines for Agents {
                 packet,
             } => {
                 if let Some(packet) = self.routers[link].take(now, packet) {
+                    // The mobile may have come meanwhile, by its other interface.
+                    let mut interfaces = 0..2;
+                    let there = interfaces.find(|&one| self.links[one] == Some(link));
+                    let interface = there.unwrap_or(interface);
                     let arrival = Arrival::Mobile {
                         interface,
                         link,
@@ -545,7 +574,7 @@ impl Machines for Agents {
                 }
             }
             Arrival::Router { link, packet } => {
-                let Some(packet) = self.routers[link].take_update(now, packet) else {
+                let Some(packet) = self.routers[link].take_message(now, packet) else {
                     return;
                 };
                 let Some(packet) = self.routers[link].take(now, packet) else {
@@ -557,7 +586,7 @@ impl Machines for Agents {
                 }
             }
             Arrival::HomeAgent(packet) => {
-                let Some(packet) = self.routers[0].take_update(now, packet) else {
+                let Some(packet) = self.routers[0].take_message(now, packet) else {
                     return;
                 };
                 // The mobile has returned since the packet was sent here; the node forwards it.

@@ -1,0 +1,217 @@
+//! Fast handovers ahead of a move (RFC 5568 section 3.2, predictive mode): the mobile asks its router for the router of
+//! its next link, forms its address there, and has the two routers agree on it. When the link is up, the address is
+//! ready at once. What fails ends in the reactive mode.
+
+use super::fast_handover::{Left, MOST_ATTEMPTS, Told};
+use super::{MobileEvent, MobileNode};
+use crate::interface::InterfaceId;
+use crate::mobility::binding::Retransmission;
+use crate::mobility::discovery;
+use crate::time::Instant;
+use crate::wire::neighbor_discovery::{
+    ALL_ROUTERS, LinkLayerAddress, NeighborDiscovery, ProxyAdvertisement, ProxyRouter,
+    ProxySolicitation,
+};
+use core::net::Ipv6Addr;
+use std::collections::BTreeMap;
+
+/// Predictive handovers of a mobile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Predicted {
+    /// Access points of interfaces.
+    access_points: BTreeMap<InterfaceId, LinkLayerAddress>,
+    preparation: Option<Preparation>,
+    identifier: u16,
+}
+
+/// A move in preparation.
+#[derive(Clone, Copy, Debug)]
+struct Preparation {
+    to: InterfaceId,
+    /// The link that the mobile is about to leave.
+    left: Left,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The router is asked for the next one.
+    Asking(Retransmission, ProxySolicitation),
+    /// The router is told of the next address.
+    Telling(Retransmission, ProxyRouter, Told),
+    /// The routers have agreed.
+    Agreed(ProxyRouter),
+}
+
+impl Predicted {
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        match self.preparation?.step {
+            Step::Asking(pending, _) | Step::Telling(pending, ..) => Some(pending.deadline()),
+            Step::Agreed(_) => None,
+        }
+    }
+
+    /// Ends the preparation for a link that is up; returns the router there if it expects the mobile.
+    pub(super) fn arrive(&mut self, at: InterfaceId) -> Option<ProxyRouter> {
+        let preparation = self.preparation.filter(|one| one.to == at)?;
+        self.preparation = None;
+        match preparation.step {
+            Step::Agreed(router) => Some(router),
+            _ => None,
+        }
+    }
+}
+
+impl MobileNode {
+    /// Names the access point to which an interface leads, so that a move there can be prepared with the routers. Only
+    /// for a mobile that [tells routers](super::FleetSettings::tells_routers) of its moves.
+    pub fn set_access_point(&mut self, interface: InterfaceId, address: LinkLayerAddress) {
+        if let Some(routers) = &mut self.routers {
+            let predicted = routers.predicted.get_or_insert_default();
+            predicted.access_points.insert(interface, address);
+        }
+    }
+
+    /// Asks the present router for that of the next link (section 6.1.1).
+    pub(super) fn ask_for_router(&mut self, now: Instant, to: InterfaceId) {
+        let timeout = self.settings.fleet.binding_times.initial_timeout;
+        let is_elsewhere = self.interface() != Some(to);
+        let Some(routers) = self.routers.as_mut().filter(|_| is_elsewhere) else {
+            return;
+        };
+        let (Some(left), Some(predicted)) = (routers.last, &mut routers.predicted) else {
+            return;
+        };
+        let Some(&access_point) = predicted.access_points.get(&to) else {
+            return;
+        };
+        predicted.identifier = predicted.identifier.wrapping_add(1);
+        let asked = ProxySolicitation {
+            identifier: predicted.identifier,
+            access_point,
+        };
+        let step = Step::Asking(Retransmission::begin(now, timeout), asked);
+        predicted.preparation = Some(Preparation { to, left, step });
+        self.send_solicitation(left.address, asked);
+    }
+
+    fn send_solicitation(&mut self, from: Ipv6Addr, asked: ProxySolicitation) {
+        let message = NeighborDiscovery::ProxySolicitation(asked);
+        let packet = discovery(from, ALL_ROUTERS, message);
+        self.send(packet);
+    }
+
+    /// Takes in the router's answer (section 6.1.2): tells it of the next address.
+    pub(super) fn handle_proxy_advertisement(&mut self, now: Instant, answer: &ProxyAdvertisement) {
+        let timeout = self.settings.fleet.binding_times.initial_timeout;
+        let Some(routers) = &mut self.routers else {
+            return;
+        };
+        let asked = routers.predicted.as_ref().and_then(|own| own.preparation);
+        let Some(Preparation {
+            to,
+            left,
+            step: Step::Asking(_, asked),
+        }) = asked
+        else {
+            return;
+        };
+        if (answer.identifier, answer.access_point) != (asked.identifier, asked.access_point) {
+            return;
+        }
+        let home_prefix = self.settings.fleet.configuration.home_prefix;
+        // At home the mobile deregisters, and its old router is told then.
+        let usable = |router: &ProxyRouter| {
+            router.prefix.length() == 64 && home_prefix != Some(router.prefix)
+        };
+        let Some(router) = answer.router.filter(usable) else {
+            self.end_preparation(false);
+            return;
+        };
+        let identifier = Ipv6Addr::from_bits(self.settings.interface_identifier.into());
+        let told = routers.tell(left, router.prefix.address_of(identifier));
+        let step = Step::Telling(Retransmission::begin(now, timeout), router, told);
+        self.set_preparation(Preparation { to, left, step });
+        self.send_fast_update(told);
+    }
+
+    fn set_preparation(&mut self, preparation: Preparation) {
+        if let Some(predicted) = self.routers.as_mut().and_then(|own| own.predicted.as_mut()) {
+            predicted.preparation = Some(preparation);
+        }
+    }
+
+    /// Takes in the present router's answer to the update (section 6.2.3); returns false if it answers another.
+    pub(super) fn handle_agreement(&mut self, from: Ipv6Addr, sequence: u16, agreed: bool) -> bool {
+        let Some(routers) = &mut self.routers else {
+            return false;
+        };
+        let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);
+        let Some(Preparation {
+            to,
+            left,
+            step: Step::Telling(_, router, told),
+        }) = preparation
+        else {
+            return false;
+        };
+        if (left.router, told.sequence.0) != (from, sequence) {
+            return false;
+        }
+        if agreed {
+            routers.add(told);
+            let step = Step::Agreed(router);
+            self.set_preparation(Preparation { to, left, step });
+        }
+        self.end_preparation(agreed);
+        true
+    }
+
+    /// Retransmits unanswered messages, and gives up after the last.
+    pub(super) fn step_preparation(&mut self, now: Instant) {
+        let longest = self.settings.fleet.binding_times.longest_timeout;
+        let here = self.care_of().unwrap_or(self.settings.home_address);
+        let Some(routers) = &mut self.routers else {
+            return;
+        };
+        let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);
+        let Some(Preparation { to, left, step }) = preparation else {
+            return;
+        };
+        let (Step::Asking(mut pending, _) | Step::Telling(mut pending, ..)) = step else {
+            return;
+        };
+        if pending.deadline() > now {
+            return;
+        }
+        if pending.sent() >= MOST_ATTEMPTS || left.address != here {
+            self.end_preparation(false);
+            return;
+        }
+        pending.again(now, longest);
+        match step {
+            Step::Telling(_, router, told) => {
+                let told = routers.tell(left, told.here);
+                let step = Step::Telling(pending, router, told);
+                self.set_preparation(Preparation { to, left, step });
+                self.send_fast_update(told);
+            }
+            Step::Asking(_, asked) => {
+                let step = Step::Asking(pending, asked);
+                self.set_preparation(Preparation { to, left, step });
+                self.send_solicitation(left.address, asked);
+            }
+            Step::Agreed(_) => {}
+        }
+    }
+
+    /// Reports the end of a preparation, and forgets one that failed.
+    fn end_preparation(&mut self, agreed: bool) {
+        if let Some(predicted) = self.routers.as_mut().and_then(|own| own.predicted.as_mut())
+            && !agreed
+        {
+            predicted.preparation = None;
+        }
+        self.events.push_back(MobileEvent::FastHandover(agreed));
+    }
+}
