@@ -153,7 +153,7 @@ fn attachment(config: &FailbackConfig) -> Attachment {
         interfaces: access.collect(),
         policy: Policy::Preference(Box::new(Preference::new(config.times(), interfaces))),
         registers: true,
-        asks_point_of_service: false,
+        prepares_handovers: false,
         detaches_old: false,
     })
 }

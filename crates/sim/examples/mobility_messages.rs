@@ -10,14 +10,15 @@ use baton_proto::time::Instant;
 use baton_proto::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use baton_proto::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
-    MobilityMessage, NonceIndices, PacketBuffering, RoutabilityTest,
+    BindingStatus, BindingUpdate, HandoverAcknowledge, HandoverCode, HandoverInitiate,
+    Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress, MobilityMessage, NonceIndices,
+    PacketBuffering, RoutabilityTest,
 };
 use baton_proto::wire::multicast_listener::{MulticastListenerReport, REPORT_DESTINATION};
 use baton_proto::wire::neighbor_discovery::{
     ALL_NODES, ALL_ROUTERS, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement,
-    NeighborDiscovery, NeighborSolicitation, PrefixInformation, RouterAdvertisement,
-    RouterSolicitation, solicited_node_multicast,
+    NeighborDiscovery, NeighborSolicitation, PrefixInformation, ProxyAdvertisement, ProxyRouter,
+    ProxySolicitation, RouterAdvertisement, RouterSolicitation, solicited_node_multicast,
 };
 use baton_proto::wire::prefix::Ipv6Prefix;
 use baton_proto::wire::protocol;
@@ -37,6 +38,9 @@ const CORRESPONDENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 3, 0, 0, 0, 0, 9);
 /// The mobile and the router on their link.
 const MOBILE: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x200, 0x5EFF, 0xFE00, 0x5301);
 const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x200, 0x5EFF, 0xFE00, 0x5302);
+/// The router of the mobile's next link, and its access point.
+const NEXT_ROUTER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 5, 0, 0, 0, 0, 1);
+const NEXT_ACCESS_POINT: LinkLayerAddress = LinkLayerAddress([0, 0, 0x5E, 0, 0x53, 3]);
 const MOBILE_CARD: LinkLayerAddress = LinkLayerAddress([0, 0, 0x5E, 0, 0x53, 1]);
 const ROUTER_CARD: LinkLayerAddress = LinkLayerAddress([0, 0, 0x5E, 0, 0x53, 2]);
 
@@ -151,6 +155,26 @@ fn discovery() -> Vec<Packet> {
         (MOBILE, group, solicitation(Some(MOBILE_CARD))),
         (ROUTER, MOBILE, answer(true)),
         (ROUTER, ALL_NODES, answer(false)),
+        (
+            MOBILE,
+            ALL_ROUTERS,
+            NeighborDiscovery::ProxySolicitation(ProxySolicitation {
+                identifier: 515,
+                access_point: NEXT_ACCESS_POINT,
+            }),
+        ),
+        (
+            ROUTER,
+            MOBILE,
+            NeighborDiscovery::ProxyAdvertisement(ProxyAdvertisement {
+                identifier: 515,
+                access_point: NEXT_ACCESS_POINT,
+                router: Some(ProxyRouter {
+                    address: NEXT_ROUTER,
+                    prefix: Ipv6Prefix::new(NEXT_ROUTER, 64).expect("a length of at most 128"),
+                }),
+            }),
+        ),
     ]
     .map(|(source, destination, message)| {
         let message = IcmpMessage::NeighborDiscovery(message.into());
@@ -283,6 +307,21 @@ fn bindings() -> Vec<Packet> {
         last_received: Some(0xD3D3_D3D3_D3D3_D3D3),
         ..fast.clone()
     };
+    let next = Ipv6Addr::new(0x2001, 0xDB8, 5, 0, 0, 0, 0, 0x100);
+    let ahead = BindingUpdate {
+        alternate_care_of_address: Some(next),
+        ..fast.clone()
+    };
+    let initiate = HandoverInitiate {
+        sequence: 9,
+        buffers: true,
+        previous_care_of_address: FORMER,
+        new_care_of_address: next,
+    };
+    let agreed = HandoverAcknowledge {
+        sequence: 9,
+        code: HandoverCode::ACCEPTED,
+    };
     let unspecified = BindingStatus::REASON_UNSPECIFIED;
     let forwarding = BindingAcknowledgement::new(unspecified, 7, BindingLifetime::ZERO);
     let error = BindingError {
@@ -314,6 +353,21 @@ fn bindings() -> Vec<Packet> {
             MobilityMessage::FastBindingAcknowledgement(forwarding),
         ),
         update(router, copies),
+        extended(
+            mobility(FORMER, router, MobilityMessage::FastBindingUpdate(ahead)),
+            Some(FORMER),
+            None,
+        ),
+        mobility(
+            router,
+            NEXT_ROUTER,
+            MobilityMessage::HandoverInitiate(initiate),
+        ),
+        mobility(
+            NEXT_ROUTER,
+            router,
+            MobilityMessage::HandoverAcknowledge(agreed),
+        ),
     ]
 }
 

@@ -237,9 +237,9 @@ impl Mobility {
         }
     }
 
-    /// Returns true if a point of service is asked before a handover.
-    pub fn asks_point_of_service(&self) -> bool {
-        matches!(self, Mobility::Ipv6(own) if own.point_of_service.is_some())
+    /// Returns true if handovers are prepared: with a point of service, or between routers.
+    pub fn prepares_handovers(&self) -> bool {
+        matches!(self, Mobility::Ipv6(own) if own.prepares_handovers())
     }
 
     /// Returns true if its binding updates can report the parameters of the link in use.

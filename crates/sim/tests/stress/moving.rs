@@ -195,6 +195,7 @@ impl Generator {
         let more = self.pick(&[
             "",
             "access_router_buffering = {}, ",
+            "access_router_buffering = {}, fast_handovers = \"predictive\", ",
             "multicast_buffering = {}, ",
             "multicast_buffering = { size = \"2 kB\" }, ",
             "route_optimization = true, ",

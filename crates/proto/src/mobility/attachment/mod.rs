@@ -66,8 +66,8 @@ pub struct Settings {
     pub policy: Policy,
     /// True if a mobility protocol reports when a handover is complete; without one, attachment completes it.
     pub registers: bool,
-    /// True to consult a point of service ahead of handovers (IEEE 802.21).
-    pub asks_point_of_service: bool,
+    /// True to prepare handovers, with a point of service (IEEE 802.21) or with the routers (RFC 5568).
+    pub prepares_handovers: bool,
     /// True if an interface loses its addresses with its link, like a kernel's interface: an old link is then detached
     /// once it has drained or was lost.
     pub detaches_old: bool,
@@ -79,7 +79,7 @@ pub struct Attachment {
     interfaces: Box<[Access]>,
     policy: Policy,
     registers: bool,
-    asks_point_of_service: bool,
+    prepares_handovers: bool,
     detaches_old: bool,
     attached: Option<InterfaceId>,
     /// The radio network to use, even while none of its cells is available.
@@ -125,7 +125,7 @@ impl Attachment {
             interfaces: interfaces.collect(),
             policy: settings.policy,
             registers: settings.registers,
-            asks_point_of_service: settings.asks_point_of_service,
+            prepares_handovers: settings.prepares_handovers,
             detaches_old: settings.detaches_old,
             attached: None,
             network: None,

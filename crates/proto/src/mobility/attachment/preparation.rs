@@ -1,6 +1,6 @@
-//! Handover preparation with a point of service (IEEE 802.21), for mobiles that have one. An announced handover is
-//! prepared at its announcement, other soft handovers when they are due. A soft handover waits for the answer; a hard
-//! handover does not wait.
+//! Handover preparation with a point of service (IEEE 802.21) or with the routers of both links (RFC 5568), for mobiles
+//! that have them. An announced handover is prepared at its announcement, other soft handovers when they are due. A soft
+//! handover waits for the answer; a hard handover does not wait.
 
 use super::policy::Due;
 use super::{Attachment, Handover, Signal};
@@ -12,7 +12,7 @@ use crate::time::Instant;
 pub(super) struct Preparation {
     /// The handover's destination.
     pub to: InterfaceId,
-    /// Time of the point of service's answer, or of the end of the wait for it.
+    /// Time of the answer, or of the end of the wait for it.
     over: Option<Instant>,
     /// The handover, once due.
     due: Option<Due>,
@@ -26,18 +26,18 @@ impl Preparation {
 }
 
 impl Attachment {
-    /// Takes in the point of service's answer, or the end of the wait for it.
+    /// Takes in the answer, or the end of the wait for it.
     pub(super) fn handle_prepared(&mut self, now: Instant) {
         if let Some(preparation) = &mut self.preparation {
             preparation.over = Some(now);
         }
     }
 
-    /// Has the point of service consulted about an interface that is not in use; returns true if it is.
+    /// Has a handover to an interface that is not in use prepared; returns true if it is.
     pub(super) fn prepare(&mut self, to: InterfaceId) -> bool {
         let usable = self.access(to).is_some_and(|access| access.is_usable());
         let moves = self.attached.is_some_and(|attached| attached != to);
-        let asks = self.asks_point_of_service && usable && moves;
+        let asks = self.prepares_handovers && usable && moves;
         if asks {
             self.preparation = Some(Box::new(Preparation {
                 to,
@@ -49,14 +49,14 @@ impl Attachment {
         asks
     }
 
-    /// Begins a handover that is due, unless it waits for the point of service.
+    /// Begins a handover that is due, unless it waits for its preparation.
     pub(super) fn decide_handover(&mut self, now: Instant, due: Due) {
         if let Some(due) = self.prepared(due) {
             self.begin_handover(now, due);
         }
     }
 
-    /// Returns a handover that is due, unless it waits for the point of service, or leads back to the present interface
+    /// Returns a handover that is due, unless it waits for its preparation, or leads back to the present interface
     /// before the mobile has left it.
     fn prepared(&mut self, due: Due) -> Option<Due> {
         let is_soft = matches!(due.handover, Some(Handover::Soft { .. }));

@@ -6,6 +6,7 @@ use crate::interface::InterfaceId;
 use crate::mobility::buffering::{BufferPolicy, Held};
 use crate::packet::Packet;
 use crate::time::Instant;
+use crate::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -26,6 +27,8 @@ pub struct AccessRouters {
     holding: BTreeSet<u32>,
     /// Reports of packets that their buffers have taken in or dropped.
     held: VecDeque<Held>,
+    /// Time of the latest call, at which one router's packets reach another.
+    now: Instant,
 }
 
 impl AccessRouters {
@@ -50,6 +53,17 @@ impl AccessRouters {
     /// Adds the routers at an interface to a mobile's group.
     pub fn join(&mut self, interface: InterfaceId, mobile: GroupMobile, policy: BufferPolicy) {
         self.tell(interface, |router| router.join(mobile, policy));
+    }
+
+    /// Lets the routers at an interface [know](AccessRouter::know) the router at another access point.
+    pub fn know(
+        &mut self,
+        interface: InterfaceId,
+        at: LinkLayerAddress,
+        known: ProxyRouter,
+        policy: BufferPolicy,
+    ) {
+        self.tell(interface, |router| router.know(at, known, policy));
     }
 
     /// Returns the first router at an interface.
@@ -115,7 +129,13 @@ impl AccessRouters {
         self.deadlines.first().map(|&(at, _)| at)
     }
 
+    /// Notes the time of a call.
+    pub(super) fn set_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
     pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.set_time(now);
         let due = self.deadlines.range(..=(now, u32::MAX));
         let due: BTreeSet<u32> = due.map(|&(_, place)| place).collect();
         for place in due {
@@ -126,10 +146,19 @@ impl AccessRouters {
 
     pub(super) fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
         while let Some(&place) = self.speaking.first() {
-            if let Some(sent) = self.all[place as usize].poll_transmit() {
-                return Some(sent);
+            let Some((towards, packet)) = self.all[place as usize].poll_transmit() else {
+                self.speaking.pop_first();
+                continue;
+            };
+            let now = self.now;
+            let packet = match towards {
+                // One router of this host may hold the packets that another tunnels to a mobile's next address.
+                Towards::Network => self.offer(packet, |router, packet| router.take(now, packet)),
+                Towards::Interface(_) => Some(packet),
+            };
+            if let Some(packet) = packet {
+                return Some((towards, packet));
             }
-            self.speaking.pop_first();
         }
         None
     }

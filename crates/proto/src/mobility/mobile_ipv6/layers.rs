@@ -95,6 +95,7 @@ impl Layer for AccessRouters {
     }
 
     fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.set_time(now);
         if matches!(packet.body, Body::Icmp(_)) {
             let hear = |router: &mut AccessRouter| router.handle_packet(now, &packet);
             self.tell(arrival.interface, hear);
@@ -112,6 +113,7 @@ impl Layer for AccessRouters {
         event: LinkEvent,
         neighbor: Neighbor,
     ) {
+        self.set_time(now);
         self.tell(interface, |router| match (event, neighbor.address) {
             (LinkEvent::GoingDown, _) => router.handle_departure(now, neighbor),
             (LinkEvent::Down, _) => router.handle_loss(now, neighbor),

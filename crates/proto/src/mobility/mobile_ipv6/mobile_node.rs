@@ -531,6 +531,7 @@ impl MobileNode {
             self.events.push_back(event);
         }
         self.move_registration(now);
+        self.follow_preparation();
         self.leave_router(now);
         self.ask_router(now);
         self.move_peers(now);

@@ -7,15 +7,17 @@ use crate::wire::extension::HomeAddresses;
 use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress,
-    NatDetection, NonceIndices, PacketBuffering, PathReport, RoutabilityTest, Timestamp,
+    BindingStatus, BindingUpdate, HandoverAcknowledge, HandoverCode, HandoverInitiate,
+    Ipv4AddressAcknowledgement, Ipv4AddressStatus, Ipv4HomeAddress, NatDetection, NonceIndices,
+    PacketBuffering, PathReport, RoutabilityTest, Timestamp,
 };
 use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
 };
 use crate::wire::neighbor_discovery::{
     ALL_NODES, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement, NeighborDiscovery,
-    NeighborSolicitation, PrefixInformation, RouterAdvertisement, RouterSolicitation,
+    NeighborSolicitation, PrefixInformation, ProxyAdvertisement, ProxyRouter, ProxySolicitation,
+    RouterAdvertisement, RouterSolicitation,
 };
 use crate::wire::prefix::Ipv6Prefix;
 use proptest::collection::vec;
@@ -314,6 +316,23 @@ fn any_discovery() -> impl Strategy<Value = NeighborDiscovery> {
                 })
             }
         ),
+        any::<(u16, [u8; 6])>().prop_map(|(identifier, access_point)| {
+            NeighborDiscovery::ProxySolicitation(ProxySolicitation {
+                identifier,
+                access_point: LinkLayerAddress(access_point),
+            })
+        }),
+        (
+            any::<(u16, [u8; 6])>(),
+            option::of((any_unicast(), any_prefix())),
+        )
+            .prop_map(|((identifier, access_point), router)| {
+                NeighborDiscovery::ProxyAdvertisement(ProxyAdvertisement {
+                    identifier,
+                    access_point: LinkLayerAddress(access_point),
+                    router: router.map(|(address, prefix)| ProxyRouter { address, prefix }),
+                })
+            }),
     ]
 }
 
@@ -498,6 +517,22 @@ pub(super) fn any_mobility() -> impl Strategy<Value = MobilityMessage> {
         any_acknowledgement().prop_map(MobilityMessage::BindingAcknowledgement),
         any_update().prop_map(MobilityMessage::FastBindingUpdate),
         any_acknowledgement().prop_map(MobilityMessage::FastBindingAcknowledgement),
+        (any::<(u16, bool)>(), any_unicast(), any_unicast()).prop_map(
+            |((sequence, buffers), previous_care_of_address, new_care_of_address)| {
+                MobilityMessage::HandoverInitiate(HandoverInitiate {
+                    sequence,
+                    buffers,
+                    previous_care_of_address,
+                    new_care_of_address,
+                })
+            }
+        ),
+        any::<(u16, u8)>().prop_map(|(sequence, code)| {
+            MobilityMessage::HandoverAcknowledge(HandoverAcknowledge {
+                sequence,
+                code: HandoverCode(code),
+            })
+        }),
         (status, option::of(any_unicast())).prop_map(|(status, home_address)| {
             MobilityMessage::BindingError(BindingError {
                 status,

@@ -20,12 +20,12 @@ const BINDING_AUTHORIZATION_DATA: u8 = 5;
 const MOBILE_NETWORK_PREFIX: u8 = 6;
 const AUTHENTICATION: u8 = 9;
 const REPLAY_PROTECTION: u8 = 10;
-const IPV6_ADDRESS_OR_PREFIX: u8 = 17;
 const EXPERIMENTAL: u8 = 18;
 const IPV4_HOME_ADDRESS: u8 = 29;
 const IPV4_ADDRESS_ACKNOWLEDGEMENT: u8 = 30;
 const NAT_DETECTION: u8 = 31;
 const IPV4_CARE_OF_ADDRESS: u8 = 32;
+const IPV6_ADDRESS_OR_PREFIX: u8 = 34;
 
 /// P flag of an IPv4 home address option, after the six bits of the prefix length.
 const ASKS_FOR_PREFIX: u8 = 0x02;

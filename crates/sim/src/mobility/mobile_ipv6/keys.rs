@@ -25,6 +25,9 @@ pub struct RawMobileNode {
     /// Buffering by the routers of access links: when the mobile leaves, they hold its packets, and forward them once
     /// it has reported its new location (RFC 5568, reactive). Default: none.
     pub access_router_buffering: Option<RawBuffering>,
+    /// Mode of fast handovers (RFC 5568), in which routers of access links hold the mobile's packets; it goes with
+    /// access_router_buffering. Default "reactive".
+    pub fast_handovers: Option<RawFastHandovers>,
     /// Copies of each packet from the home agent to the routers of all access links but the home link; the mobile's
     /// present router delivers them, the others keep the latest. Default: none.
     pub multicast_buffering: Option<RawBuffering>,
@@ -108,6 +111,17 @@ pub enum RawDetection {
     IcaoAddress,
     /// No detection: the prefix is assigned to this mobile alone.
     UniquePrefix,
+}
+
+/// Mode of fast handovers (RFC 5568).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawFastHandovers {
+    /// The mobile reports its new address to the router of the link that it has left.
+    Reactive,
+    /// Ahead of an announced or soft handover between links, the two routers agree on the mobile's new address, which it
+    /// uses at once.
+    Predictive,
 }
 
 /// Time at which access routers advertise themselves.

@@ -45,6 +45,8 @@ pub struct MobileIpv6 {
     pub asks_for_buffering: bool,
     /// Policy of access routers for holding its packets when it leaves; `None`: they hold none.
     pub access_router_buffering: Option<BufferPolicy>,
+    /// True if its routers agree on a handover ahead of it (RFC 5568, predictive mode).
+    pub predicts_handovers: bool,
     /// Policy of access routers for keeping copies of its packets before it arrives; `None`: they get none.
     pub multicast_buffering: Option<BufferPolicy>,
     /// Lifetime of a binding.
@@ -60,6 +62,11 @@ impl MobileIpv6 {
             Mobility::Ipv6(own) => Some(own),
             Mobility::Ipv4(_) => None,
         }
+    }
+
+    /// Returns true if handovers are prepared: with a point of service, or between routers.
+    pub(super) fn prepares_handovers(&self) -> bool {
+        self.point_of_service.is_some() || self.predicts_handovers
     }
 
     /// Describes a mobile with an address on an access link to the router there.

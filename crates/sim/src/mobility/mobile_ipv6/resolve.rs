@@ -1,6 +1,8 @@
 //! Resolution of Mobile IPv6 and NEMO.
 
-use super::keys::{RawAdvertisements, RawBuffering, RawDetection, RawMobileNode, RawOverflow};
+use super::keys::{
+    RawAdvertisements, RawBuffering, RawDetection, RawFastHandovers, RawMobileNode, RawOverflow,
+};
 use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
 use crate::mobility::resolve::{Surroundings, home_link};
@@ -132,6 +134,15 @@ fn multicast_buffering(
     })
 }
 
+fn predicts_handovers(own: &RawMobileNode, path: &Path, report: &mut Report<'_>) -> bool {
+    if own.fast_handovers.is_some() && own.access_router_buffering.is_none() {
+        let message = "goes with access_router_buffering, the routers' buffer for the mobile; expected \
+                       access_router_buffering = {} beside it";
+        report.wrong_key(&path.key("fast_handovers"), message.to_owned());
+    }
+    own.fast_handovers == Some(RawFastHandovers::Predictive)
+}
+
 /// Resolves the AAA server and its processing time.
 fn access_control(
     own: &RawMobileNode,
@@ -219,6 +230,7 @@ pub(in crate::mobility) fn mobility(
         route_optimization: own.route_optimization.unwrap_or(false),
         asks_for_buffering: own.asks_for_buffering.unwrap_or(false),
         access_router_buffering: own.access_router_buffering.as_ref().map(buffer_policy),
+        predicts_handovers: predicts_handovers(own, path, report),
         multicast_buffering: multicast_buffering(own, path, report),
         lifetime,
         clamp_segment_size: own.clamp_segment_size.unwrap_or(false),

@@ -13,6 +13,7 @@ use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{ConfigurationSettings, ConfigurationTimes};
 use baton_proto::mobility::binding::BindingTimes;
+use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
 use baton_proto::mobility::home_network::HomeNetwork;
@@ -24,6 +25,7 @@ use baton_proto::mobility::mobile_ipv6::{
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
+use baton_proto::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -110,6 +112,12 @@ fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
 
 fn link_local(identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(identifier))
+}
+
+/// Returns the address of a link's access point: a locally administered one with the link's number.
+fn access_point(link: usize) -> LinkLayerAddress {
+    let [.., a, b, c, d] = (link as u64).to_be_bytes();
+    LinkLayerAddress([2, 0, a, b, c, d])
 }
 
 /// Returns a secret of twenty bytes.
@@ -263,6 +271,12 @@ impl World {
         let secret = seed.secret(&format!("mobile {name} protocol"));
         let host = &mut self.net.nodes[node.0].host;
         host.add_layer(MobileNode::new(settings, interfaces, secret));
+        if let Some(policy) = mobility
+            .access_router_buffering
+            .filter(|_| mobility.predicts_handovers)
+        {
+            self.introduce_routers(node, &access.links, policy);
+        }
         let subscriber = Subscriber {
             home_address,
             key: Some(key),
@@ -284,6 +298,35 @@ impl World {
         self.net.put_behind_agent(node.0, far);
         for inner in self.net.directory.behind(number).to_vec() {
             self.net.put_behind_agent(inner.0, far);
+        }
+    }
+
+    /// Makes the routers of a mobile's access links known to one another, and their access points to the mobile.
+    fn introduce_routers(&mut self, mobile: NodeIndex, links: &[usize], policy: BufferPolicy) {
+        let places: Vec<NodeInterface> = links
+            .iter()
+            .map(|&link| self.net.wires.far_from(link, mobile.0))
+            .collect();
+        for (&link, &(other, at)) in links.iter().zip(&places) {
+            let point = access_point(link);
+            let interface = self.net.interface(mobile.0, link);
+            let host = &mut self.net.nodes[mobile.0].host;
+            if let Some(node) = host.layer_mut::<MobileNode>() {
+                node.set_access_point(interface, point);
+            }
+            let routers = self.net.nodes[other].host.layer::<AccessRouters>();
+            let Some(settings) = routers.and_then(|routers| routers.at(at)) else {
+                continue;
+            };
+            let router = ProxyRouter {
+                address: settings.settings().address,
+                prefix: settings.settings().prefix,
+            };
+            for &(own, interface) in places.iter().filter(|&&place| place != (other, at)) {
+                if let Some(routers) = self.net.nodes[own].host.layer_mut::<AccessRouters>() {
+                    routers.know(interface, point, router, policy);
+                }
+            }
         }
     }
 

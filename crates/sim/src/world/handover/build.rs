@@ -28,10 +28,10 @@ impl World {
             interfaces: self.net.access_interfaces(number, node),
             policy,
             registers: mobile.mobility.is_some(),
-            asks_point_of_service: mobile
+            prepares_handovers: mobile
                 .mobility
                 .as_deref()
-                .is_some_and(Mobility::asks_point_of_service),
+                .is_some_and(Mobility::prepares_handovers),
             detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
         });
         let reports_paths = self.load.reports_paths(&mobile, &flows);

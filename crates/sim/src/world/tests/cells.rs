@@ -132,6 +132,7 @@ fn mobile_ipv6_and_nemo_reach_each_aircraft_in_the_same_cell() {
         ", advertisements = \"frequent\"",
         ", advertisements = \"seldom\"",
         ", access_router_buffering = { size = \"64 kB\" }",
+        ", access_router_buffering = {}, fast_handovers = \"predictive\"",
         ", multicast_buffering = { size = \"16 kB\" }",
         ", mih = { point_of_service = \"home\" }",
     ] {

@@ -380,6 +380,52 @@ fn a_hard_handover_loses_both_ways() {
     }
 }
 
+/// RFC 5568, predictive: the two routers agree, and the aircraft uses its new address at once. In the reactive mode it
+/// first detects duplicates, for a second. Both routers may be one node's.
+#[test]
+fn routers_that_agree_ahead_spare_the_wait_for_an_address() {
+    let one_node = LINKS.replace("\"south\", \"aircraft\"", "\"north\", \"aircraft\"");
+    for links in [LINKS, &one_node] {
+        let runs = ["reactive", "predictive"].map(|mode| {
+            let keys = format!("access_router_buffering = {{}}, fast_handovers = \"{mode}\"");
+            let shortly = ANNOUNCED.replace("1 s", "300 ms");
+            let movement = movement("", &keys, "north-cell", &shortly);
+            let movement = movement.replace("\"icao-address\"", "\"perform\"");
+            run(&scenario(40, &[links, &movement, VOICE]))
+        });
+        for results in &runs {
+            assert_eq!(delivered(results, "down"), ALL);
+            check_voice(results);
+        }
+        let stalls = runs
+            .each_ref()
+            .map(|results| results.summary.handovers[0].flows[0].stall_s);
+        // Held from the announcement on, 0.3 s ahead, for 0.3 s of outage; the last way is 50 ms. Without an agreement a
+        // second of detection is added, after a random delay of up to a second, and the update's way to the old router
+        // and the packets' from there.
+        near(stalls[1], 0.65, 0.03);
+        assert!((1.6..=2.9).contains(&stalls[0]), "{stalls:?}");
+        let [_, predictive] = &runs;
+        let rows = signals(predictive);
+        let time = |name| first(&rows, name, 18.0).sent_s;
+        let names = [
+            "Router Solicitation for Proxy Advertisement",
+            "Proxy Router Advertisement",
+            "Fast Binding Update",
+            "Fast Binding Acknowledgement",
+        ];
+        let times = names.map(time);
+        near(times[0], 19.7, 1e-9);
+        near(times[1] - times[0], 0.05, 0.002);
+        near(times[2] - times[1], 0.05, 0.002);
+        assert!(times.is_sorted() && times[3] < 19.95, "{times:?}");
+        let update = first(&rows, "Binding Update", 19.7);
+        near(update.sent_s, 20.3, 1e-9);
+        let fast = rows.iter().filter(|row| row.name == "Fast Binding Update");
+        assert_eq!(fast.count(), 1, "not another after the move");
+    }
+}
+
 /// RFC 5568, reactive: the router of the old cell holds packets from Link_Going_Down on, or without that signal from
 /// Link_Down on: then only packets under way are lost. It forwards them once the aircraft has an address.
 #[test]

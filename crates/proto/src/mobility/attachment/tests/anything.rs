@@ -133,10 +133,10 @@ proptest! {
         entries in prop::collection::vec((0..1000u64, prop::option::of(0..4usize), handovers()), 0..6),
         steps in prop::collection::vec((0..60u64, steps()), 0..40),
     ) {
-        let [registers, asks_point_of_service, detaches_old] = flags;
+        let [registers, prepares_handovers, detaches_old] = flags;
         let mut mobile = Attachment::new(Settings {
             registers,
-            asks_point_of_service,
+            prepares_handovers,
             detaches_old,
             ..settings(policy(number, &entries))
         });

@@ -38,7 +38,7 @@ fn settings(policy: Policy) -> Settings {
         interfaces: INTERFACES.to_vec(),
         policy,
         registers: false,
-        asks_point_of_service: false,
+        prepares_handovers: false,
         detaches_old: false,
     }
 }

@@ -6,7 +6,7 @@ use crate::mobility::attachment::failback::FailbackTimes;
 fn mobile(policy: Policy) -> Timeline {
     let settings = Settings {
         registers: true,
-        asks_point_of_service: true,
+        prepares_handovers: true,
         ..settings(policy)
     };
     let mut mobile = Timeline::begin(settings, &[0, 1]);
@@ -80,7 +80,7 @@ fn preference() -> Policy {
 fn returning() -> Timeline {
     let settings = Settings {
         registers: true,
-        asks_point_of_service: true,
+        prepares_handovers: true,
         ..settings(preference())
     };
     let mut mobile = Timeline::begin(settings, &[0]);

@@ -5,6 +5,7 @@
 use super::fast_handover::{Left, MOST_ATTEMPTS, Told};
 use super::{MobileEvent, MobileNode};
 use crate::interface::InterfaceId;
+use crate::mobility::address_configuration::Attachment;
 use crate::mobility::binding::Retransmission;
 use crate::mobility::discovery;
 use crate::time::Instant;
@@ -72,17 +73,19 @@ impl MobileNode {
         }
     }
 
-    /// Asks the present router for that of the next link (section 6.1.1).
+    /// Asks the present router for that of the next link (section 6.1.1), if moves are prepared.
     pub(super) fn ask_for_router(&mut self, now: Instant, to: InterfaceId) {
         let timeout = self.settings.fleet.binding_times.initial_timeout;
         let is_elsewhere = self.interface() != Some(to);
-        let Some(routers) = self.routers.as_mut().filter(|_| is_elsewhere) else {
+        let Some(routers) = &mut self.routers else {
             return;
         };
-        let (Some(left), Some(predicted)) = (routers.last, &mut routers.predicted) else {
+        let (left, Some(predicted)) = (routers.last, &mut routers.predicted) else {
             return;
         };
-        let Some(&access_point) = predicted.access_points.get(&to) else {
+        let access_point = predicted.access_points.get(&to).filter(|_| is_elsewhere);
+        let (Some(left), Some(&access_point)) = (left, access_point) else {
+            self.end_preparation(false);
             return;
         };
         predicted.identifier = predicted.identifier.wrapping_add(1);
@@ -93,6 +96,26 @@ impl MobileNode {
         let step = Step::Asking(Retransmission::begin(now, timeout), asked);
         predicted.preparation = Some(Preparation { to, left, step });
         self.send_solicitation(left.address, asked);
+    }
+
+    /// Ends the preparation of a mobile that has lost the link before the routers agreed, or is on a third one.
+    pub(super) fn follow_preparation(&mut self) {
+        let here = match self.attachment() {
+            Attachment::None => None,
+            Attachment::Home => Some(self.settings.home_address),
+            Attachment::Away(care_of) => Some(care_of),
+        };
+        let preparation = self.routers.as_ref().and_then(|own| own.predicted.as_ref());
+        let Some(Preparation { left, step, .. }) = preparation.and_then(|own| own.preparation)
+        else {
+            return;
+        };
+        match (step, here) {
+            (_, Some(here)) if here == left.address => {}
+            (Step::Agreed(_), None) => {}
+            (Step::Agreed(_), Some(_)) => self.set_preparation(None),
+            (Step::Asking(..) | Step::Telling(..), _) => self.end_preparation(false),
+        }
     }
 
     fn send_solicitation(&mut self, from: Ipv6Addr, asked: ProxySolicitation) {
@@ -131,13 +154,14 @@ impl MobileNode {
         let identifier = Ipv6Addr::from_bits(self.settings.interface_identifier.into());
         let told = routers.tell(left, router.prefix.address_of(identifier));
         let step = Step::Telling(Retransmission::begin(now, timeout), router, told);
-        self.set_preparation(Preparation { to, left, step });
+        self.set_preparation(Some(Preparation { to, left, step }));
         self.send_fast_update(told);
     }
 
-    fn set_preparation(&mut self, preparation: Preparation) {
-        if let Some(predicted) = self.routers.as_mut().and_then(|own| own.predicted.as_mut()) {
-            predicted.preparation = Some(preparation);
+    fn set_preparation(&mut self, preparation: Option<Preparation>) {
+        let routers = self.routers.as_mut();
+        if let Some(predicted) = routers.and_then(|own| own.predicted.as_mut()) {
+            predicted.preparation = preparation;
         }
     }
 
@@ -161,7 +185,7 @@ impl MobileNode {
         if agreed {
             routers.add(told);
             let step = Step::Agreed(router);
-            self.set_preparation(Preparation { to, left, step });
+            self.set_preparation(Some(Preparation { to, left, step }));
         }
         self.end_preparation(agreed);
         true
@@ -170,7 +194,6 @@ impl MobileNode {
     /// Retransmits unanswered messages, and gives up after the last.
     pub(super) fn step_preparation(&mut self, now: Instant) {
         let longest = self.settings.fleet.binding_times.longest_timeout;
-        let here = self.care_of().unwrap_or(self.settings.home_address);
         let Some(routers) = &mut self.routers else {
             return;
         };
@@ -184,7 +207,7 @@ impl MobileNode {
         if pending.deadline() > now {
             return;
         }
-        if pending.sent() >= MOST_ATTEMPTS || left.address != here {
+        if pending.sent() >= MOST_ATTEMPTS {
             self.end_preparation(false);
             return;
         }
@@ -193,12 +216,12 @@ impl MobileNode {
             Step::Telling(_, router, told) => {
                 let told = routers.tell(left, told.here);
                 let step = Step::Telling(pending, router, told);
-                self.set_preparation(Preparation { to, left, step });
+                self.set_preparation(Some(Preparation { to, left, step }));
                 self.send_fast_update(told);
             }
             Step::Asking(_, asked) => {
                 let step = Step::Asking(pending, asked);
-                self.set_preparation(Preparation { to, left, step });
+                self.set_preparation(Some(Preparation { to, left, step }));
                 self.send_solicitation(left.address, asked);
             }
             Step::Agreed(_) => {}
@@ -207,10 +230,8 @@ impl MobileNode {
 
     /// Reports the end of a preparation, and forgets one that failed.
     fn end_preparation(&mut self, agreed: bool) {
-        if let Some(predicted) = self.routers.as_mut().and_then(|own| own.predicted.as_mut())
-            && !agreed
-        {
-            predicted.preparation = None;
+        if !agreed {
+            self.set_preparation(None);
         }
         self.events.push_back(MobileEvent::FastHandover(agreed));
     }

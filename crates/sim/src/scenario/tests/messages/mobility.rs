@@ -50,6 +50,14 @@ fn mistakes_in_mobile_ipv6_are_told() {
         (
             mobile(
                 prefix,
+                &format!("{protocol}, fast_handovers = \"predictive\""),
+            ),
+            "mobility.fast_handovers: goes with access_router_buffering, the routers' buffer for the mobile; expected \
+             access_router_buffering = {} beside it",
+        ),
+        (
+            mobile(
+                prefix,
                 &format!("{protocol}, multicast_buffering = {{}}, route_optimization = true"),
             ),
             "mobility.multicast_buffering: needs the home agent, which `route_optimization = true` bypasses",
