@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from baton import Scenario
-from baton.reproduce import STUDIES, TITLES, study_c_run, study_s
+from baton.reproduce import STUDIES, TITLES, study_c_run, study_s, study_s_journey
 from baton.reproduce.checks import Basis, Expected, Reproduced, judge, summary, tally
 from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
@@ -272,6 +273,21 @@ def flow(window: list[float], bytes_a_second: list[float]) -> Flow:
     """A flow with these windows and rates, a second each."""
     delivered = np.concatenate([[0.0], np.cumsum(bytes_a_second)])
     return Flow(np.array(window), delivered, np.full(len(delivered), 0.5), np.array([3.0, 8.0]), 0.0)
+
+
+def test_study_s_s_access_points_stand_where_equation_3_asks() -> None:
+    # By hand: an elevation of 38.17°, an obstacle of 100 m, 0.7069 s and 1.4869 s at 320 km/h, 200 m of reach.
+    before, after = 100 / math.tan(math.radians(38.17)) + 0.7069 * 320 / 3.6, 1.4869 * 320 / 3.6
+    places = [float(override.split("=")[1].removesuffix(" m")) for override in study_s_journey.coverage(1.0)]
+    assert places == pytest.approx([9000 - before + 200, 19_600 + after - 200], abs=0.1)
+    text = (STUDIES / "S/line.toml").read_text(encoding="utf-8")
+    assert f'from = "{places[0]:.0f} m", to = "{places[1]:.0f} m"' in text
+
+
+def test_with_less_overlap_the_access_points_stand_nearer_to_the_tunnel() -> None:
+    places = [float(override.split("=")[1].removesuffix(" m")) for override in study_s_journey.coverage(0.0)]
+    # Without overlap: the shadow alone before, and nothing after.
+    assert places == pytest.approx([9000 - 127.2 + 200, 19_600 - 200], abs=0.1)
 
 
 def test_what_study_s_looks_at() -> None:

@@ -65,8 +65,8 @@ class Runs:
     lossy_pair: dict[Key, list[Flow]] = field(default_factory=dict)
     #: NewReno with method #2 in the train that meets the tunnel, BIC in the other; by seed.
     mixed: dict[int, list[Flow]] = field(default_factory=dict)
-    #: Figures of S8, a dictionary for each run or group of runs.
-    journeys: list[Figures] = field(default_factory=list)
+    #: Figures of S8, by their measurement and seed.
+    journeys: dict[Key, Figures] = field(default_factory=dict)
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = SEEDS) -> Reproduced:
@@ -82,8 +82,8 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
         put(samples, _mixed(runs.mixed[seed]))
         if seed <= RUNS:
             put(samples, _means(runs, seed))
-    for found in runs.journeys:
-        put(samples, found)
+    for key in sorted(runs.journeys):
+        put(samples, runs.journeys[key])
     return Reproduced(judged(folder, samples), figures.draw(folder, runs, grown))
 
 
@@ -104,7 +104,7 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
         runs.mixed[seed] = simulate(pair, seed, {"first": "method-2", "second": "bic"}, [shorter])
 
     def travel(measure: Callable[[Path, int], Figures], seed: int) -> None:
-        runs.journeys.append(measure(folder / "line.toml", seed))
+        runs.journeys[measure.__name__, seed] = measure(folder / "line.toml", seed)
 
     # Each with the number of its seeds.
     cases: list[tuple[Callable[[int], None], int]] = [(mixed, seeds)]
