@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from baton import Scenario
-from baton.reproduce import STUDIES, TITLES, study_c_run, study_s
+from baton.reproduce import STUDIES, TITLES, study_c_run, study_s, study_s_journey
 from baton.reproduce.checks import Basis, Expected, Reproduced, judge, summary, tally
 from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
@@ -175,7 +176,8 @@ MECHANISMS = {
     " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
     " D11.a D11.b D11.c",
     "S": "S1.a S1.b S1.c S1.d S1.e S2.c S2.d S2.f S2.g S2.i S2.j S2.k S3.c S3.f S3.g S3.h S3.i S3.j S3.k S3.l S3.m"
-    " S4.a S4.b S4.c S5.e S5.f S5.i S6.a S6.b S6.d S7.a S7.c",
+    " S4.a S4.b S4.c S5.e S5.f S5.i S6.a S6.b S6.d S7.a S7.c S8.a S8.c S8.d S8.e S8.h S8.i"
+    " S8.k S8.l S8.s S8.t",
     "T": "T1.a T1.b T2.a T2.b T2.c T2.d T2.e T2.g T2.h T2.i T3.a T3.d T3.f T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c"
     " T6.d",
 }
@@ -271,6 +273,21 @@ def flow(window: list[float], bytes_a_second: list[float]) -> Flow:
     """A flow with these windows and rates, a second each."""
     delivered = np.concatenate([[0.0], np.cumsum(bytes_a_second)])
     return Flow(np.array(window), delivered, np.full(len(delivered), 0.5), np.array([3.0, 8.0]), 0.0)
+
+
+def test_study_s_s_access_points_stand_where_equation_3_asks() -> None:
+    # By hand: an elevation of 38.17°, an obstacle of 100 m, 0.7069 s and 1.4869 s at 320 km/h, 200 m of reach.
+    before, after = 100 / math.tan(math.radians(38.17)) + 0.7069 * 320 / 3.6, 1.4869 * 320 / 3.6
+    places = [float(override.split("=")[1].removesuffix(" m")) for override in study_s_journey.coverage(1.0)]
+    assert places == pytest.approx([9000 - before + 200, 19_600 + after - 200], abs=0.1)
+    text = (STUDIES / "S/line.toml").read_text(encoding="utf-8")
+    assert f'from = "{places[0]:.0f} m", to = "{places[1]:.0f} m"' in text
+
+
+def test_with_less_overlap_the_access_points_stand_nearer_to_the_tunnel() -> None:
+    places = [float(override.split("=")[1].removesuffix(" m")) for override in study_s_journey.coverage(0.0)]
+    # Without overlap: the shadow alone before, and nothing after.
+    assert places == pytest.approx([9000 - 127.2 + 200, 19_600 - 200], abs=0.1)
 
 
 def test_what_study_s_looks_at() -> None:

@@ -1,4 +1,4 @@
-"""Study S: a satellite and a tunnel's WiFi for high-speed trains (S1 to S7)."""
+"""Study S: a satellite and a tunnel's WiFi for high-speed trains (S1 to S8)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from baton.live.trials import Figures
 from baton.plan.coverage import Line, extension
 
 from . import study_s_figures as figures
+from . import study_s_journey as journey
 from .checks import Reproduced, judged, put
 from .study_s_growth import CONTROLS, growth
 from .study_s_run import (
@@ -37,6 +38,8 @@ SEEDS = 20
 RUNS = 10
 #: Runs of what goes beyond the study, of which only numbers are told.
 FEW_RUNS = 5
+#: Runs of a journey's recovery, which only repeats the comparison of S3.
+JOURNEYS = 3
 #: Of two flows with the same scheme, in the order of the checks: those whose convergence is compared, those that
 #: converge slowly or never, and those beyond the study.
 COMPARED = ("newreno", "method-2", "bic")
@@ -62,6 +65,8 @@ class Runs:
     lossy_pair: dict[Key, list[Flow]] = field(default_factory=dict)
     #: NewReno with method #2 in the train that meets the tunnel, BIC in the other; by seed.
     mixed: dict[int, list[Flow]] = field(default_factory=dict)
+    #: Figures of S8, by their measurement and seed.
+    journeys: dict[Key, Figures] = field(default_factory=dict)
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = SEEDS) -> Reproduced:
@@ -77,6 +82,8 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
         put(samples, _mixed(runs.mixed[seed]))
         if seed <= RUNS:
             put(samples, _means(runs, seed))
+    for key in sorted(runs.journeys):
+        put(samples, runs.journeys[key])
     return Reproduced(judged(folder, samples), figures.draw(folder, runs, grown))
 
 
@@ -96,8 +103,12 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
     def mixed(seed: int) -> None:
         runs.mixed[seed] = simulate(pair, seed, {"first": "method-2", "second": "bic"}, [shorter])
 
+    def travel(measure: Callable[[Path, int], Figures], seed: int) -> None:
+        runs.journeys[measure.__name__, seed] = measure(folder / "line.toml", seed)
+
     # Each with the number of its seeds.
     cases: list[tuple[Callable[[int], None], int]] = [(mixed, seeds)]
+    cases += [(partial(travel, journey.measured), seeds), (partial(travel, journey.recovery), min(seeds, JOURNEYS))]
     for key in (*STUDIED, *BEYOND):
         # Of a proxy numbers are told, of the other schemes beyond the study the window is drawn.
         count = seeds if key in STUDIED else min(seeds, RUNS) if key == "pep" else 1
