@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from baton import Scenario
-from baton.reproduce import STUDIES, TITLES, study_c_run, study_s, study_s_journey
+from baton.reproduce import STUDIES, TITLES, study_c_run, study_d_load, study_s, study_s_journey
 from baton.reproduce.checks import Basis, Expected, Reproduced, judge, summary, tally
 from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
@@ -174,7 +174,7 @@ MECHANISMS = {
     "C": "C1.a C3.b C4.c C5.a C5.b C5.c C5.d C5.e C5.f C6.a C7.c C8.a C8.b C8.c C8.d",
     "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"
     " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
-    " D11.a D11.b D11.c",
+    " D11.a D11.b D11.c D19.a D19.f",
     "S": "S1.a S1.b S1.c S1.d S1.e S2.c S2.d S2.f S2.g S2.i S2.j S2.k S3.c S3.f S3.g S3.h S3.i S3.j S3.k S3.l S3.m"
     " S4.a S4.b S4.c S5.e S5.f S5.i S6.a S6.b S6.d S7.a S7.c S8.a S8.c S8.d S8.e S8.h S8.i"
     " S8.k S8.l S8.s S8.t",
@@ -319,6 +319,12 @@ def test_the_scenarios_of_study_d_differ_only_in_what_the_study_varies() -> None
     assert second["home_agents"]["home-agent"].pop("buffering") == {}
     assert second["mobiles"]["aircraft"]["mobility"].pop("asks_for_buffering") is True
     assert second == first
+
+
+def test_bytes_held_are_summed_over_the_packets_that_wait() -> None:
+    # Worked by hand: 100 B until 1 s, 150 B until 2 s, 50 B until 3 s, when 120 B take their place until 4 s.
+    begin, end, size = np.array([0, 1, 3]), np.array([2, 3, 4]), np.array([100.0, 50.0, 120.0])
+    assert study_d_load.most_and_mean(begin, end, size) == (150, (200 + 100 + 120) / 4)
 
 
 def test_a_study_that_is_not_run_live_is_refused(tmp_path: Path) -> None:

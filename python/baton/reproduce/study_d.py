@@ -1,4 +1,4 @@
-"""Study D: network mobility over L-DACS1, with buffering by the home agent (D0 to D18)."""
+"""Study D: network mobility over L-DACS1, with buffering by the home agent (D0 to D19)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from baton.live.trials import Figures
 from . import study_d_beyond as beyond
 from . import study_d_figures as drawing
 from .checks import Reproduced, judged, put
+from .study_d_load import load
 from .study_d_run import FAST, HOME, AircraftRun, simulate, window
 from .study_run import ratio
 
@@ -39,7 +40,7 @@ FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, afte
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
-    cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES)
+    cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES, load)
     tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     put(samples, _arithmetic())
