@@ -9,9 +9,9 @@ from typing import Any
 from baton import Scenario
 from baton.live.trials import Figures
 
-#: Chosen: segments of the sweep, in bytes, from an eighth of the window to three eighths.
+#: Chosen: segments of the sweep, in bytes; 32 of the smallest fit the window, two of the largest.
 SEGMENTS = (128, 512, 1024, 1460)
-#: Chosen: retransmission by the base station until a packet arrives, every 200 ms at most.
+#: Chosen: retransmission by the base station until a packet arrives, 50 ms after each attempt.
 RETRANSMISSION = 'links.radio.retransmission={ attempts = 1000, pause = "50 ms" }'
 #: Chosen: bit error rates from one at which both do alike, doubled each time, to a loss of a sixth of all full packets.
 BIT_ERRORS = (5e-7, 1e-6, 2e-6, 4e-6, 8e-6, 1.6e-5)
