@@ -48,8 +48,8 @@ start = "2 s"
 def test_a_reverse_tunnel_from_the_former_address_needs_its_binding(simultaneous: str, discarded: range) -> None:
     """RFC 3024 section 4.3: the home agent takes packets from a registered care-of address only.
 
-    It binds at 10.115 s, and its reply arrives at 10.23 s. All that the laptop sends meanwhile, from 10 s on, comes from
-    the former address after the binding: 23 datagrams.
+    It binds at 10.115 s, and its reply arrives at 10.23 s. All that the laptop sends meanwhile, from 10 s on, comes
+    from the former address after the binding: 23 datagrams.
     """
     override = f"mobiles.laptop.mobility.simultaneous_bindings={simultaneous}"
     summary = Scenario.parse(NETWORK, overrides=[override]).run(seed=1).summary
