@@ -1,4 +1,4 @@
-"""Study T: TCP across sudden link changes, WaveLAN and GSM (T1 to T10)."""
+"""Study T: TCP across sudden link changes, WaveLAN and GSM (T1 to T11)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from baton.live.trials import Figures
 from . import study_t_figures as drawing
 from .checks import Reproduced, judged, put
 from .study_run import STABLE, WINDOWS, ratio, simulate, towards_gsm, towards_wavelan, window
+from .study_t_quoted import quoted
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover time (± one RTT).
 RUNS = 20
+#: Runs of T11, whose scenarios are no handovers of the study.
+QUOTED_RUNS = 5
 #: Distance of T8: 100 ms more of RTT between correspondent and home agent, 50 ms each way.
 FAR = ["links.ethernet.delay=50.1 ms"]
 #: Chosen: thresholds around the four segments that fill the path, an average that follows within some
@@ -48,6 +51,8 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
         _farther_and_lossy(folder, seed, samples)
         _upload(folder / "upload.toml", seed, samples)
         _both_ways(folder, seed, samples)
+        if seed <= QUOTED_RUNS:
+            put(samples, quoted(folder, seed))
     return Reproduced(judged(folder, samples), drawing.draw(folder))
 
 

@@ -115,3 +115,6 @@ impl Law for Bic {
         threshold
     }
 }
+
+#[cfg(test)]
+mod tests;
