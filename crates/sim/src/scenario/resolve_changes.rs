@@ -42,7 +42,12 @@ pub(super) fn changes(
             let message = "follows from the mobile's position; expected no change of it";
             report.wrong_key(&path.key("state"), message.to_owned());
         }
+        let rate = config.up.rate;
         change_config(change, &path, config, report);
+        if config.up.on_demand && config.up.rate != rate {
+            let message = "changes the rate of a carrier with capacity on demand, which is fixed";
+            report.wrong(&path, message.to_owned());
+        }
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
             check_direction(direction, &path.key(key), end, report);
         }
