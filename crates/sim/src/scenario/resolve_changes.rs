@@ -42,12 +42,7 @@ pub(super) fn changes(
             let message = "follows from the mobile's position; expected no change of it";
             report.wrong_key(&path.key("state"), message.to_owned());
         }
-        let rate = config.up.rate;
         change_config(change, &path, config, report);
-        if config.up.on_demand && config.up.rate != rate {
-            let message = "changes the rate of a carrier with capacity on demand, which is fixed";
-            report.wrong(&path, message.to_owned());
-        }
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
             check_direction(direction, &path.key(key), end, report);
         }
@@ -81,6 +76,11 @@ pub(super) fn change_config(
         }
     }
     set_mtu(raw.mtu, path, config, report);
+    let rate = config.up.rate;
     layers(&raw.both, &raw.down, &raw.up, path, config, report);
+    if config.up.on_demand && config.up.rate != rate {
+        let message = "changes the rate of a carrier with capacity on demand, which is fixed";
+        report.wrong(path, message.to_owned());
+    }
     check_repeating(config, path, report);
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Most slots in a superframe.
-const MOST_SLOTS: u64 = 100_000;
+const MOST_SLOTS: u64 = 1_000_000;
 /// Most superframes from a request to the one for which it counts.
 const MOST_UNDER_WAY: u64 = 10_000;
 

@@ -25,6 +25,13 @@ impl Grid {
         Duration::from_nanos((nanos / u128::from(self.slots.max(1))) as u64)
     }
 
+    /// Returns the first slot that does not begin before a time in the superframe; with the number of slots, none does.
+    fn slot_from(&self, offset: Duration) -> u32 {
+        let (nanos, slots) = (u128::from(offset.as_nanos()), u128::from(self.slots));
+        let slot = (nanos * slots).div_ceil(u128::from(self.superframe.as_nanos()).max(1));
+        u32::try_from(slot.min(slots)).unwrap_or(self.slots)
+    }
+
     /// Returns the rate of so many slots a superframe, in bit/s.
     pub fn rate(&self, slots: u64) -> f64 {
         slots as f64 * self.slot_bits() as f64 / self.superframe.as_secs_f64()
@@ -123,18 +130,17 @@ impl Slots {
             first,
             count,
         } = self.assignment?;
-        while self.passed < count {
-            let slot = first + self.passed;
-            self.passed += 1;
-            let begin = start + grid.offset(slot);
-            if begin >= now {
-                return Some(Used {
-                    start: begin,
-                    end: start + grid.offset(slot + 1),
-                    free_bits: grid.slot_bits(),
-                });
-            }
+        let ahead = grid.slot_from(now.saturating_since(start));
+        self.passed = self.passed.max(ahead.saturating_sub(first));
+        if self.passed >= count {
+            return None;
         }
-        None
+        let slot = first + self.passed;
+        self.passed += 1;
+        Some(Used {
+            start: start + grid.offset(slot),
+            end: start + grid.offset(slot + 1),
+            free_bits: grid.slot_bits(),
+        })
     }
 }

@@ -120,7 +120,7 @@ fn mistakes_are_told() {
         (
             "cra = \"64 kbit/s\"",
             "slot = \"10 kB\"",
-            "links.a.demand: makes 0 slots of 10000 B in a superframe of 0.05 s at 1472000 bit/s; expected 1 to 100000",
+            "links.a.demand: makes 0 slots of 10000 B in a superframe of 0.05 s at 1472000 bit/s; expected 1 to 1000000",
         ),
         (
             "cra = \"64 kbit/s\"",
