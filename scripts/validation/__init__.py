@@ -29,7 +29,7 @@ kept result, and the studies."""
 CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in cases.items()}
 
 QUICK = (
-    *("wired", "geo", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
+    *("wired", "geo", "demand", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
     *("policer", "flow-control", "t-tcp", "aerotp-first-byte", "quic"),
     *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )

@@ -336,8 +336,20 @@ def ldacs1() -> Figure:
     return baton.plot_map(Scenario.load(SCENARIOS / "flight.toml").run())
 
 
+def demand_assignment(at: Axes) -> None:
+    upload = lab.flow(
+        **{"from": "b", "to": "a", "transport": lab.tcp(initial_rto="3 s"), "traffic": {"bytes": "300 kB"}}
+    )
+    result = lab.run("7 s", lab.wire(**links.DEMAND, demand={}), upload, record="series")
+    for name, colour in (("requested rate", "#f59e0b"), ("assigned rate", "#2563eb")):
+        times, rates = lab.series(result, name, "link l up")
+        at.step(np.append(times, 7), np.append(rates, rates[-1]) / 1e6, where="post", color=colour, label=name)
+    at.set(xlabel="time (s)", ylabel="rate (Mbit/s)", xlim=(0, 7), ylim=(0, 3.2))
+
+
 DRAWN = {
     "wired": axes(wired),
+    "demand-assignment": axes(demand_assignment),
     "wifi": axes(wifi),
     "gsm": axes(gsm),
     "trace": axes(trace),

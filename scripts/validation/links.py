@@ -82,6 +82,72 @@ def geo() -> Iterator[Row]:
     )
 
 
+DEMAND = {"kind": "geo", "queue": "10000 packets", "up": {"rate": "1472 kbit/s"}}
+"""A return carrier of 50 slots of 184 B in a superframe of 50 ms: a slot takes 1 ms."""
+SLOT_RATE = 184 * 8 / 0.05
+"""Rate of one slot in each superframe, in bit/s."""
+SATURATION = {"rate": "2 Mbit/s", "packet_size": "156 B"}
+"""Datagrams of a slot, at more than the carrier's rate."""
+
+
+def up(name: str, begin: str, **traffic: Any) -> dict[str, Any]:
+    """Returns a flow of datagrams from the satellite's terminal."""
+    return lab.datagrams({**SATURATION, **traffic}, **{"from": name, "to": "a", "name": name, "start": begin})
+
+
+def arrived(arrivals: dict[str, np.ndarray], begin: float, end: float) -> float:
+    """Returns the bit rate of arriving slots between two times."""
+    came = arrivals["decided"][arrivals["delivered"]]
+    return float(np.sum((begin <= came) & (came < end))) * 184 * 8 / (end - begin)
+
+
+def demand() -> Iterator[Row]:
+    """Yields rows on capacity on demand."""
+    page = "demand-assignment"
+    for name, keys, loop, hops in (
+        ("vbdc", {}, 0.6, "600 ms for the request and the plan in whole superframes"),
+        ("cra", {"cra": "29440 bit/s", "vbdc": False}, 0, "no request"),
+    ):
+        flow = {**up("b", "1.01 s", rate="1248 bit/s"), "stop": "1.02 s"}
+        came = lab.packets(lab.run("4 s", lab.wire(**DEMAND, demand=keys), flow, record="packets"), "up")["decided"]
+        source = f"closed form: 40 ms to the next superframe, {hops}, a slot of 1 ms, 290 ms"
+        closed = 0.04 + loop + 0.001 + 0.29
+        what = f"way of a packet after silence, {name.upper()}"
+        yield Row(f"demand.first.{name}", page, what, "s", float(came[0]) - 1.01, closed, source, EXACT, EXACTLY)
+    for name, keys, rate in (
+        ("cra", {"cra": "64 kbit/s", "vbdc": False}, 64e3),
+        ("rbdc", {"rbdc": "150 kbit/s", "vbdc": False}, 5 * SLOT_RATE),
+        ("vbdc", {}, 50 * SLOT_RATE),
+    ):
+        result = lab.run("22 s", lab.wire(**DEMAND, demand=keys), up("b", "0 s"), record="packets")
+        ours = arrived(lab.packets(result, "up"), 2, 22)
+        source = "the assigned rate; for RBDC in whole slots"
+        reason = "a slot at either end of the 20 s"
+        what = f"rate in saturation, {name.upper()}"
+        yield Row(f"demand.rate.{name}", page, what, "bit/s", ours, rate, source, 2 * 73.6 / rate, reason)
+    shared = {"kind": "geo", "queue": "10000 packets", "demand": {"shares": "l"}}
+    others = {name: {"between": ["a", name], **shared} for name in ("c", "d")}
+    flows = [up("b", "0 s", rate=f"{4 * SLOT_RATE * 156 / 184} bit/s"), up("c", "0 s"), up("d", "0 s")]
+    result = lab.run("22 s", lab.wire(**DEMAND, demand={}), *flows, links=others, record="packets")
+    for link, slots in (("l", 4), ("c", 23), ("d", 23)):
+        ours = arrived(lab.packets(result, "up", link), 12, 22)
+        source = "max-min fair: demands of 4, 80 and 80 slots share 50 as 4, 23 and 23"
+        what = f"share of terminal {link} of a carrier"
+        reason = "packets of a superframe at either end of the 10 s"
+        yield Row(f"demand.share.{link}", page, what, "bit/s", ours, slots * SLOT_RATE, source, 0.005, reason)
+    transfer = lab.flow(
+        **{"from": "b", "to": "a", "transport": lab.tcp(initial_rto="3 s"), "traffic": {"bytes": "50 kB"}}
+    )
+    times = [
+        float(lab.first(lab.run("60 s", lab.wire(**DEMAND, demand=keys), transfer))["completion_s"])
+        for keys in ({"cra": "1472 kbit/s", "vbdc": False}, {})
+    ]
+    source = "closed form: the handshake and three windows wait 600 ms and half a superframe each"
+    reason = "each wait for a superframe is between zero and 50 ms"
+    what = "50 kB by TCP: time more by VBDC than by CRA"
+    yield Row("demand.tcp", page, what, "s", times[1] - times[0], 4 * 0.625, source, 0.04, reason)
+
+
 SPEED = 320 / 3.6
 """Speed of study S's train, in m/s; its tunnel is 10.6 km long."""
 
@@ -425,6 +491,7 @@ CASES: dict[str, Any] = {
     "wired": serialisation,
     "wired-waiting": waiting,
     "geo": geo,
+    "demand": demand,
     "line": line,
     "gsm": gsm,
     "wifi": wifi,

@@ -47,7 +47,7 @@ row `loss.sack-ignored`), and slow start ends at 200 segments.
 - *`wifi`* for more than one mobile in a cell, for signal strength, or for rates that adapt: see
   [its limits](models/wifi.md).
 - *`gsm`* on a bad radio channel, where the radio link protocol pauses: none of that is modelled.
-- *`geo`* for capacity that is assigned on demand, or with a proxy in the path.
+- *`geo`* with a proxy in the path; with `demand`, for a certain operator's scheduler, of which standards say little.
 - *`trace`* as a statement on another sender's throughput, of which a recording contains nothing.
 - *`linux-2.0.36`* against the kernel: it follows the sources of Linux 2.0, and was not run beside it.
 """

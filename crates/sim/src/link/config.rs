@@ -190,6 +190,8 @@ pub struct DirectionConfig {
     pub channel: ChannelConfig,
     /// Recording that drives rate, delay or loss.
     pub trace: Option<Arc<Trace>>,
+    /// True if it sends only in slots that are assigned to it, whatever its rate.
+    pub on_demand: bool,
 }
 
 /// Bytes and bits that a link puts around a packet: time on the line is `(packet bytes + bytes_per_packet) ×
@@ -205,7 +207,12 @@ pub struct Framing {
 impl Framing {
     /// Returns the bits on the line for a packet of `length` bytes.
     pub const fn bits(self, length: u32) -> u64 {
-        (length as u64 + self.bytes_per_packet as u64) * self.bits_per_byte as u64
+        self.bits_of(1, length as u64)
+    }
+
+    /// Returns the bits on the line for so many packets of so many bytes in all.
+    pub const fn bits_of(self, packets: u32, bytes: u64) -> u64 {
+        (bytes + packets as u64 * self.bytes_per_packet as u64) * self.bits_per_byte as u64
     }
 }
 

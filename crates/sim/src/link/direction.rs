@@ -1,7 +1,8 @@
 //! State of a link in one direction: its packets, and the fates already decided.
 
 use super::channel::Channel;
-use super::config::{DirectionConfig, QueueLimit};
+use super::config::{DirectionConfig, Framing, QueueLimit};
+use super::demand::{Assignment, Slots};
 use super::queue::{Arrival, Discipline, Dropped, Item, Offered, Refusal, Site, Waiting};
 use super::trace::Cursor;
 use super::{DropReason, End, Fate, Outcome};
@@ -60,6 +61,8 @@ pub(super) struct Direction {
     /// Position in its recordings at the start of the run.
     start: Duration,
     jitter: Keyed,
+    /// Its slots, if it sends only in those assigned to it.
+    slots: Option<Box<Slots>>,
 }
 
 #[derive(Debug)]
@@ -102,6 +105,7 @@ impl Direction {
             cursor: Cursor::default(),
             start,
             jitter: seed.keyed(&stream_name(from, link, "jitter")),
+            slots: config.on_demand.then(Box::default),
         };
         direction.reconfigure(link, config, seed);
         direction
@@ -390,12 +394,38 @@ impl Direction {
     /// Puts the packet in service back at the head of the queue.
     pub fn stop_service(&mut self) {
         self.failures = 0;
+        if let Some(slots) = &mut self.slots {
+            slots.forget();
+        }
         if let Some(item) = self.in_service() {
             self.bytes += u64::from(item.length);
             self.serving = false;
             self.come_back();
         }
         self.service_end = Instant::NEVER;
+    }
+
+    /// Takes the slots of a superframe.
+    pub fn assign(&mut self, assignment: Assignment) {
+        if let Some(slots) = &mut self.slots {
+            slots.assign(assignment);
+        }
+    }
+
+    /// Returns the time at which the packet in service has left by its slots, never as long as it lacks some; `None` if
+    /// there are no slots.
+    #[cold]
+    pub fn sent_in_slots(&mut self, now: Instant, bits: u64) -> Option<Instant> {
+        let offered_at = self.in_service().map_or(now, |item| item.offered_at);
+        let slots = self.slots.as_mut()?;
+        Some(slots.send(now, offered_at, bits))
+    }
+
+    /// Returns the bits that wait, and those of the packet in service without a slot so far.
+    pub fn backlog_bits(&self, framing: Framing) -> u64 {
+        let (packets, bytes) = self.queue();
+        let unsent = self.slots.as_ref().and_then(|slots| slots.unsent());
+        framing.bits_of(packets, bytes) + unsent.unwrap_or(0)
     }
 
     /// Puts the packets in service and in flight back at the head of the queue, in order.

@@ -17,6 +17,7 @@ pub mod cells;
 mod channel;
 pub mod config;
 mod dcf;
+pub mod demand;
 mod direction;
 pub mod kinds;
 pub mod ldacs1;

@@ -133,6 +133,11 @@ fn serialised_anew(
     length: u32,
 ) -> Instant {
     let bits = config.framing.bits(length);
+    if config.on_demand
+        && let Some(end) = direction.sent_in_slots(now, bits)
+    {
+        return end;
+    }
     let from = direction.in_recording(now);
     let end = match capacity(config) {
         None => {

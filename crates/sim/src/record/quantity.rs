@@ -25,11 +25,15 @@ pub enum Quantity {
     AttachedLink,
     /// Sending rate of an AeroTP sender, in bit/s of IP packets.
     SendingRate,
+    /// Rate of the slots assigned to a terminal on demand in a superframe, in bit/s.
+    AssignedRate,
+    /// Rate of the slots requested by a terminal on demand in a superframe, in bit/s.
+    RequestedRate,
 }
 
 impl Quantity {
     /// Every quantity, in the order of their numbers.
-    pub const ALL: [Quantity; 11] = [
+    pub const ALL: [Quantity; 13] = [
         Quantity::CongestionWindow,
         Quantity::SlowStartThreshold,
         Quantity::RoundTripTime,
@@ -41,6 +45,8 @@ impl Quantity {
         Quantity::QueueBytes,
         Quantity::AttachedLink,
         Quantity::SendingRate,
+        Quantity::AssignedRate,
+        Quantity::RequestedRate,
     ];
 
     /// Returns its name in the `series` column.
@@ -57,6 +63,8 @@ impl Quantity {
             Quantity::QueueBytes => "queue bytes",
             Quantity::AttachedLink => "attached link",
             Quantity::SendingRate => "sending rate",
+            Quantity::AssignedRate => "assigned rate",
+            Quantity::RequestedRate => "requested rate",
         }
     }
 
@@ -73,7 +81,7 @@ impl Quantity {
             | Quantity::RetransmissionTimeout => "s",
             Quantity::QueuePackets => "packets",
             Quantity::AttachedLink => "",
-            Quantity::SendingRate => "bit/s",
+            Quantity::SendingRate | Quantity::AssignedRate | Quantity::RequestedRate => "bit/s",
         }
     }
 
@@ -96,6 +104,12 @@ impl Quantity {
             }
             Quantity::SendingRate => {
                 "Rate at which the flow's AeroTP sender sends, with IP headers"
+            }
+            Quantity::AssignedRate => {
+                "Rate of the slots assigned to the terminal on demand in this superframe"
+            }
+            Quantity::RequestedRate => {
+                "Rate of the slots that the terminal on demand asks for in this superframe"
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Schema};
 use toml::{Table, Value};
 
 /// Keys of other tools, with the key here.
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 14] = [
     ("bandwidth", "rate"),
     ("bit_rate", "rate"),
     ("bitrate", "rate"),
@@ -19,6 +19,7 @@ const KEYS: [(&str, &str); 13] = [
     ("buffer", "queue"),
     ("queue_size", "queue"),
     ("cc", "congestion"),
+    ("dama", "demand"),
     ("protocol", "transport"),
 ];
 
@@ -27,7 +28,7 @@ const OF_SATELLITES: &str = "a geostationary satellite is \"geo\"; one in low or
 const NO_LATER_BBR: &str = "only the first version of BBR is modelled, as \"bbr\"; a live run (baton live) uses the kernel's";
 
 /// Keys and words that do not exist here, or not under this name, with the key of a word ("" for a key itself).
-const NOT_MODELLED: [(&str, &str, &str); 16] = [
+const NOT_MODELLED: [(&str, &str, &str); 17] = [
     ("", "ecn", NO_ECN),
     ("", "l4s", NO_ECN),
     ("congestion", "bbr2", NO_LATER_BBR),
@@ -38,6 +39,11 @@ const NOT_MODELLED: [(&str, &str, &str); 16] = [
     ("congestion", "prague", NO_ECN),
     ("kind", "4g", "here it is \"lte\""),
     ("kind", "nr", "here it is \"5g\""),
+    (
+        "kind",
+        "dvb-rcs",
+        "here it is \"geo\" with the table \"demand\"",
+    ),
     ("kind", "ethernet", "here it is \"wired\""),
     ("kind", "leo", OF_SATELLITES),
     ("kind", "satellite", OF_SATELLITES),

@@ -6,6 +6,7 @@ pub use crate::link::cells::{CellId, StationId};
 use crate::addresses::CellNetworks;
 use crate::link::cells::NetworkConfig;
 use crate::link::config::{LinkConfig, Shared};
+use crate::link::demand::CarrierConfig;
 use crate::link::reception::Reception;
 use crate::mobility::{Agents, Mobility};
 use crate::position::Track;
@@ -52,6 +53,8 @@ pub struct Scenario {
     pub links: Vec<LinkSpec>,
     /// Radio networks, in the order of the file.
     pub radios: Vec<Radio>,
+    /// Return carriers of links on demand.
+    pub carriers: Vec<CarrierConfig>,
     /// AeroTP gateways, in the order of the file.
     pub aerotp_gateways: Vec<AerotpGateways>,
     /// Changes of links, in order of time; equal times in the order of the file.

@@ -16,13 +16,14 @@ use super::{
     expectation, idle, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
     resolve_mobility, resolve_regulators, resolve_remedies,
 };
+use crate::link::demand::scenario as demand;
 use crate::mobility::{self, Agents};
 use crate::transport::{self, aerotp};
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of anything (packets of a flow, bins of a series, bursts): beyond it a run is taken to be endless.
-pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
+pub(crate) const MOST_EVENTS: u64 = 10_000_000_000;
 
 /// Largest number of comparisons with wrong names, in all.
 const MOST_COMPARISONS: usize = 200_000;
@@ -225,6 +226,7 @@ pub(super) fn resolve(
     };
     let mut links = resolve_links::links(&raw.links, &sky, traces, report);
     resolve_regulators::regulators(raw, &mut links, report);
+    let carriers = demand::carriers(&raw.links, &mut links, end, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = Agents::resolve(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
@@ -258,6 +260,7 @@ pub(super) fn resolve(
         nodes: links.nodes,
         links: links.specs,
         radios: links.radios,
+        carriers,
         aerotp_gateways,
         changes,
         mobiles,

@@ -76,6 +76,11 @@ pub(super) fn change_config(
         }
     }
     set_mtu(raw.mtu, path, config, report);
+    let rate = config.up.rate;
     layers(&raw.both, &raw.down, &raw.up, path, config, report);
+    if config.up.on_demand && config.up.rate != rate {
+        let message = "changes the rate of a carrier with capacity on demand, which is fixed";
+        report.wrong(path, message.to_owned());
+    }
     check_repeating(config, path, report);
 }

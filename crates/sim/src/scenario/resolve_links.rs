@@ -35,7 +35,7 @@ pub(crate) struct Links {
     pub failed: BTreeSet<String>,
     /// Nodes and links of the file by their names.
     node_places: BTreeMap<String, NodeIndex>,
-    pub(super) link_places: BTreeMap<String, LinkIndex>,
+    pub link_places: BTreeMap<String, LinkIndex>,
     /// The aircraft of each radio network, by their nodes.
     pub stations: BTreeMap<(usize, NodeIndex), StationId>,
     /// The links of each node, once all are known.

@@ -4,6 +4,7 @@ mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod copies;
+mod demand;
 mod format_1;
 mod hints;
 mod many;

@@ -65,6 +65,7 @@ impl World {
             wires,
             packets: Packets::default(),
             radios: Vec::new(),
+            carriers: Vec::new(),
             mobiles: Vec::new(),
             real: RealHosts::default(),
             directory,
@@ -104,6 +105,7 @@ impl World {
         world.introduce_links();
         world.add_radios();
         world.add_receptions();
+        world.add_carriers();
         world.add_mobiles(real);
         world.add_agents();
         world.add_ports(real);

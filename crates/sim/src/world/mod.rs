@@ -10,6 +10,7 @@ mod aerotp_gateways;
 pub(crate) mod agents;
 mod build;
 mod by_hand;
+mod carriers;
 mod classes;
 mod delays;
 pub mod flow;
@@ -81,6 +82,7 @@ pub(crate) mod wires;
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::link::End;
+use crate::link::demand::Carrier;
 use crate::packets::Packets;
 use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Tables};
@@ -122,6 +124,7 @@ pub(crate) struct Net {
     pub(crate) wires: Wires,
     packets: Packets,
     radios: Vec<RadioRun>,
+    carriers: Vec<Carrier>,
     /// Mobiles, whose routes follow them, with the record of their handovers.
     pub(crate) mobiles: Vec<MobileRun>,
     real: RealHosts,
@@ -181,6 +184,7 @@ enum Event {
     Change(u32),
     Radio(u32),
     Notice(u32),
+    Carrier(u32),
 }
 
 /// A host and its connections. Fields used for every packet come first, beside the first fields of the host.
@@ -329,6 +333,7 @@ impl World {
             Event::Change(change) => self.apply_change(change as usize),
             Event::Radio(radio) => self.run_radio(radio as usize),
             Event::Notice(number) => self.handle_scheduled_event(number as usize),
+            Event::Carrier(carrier) => self.run_carrier(carrier as usize),
         }
         self.settle();
     }

@@ -1,9 +1,9 @@
 //! A channel over a geostationary satellite: 5 Mbit/s, 290 ms one way, 250 packets (study S).
 //!
-//! Scope: a rate, a delay and a queue; capacity assignment among terminals and coding are not modelled. The
-//! delay is study S's (RTT 580 ms); the path up and down alone takes 239 to 278 ms.
+//! Scope: a rate, a delay and a queue, and the assignment of return capacity; coding is not modelled. The delay is study S's (RTT 580 ms); the path up and down alone takes 239 to 278 ms.
 
 use super::super::config::{LinkConfig, Medium, QueueLimit};
+use super::super::demand::scenario::RawDemand;
 use super::{RawReception, Settings, plain, symmetric};
 use crate::scenario::raw_reception::{RawLineOfSight, RawShadowing};
 use baton_proto::rate::DataRate;
@@ -18,6 +18,8 @@ pub struct Geo {
     pub line_of_sight: Option<RawLineOfSight>,
     /// Moments in which packets to and from the second node are lost. Default: none.
     pub shadowing: Option<RawShadowing>,
+    /// Capacity on demand for the second node's terminal, as in DVB-RCS. Default: the terminal has the whole rate.
+    pub demand: Option<RawDemand>,
 }
 
 impl Settings for Geo {
@@ -31,6 +33,10 @@ impl Settings for Geo {
 
     fn shadowing(&self) -> Option<&RawShadowing> {
         self.shadowing.as_ref()
+    }
+
+    fn demand(&self) -> Option<&RawDemand> {
+        self.demand.as_ref()
     }
 }
 

@@ -13,6 +13,7 @@ use super::config::{
     ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium, QueueConfig,
     QueueLimit, Shared, Start,
 };
+use super::demand::scenario::RawDemand;
 use crate::link::queue::Management;
 use crate::scenario::raw_reception::{RawCoverage, RawLineOfSight, RawShadowing};
 use crate::scenario::tagged::{Kind, Tag};
@@ -98,6 +99,11 @@ pub(crate) trait Settings {
         None
     }
 
+    /// Returns the settings of a return link on demand.
+    fn demand(&self) -> Option<&RawDemand> {
+        None
+    }
+
     /// Returns the settings of a link that recordings drive.
     fn recorded(&self) -> Option<&Traced> {
         None
@@ -143,6 +149,7 @@ pub(super) fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> Direc
             spares_headers: false,
         },
         trace: None,
+        on_demand: false,
     }
 }
 

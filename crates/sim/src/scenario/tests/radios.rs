@@ -263,7 +263,7 @@ fn mistakes_are_told() {
         (
             "kind = \"geo\"",
             "kind = \"geo\"\npacket_bit = true",
-            "links.satellite.packet_bit: \"packet_bit\" does not go with kind = \"geo\" (its own: line_of_sight, shadowing)",
+            "links.satellite.packet_bit: \"packet_bit\" does not go with kind = \"geo\" (its own: line_of_sight, shadowing, demand)",
         ),
         (
             "queue = \"64 kB\"",

@@ -6,6 +6,7 @@ mod aerotp_paths;
 mod cells;
 mod conservation;
 mod delays;
+mod demand;
 mod determinism;
 mod failback;
 mod gateways;
