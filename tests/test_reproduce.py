@@ -18,12 +18,13 @@ import pytest
 from rich.console import Console
 
 from baton import Scenario
+from baton.live.trials import Figures
 from baton.reproduce import STUDIES, TITLES, study_c_run, study_d_load, study_s, study_s_journey
 from baton.reproduce.checks import Basis, Expected, Reproduced, judge, summary, tally
 from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
 from baton.reproduce.page import write_page
-from baton.reproduce.sensitivity import Parameter, Variation, hanging, load_parameters, varied
+from baton.reproduce.sensitivity import Parameter, Variation, combine, hanging, load_parameters, varied
 from baton.reproduce.study_s_run import Flow, convergence, jain
 from baton.toml import loads
 from validation import prose
@@ -134,6 +135,28 @@ def test_what_hangs_on_a_parameter() -> None:
     assert hanging(chosen, [variation]) == {"X1": {"minimum RTO 0.2 s": "differs"}}
 
 
+def test_values_varied_together_are_judged_by_each_reading(tmp_path: Path) -> None:
+    (tmp_path / "expected.toml").write_text(
+        'check = [{ id = "X1", quantity = "", unit = "", published = 1.6, rule = "within", tolerance = 0.01,'
+        ' source = "" }]'
+    )
+    (tmp_path / "parameters.toml").write_text(
+        'parameter = [{ name = "full", value = 0.9, others = [0.8], reason = "", constants = ["study_c_run.FULL"],'
+        " together = true },"
+        ' { name = "over", value = 2.0, others = [1.0], reason = "", constants = ["study_c_run.OVER_S"],'
+        " together = true }]"
+    )
+
+    def readings(_: Path) -> dict[str, Figures]:
+        product = study_c_run.FULL * study_c_run.OVER_S
+        return {"as it is": {"X1": product}, "doubled": {"X1": 2 * product}}
+
+    found = combine(tmp_path, readings, lambda _: None)
+    agreeing = [(*each.values.values(), each.reading) for each in found if each.agreeing == ["X1"]]
+    assert len(found) == 8
+    assert agreeing == [(0.8, 2.0, "as it is"), (0.8, 1.0, "doubled")]
+
+
 def test_a_comparison_is_counted_by_seeds() -> None:
     rule = replace(expected("at_least", 0), seeds=19)
     one_short, two_short = [1.0] * 19 + [-100.0], [1.0] * 18 + [-0.1] * 2
@@ -171,7 +194,8 @@ def test_titles_of_studies_begin_with_a_capital_letter() -> None:
 Study = tuple[Path, dict[str, dict[str, object]]]
 #: Checks of each study that must come out, or their mechanism is not there.
 MECHANISMS = {
-    "C": "C1.a C3.b C4.c C5.a C5.b C5.c C5.d C5.e C5.f C6.a C7.c C8.a C8.b C8.c C8.d",
+    "C": "C1.a C1.c C2.c C3.b C4.c C5.a C5.b C5.c C5.d C5.e C5.f C5.g C5.h C5.i C5.j C5.k C6.a C7.c C8.a C8.b C8.c C8.d"
+    " C9.a C9.b C9.c C9.d C9.e C9.f C9.i C9.k C9.m C9.o",
     "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"
     " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
     " D11.a D11.b D11.c D19.a D19.f",
@@ -253,7 +277,7 @@ def test_the_page_links_whole_runs(study: tuple[str, Study]) -> None:
 def test_the_page_draws_the_figures_of_a_study(study: tuple[str, Study]) -> None:
     name, (folder, _) = study
     page = (folder / f"results/reproduce-{name}/report.html").read_text(encoding="utf-8")
-    assert page.count('class="plot"') == {"C": 7, "D": 6, "S": 14, "T": 12}[name]
+    assert page.count('class="plot"') == {"C": 9, "D": 6, "S": 14, "T": 12}[name]
 
 
 def test_figures_are_thinned_and_have_no_numbers_that_json_lacks() -> None:

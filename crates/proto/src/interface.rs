@@ -103,6 +103,21 @@ pub struct LinkParameters {
 }
 
 impl LinkParameters {
+    /// Returns the longest round-trip time on the link with traffic one way: a full packet that finds the queue of its
+    /// direction full, and a full packet that finds the other direction empty. A queue of unknown capacity counts as empty.
+    pub fn longest_round_trip(self) -> Duration {
+        let bits = u64::from(self.mtu) * 8;
+        let time = |rate: DataRate, packets: Option<u32>| {
+            let waiting =
+                rate.transmission_time(bits.saturating_mul(u64::from(packets.unwrap_or(0))));
+            waiting.unwrap_or(Duration::ZERO)
+        };
+        let there_and_back = time(self.outgoing, Some(1)) + time(self.incoming, Some(1));
+        let out = time(self.outgoing, self.outgoing_queue);
+        let back = time(self.incoming, self.incoming_queue);
+        self.round_trip + there_and_back + out.max(back)
+    }
+
     /// Returns the parameters of the same link, seen from its other end.
     pub const fn from_other_end(self) -> LinkParameters {
         LinkParameters {

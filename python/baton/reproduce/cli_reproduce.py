@@ -21,7 +21,7 @@ FORMAT = 1
 #: Scenarios of which the page shows a whole run, the first of the runs that were counted.
 SHOWN = {
     "A": ("transfer", "peers", "handover", "setup"),
-    "C": ("upload", "download"),
+    "C": ("upload", "download", "mobility"),
     "D": ("baseline", "proposal-1", "proposal-2"),
     "S": ("single", "pair", "line"),
     "T": ("download", "download-back", "upload"),

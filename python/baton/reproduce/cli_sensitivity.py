@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,10 +12,14 @@ from rich.table import Table
 
 from baton.tables import new_console
 
-from . import STUDIES, TITLES, select, study_module
+from . import STUDIES, TITLES, select, study_c_readings, study_module
 from .checks import HANGING, Check, summary
-from .sensitivity import SEEDS, Variation, hanging, load_parameters, vary
+from .sensitivity import SEEDS, Combination, Variation, combine, hanging, load_parameters, vary
 
+#: Measurement of a study's two-sided numbers by each reading of its text, where there are several.
+READINGS = {"C": study_c_readings.readings}
+#: Name of the table of combinations of parameters.
+COMBINATIONS = "combinations.csv"
 #: Version of what `--json` prints.
 FORMAT = 1
 
@@ -27,7 +32,13 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
             wanted = {each.id for each in expected}
             checks, variations = vary(STUDIES / study, study_module(study).reproduce, lambda text: status.update(text))
             found[study] = _of(wanted, checks), [_wanted(wanted, each) for each in variations]
+        combined = {
+            study: combine(STUDIES / study, READINGS[study], lambda text: status.update(text))
+            for study in found
+            if study in READINGS
+        }
     files = [write(study, hanging(*each)) for study, each in found.items()]
+    files += [write_combined(study, each) for study, each in combined.items()]
     if as_json:
         rows = [
             {"study": study, "parameter": each.parameter.name, "value": each.value, "checks": _verdicts(each.checks)}
@@ -74,6 +85,19 @@ def write(study: str, hangs: Mapping[str, Mapping[str, str]]) -> Path:
     ]
     file = folder / HANGING
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def write_combined(study: str, combinations: Sequence[Combination]) -> Path:
+    """Writes the combinations of a study's parameters as CSV, those with most agreeing checks first; returns the
+    file's path."""
+    file = Path("results") / f"reproduce-{study}" / COMBINATIONS
+    ordered = sorted(combinations, key=lambda each: -len(each.agreeing))
+    with file.open("w", encoding="utf-8", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow([*ordered[0].values, "reading", "agreeing", "checks"])
+        for each in ordered:
+            rows.writerow([*each.values.values(), each.reading, len(each.agreeing), " ".join(each.agreeing)])
     return file
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from baton import Scenario
+from baton.live.trials import Figures
 from baton.toml import loads
 
-from .checks import Check, Reproduced
+from .checks import Check, Reproduced, judge, load_expected
 
 #: File of a study's folder with its chosen parameters.
 PARAMETERS = "parameters.toml"
@@ -33,6 +35,8 @@ class Parameter:
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Constants of the study's code that have it, such as `study_s_run.EQUAL`.
     constants: Sequence[str] = ()
+    #: True if its values are combined with those of the study's other such parameters, too.
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,16 @@ class Variation:
         """Returns the checks whose verdict is not that at the chosen values."""
         verdicts = {check.id: check.verdict for check in chosen}
         return [check for check in self.checks if check.verdict != verdicts[check.id]]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Values of the parameters of a study that are varied together, and a reading of its text."""
+
+    values: Mapping[str, str | float]
+    reading: str
+    #: Two-sided checks that agree.
+    agreeing: list[str]
 
 
 def load_parameters(folder: Path) -> list[Parameter]:
@@ -68,6 +82,29 @@ def vary(
             with varied(folder, parameter, value) as other:
                 variations.append(Variation(parameter, value, reproduce(other, lambda _: None, SEEDS).checks))
     return chosen, variations
+
+
+def combine(
+    folder: Path, readings: Callable[[Path], Mapping[str, Figures]], progress: Callable[[str], None]
+) -> list[Combination]:
+    """Judges the two-sided checks that `readings` measures, with one seed, for all combinations of the values of the
+    parameters that are varied together."""
+    together = [parameter for parameter in load_parameters(folder) if parameter.together]
+    rules = {check.id: check for check in load_expected(folder / "expected.toml")}
+    found = []
+    for values in product(*((parameter.value, *parameter.others) for parameter in together)):
+        progress(", ".join(map(str, values)))
+        with ExitStack() as stack:
+            other = folder
+            for parameter, value in zip(together, values, strict=True):
+                other = stack.enter_context(varied(other, parameter, value))
+            measured = readings(other)
+        named = {parameter.name: value for parameter, value in zip(together, values, strict=True)}
+        for reading, figures in measured.items():
+            checks = [judge(rules[check], [value]) for check, value in figures.items() if value is not None]
+            agreeing = [check.id for check in checks if check.two_sided and check.verdict == "agrees"]
+            found.append(Combination(named, reading, agreeing))
+    return found
 
 
 def hanging(chosen: Sequence[Check], variations: Sequence[Variation]) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Study C: a cross-layer architecture for handovers between satellite and WiFi (C1 to C8)."""
+"""Study C: a cross-layer architecture for handovers between satellite and WiFi (C1 to C9)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ from baton.report.tables import Run, run_of
 
 from .checks import Reproduced, judged, put
 from .study_c_figures import draw
-from .study_c_run import ERRORS, LATENCIES, Delivery, simulate
+from .study_c_mobility import mobility
+from .study_c_run import ERRORS, LATENCIES, RTT, Delivery, gain, simulate, single
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handovers' times (± one RTT).
 RUNS = 20
-#: Time from each link's announcement that it goes down until it does, and the link's round-trip time.
-AHEAD = {"wifi": 0.1, "satellite": 1.1}
-ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
-#: The same in seconds.
-RTT = {"wifi": 0.02, "satellite": 0.5}
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
-    cases = (_baseline, _latencies, _errors, _ladder)
+    cases = (_baseline, _latencies, _errors, _ladder, mobility)
     tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -37,19 +33,6 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
             progress(f"seed {seed} of {seeds}")
             put(samples, values)
     return Reproduced(judged(folder, samples), draw(folder, samples))
-
-
-def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[float, float]:
-    """Returns the bytes that a scheme delivers beyond standard TCP, from the trigger of a handover until standard TCP
-    is at full rate, and the same in percent of standard TCP's bytes by then."""
-    handovers = standard.handovers
-    begun = handovers[number]["at_s"]
-    until = handovers[number + 1]["at_s"] if number + 1 < len(handovers) else standard.end
-    old = "satellite" if link == "wifi" else "wifi"
-    trigger, end = begun - AHEAD[old], standard.at_full_rate(handovers[number]["completed_s"], until, link)
-    times = np.array([trigger, end])
-    more, usual = np.diff(scheme.at(times))[0], np.diff(standard.at(times))[0]
-    return float(more - usual), float(100 * (more - usual) / usual)
 
 
 def _baseline(folder: Path, seed: int) -> Figures:
@@ -76,17 +59,6 @@ def _ahead(scheme: Delivery, standard: Delivery, number: int) -> float:
     return float(np.count_nonzero(faster[0] - faster[1] > 5e5) * 0.1)
 
 
-def _single(link: str, latency: float, at: float) -> list[str]:
-    """Returns the overrides that leave a scenario one handover, to a link."""
-    old = "wifi" if link == "satellite" else "satellite"
-    first = f"{{ at = '0 s', attach = '{old}' }}"
-    second = (
-        f"{{ at = '{at} s', attach = '{link}', handover = 'hard', outage = '{latency} s',"
-        f" announced = '{AHEAD[old]} s', jitter = '{ROUND_TRIP[old]}' }}"
-    )
-    return [f"mobiles.mobile.timetable=[{first}, {second}]"]
-
-
 def _latencies(folder: Path, seed: int) -> Figures:
     """Measures C3, C4 and C6: one handover, by its latency; returns the gains, too, for the figures."""
     figures: Figures = {}
@@ -94,7 +66,7 @@ def _latencies(folder: Path, seed: int) -> Figures:
         gains: dict[str, list[float]] = {"upload": [], "download": []}
         beaten = 0
         for latency in LATENCIES[link]:
-            settings = _single(link, latency, 20)
+            settings = single(link, latency, 20)
             for way, found in gains.items():
                 file = folder / f"{way}.toml"
                 standard = simulate(file, seed, "none", settings)
@@ -113,16 +85,22 @@ def _latencies(folder: Path, seed: int) -> Figures:
 
 
 def _errors(folder: Path, seed: int) -> Figures:
-    """Measures C5: a transfer of 100 s, its handover at 50 s, with packet errors on the links."""
+    """Measures C5: a transfer of 100 s each way, its handover at 50 s, with packet errors on the links; returns the
+    megabytes delivered, too, for the figures."""
     figures: Figures = {}
-    names = iter("abcdef")
-    for link in ("satellite", "wifi"):
-        for rate in ERRORS:
-            errors = [f"links.{each}.packet_error_rate={rate}" for each in ("wifi", "satellite")]
-            settings = ["duration=100 s", *_single(link, 4, 50), *errors]
-            scheme, standard = (simulate(folder / "upload.toml", seed, each, settings) for each in ("eclair", "none"))
-            whole = scheme.flow["delivered_bytes"] - standard.flow["delivered_bytes"]
-            figures[f"C5.{next(names)}"] = figures[f"errors {link} {rate}"] = whole / 1e6
+    names = iter("abcdefghijkl")
+    for way in ("upload", "download"):
+        for link in ("satellite", "wifi"):
+            for rate in ERRORS:
+                errors = [f"links.{each}.packet_error_rate={rate}" for each in ("wifi", "satellite")]
+                settings = ["duration=100 s", *single(link, 4, 50), *errors]
+                delivered = {
+                    remedy: simulate(folder / f"{way}.toml", seed, remedy, settings).flow["delivered_bytes"] / 1e6
+                    for remedy in ("eclair", "none")
+                }
+                figures[f"C5.{next(names)}"] = delivered["eclair"] - delivered["none"]
+                for remedy, megabytes in delivered.items():
+                    figures[f"errors {way} {link} {rate} {remedy}"] = megabytes
     return figures
 
 

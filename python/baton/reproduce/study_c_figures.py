@@ -25,21 +25,25 @@ _INTERVALS = "Means of all seeds with their 95 % intervals."
 def draw(folder: Path, samples: Samples) -> list[Figure]:
     """Draws all of them, from the gains of the checks."""
     return [
-        *(_throughput(folder, way) for way in WAYS),
+        _throughput(folder / "upload.toml", f"Figure 10: throughput over time, {WAYS['upload']}", "takes 4 s"),
+        _throughput(folder / "download.toml", f"Figure 11: throughput over time, {WAYS['download']}", "takes 4 s"),
+        _throughput(
+            folder / "mobility.toml", "Throughput along the line of figure 2", "takes as long as Mobile IPv6 needs"
+        ),
         *(_gain(link, samples) for link in TOWARDS),
-        _errors(samples),
+        *(_errors(link, samples) for link in TOWARDS),
         *(_atcp(link, samples) for link in TOWARDS),
     ]
 
 
-def _throughput(folder: Path, way: str) -> Figure:
+def _throughput(file: Path, title: str, latency: str) -> Figure:
     """Draws a figure like figure 10: a run with each, and how much more the scheme delivers."""
-    runs = [simulate(folder / f"{way}.toml", 1, remedy, []) for remedy in ("eclair", "none")]
+    runs = [simulate(file, 1, remedy, []) for remedy in ("eclair", "none")]
     times = np.arange(0, runs[0].end + STEP / 2, STEP)
     scheme, standard = (np.diff(run.at(times)) * 8 / STEP / 1e6 for run in runs)
     middle = times[:-1] + STEP / 2
     return Figure(
-        f"Figure 10: throughput over time, {WAYS[way]}",
+        title,
         "time (s)",
         "Mbit/s",
         [
@@ -47,8 +51,8 @@ def _throughput(folder: Path, way: str) -> Figure:
             Curve("standard TCP", middle, standard, STANDARD),
             Curve("difference", middle, scheme - standard, DIFFERENCE),
         ],
-        f"The run with the first seed, by {STEP:g} s. A handover takes 4 s.",
-        [(handover["at_s"], TOWARDS[handover["to"]]) for handover in runs[0].handovers],
+        f"The run with the first seed, by {STEP:g} s. A handover {latency}.",
+        [(handover["at_s"], TOWARDS[handover["to"].partition("-")[0]]) for handover in runs[0].handovers],
     )
 
 
@@ -62,13 +66,21 @@ def _gain(link: str, samples: Samples) -> Figure:
     )
 
 
-def _errors(samples: Samples) -> Figure:
+def _errors(link: str, samples: Samples) -> Figure:
     curves = [
-        _curve(name, look, ERRORS, [samples[f"errors {link} {rate}"] for rate in ERRORS])
-        for look, (link, name) in enumerate(TOWARDS.items())
+        _curve(
+            f"{name}, {WAYS[way]}",
+            look + (way == "download"),
+            ERRORS,
+            [samples[f"errors {way} {link} {rate} {remedy}"] for rate in ERRORS],
+        )
+        for name, look, remedy in (("the scheme", 0, "eclair"), ("standard TCP", 2, "none"))
+        for way in WAYS
     ]
-    title = "Gain over the packet error rate, in 100 s with a handover of 4 s"
-    return Figure(title, "packet error rate", "gain (MB)", curves, _INTERVALS, logarithmic="x")
+    number = {"satellite": 14, "wifi": 15}[link]
+    title = f"Figure {number}: bytes over the packet error rate, {TOWARDS[link]}"
+    note = f"In 100 s with a handover of 4 s. {_INTERVALS}"
+    return Figure(title, "packet error rate", "delivered (MB)", curves, note, logarithmic="x")
 
 
 def _atcp(link: str, samples: Samples) -> Figure:

@@ -25,7 +25,12 @@ pub(super) struct HostAttachment {
 
 impl Host {
     /// Makes this host a mobile. With `reports_paths`, its binding updates report the parameters of the new link.
-    pub fn set_attachment(&mut self, machine: Attachment, reports_paths: bool) {
+    pub fn set_attachment(&mut self, mut machine: Attachment, reports_paths: bool) {
+        for interface in (0..self.interface_mtus.len()).map(InterfaceId) {
+            if let Some(parameters) = self.links.parameters(interface) {
+                machine.handle_parameters(interface, parameters);
+            }
+        }
         self.attachment = Some(Box::new(HostAttachment {
             machine,
             reports_paths,

@@ -110,14 +110,15 @@ impl Host {
         if let Some(layers) = &mut self.layers {
             layers.handle_medium(interface, event);
         }
-        let is_report = matches!(event, LinkEvent::Parameters(_));
-        if let Some(own) = &mut self.attachment
-            && own.machine.has(interface)
-            && !is_report
-        {
-            own.machine.handle_link(now, interface, event);
-        } else {
-            self.signal(now, Signal::Link(interface, event));
+        let own = self.attachment.as_mut().map(|own| &mut own.machine);
+        let own = own.filter(|own| own.has(interface));
+        match (own, event) {
+            (Some(own), LinkEvent::Parameters(parameters)) => {
+                own.handle_parameters(interface, parameters);
+                self.signal(now, Signal::Link(interface, event));
+            }
+            (Some(own), _) => own.handle_link(now, interface, event),
+            (None, _) => self.signal(now, Signal::Link(interface, event)),
         }
         let rate = self.links.parameters(interface).map(|link| link.outgoing);
         self.tell_transports_of_link(interface, event, rate);

@@ -434,6 +434,8 @@ pub struct Failback {
     pub prefer: Vec<LinkIndex>,
     /// Time limits of leaving and returning.
     pub times: FailbackTimes,
+    /// True if the mobile breaks a link that works before it takes another.
+    pub breaks_first: bool,
 }
 
 /// A decision from outside, and its options.

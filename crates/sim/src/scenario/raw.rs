@@ -162,6 +162,9 @@ pub struct RawFailback {
     pub hysteresis: Option<Time>,
     /// Longest time until the mobile leaves a link that has gone down. Default "100 ms".
     pub longest_switch_time: Option<Time>,
+    /// Way of leaving a link that works. "hard": announced to agents and remedies as long ahead as a round trip on that
+    /// link takes with a full queue. Default "soft".
+    pub handover: Option<RawHandover>,
 }
 
 /// A class in Python that decides which link is used.

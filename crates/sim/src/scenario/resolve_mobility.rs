@@ -347,6 +347,7 @@ impl Access<'_> {
                 hysteresis: or(raw.hysteresis, default.hysteresis),
                 longest_switch_time: or(raw.longest_switch_time, default.longest_switch_time),
             },
+            breaks_first: raw.handover == Some(RawHandover::Hard),
         }
     }
 }

@@ -7,6 +7,8 @@
 //!   up. It counts as up again once it withdraws the announcement or comes up again.
 //! - A link to which an operator holds the mobile is the best of all while it stays up, and is returned to at once.
 //! - With no link up, the mobile stays on its link until one comes up, and then takes the best of them at once.
+//! - A mobile that breaks before it makes prepares for each switch from a link that works, for a time that depends on
+//!   the link, and gives up a switch whose reason ends meanwhile.
 
 use crate::time::{Duration, Instant};
 
@@ -42,8 +44,17 @@ pub struct Switch {
     pub lost_at: Option<Instant>,
 }
 
-/// The state machine: call [`Failback::handle_link`] when a link's state changes, then [`Failback::poll`], and again at
-/// [`Failback::poll_timeout`].
+/// A change in the preparation of a switch from a link that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preparation {
+    /// The mobile will leave its link for the one of this rank.
+    Begins(usize),
+    /// The mobile stays on its link after all.
+    Ends,
+}
+
+/// The state machine: call [`Failback::handle_link`] when a link's state changes, then [`Failback::poll_preparation`]
+/// and [`Failback::poll`], and again at [`Failback::poll_timeout`].
 #[derive(Clone, Debug)]
 pub struct Failback {
     times: FailbackTimes,
@@ -53,6 +64,18 @@ pub struct Failback {
     last_return: Option<Instant>,
     /// The link to which an operator holds the mobile, and the time of that command.
     held: Option<(usize, Instant)>,
+    /// True if the mobile prepares for a switch from a link that works.
+    prepares: bool,
+    /// The preparation for a switch.
+    preparation: Option<Prepared>,
+}
+
+/// A preparation under way.
+#[derive(Clone, Copy, Debug)]
+struct Prepared {
+    since: Instant,
+    /// True if the link in use has announced that it is going down, so that no one needs to be told.
+    announced_by_link: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +84,8 @@ struct LinkState {
     /// True if the link is up and has announced that it is going down.
     going_down: bool,
     since: Instant,
+    /// Time for which the mobile prepares before it leaves the link while it works.
+    preparation: Duration,
 }
 
 impl LinkState {
@@ -78,13 +103,28 @@ impl Failback {
                 LinkState {
                     up: true,
                     going_down: false,
-                    since: now
+                    since: now,
+                    preparation: Duration::ZERO,
                 };
                 links
             ],
             used: 0,
             last_return: None,
             held: None,
+            prepares: false,
+            preparation: None,
+        }
+    }
+
+    /// Makes the mobile prepare for each switch from a link that works.
+    pub fn prepare_switches(&mut self) {
+        self.prepares = true;
+    }
+
+    /// Sets the time that the mobile needs to prepare before it leaves a link.
+    pub fn set_preparation(&mut self, rank: usize, time: Duration) {
+        if let Some(link) = self.links.get_mut(rank) {
+            link.preparation = time;
         }
     }
 
@@ -121,7 +161,11 @@ impl Failback {
                 up,
                 going_down: false,
                 since: now,
+                ..*link
             };
+            if rank == self.used && !up {
+                self.preparation = None;
+            }
         }
     }
 
@@ -138,12 +182,50 @@ impl Failback {
 
     /// Returns the time of the next switch, if no link changes before.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.next_switch().map(|(at, _)| at)
+        let next = self.next_switch();
+        match self.preparation {
+            None => next.map(|(at, _)| at),
+            Some(prepared) => match next {
+                Some((at, _)) if at <= prepared.since => Some(self.prepared_at(prepared)),
+                _ => Some(prepared.since),
+            },
+        }
+    }
+
+    /// Returns the beginning or the end of a preparation at `now`, if the node's other parts are to be told: a link that
+    /// is going down has told them itself.
+    pub fn poll_preparation(&mut self, now: Instant) -> Option<Preparation> {
+        let next = self.next_switch().filter(|&(at, _)| at <= now);
+        let wanted = next.filter(|(_, switch)| self.prepares && switch.lost_at.is_none());
+        match (wanted, self.preparation) {
+            (Some((_, switch)), None) => {
+                let announced_by_link = self.links[self.used].going_down;
+                self.preparation = Some(Prepared {
+                    since: now,
+                    announced_by_link,
+                });
+                (!announced_by_link).then_some(Preparation::Begins(switch.to))
+            }
+            (None, Some(prepared)) => {
+                self.preparation = None;
+                (!prepared.announced_by_link).then_some(Preparation::Ends)
+            }
+            _ => None,
+        }
+    }
+
+    fn prepared_at(&self, prepared: Prepared) -> Instant {
+        prepared.since + self.links[self.used].preparation
     }
 
     /// Returns the switch due at `now`, if any, and makes it.
     pub fn poll(&mut self, now: Instant) -> Option<Switch> {
         let (_, switch) = self.next_switch().filter(|&(at, _)| at <= now)?;
+        if self.prepares && switch.lost_at.is_none() {
+            self.preparation
+                .filter(|prepared| self.prepared_at(*prepared) <= now)?;
+        }
+        self.preparation = None;
         if switch.lost_at.is_none() && switch.to < self.used {
             self.last_return = Some(now);
         }
@@ -151,6 +233,7 @@ impl Failback {
         Some(switch)
     }
 
+    /// Returns the next switch that the links' states ask for, and its time without preparation.
     fn next_switch(&self) -> Option<(Instant, Switch)> {
         let used = self.links.get(self.used)?;
         let held = self.held.filter(|&(rank, _)| self.links[rank].stays_up());
@@ -342,5 +425,95 @@ mod tests {
                 lost_at: None
             })
         );
+    }
+
+    /// Returns a mobile on the second of two links, whose switches from there take 500 ms to prepare; the first link is
+    /// down.
+    fn preparing() -> Failback {
+        let times = FailbackTimes {
+            hold_time: Duration::ZERO,
+            ..TIMES
+        };
+        let mut mobile = Failback::new(times, 2, at(0));
+        mobile.prepare_switches();
+        mobile.set_preparation(0, Duration::from_millis(20));
+        mobile.set_preparation(1, Duration::from_millis(500));
+        mobile.handle_link(at(0), 0, false);
+        assert_eq!(mobile.begin(), 1);
+        mobile
+    }
+
+    fn working(to: usize) -> Option<Switch> {
+        Some(Switch { to, lost_at: None })
+    }
+
+    #[test]
+    fn a_found_link_is_taken_after_the_preparation() {
+        let mut mobile = preparing();
+        mobile.handle_link(at(1000), 0, true);
+        assert_eq!(mobile.poll_timeout(), Some(at(1000)));
+        assert_eq!(mobile.poll(at(1000)), None);
+        assert_eq!(
+            mobile.poll_preparation(at(1000)),
+            Some(Preparation::Begins(0))
+        );
+        assert_eq!(mobile.poll_preparation(at(1000)), None);
+        assert_eq!(mobile.poll_timeout(), Some(at(1500)));
+        assert_eq!(mobile.poll(at(1499)), None);
+        assert_eq!(mobile.poll(at(1500)), working(0));
+        assert_eq!(mobile.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_link_that_is_going_down_has_told_the_others_itself() {
+        let mut mobile = preparing();
+        mobile.handle_link(at(1000), 0, true);
+        mobile.poll_preparation(at(1000));
+        assert_eq!(mobile.poll(at(1500)), working(0));
+        mobile.handle_going_down(at(2000), 0, true);
+        assert_eq!(mobile.poll_timeout(), Some(at(2000)));
+        assert_eq!(mobile.poll_preparation(at(2000)), None);
+        assert_eq!(mobile.poll_timeout(), Some(at(2020)));
+        assert_eq!(mobile.poll(at(2020)), working(1));
+    }
+
+    #[test]
+    fn a_preparation_ends_with_its_reason() {
+        let mut mobile = preparing();
+        mobile.handle_link(at(1000), 0, true);
+        mobile.poll_preparation(at(1000));
+        mobile.handle_link(at(1200), 0, false);
+        // Overdue: the others are to be told now.
+        assert_eq!(mobile.poll_timeout(), Some(at(1000)));
+        assert_eq!(mobile.poll_preparation(at(1200)), Some(Preparation::Ends));
+        assert_eq!(mobile.poll_timeout(), None);
+        assert_eq!(mobile.poll(at(1500)), None);
+    }
+
+    #[test]
+    fn a_link_that_is_lost_in_the_preparation_is_left_at_the_bound() {
+        let mut mobile = preparing();
+        mobile.handle_link(at(1000), 0, true);
+        mobile.poll_preparation(at(1000));
+        mobile.handle_link(at(1100), 1, false);
+        assert_eq!(mobile.poll_preparation(at(1100)), None);
+        assert_eq!(mobile.poll_timeout(), Some(at(1200)));
+        assert_eq!(mobile.poll(at(1200)), lost(0, 1100));
+    }
+
+    #[test]
+    fn a_link_that_is_back_is_prepared_for_anew() {
+        let mut mobile = preparing();
+        mobile.handle_link(at(1000), 0, true);
+        mobile.poll_preparation(at(1000));
+        mobile.handle_link(at(1100), 1, false);
+        mobile.handle_link(at(1150), 1, true);
+        assert_eq!(
+            mobile.poll_preparation(at(1150)),
+            Some(Preparation::Begins(0))
+        );
+        assert_eq!(mobile.poll_timeout(), Some(at(1650)));
+        assert_eq!(mobile.poll(at(1600)), None);
+        assert_eq!(mobile.poll(at(1650)), working(0));
     }
 }

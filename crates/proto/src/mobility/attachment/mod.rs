@@ -40,12 +40,12 @@ pub use policy::{Policy, Preference};
 pub use timetable::{Entry, Timetable};
 
 use crate::host::burst::Burst;
-use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
+use crate::interface::{InterfaceId, LinkCommand, LinkEvent, LinkParameters};
 use crate::mobility::attachment::failback::FailbackTimes;
 use crate::time::Instant;
 use access::Access;
 use plan::{Plan, Step};
-use policy::{Due, InUse};
+use policy::{Announcement, Due, InUse};
 use preparation::Preparation;
 
 /// An interface to an access link.
@@ -200,6 +200,11 @@ impl Attachment {
         }
     }
 
+    /// Takes in the parameters of an interface's link.
+    pub fn handle_parameters(&mut self, interface: InterfaceId, link: LinkParameters) {
+        self.policy.handle_parameters(interface, link);
+    }
+
     /// Takes in a signal of the node's layers: the mobile is registered, or a handover prepared.
     pub fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         match (*signal, self.attached) {
@@ -337,14 +342,21 @@ impl Attachment {
         }
     }
 
-    /// Announces the next entry of a timetable, if due.
+    /// Announces the policy's next handover, if due, or withdraws the announcement.
     fn announce(&mut self, now: Instant) {
-        let Policy::Timetable(timetable) = &mut self.policy else {
-            return;
-        };
-        let Some(next) = timetable.poll_announcement(now) else {
-            return;
-        };
+        match self.policy.poll_announcement(now) {
+            Some(Announcement::Leaves(next)) => self.announce_leaving(next),
+            Some(Announcement::Stays) => {
+                self.preparation = None;
+                if let Some(interface) = self.attached {
+                    self.say(interface, LinkEvent::Rollback);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn announce_leaving(&mut self, next: Option<InterfaceId>) {
         self.signal(Signal::Announced);
         if let Some(interface) = self.attached
             && self.say(interface, LinkEvent::GoingDown)

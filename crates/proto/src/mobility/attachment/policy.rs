@@ -1,9 +1,9 @@
 //! Policies for the choice of a mobile's interface.
 
-use super::{Decider, Handover, Timetable};
-use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::attachment::failback::{Failback, FailbackTimes};
-use crate::time::Instant;
+use super::{Decider, Handover, OldQueue, Timetable};
+use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
+use crate::mobility::attachment::failback::{Failback, FailbackTimes, Preparation};
+use crate::time::{Duration, Instant};
 
 /// A policy.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub struct Preference {
     failback: Failback,
     /// Interfaces by rank.
     interfaces: Vec<InterfaceId>,
+    /// Course of a handover from a link that works.
+    handover: Handover,
 }
 
 impl Preference {
@@ -30,11 +32,31 @@ impl Preference {
         Preference {
             failback: Failback::new(times, interfaces.len(), Instant::ZERO),
             interfaces,
+            handover: Handover::MAKE_BEFORE_BREAK,
         }
     }
-}
 
-impl Preference {
+    /// Makes the mobile break its link before it takes another, after an announcement to the node's other parts. The
+    /// interval between the two is the longest round trip on the link that is left: its queue is full when the
+    /// announcement comes, and is empty when the link breaks (study C, section IV: nothing is lost, and hardly any time).
+    #[must_use]
+    pub fn breaking_before_making(mut self) -> Preference {
+        self.failback.prepare_switches();
+        self.handover = Handover::Hard {
+            outage: Duration::ZERO,
+            old_queue: OldQueue::Discarded,
+        };
+        self
+    }
+
+    /// Takes in the parameters of an interface's link.
+    fn handle_parameters(&mut self, interface: InterfaceId, link: LinkParameters) {
+        if let Some(rank) = self.interfaces.iter().position(|known| *known == interface) {
+            self.failback
+                .set_preparation(rank, link.longest_round_trip());
+        }
+    }
+
     /// Holds the mobile to an interface, as long as its link is up, or to none; returns false for an interface outside
     /// the preference.
     pub(super) fn hold_to(&mut self, now: Instant, interface: Option<InterfaceId>) -> bool {
@@ -62,6 +84,15 @@ pub(super) struct Due {
     pub handover: Option<Handover>,
 }
 
+/// A change in the announcement of the next handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Announcement {
+    /// The mobile will leave its link for this one, or for none.
+    Leaves(Option<InterfaceId>),
+    /// The mobile stays on its link after all.
+    Stays,
+}
+
 /// The interface and the radio network in use, or about to be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InUse {
@@ -78,6 +109,7 @@ impl Policy {
                 let Preference {
                     failback,
                     interfaces,
+                    ..
                 } = &mut **preference;
                 for (rank, interface) in interfaces.iter().enumerate() {
                     failback.handle_link(now, rank, up.contains(interface));
@@ -101,6 +133,7 @@ impl Policy {
                 let Preference {
                     failback,
                     interfaces,
+                    ..
                 } = &mut **preference;
                 let Some(rank) = interfaces.iter().position(|known| *known == interface) else {
                     return;
@@ -117,6 +150,31 @@ impl Policy {
         }
     }
 
+    /// Takes in the parameters of an interface's link.
+    pub(super) fn handle_parameters(&mut self, interface: InterfaceId, link: LinkParameters) {
+        if let Policy::Preference(preference) = self {
+            preference.handle_parameters(interface, link);
+        }
+    }
+
+    /// Returns the announcement that is due, or its withdrawal, once.
+    pub(super) fn poll_announcement(&mut self, now: Instant) -> Option<Announcement> {
+        match self {
+            Policy::Timetable(timetable) => {
+                timetable.poll_announcement(now).map(Announcement::Leaves)
+            }
+            Policy::Preference(preference) => {
+                Some(match preference.failback.poll_preparation(now)? {
+                    Preparation::Begins(rank) => {
+                        Announcement::Leaves(preference.interfaces.get(rank).copied())
+                    }
+                    Preparation::Ends => Announcement::Stays,
+                })
+            }
+            Policy::Decision(_) => None,
+        }
+    }
+
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Policy::Timetable(timetable) => timetable.poll_timeout(),
@@ -130,16 +188,12 @@ impl Policy {
         match self {
             Policy::Timetable(timetable) => timetable.poll(now),
             Policy::Preference(preference) => {
-                let Preference {
-                    failback,
-                    interfaces,
-                } = &mut **preference;
-                let switch = failback.poll(now)?;
-                let is_soft = switch.lost_at.is_none();
+                let switch = preference.failback.poll(now)?;
+                let works = switch.lost_at.is_none();
                 Some(Due {
                     at: switch.lost_at.unwrap_or(now),
-                    to: interfaces.get(switch.to).copied(),
-                    handover: is_soft.then_some(Handover::MAKE_BEFORE_BREAK),
+                    to: preference.interfaces.get(switch.to).copied(),
+                    handover: works.then_some(preference.handover),
                 })
             }
             Policy::Decision(decider) => decider.poll(now, used),

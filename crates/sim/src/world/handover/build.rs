@@ -135,7 +135,10 @@ fn policy(
         AttachmentPolicy::Failback(failback) => {
             let interfaces = failback.prefer.iter().map(interface).collect();
             let preference = Preference::new(failback.times, interfaces);
-            Policy::Preference(Box::new(preference))
+            Policy::Preference(Box::new(match failback.breaks_first {
+                true => preference.breaking_before_making(),
+                false => preference,
+            }))
         }
         AttachmentPolicy::Decision(chosen) => {
             let interfaces = chosen.links.iter().map(interface).collect();

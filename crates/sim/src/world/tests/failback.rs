@@ -122,3 +122,56 @@ fn a_link_that_comes_and_goes_is_not_followed() {
     ];
     assert_eq!(attachments(&results), expected);
 }
+
+/// Returns the second handover of a TCP transfer: `good` is down from 1 s to 10 s, and 3 s later the mobile breaks
+/// `spare` to return. A round trip on `spare` with 20 packets in its queue takes 60 + 20 * 24 + 2 * 24 ms.
+fn broken_first(from: &str, to: &str, remedies: &str) -> crate::world::summary::HandoverSummary {
+    let links = r#"
+        [links.good]
+        between = ["server", "laptop"]
+        kind = "wired"
+        rate = "1 Mbit/s"
+        delay = "5 ms"
+        [links.spare]
+        between = ["server", "laptop"]
+        kind = "wired"
+        rate = "500 kbit/s"
+        delay = "30 ms"
+        queue = "20 packets"
+        [mobiles.laptop]
+        failback = { prefer = ["good", "spare"], hold_time = "3 s", handover = "hard" }
+        [[changes]]
+        at = "1 s"
+        link = "good"
+        state = "down"
+        [[changes]]
+        at = "10 s"
+        link = "good"
+        state = "up"
+    "#;
+    let flow = format!(
+        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\nremedies = {remedies}\n\
+         transport = {{ profile = \"rfc\", maximum_segment_size = \"1460 B\" }}\n"
+    );
+    let results = run(&scenario(30, &[links, &flow]));
+    let [_, returned] = &results.summary.handovers[..] else {
+        panic!("{:?}", results.summary.handovers);
+    };
+    returned.clone()
+}
+
+#[test]
+fn a_link_is_broken_a_round_trip_after_its_announcement_and_nothing_is_lost_with_a_scheme() {
+    for (from, to) in [("server", "laptop"), ("laptop", "server")] {
+        let returned = broken_first(from, to, "[\"eclair\"]");
+        near(returned.at_s, 13.588, 1e-9);
+        assert_eq!(
+            (returned.kind, returned.lost_packets),
+            ("hard", 0),
+            "{from}"
+        );
+        let returned = broken_first(from, to, "\"none\"");
+        near(returned.at_s, 13.588, 1e-9);
+        assert!(returned.lost_packets > 1, "{from}");
+    }
+}

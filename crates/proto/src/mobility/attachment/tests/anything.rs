@@ -106,14 +106,18 @@ impl Rules {
 }
 
 fn policy(number: usize, at_times: &[(u64, Option<usize>, Handover)]) -> Policy {
-    if number == 0 {
+    if number == 0 || number == 4 {
         let times = FailbackTimes {
             hold_time: ms(100),
             hysteresis: ms(30),
             longest_switch_time: ms(20),
         };
         let order = [2, 0, 1].map(InterfaceId).to_vec();
-        return Policy::Preference(Box::new(Preference::new(times, order)));
+        let preference = Preference::new(times, order);
+        return Policy::Preference(Box::new(match number {
+            0 => preference,
+            _ => preference.breaking_before_making(),
+        }));
     }
     let mut at_times = at_times.to_vec();
     at_times.sort_by_key(|&(time, ..)| time);
@@ -127,7 +131,7 @@ fn policy(number: usize, at_times: &[(u64, Option<usize>, Handover)]) -> Policy 
 proptest! {
     #[test]
     fn outputs_keep_their_rules(
-        number in 0..4usize,
+        number in 0..5usize,
         flags in any::<[bool; 3]>(),
         up in prop::collection::vec(0..3usize, 0..3),
         entries in prop::collection::vec((0..1000u64, prop::option::of(0..4usize), handovers()), 0..6),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::mobility::attachment::decision::{Decision, MobileView, Occasion, Response};
 use crate::mobility::attachment::failback::FailbackTimes;
+use crate::rate::DataRate;
 use std::sync::{Arc, Mutex};
 
 fn preference(order: &[usize]) -> Policy {
@@ -57,6 +58,63 @@ fn a_link_that_says_that_it_is_going_down_is_left_at_once_and_softly() {
         "complete 1",
     ];
     assert_eq!(mobile.told_at(1000), expected);
+}
+
+/// A satellite of study C: 1 Mbit/s, 500 ms, a queue of 42 packets.
+const SATELLITE: LinkParameters = LinkParameters {
+    outgoing: DataRate::from_bits_per_second(1_000_000),
+    incoming: DataRate::from_bits_per_second(1_000_000),
+    round_trip: Duration::from_millis(500),
+    outgoing_queue: Some(42),
+    incoming_queue: Some(42),
+    mtu: 1500,
+};
+
+/// A full queue takes 42 * 12 ms, and one packet each way 24 ms: 1028 ms with the propagation.
+#[test]
+fn a_mobile_that_breaks_first_announces_a_round_trip_ahead() {
+    let breaking = || {
+        let times = FailbackTimes {
+            hold_time: ms(0),
+            hysteresis: ms(0),
+            longest_switch_time: ms(50),
+        };
+        let order = [0, 1].map(InterfaceId).to_vec();
+        let policy = Preference::new(times, order).breaking_before_making();
+        let policy = Policy::Preference(Box::new(policy));
+        let mut mobile = Timeline::begin(settings(policy), &[1]);
+        mobile.mobile.handle_parameters(InterfaceId(1), SATELLITE);
+        mobile.told(0);
+        mobile
+    };
+    let mut mobile = breaking();
+    mobile.hear(1000, 0, LinkEvent::Up);
+    let expected = [
+        "announced",
+        "transports: 1 GoingDown",
+        "protocol: 1 GoingDown",
+        "1: GoingDown",
+    ];
+    assert_eq!(mobile.told_at(1000), expected);
+    let expected = [
+        "begun hard 1 to 0 at 2028",
+        "0: detach",
+        "1: detach",
+        "transports: 1 Down",
+        "protocol: 1 Down",
+        "0: Attach",
+        "attached 0",
+        "complete 0",
+    ];
+    assert_eq!(mobile.told_at(2028), expected);
+    // The found link is lost again: the mobile stays.
+    let mut mobile = breaking();
+    mobile.hear(1000, 0, LinkEvent::Up);
+    mobile.told(1000);
+    mobile.hear(1500, 0, LinkEvent::Down);
+    let expected = ["transports: 1 Rollback", "protocol: 1 Rollback"];
+    assert_eq!(mobile.told_at(1500), expected);
+    assert!(mobile.told(5000).is_empty());
 }
 
 #[test]
