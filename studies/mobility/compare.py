@@ -7,6 +7,7 @@ seconds before it to five seconds after it; and the most bytes that an agent hel
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import pyarrow
 
@@ -21,7 +22,7 @@ BUFFERING = {"size": "64 kB", "pace": "1 Mbit/s"}
 PREFIX = {"ipv6": "2001:db8:1::/64", "ipv4": "192.0.2.0/24"}
 
 # A mobile's mobility, the home agent's keys, and what foreign agents have in common.
-SCHEMES = {
+SCHEMES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]] = {
     "Mobile IPv6": (IPV6, {}, None),
     "home-agent buffering": (IPV6 | {"asks_for_buffering": True}, {"buffering": BUFFERING}, None),
     "fast handover, reactive": (IPV6 | {"access_router_buffering": BUFFERING}, {}, None),
@@ -37,7 +38,7 @@ SCHEMES = {
 }
 
 
-def scenario(path, scheme):
+def scenario(path: str, scheme: str) -> baton.Scenario:
     """A path's scenario with a scheme."""
     mobility, agent, foreign = SCHEMES[scheme]
     version = "ipv6" if foreign is None else "ipv4"
@@ -50,7 +51,7 @@ def scenario(path, scheme):
     return baton.Scenario.build(**values)
 
 
-def measured(result):
+def measured(result: baton.Result) -> tuple[list[float], list[int], int, int]:
     """A run's waits for voice in seconds and messages, at each handover; all packets lost; and the most bytes held."""
     summary = result.summary
     messages = [
@@ -67,7 +68,7 @@ def measured(result):
     return waits, counts, summary["flows"][0]["packets"]["to_sink"]["lost"], held
 
 
-def line(path, scheme):
+def line(path: str, scheme: str) -> str:
     """A row of the table."""
     one = scenario(path, scheme)
     waits, counts, lost, held = zip(*(measured(one.run(seed=seed)) for seed in range(1, SEEDS + 1)), strict=True)
