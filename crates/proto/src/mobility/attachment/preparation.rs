@@ -1,5 +1,5 @@
-//! Handover preparation with a point of service (IEEE 802.21) or with the routers of both links (RFC 5568), for mobiles
-//! that have them. An announced handover is prepared at its announcement, other soft handovers when they are due. A soft
+//! Handover preparation with a point of service (IEEE 802.21), with the routers of both links (RFC 5568) or with the
+//! home agent (study D, table 3), for mobiles that have them. An announced handover is prepared at its announcement, other soft handovers when they are due. A soft
 //! handover waits for the answer; a hard handover does not wait.
 
 use super::policy::Due;
