@@ -115,6 +115,7 @@ impl World {
         }
         if event == LinkEvent::Up {
             self.describe_cell(mobile, place, network);
+            // A mobile that uses another link would come to this cell.
             self.describe_next_cell(mobile, place, network);
         }
         self.tell_mobile(mobile, network, event);

@@ -37,10 +37,11 @@ impl MobileNode {
             }
         };
         let leads_home = self.settings.fleet.configuration.home_prefix == Some(prefix);
-        if is_possible && !leads_home {
-            self.announce_next(now, next);
+        if !is_possible || leads_home {
+            return false;
         }
-        is_possible && !leads_home
+        self.announce_next(now, next);
+        true
     }
 
     /// Announces a move that is being prepared, and reports at once if that is not possible.
