@@ -237,7 +237,7 @@ impl Mobility {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, or between routers.
+    /// Returns true if handovers are prepared: with a point of service, between routers, or with the home agent.
     pub fn prepares_handovers(&self) -> bool {
         matches!(self, Mobility::Ipv6(own) if own.prepares_handovers())
     }
@@ -337,6 +337,18 @@ impl World {
         match self.scenario.mobiles[number].mobility.as_deref()? {
             Mobility::Ipv6(_) => Some(self.net.ipv6_address_in(number, place)),
             Mobility::Ipv4(own) => self.ipv4_address_in(number, own, place),
+        }
+    }
+
+    /// Informs a mobile's agents of the cell to which an interface will lead next.
+    pub(crate) fn describe_next_cell(
+        &mut self,
+        number: usize,
+        place: RadioPlace,
+        interface: InterfaceId,
+    ) {
+        if let Some(Mobility::Ipv6(_)) = self.scenario.mobiles[number].mobility.as_deref() {
+            self.describe_next_cell_in_ipv6(number, place, interface);
         }
     }
 

@@ -208,9 +208,14 @@ impl Generator {
             World::Nemo if more.contains("route") => "",
             _ => more,
         };
+        let announces = agent.contains("bicasting") && asks.is_empty() && !more.contains("multi");
+        let announces = match announces {
+            true => "predictive_binding_updates = true, ",
+            false => "",
+        };
         format!(
             "mobility = {{ protocol = {protocol}, home_agent = \"home-agent\", home_link = \"home-agent-cell\", \
-             {asks}{more}duplicate_address_detection = \"icao-address\" }}"
+             {asks}{more}{announces}duplicate_address_detection = \"icao-address\" }}"
         )
     }
 

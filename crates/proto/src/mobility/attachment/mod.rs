@@ -66,7 +66,7 @@ pub struct Settings {
     pub policy: Policy,
     /// True if a mobility protocol reports when a handover is complete; without one, attachment completes it.
     pub registers: bool,
-    /// True to prepare handovers, with a point of service (IEEE 802.21) or with the routers (RFC 5568).
+    /// True to prepare handovers, with a point of service (IEEE 802.21), the routers (RFC 5568) or the home agent.
     pub prepares_handovers: bool,
     /// True if an interface loses its addresses with its link, like a kernel's interface: an old link is then detached
     /// once it has drained or was lost.

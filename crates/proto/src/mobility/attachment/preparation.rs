@@ -1,10 +1,10 @@
-//! Handover preparation with a point of service (IEEE 802.21) or with the routers of both links (RFC 5568), for mobiles
-//! that have them. An announced handover is prepared at its announcement, other soft handovers when they are due. A soft
-//! handover waits for the answer; a hard handover does not wait.
+//! Handover preparation with a point of service (IEEE 802.21), with the routers of both links (RFC 5568) or with the
+//! home agent (study D, table 3), for mobiles that have them. An announced handover is prepared at its announcement,
+//! other soft handovers when they are due. A soft handover waits for the answer; a hard handover does not wait.
 
 use super::policy::Due;
 use super::{Attachment, Handover, Signal};
-use crate::interface::InterfaceId;
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::time::Instant;
 
 /// A handover in preparation.
@@ -62,8 +62,13 @@ impl Attachment {
         let is_soft = matches!(due.handover, Some(Handover::Soft { .. }));
         let is_hard = matches!(due.handover, Some(Handover::Hard { .. }));
         let asked = self.preparation.as_ref();
-        if asked.is_some() && !is_hard && due.to.is_some() && due.to == self.attached {
+        if asked.is_some()
+            && !is_hard
+            && let Some(here) = self.attached.filter(|_| due.to == self.attached)
+        {
             self.preparation = None;
+            // The protocol may have sent packets ahead.
+            self.signal(Signal::Link(here, LinkEvent::Rollback));
             return None;
         }
         let asked = asked.is_some_and(|preparation| Some(preparation.to) == due.to);

@@ -251,9 +251,9 @@ impl MobileNode {
                     self.interface_with(care_of).map(Signal::Registered)
                 }
                 MobileEvent::Deregistered => Some(Signal::Deregistered),
-                MobileEvent::HandoverService(_) | MobileEvent::FastHandover(_) => {
-                    Some(Signal::HandoverPrepared)
-                }
+                MobileEvent::HandoverService(_)
+                | MobileEvent::FastHandover(_)
+                | MobileEvent::Announced(_) => Some(Signal::HandoverPrepared),
                 _ => None,
             };
             self.told.add(news, words::of_mobile(&event));

@@ -8,6 +8,7 @@
 //! [`poll_timeout`](MobileNode::poll_timeout). After each, drain [`poll_received`](MobileNode::poll_received),
 //! [`poll_transmit`](MobileNode::poll_transmit) and [`poll_event`](MobileNode::poll_event).
 
+mod announcement;
 mod fast_handover;
 mod group;
 mod interfaces;
@@ -35,7 +36,7 @@ use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::mih::LinkIdentifier;
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus, Ipv4AddressStatus, PathReport};
-use crate::wire::prefix::{Ipv4Prefix, Prefix};
+use crate::wire::prefix::{Ipv4Prefix, Ipv6Prefix, Prefix};
 use core::net::{IpAddr, Ipv6Addr};
 use fast_handover::Routers;
 use group::Group;
@@ -167,6 +168,8 @@ pub enum MobileEvent {
     Forwarding(bool),
     /// The routers of the present and of the next link have agreed on a move, or (false) have not.
     FastHandover(bool),
+    /// The home agent has accepted the care-of address of the next link, or (false) has not.
+    Announced(bool),
     /// A correspondent has accepted the care-of address and sends directly.
     Optimized(Ipv6Addr),
     /// Result of a request for network access.
@@ -217,6 +220,12 @@ pub struct MobileNode {
     former: Option<Ipv6Addr>,
     /// `None` unless routers of previous links are informed.
     routers: Option<Box<Routers>>,
+    /// Prefixes of the next links of interfaces; `None` without a table.
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have none, and so pay for a pointer only"
+    )]
+    known_routers: Option<Box<BTreeMap<InterfaceId, Ipv6Prefix>>>,
     /// `None` unless routers get copies.
     group: Option<Box<Group>>,
     /// Peers to which routes are optimised.
@@ -255,6 +264,7 @@ impl MobileNode {
             home: Registration::default(),
             former: None,
             routers: settings.fleet.tells_routers.then(Box::default),
+            known_routers: None,
             group: settings.fleet.has_group.then(Box::default),
             peers: settings.fleet.optimizes_routes.then(Box::default),
             paths: None,
@@ -385,11 +395,12 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// Prepares a handover to this interface's network, with the point of service and the routers, as far as they take
-    /// part. Make the handover after [`MobileEvent::HandoverService`] or [`MobileEvent::FastHandover`], whatever its
-    /// result; or before, if the link in use does not last.
+    /// Prepares a handover to this interface's network, with the point of service, the routers and the home agent, as far
+    /// as they take part. Make the handover after [`MobileEvent::HandoverService`], [`MobileEvent::FastHandover`] or
+    /// [`MobileEvent::Announced`], whatever its result; or before, if the link in use does not last.
     pub fn prepare_handover(&mut self, now: Instant, interface: InterfaceId) {
         self.ask_for_router(now, interface);
+        self.prepare_announcement(now, interface);
         let place = self.speaks_from();
         if let (Some(service), Some(settings)) =
             (&mut self.handover_service, &self.settings.handover_service)
@@ -400,25 +411,20 @@ impl MobileNode {
     }
 
     /// Notes that an interface's link will soon be down (802.21 Link_Going_Down). On the link in use, requests
-    /// buffering from the home agent, if set up.
+    /// buffering from the home agent, if set up, or announces the interface's next link, if
+    /// [known](Self::know_router).
     pub fn link_going_down(&mut self, now: Instant, interface: InterfaceId) {
         if self.interface() == Some(interface) {
             self.ask_for_buffering(now);
-        }
-    }
-
-    /// Registers the next care-of address ahead of a move (known from a table of routers and their prefixes) by a
-    /// predictive binding update (study D, table 3). A home agent that [bicasts](super::Strategy::Bicast) then sends to
-    /// both.
-    pub fn announce(&mut self, now: Instant, care_of: Ipv6Addr) {
-        if self.care_of().is_some() && self.home.accepted(now) == self.care_of() {
-            self.announce_next(now, care_of);
+            self.announce(now, interface);
         }
     }
 
     /// Notes that the link in use stays (802.21 Link_Event_Rollback): registers here again if needed.
     pub fn link_rollback(&mut self, now: Instant, interface: InterfaceId) {
-        let away = self.home.asked_for_buffering() || self.home.latest() != self.care_of();
+        let away = self.home.asked_for_buffering()
+            || self.home.is_announcing()
+            || self.home.latest() != self.care_of();
         if self.interface() == Some(interface) && away {
             self.register(now);
         }

@@ -34,6 +34,8 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         MobileEvent::Forwarding(false) => ("Not Forwarding", String::new()),
         MobileEvent::FastHandover(true) => ("Fast Handover Prepared", String::new()),
         MobileEvent::FastHandover(false) => ("Fast Handover Not Prepared", String::new()),
+        MobileEvent::Announced(true) => ("Move Announced", String::new()),
+        MobileEvent::Announced(false) => ("Move Not Announced", String::new()),
         MobileEvent::Expired => ("Binding Expired", String::new()),
         MobileEvent::Optimized(address) => ("Route Optimized", format!("correspondent {address}")),
         MobileEvent::Access(event) => {

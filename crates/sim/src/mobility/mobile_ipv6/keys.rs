@@ -22,6 +22,11 @@ pub struct RawMobileNode {
     /// Request to the home agent to hold packets when a link reports that it is going down (study D, proposal 2).
     /// Default false.
     pub asks_for_buffering: Option<bool>,
+    /// Predictive binding updates: ahead of an announced or soft handover, and of a handover between cells that the
+    /// radio network foresees, the mobile registers the care-of address of its next link, from a table of the routers
+    /// and their prefixes; it goes with bicasting at the home agent, which then sends to both (study D, table 3).
+    /// Default false.
+    pub predictive_binding_updates: Option<bool>,
     /// Buffering by the routers of access links: when the mobile leaves, they hold its packets, and forward them once
     /// it has reported its new location (RFC 5568, reactive). Default: none.
     pub access_router_buffering: Option<RawBuffering>,

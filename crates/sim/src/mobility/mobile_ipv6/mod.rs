@@ -43,6 +43,8 @@ pub struct MobileIpv6 {
     pub route_optimization: bool,
     /// True if it asks its home agent to hold packets.
     pub asks_for_buffering: bool,
+    /// True if it registers its next care-of address ahead of a move.
+    pub predictive_binding_updates: bool,
     /// Policy of access routers for holding its packets when it leaves; `None`: they hold none.
     pub access_router_buffering: Option<BufferPolicy>,
     /// True if its routers agree on a handover ahead of it (RFC 5568, predictive mode).
@@ -64,9 +66,11 @@ impl MobileIpv6 {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, or between routers.
+    /// Returns true if handovers are prepared: with a point of service, between routers, or with the home agent.
     pub(super) fn prepares_handovers(&self) -> bool {
-        self.point_of_service.is_some() || self.predicts_handovers
+        self.point_of_service.is_some()
+            || self.predicts_handovers
+            || self.predictive_binding_updates
     }
 
     /// Describes a mobile with an address on an access link to the router there.

@@ -143,6 +143,33 @@ fn predicts_handovers(own: &RawMobileNode, path: &Path, report: &mut Report<'_>)
     own.fast_handovers == Some(RawFastHandovers::Predictive)
 }
 
+fn predictive_binding_updates(
+    own: &RawMobileNode,
+    strategy: Strategy,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> bool {
+    if own.predictive_binding_updates != Some(true) {
+        return false;
+    }
+    let here = path.key("predictive_binding_updates");
+    if !matches!(strategy, Strategy::Bicast { .. }) {
+        let message = "would send the mobile's packets to its next link alone; expected bicasting = \"2 s\" or the like at \
+                       its home agent";
+        report.wrong_key(&here, message.to_owned());
+    }
+    for (key, is_set) in [
+        ("asks_for_buffering", own.asks_for_buffering == Some(true)),
+        ("multicast_buffering", own.multicast_buffering.is_some()),
+    ] {
+        if is_set {
+            let message = format!("is set beside {key}; expected only one of them");
+            report.wrong_key(&here, message);
+        }
+    }
+    true
+}
+
 /// Resolves the AAA server and its processing time.
 fn access_control(
     own: &RawMobileNode,
@@ -229,6 +256,12 @@ pub(in crate::mobility) fn mobility(
         point_of_service: point_of_service(own, &path.key("mih"), around, report),
         route_optimization: own.route_optimization.unwrap_or(false),
         asks_for_buffering: own.asks_for_buffering.unwrap_or(false),
+        predictive_binding_updates: predictive_binding_updates(
+            own,
+            around.agents.ipv6[home_agent].strategy,
+            path,
+            report,
+        ),
         access_router_buffering: own.access_router_buffering.as_ref().map(buffer_policy),
         predicts_handovers: predicts_handovers(own, path, report),
         multicast_buffering: multicast_buffering(own, path, report),

@@ -277,6 +277,9 @@ impl World {
         {
             self.introduce_routers(node, &access.links, policy);
         }
+        if mobility.predictive_binding_updates {
+            self.tabulate_links(node, mobility, &access.links);
+        }
         let subscriber = Subscriber {
             home_address,
             key: Some(key),
@@ -298,6 +301,20 @@ impl World {
         self.net.put_behind_agent(node.0, far);
         for inner in self.net.directory.behind(number).to_vec() {
             self.net.put_behind_agent(inner.0, far);
+        }
+    }
+
+    /// Enters a mobile's foreign access links into its table of next links.
+    fn tabulate_links(&mut self, node: NodeIndex, mobility: &MobileIpv6, links: &[usize]) {
+        for &link in links {
+            if mobility.home_link == Some(LinkIndex(link)) {
+                continue;
+            }
+            let interface = self.net.interface(node.0, link);
+            let host = &mut self.net.nodes[node.0].host;
+            if let Some(mobile) = host.layer_mut::<MobileNode>() {
+                mobile.know_router(interface, access_prefix(link));
+            }
         }
     }
 
@@ -444,6 +461,24 @@ impl World {
         let (identifier, address) = (self.mih_identifier(node), self.net.directory.ipv6(node));
         let layers = self.net.nodes[node].host.layers_mut();
         layers.get_or_add(|| PointOfService::new(identifier, address))
+    }
+
+    /// Informs a mobile with a table of next links of the cell to which an interface will lead next.
+    pub(in crate::mobility) fn describe_next_cell_in_ipv6(
+        &mut self,
+        number: usize,
+        place: RadioPlace,
+        interface: InterfaceId,
+    ) {
+        let mobility = MobileIpv6::of(&self.scenario.mobiles[number]);
+        if !mobility.is_some_and(|own| own.predictive_binding_updates) {
+            return;
+        }
+        let prefix = self.net.neighbors(place.radio).prefix(place.cell);
+        let node = self.net.mobiles[number].node.0;
+        if let Some(mobile) = self.net.nodes[node].host.layer_mut::<MobileNode>() {
+            mobile.know_router(interface, prefix);
+        }
     }
 
     /// Informs a mobile with a point of service of the cell to which an interface leads from now on.

@@ -16,6 +16,7 @@ impl World {
             LinkEvent::Up => self.radio_up(radio, event),
             LinkEvent::Down => self.radio_down(radio, event),
             LinkEvent::GoingDown if event.other.is_some() => {
+                self.describe_target(radio, event);
                 self.tell_of_cell(link, LinkEvent::CellGoingDown);
             }
             LinkEvent::GoingDown | LinkEvent::Rollback => self.tell_of_cell(link, event.event),
@@ -114,9 +115,26 @@ impl World {
         }
         if event == LinkEvent::Up {
             self.describe_cell(mobile, place, network);
+            // A mobile that uses another link would come to this cell.
+            self.describe_next_cell(mobile, place, network);
         }
         self.tell_mobile(mobile, network, event);
         self.tell_network(link, event);
+    }
+
+    /// Informs a mobile's protocol of the target cell of a handover that the network foresees.
+    fn describe_target(&mut self, radio: usize, event: &Event) {
+        let link = self.net.radio_link(radio, event.station, event.cell);
+        let (Some(cell), Some(mobile)) = (event.other, self.net.wires[link].mobile) else {
+            return;
+        };
+        let place = RadioPlace {
+            radio: radio as u32,
+            station: event.station,
+            cell,
+        };
+        let [_, (_, network)] = self.net.wires.ends(link);
+        self.describe_next_cell(mobile, place, network);
     }
 
     /// Records a control message between an aircraft and a base station.

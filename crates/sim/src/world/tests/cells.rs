@@ -140,6 +140,36 @@ fn mobile_ipv6_and_nemo_reach_each_aircraft_in_the_same_cell() {
     }
 }
 
+/// A radio network with the P-bit tells an aircraft its next cell, whose care-of address the aircraft announces.
+#[test]
+fn an_aircraft_announces_its_next_cell() {
+    let bicasting = IPV6.replace(" }", ", bicasting = \"10 s\" }");
+    let keys = ", predictive_binding_updates = true";
+    let text = fleet(|_| ipv6("mobile-ipv6", keys), &bicasting);
+    let text = text.replace("user_rate = \"60", "packet_bit = true\nuser_rate = \"16");
+    let results = run(&text);
+    // The datagrams in their tunnels fill that rate, so that the base station always has some.
+    check_but_for(&results, 100);
+    let rows = signals(&results);
+    for n in 0..AIRCRAFT {
+        let name = format!("a{n}");
+        let of = |event: &str, since: f64| {
+            let mut own = rows.iter().filter(|row| row.sent_s >= since);
+            let found = own.find(|row| row.sender == name && row.name == event);
+            found.map(|row| row.sent_s)
+        };
+        let announced = of("Move Announced", 0.0).unwrap_or_else(|| panic!("{name} is silent"));
+        let arrived = of("Link_Up", announced).expect("a new cell");
+        let registered = of("Registered", announced).expect("a registration");
+        assert!(of("Binding Update", announced).is_none_or(|sent| sent > registered));
+        // Only the base station's advertisement is between.
+        assert!(
+            (arrived..arrived + 0.5).contains(&registered),
+            "{arrived} {registered}"
+        );
+    }
+}
+
 #[test]
 fn mobile_ipv4_reaches_each_aircraft_by_any_care_of_address() {
     let agents = IPV4.to_owned() + "foreign_agents = { west = {}, east = {} }\n";

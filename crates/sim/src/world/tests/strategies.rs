@@ -380,6 +380,44 @@ fn a_hard_handover_loses_both_ways() {
     }
 }
 
+/// Study D's table 3, with one radio: the home agent sends to the next link before the aircraft is there, and needs no
+/// update then. Nobody holds the packets that find no link (study D, section 4).
+#[test]
+fn a_predictive_binding_update_spares_the_waits_for_router_and_home_agent() {
+    for from in ["home-cell", "north-cell"] {
+        let moved = |keys: &str, to: &str| {
+            let movement = movement("bicasting = \"2 s\"", keys, from, to);
+            let results = run(&scenario(40, &[LINKS, &movement, VOICE]));
+            check_voice(&results);
+            results
+        };
+        let keys = "predictive_binding_updates = true";
+        let announced = moved(keys, ANNOUNCED);
+        let lost = |results: &Results| (ALL - delivered(results, "down")) as f64 / 100.0;
+        // A datagram each 20 ms. Those are lost that begin the last way, of 50 ms, from 19.95 s to 20.3 s; the new link is
+        // 20 ms from the home agent, and so is the old one, unless it is the agent's own.
+        let gap = if from == "home-cell" { 0.33 } else { 0.35 };
+        near(lost(&announced), gap / 0.02, 1.0);
+        // Without, also those that leave the home agent until the update's arrival: the advertisement takes 50 ms, the
+        // update 70 ms, the first packet 20 ms.
+        near(lost(&moved("", ANNOUNCED)), (gap + 0.14) / 0.02, 1.0);
+        // The announcement takes 70 ms, or 50 ms at home; from then on the home agent copies for two seconds.
+        let rows = signals(&announced);
+        let updates = rows.iter().filter(|row| row.name == "Binding Update");
+        let updates: Vec<f64> = updates.map(|row| row.sent_s).collect();
+        assert_eq!(updates.last(), Some(&19.0), "no other after the move");
+        near(agent(&announced).copies as f64, 2.0 / 0.02, 1.0);
+        near(first(&rows, "Move Announced", 19.0).sent_s, 19.12, 0.03);
+        near(first(&rows, "Registered", 20.0).sent_s, 20.35, 0.01);
+        // A soft handover waits for the answer, and loses nothing.
+        let soft = r#"attach = "south-cell", handover = "soft", overlap = "1 s""#;
+        let soft = moved(keys, soft);
+        assert_eq!(delivered(&soft, "down"), ALL, "{from}");
+        let begun = first(&signals(&soft), "Link_Handover_Imminent", 19.0).sent_s;
+        near(begun, 20.12, 0.03);
+    }
+}
+
 /// RFC 5568, predictive: the two routers agree, and the aircraft uses its new address at once. In the reactive mode it
 /// first detects duplicates, for a second. Both routers may be one node's.
 #[test]

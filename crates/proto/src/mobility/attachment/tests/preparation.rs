@@ -90,13 +90,15 @@ fn returning() -> Timeline {
     mobile
 }
 
-/// The candidate is lost during the preparation: the mobile stays on its link.
+/// The candidate is lost during the preparation: the mobile stays on its link, and its protocol is told, since packets
+/// may go to the candidate.
 #[test]
 fn a_candidate_that_is_lost_is_not_used() {
     let mut mobile = returning();
     mobile.hear(20_100, 1, LinkEvent::Down);
     mobile.prepared(20_280);
-    assert_eq!(mobile.told(40_000), []);
+    let told = mobile.told(40_000);
+    assert_eq!(told, [(20_200, "protocol: 0 Rollback".to_owned())]);
     assert_eq!(mobile.mobile.attached(), Some(InterfaceId(0)));
 }
 

@@ -257,8 +257,8 @@ impl HomeAgent {
     fn next_stage(&self, now: Instant, known: Option<Binding>, request: &Request) -> Stage {
         let asks = request.asks_for(PacketBuffering::Buffer);
         let stage = known.map(|known| known.stage);
-        // A mobile at home already has its address, so there is no detection.
-        let stage = match request.care_of == request.home {
+        // A mobile at home, which is about to leave, already has its address, so there is no detection.
+        let stage = match request.source == request.home {
             true => stage.or(Some(Stage::Bound)),
             false => stage,
         };

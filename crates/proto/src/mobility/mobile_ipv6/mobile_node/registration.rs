@@ -1,6 +1,7 @@
 //! The mobile's binding at the home agent (RFC 6275 sections 11.7.1, 11.7.3 and 11.8): the pending update and the
 //! latest accepted one. Bindings at correspondents use the same state.
 
+use super::fast_handover::MOST_ATTEMPTS;
 use super::{MobileEvent, MobileNode, MobileSettings};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::binding::{BindingSequence, Retransmission, duration, refresh_after};
@@ -40,6 +41,8 @@ pub(super) struct Pending {
 #[derive(Clone, Copy, Debug)]
 struct Accepted {
     care_of: Ipv6Addr,
+    /// True if the mobile is not there yet.
+    is_ahead: bool,
     expires: Instant,
     refresh_at: Instant,
 }
@@ -79,6 +82,28 @@ impl Registration {
 
     pub(super) const fn asked_for_buffering(&self) -> bool {
         self.buffering
+    }
+
+    pub(super) const fn is_deleted(&self) -> bool {
+        self.is_deleted
+    }
+
+    /// Returns true while an announcement of the next care-of address is unanswered.
+    pub(super) fn is_announcing(&self) -> bool {
+        let pending = self.pending.as_ref();
+        pending.is_some_and(|pending| pending.purpose == Purpose::Announce)
+    }
+
+    /// Returns the care-of address that was accepted ahead of a move there.
+    pub(super) fn announced(&self) -> Option<Ipv6Addr> {
+        let ahead = self.accepted.filter(|accepted| accepted.is_ahead)?;
+        Some(ahead.care_of)
+    }
+
+    /// Notes the arrival at the accepted care-of address; returns true if it was accepted ahead.
+    fn arrive(&mut self) -> bool {
+        let accepted = self.accepted.as_mut();
+        accepted.is_some_and(|accepted| core::mem::take(&mut accepted.is_ahead))
     }
 
     /// Returns the time of the next action. `refreshes`: the mobile is away, and refreshes its binding.
@@ -160,6 +185,7 @@ impl Registration {
         self.buffering = pending.purpose == Purpose::Buffer;
         self.accepted = Some(Accepted {
             care_of: pending.care_of,
+            is_ahead: pending.purpose == Purpose::Announce,
             expires: sent + lifetime,
             refresh_at: sent + refresh,
         });
@@ -243,6 +269,7 @@ impl MobileSettings {
 impl MobileNode {
     /// Updates the registration after a change of attachment.
     pub(super) fn move_registration(&mut self, now: Instant) {
+        self.end_announcement();
         match self.attachment() {
             Attachment::None => {
                 // A pending update cannot be answered; a buffering request stays in force.
@@ -253,7 +280,13 @@ impl MobileNode {
             Attachment::Away(care_of)
                 if self.home.accepted(now) == Some(care_of)
                     && self.home.is_certain
-                    && !self.home.buffering => {}
+                    && !self.home.buffering =>
+            {
+                if self.home.arrive() {
+                    self.events.push_back(MobileEvent::Registered(care_of));
+                    self.complete_handover(now);
+                }
+            }
             _ => self.register(now),
         }
     }
@@ -420,11 +453,15 @@ impl MobileNode {
             self.former = before;
         }
         self.home.accept(pending, answer);
-        if pending.purpose == Purpose::Register {
-            self.note_refused_networks(answer);
-            self.events
-                .push_back(MobileEvent::Registered(pending.care_of));
-            self.complete_handover(now);
+        match pending.purpose {
+            Purpose::Register => {
+                self.note_refused_networks(answer);
+                self.events
+                    .push_back(MobileEvent::Registered(pending.care_of));
+                self.complete_handover(now);
+            }
+            Purpose::Announce => self.events.push_back(MobileEvent::Announced(true)),
+            Purpose::Buffer | Purpose::Deregister => {}
         }
     }
 
@@ -446,6 +483,7 @@ impl MobileNode {
     }
 
     fn handle_refused(&mut self, now: Instant, status: BindingStatus) {
+        self.end_announcement();
         let retry_at = now + self.settings.fleet.binding_times.longest_timeout;
         self.home.refuse(retry_at);
         self.events.push_back(MobileEvent::Refused(status));
@@ -468,6 +506,12 @@ impl MobileNode {
                 self.home.pending = None;
                 self.events.push_back(MobileEvent::Buffering(false));
                 return;
+            }
+            if pending.purpose == Purpose::Announce
+                && pending.retransmission.sent() >= MOST_ATTEMPTS
+            {
+                self.end_announcement();
+                return self.register(now);
             }
             let longest = self.settings.fleet.binding_times.longest_timeout;
             let sequence = self.home.again(now, longest);

@@ -576,7 +576,8 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     world.attach(0, 1);
     world.run_until(at(1000));
     let now = world.now();
-    world.mobile.announce(now, care_of(2));
+    world.mobile.know_router(InterfaceId(0), link_prefix(2));
+    world.mobile.link_going_down(now, InterfaceId(0));
     world.run_until(at(1500));
     world.send_down(ip(HOME), 1);
     world.send_up(ip(HOME), 2);

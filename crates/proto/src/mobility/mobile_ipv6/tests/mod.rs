@@ -1,6 +1,7 @@
 //! A small network of agents, in which any signalling message can be lost.
 
 mod access;
+mod announcement;
 mod group;
 mod handover;
 mod handover_service;

@@ -57,6 +57,32 @@ fn mistakes_in_mobile_ipv6_are_told() {
         ),
         (
             mobile(
+                &format!("{prefix}, buffering = {{}}"),
+                &format!("{protocol}, predictive_binding_updates = true"),
+            ),
+            "mobility.predictive_binding_updates: would send the mobile's packets to its next link alone; expected \
+             bicasting = \"2 s\" or the like at its home agent",
+        ),
+        (
+            mobile(
+                &format!("{prefix}, bicasting = \"2 s\""),
+                &format!(
+                    "{protocol}, predictive_binding_updates = true, asks_for_buffering = true"
+                ),
+            ),
+            "mobility.predictive_binding_updates: is set beside asks_for_buffering; expected only one of them",
+        ),
+        (
+            mobile(
+                &format!("{prefix}, bicasting = \"2 s\""),
+                &format!(
+                    "{protocol}, predictive_binding_updates = true, multicast_buffering = {{}}"
+                ),
+            ),
+            "mobility.predictive_binding_updates: is set beside multicast_buffering; expected only one of them",
+        ),
+        (
+            mobile(
                 prefix,
                 &format!("{protocol}, multicast_buffering = {{}}, route_optimization = true"),
             ),
