@@ -18,6 +18,7 @@ OVERVIEWS = {
         "mobile-ipv4.md",
         "mobile-ipv6.md",
         "retransmission.md",
+        "demand-assignment.md",
         "flow-control.md",
         "shapers.md",
         "t-tcp.md",
