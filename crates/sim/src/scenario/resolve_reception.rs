@@ -246,9 +246,17 @@ pub(super) fn shadowing(
         antennas_apart,
     };
     let cycle = (model.mean_clear + model.mean_shadow).as_nanos().max(1);
-    let shadows = end.as_nanos() / cycle;
+    // The first antenna meets shadows ahead of the last one.
+    let ahead = model.antennas_apart.saturating_mul(u64::from(antennas - 1));
+    let shadows = (end + ahead).as_nanos() / cycle;
     if shadows > MOST_EVENTS {
-        let message = format!("would occur {shadows} times; choose longer mean times");
+        let message = match antennas {
+            1 => format!("would occur {shadows} times; choose longer mean times"),
+            _ => format!(
+                "would occur {shadows} times until the last antenna has met them; choose longer mean times, or antennas \
+                 closer to each other"
+            ),
+        };
         report.wrong(&path.key("shadowing"), message);
     }
     let LinkKind { down, up, .. } = &mut **config;

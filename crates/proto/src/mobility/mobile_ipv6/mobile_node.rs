@@ -422,6 +422,9 @@ impl MobileNode {
 
     /// Notes that the link in use stays (802.21 Link_Event_Rollback): registers here again if needed.
     pub fn link_rollback(&mut self, now: Instant, interface: InterfaceId) {
+        if self.interface() == Some(interface) {
+            self.withdraw_preparation(now);
+        }
         let away = self.home.asked_for_buffering()
             || self.home.is_announcing()
             || self.home.latest() != self.care_of();

@@ -96,8 +96,11 @@ pub(crate) fn carriers(
             continue;
         }
         carrier.control_loop = carrier.control_loop.max(superframes as u32);
+        let has_constant_rate = terminal.cra > DataRate::ZERO;
         carrier.terminals.push(terminal);
-        check_constant_rates(carrier, &path, report);
+        if has_constant_rate {
+            check_constant_rates(carrier, &path, report);
+        }
     }
     for (name, &place) in &places {
         let Some(owner) = links.link_places.get(*name) else {
@@ -260,7 +263,7 @@ fn check_constant_rates(carrier: &CarrierConfig, path: &Path, report: &mut Repor
     let capacity = carrier.grid.rate(grid.slots.into()) as u128;
     if rate > capacity {
         let message = format!(
-            "makes {rate} bit/s of constant rates on a carrier whose slots are {capacity} bit/s; expected less"
+            "makes {rate} bit/s of constant rates on a carrier whose slots are {capacity} bit/s; expected at most these"
         );
         report.wrong(&path.key("cra"), message);
     }

@@ -128,6 +128,11 @@ fn mistakes_are_told() {
             "links.satellite.line_of_sight.antennas.count: 1 is out of range; expected a whole number from 2 to 16",
         ),
         (
+            "announced = \"3 s\" }\nshadowing = { mean_clear = \"10 s\", mean_shadow = \"100 ms\" }",
+            "antennas = { count = 16, spacing = \"100000 km\" } }\nshadowing = { mean_clear = \"1 us\", mean_shadow = \"1 us\" }",
+            "links.satellite.shadowing: would occur 8437800000000 times until the last antenna has met them",
+        ),
+        (
             ", speed = \"320 km/h\"",
             "",
             "mobiles.train.track: key \"speed\" is missing; expected a number with m/s, km/h or kt, like \"320 km/h\"",

@@ -257,8 +257,9 @@ impl AccessRouter {
             return;
         }
         if care_of == former {
-            if let Some(new) = update.alternate_care_of_address {
-                self.initiate(now, (former, new), update);
+            match update.alternate_care_of_address {
+                Some(new) => self.initiate(now, (former, new), update),
+                None => self.handle_withdrawal(now, former, update),
             }
             return;
         }

@@ -131,6 +131,20 @@ impl AccessRouter {
         self.send_initiate(address, agreement);
     }
 
+    /// Takes in the update of a mobile that stays on the link: its packets go there again.
+    pub(super) fn handle_withdrawal(
+        &mut self,
+        now: Instant,
+        address: Ipv6Addr,
+        update: &BindingUpdate,
+    ) {
+        if self.neighbors.contains(&address) && update.lifetime == BindingLifetime::ZERO {
+            self.handle_return(now, address);
+            let answered = (update.sequence, BindingLifetime::ZERO);
+            self.acknowledge(address, BindingStatus::ACCEPTED, answered);
+        }
+    }
+
     fn send_initiate(&mut self, address: Ipv6Addr, agreement: Agreement) {
         let message = MobilityMessage::HandoverInitiate(HandoverInitiate {
             sequence: agreement.sequence,

@@ -73,6 +73,12 @@ impl Routers {
         }
     }
 
+    /// Numbers the withdrawal of all reports to the router of a link, on which the mobile stays.
+    pub(super) fn withdraw(&mut self, left: Left) -> Told {
+        self.told.retain(|told| told.left != left);
+        self.tell(left, left.address)
+    }
+
     /// Accepts the packets that an informed router tunnels from now on.
     pub(super) fn add(&mut self, told: Told) {
         if self.told.len() >= MOST_ROUTERS {
@@ -138,13 +144,18 @@ impl MobileNode {
     pub(super) fn send_fast_update(&mut self, told: Told) {
         let Told { left, here, .. } = told;
         let is_there = self.is_attached_as(left.address);
+        let stays = here == left.address;
         let update = BindingUpdate {
             sequence: told.sequence.0,
             acknowledge: true,
             home_registration: true,
-            lifetime: LIFETIME,
+            lifetime: if stays {
+                BindingLifetime::ZERO
+            } else {
+                LIFETIME
+            },
             // Ahead of a move the source is the present address.
-            alternate_care_of_address: is_there.then_some(here),
+            alternate_care_of_address: Some(here).filter(|_| is_there && !stays),
             ..BindingUpdate::default()
         };
         let (to, sequence) = (left.router, told.sequence.0);

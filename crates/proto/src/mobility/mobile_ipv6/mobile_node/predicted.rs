@@ -1,6 +1,6 @@
 //! Fast handovers ahead of a move (RFC 5568 section 3.2, predictive mode): the mobile asks its router for the router of
 //! its next link, forms its address there, and has the two routers agree on it. When the link is up, the address is
-//! ready at once. What fails ends in the reactive mode.
+//! ready at once. What fails ends in the reactive mode. A mobile that stays withdraws its report.
 
 use super::fast_handover::{Left, MOST_ATTEMPTS, Told};
 use super::{MobileEvent, MobileNode};
@@ -42,12 +42,16 @@ enum Step {
     Telling(Retransmission, ProxyRouter, Told),
     /// The routers have agreed.
     Agreed(ProxyRouter),
+    /// The router is told that the mobile stays.
+    Withdrawing(Retransmission, Told),
 }
 
 impl Predicted {
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self.preparation?.step {
-            Step::Asking(pending, _) | Step::Telling(pending, ..) => Some(pending.deadline()),
+            Step::Asking(pending, _)
+            | Step::Telling(pending, ..)
+            | Step::Withdrawing(pending, _) => Some(pending.deadline()),
             Step::Agreed(_) => None,
         }
     }
@@ -113,8 +117,31 @@ impl MobileNode {
         match (step, here) {
             (_, Some(here)) if here == left.address => {}
             (Step::Agreed(_), None) => {}
-            (Step::Agreed(_), Some(_)) => self.set_preparation(None),
+            (Step::Agreed(_), Some(_)) | (Step::Withdrawing(..), _) => self.set_preparation(None),
             (Step::Asking(..) | Step::Telling(..), _) => self.end_preparation(false),
+        }
+    }
+
+    /// Tells the router that the mobile stays on its link, if it may have sent packets ahead: by an update without a
+    /// lifetime.
+    pub(super) fn withdraw_preparation(&mut self, now: Instant) {
+        let timeout = self.settings.fleet.binding_times.initial_timeout;
+        let Some(routers) = &mut self.routers else {
+            return;
+        };
+        let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);
+        let Some(Preparation { to, left, step }) = preparation else {
+            return;
+        };
+        match step {
+            Step::Asking(..) => self.set_preparation(None),
+            Step::Withdrawing(..) => {}
+            Step::Telling(..) | Step::Agreed(_) => {
+                let told = routers.withdraw(left);
+                let step = Step::Withdrawing(Retransmission::begin(now, timeout), told);
+                self.set_preparation(Some(Preparation { to, left, step }));
+                self.send_fast_update(told);
+            }
         }
     }
 
@@ -171,17 +198,19 @@ impl MobileNode {
             return false;
         };
         let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);
-        let Some(Preparation {
-            to,
-            left,
-            step: Step::Telling(_, router, told),
-        }) = preparation
-        else {
+        let Some(Preparation { to, left, step }) = preparation else {
+            return false;
+        };
+        let (Step::Telling(.., told) | Step::Withdrawing(_, told)) = step else {
             return false;
         };
         if (left.router, told.sequence.0) != (from, sequence) {
             return false;
         }
+        let Step::Telling(_, router, _) = step else {
+            self.set_preparation(None);
+            return true;
+        };
         if agreed {
             routers.add(told);
             let step = Step::Agreed(router);
@@ -201,14 +230,20 @@ impl MobileNode {
         let Some(Preparation { to, left, step }) = preparation else {
             return;
         };
-        let (Step::Asking(mut pending, _) | Step::Telling(mut pending, ..)) = step else {
+        let (Step::Asking(mut pending, _)
+        | Step::Telling(mut pending, ..)
+        | Step::Withdrawing(mut pending, _)) = step
+        else {
             return;
         };
         if pending.deadline() > now {
             return;
         }
         if pending.sent() >= MOST_ATTEMPTS {
-            self.end_preparation(false);
+            match step {
+                Step::Withdrawing(..) => self.set_preparation(None),
+                _ => self.end_preparation(false),
+            }
             return;
         }
         pending.again(now, longest);
@@ -223,6 +258,12 @@ impl MobileNode {
                 let step = Step::Asking(pending, asked);
                 self.set_preparation(Some(Preparation { to, left, step }));
                 self.send_solicitation(left.address, asked);
+            }
+            Step::Withdrawing(..) => {
+                let told = routers.withdraw(left);
+                let step = Step::Withdrawing(pending, told);
+                self.set_preparation(Some(Preparation { to, left, step }));
+                self.send_fast_update(told);
             }
             Step::Agreed(_) => {}
         }

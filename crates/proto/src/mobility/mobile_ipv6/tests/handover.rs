@@ -1,15 +1,6 @@
 //! Packets across handovers: tunnels, the network behind a mobile router, strategies, and tunnels that would loop.
 
 use super::*;
-use crate::mobility::buffering::{BufferPolicy, Overflow};
-
-const POLICY: BufferPolicy = BufferPolicy {
-    bytes: 100_000,
-    age: Duration::from_secs(30),
-    overflow: Overflow::DropOldest,
-    pace: None,
-    drop_duplicates: true,
-};
 
 fn behind() -> Ipv6Prefix {
     prefix("2001:db8:aaaa::", 48)

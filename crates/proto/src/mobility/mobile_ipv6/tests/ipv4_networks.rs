@@ -124,14 +124,7 @@ fn a_tunnel_and_a_router_cost_a_hop_each() {
 /// Study D, proposal 2, for an IPv4 network: packets that arrive between two links wait at the home agent, in order.
 #[test]
 fn a_home_agent_that_buffers_loses_nothing() {
-    let policy = BufferPolicy {
-        bytes: 100_000,
-        age: Duration::from_secs(30),
-        overflow: Overflow::DropOldest,
-        pace: None,
-        drop_duplicates: true,
-    };
-    let mut world = world_with(true, Strategy::Buffer(policy), networks());
+    let mut world = world_with(true, Strategy::Buffer(POLICY), networks());
     let now = world.now();
     world.mobile.link_going_down(now, InterfaceId(0));
     for number in 0..10 {

@@ -2,7 +2,6 @@
 //! binding.
 
 use super::*;
-use crate::mobility::buffering::{BufferPolicy, Overflow};
 
 /// Goes from home to a foreign link and on to another, with everything enabled: detection, buffering at the home agent and
 /// at access routers, route optimisation.
@@ -12,16 +11,9 @@ fn journey(lost: Vec<usize>) -> World {
 
 /// Takes the same journey, with a home agent that may restart.
 fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
-    let policy = BufferPolicy {
-        bytes: 100_000,
-        age: Duration::from_secs(30),
-        overflow: Overflow::DropOldest,
-        pace: None,
-        drop_duplicates: true,
-    };
     let agent = HomeAgentSettings {
         detection: DuplicateAddressDetection::STANDARD,
-        strategy: Strategy::Buffer(policy),
+        strategy: Strategy::Buffer(POLICY),
         ..agent_settings()
     };
     let mut world = World::new(
@@ -36,7 +28,7 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
         agent.clone(),
         subscriber(),
     )
-    .with_buffering_routers(policy);
+    .with_buffering_routers(POLICY);
     world.lost = lost;
     world.attach(0, 0);
     world.run_until(at(10_000));
@@ -64,7 +56,8 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
     world
 }
 
-fn assert_works(mut world: World, lost: &[usize]) {
+/// Checks that the mobile is bound to link 2 and is reached there, both ways.
+pub(super) fn assert_works(mut world: World, lost: &[usize]) {
     let names: Vec<&str> = lost
         .iter()
         .filter_map(|&place| world.ladder.get(place))

@@ -22,7 +22,7 @@ use crate::mobility::address_configuration::{
     icao_interface_identifier,
 };
 use crate::mobility::binding::BindingTimes;
-use crate::mobility::buffering::BufferPolicy;
+use crate::mobility::buffering::{BufferPolicy, Overflow};
 use crate::mobility::draws::Draws;
 use crate::mobility::handover_service::PointOfService;
 use crate::mobility::network_access::AccessServer;
@@ -58,6 +58,15 @@ pub(super) const SERVICES: [&str; 2] = ["2001:db8:500::7", "2001:db8:600::8"];
 pub(super) const BEHIND: &str = "2001:db8:aaaa::7";
 pub(super) const NO_DETECTION: DuplicateAddressDetection =
     DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
+
+/// Policy of all buffers.
+pub(super) const POLICY: BufferPolicy = BufferPolicy {
+    bytes: 100_000,
+    age: Duration::from_secs(30),
+    overflow: Overflow::DropOldest,
+    pace: None,
+    drop_duplicates: true,
+};
 
 /// Returns the prefix of a link: link 0 is the home link, links 1 and 2 are foreign.
 pub(super) fn link_prefix(link: usize) -> Ipv6Prefix {

@@ -1,17 +1,9 @@
 //! Fast handovers that the routers agree on ahead (RFC 5568, predictive mode).
 
+use super::losses::assert_works;
 use super::*;
-use crate::mobility::buffering::Overflow;
 use crate::wire::mobility_header::{
     BindingAcknowledgement, BindingUpdate, HandoverAcknowledge, HandoverCode, HandoverInitiate,
-};
-
-const POLICY: BufferPolicy = BufferPolicy {
-    bytes: 100_000,
-    age: Duration::from_secs(30),
-    overflow: Overflow::DropOldest,
-    pace: None,
-    drop_duplicates: true,
 };
 
 /// Returns a mobile on link 1, whose addresses take a second of duplicate address detection; its interface 1 leads to
@@ -214,20 +206,45 @@ fn strangers_and_wrong_addresses_are_refused() {
     assert!(!world.routers[1].takes(absent.into()));
 }
 
-/// Checks that the mobile is bound to link 2 and gets packets.
-fn assert_works(mut world: World, lost: &[usize]) {
-    assert_eq!(
-        world.home_agent.care_of(ip(HOME)),
-        Some(care_of(2)),
-        "{lost:?}"
-    );
-    world.got.clear();
-    world.stale.clear();
+/// A mobile that stays tells its router, also if a message is lost, and moves in the reactive mode later on.
+#[test]
+fn a_mobile_that_stays_withdraws_its_report() {
+    for (lost, back_by) in [(&[][..], 11_040), (&["FBU"], 12_040), (&["FBack"], 11_040)] {
+        let mut world = world(Vec::new());
+        let now = world.now();
+        world.mobile.prepare_handover(now, InterfaceId(1));
+        world.run_until(at(11_000));
+        let now = world.now();
+        world.lost_names = lost.to_vec();
+        world.mobile.link_rollback(now, InterfaceId(0));
+        world.settle();
+        world.run_until(at(11_500));
+        world.lost_names.clear();
+        world.run_until(at(back_by));
+        world.send_down(ip(HOME), 1);
+        world.run_until(at(20_000));
+        assert_eq!(world.got, [1], "{lost:?}");
+        let updates = world.times_of("FBU").len();
+        world.run_until(at(60_000));
+        assert_eq!(world.times_of("FBU").len(), updates, "{lost:?}: answered");
+        world.detach(0);
+        world.attach(1, 2);
+        for number in 2..40 {
+            world.send_down(ip(HOME), number);
+            let soon = world.now() + Duration::from_millis(100);
+            world.run_until(soon);
+        }
+        world.run_until(at(70_000));
+        world.got.sort_unstable();
+        assert_eq!(world.got, (1..40).collect::<Vec<_>>(), "{lost:?}");
+        assert!(world.times_of("FBU").len() > updates, "{lost:?}: reactive");
+    }
+}
+
+/// Checks that the mobile is reached at link 2 in the end.
+fn settled(mut world: World, lost: &[usize]) {
     world.run_until(at(200_000));
-    world.send_down(ip(HOME), 1_000);
-    world.run_until(at(201_000));
-    assert_eq!(world.got, [1_000], "{lost:?}");
-    assert!(world.stale.is_empty(), "{lost:?}");
+    assert_works(world, lost);
 }
 
 #[test]
@@ -237,9 +254,9 @@ fn any_one_or_two_lost_messages_end_in_a_working_binding() {
     for first in 0..messages {
         let one = moved(world(vec![first]), true);
         let after = one.ladder.len();
-        assert_works(one, &[first]);
+        settled(one, &[first]);
         for second in first + 1..after {
-            assert_works(moved(world(vec![first, second]), true), &[first, second]);
+            settled(moved(world(vec![first, second]), true), &[first, second]);
         }
     }
 }
