@@ -1,7 +1,6 @@
 //! IPv4 networks behind a mobile router: bound by RFC 5555, carried in the IPv6 tunnel.
 
 use super::*;
-use crate::mobility::buffering::Overflow;
 use crate::wire::icmp::IcmpError;
 use crate::wire::mobility_header::{
     BindingAcknowledgement, BindingUpdate, Ipv4AddressAcknowledgement, Ipv4AddressStatus,
