@@ -44,29 +44,24 @@ def _ebsn(folder: Path, seed: int) -> Figures:
     return {"T11.a": max(gains), "T11.b": max(alone), "T11.c": timeouts}
 
 
-def _snoop(folder: Path, seed: int) -> Figures:
-    def ratio(rate: float) -> float:
-        errors = f"links.wavelan.bit_error_rate={rate}"
-        plain, helped = (
-            _flow(folder / "quoted-snoop.toml", seed, [errors, f"flows.download.remedies={remedy}"])
-            for remedy in ("none", "snoop")
-        )
-        return float(helped["delivered_bytes"] / plain["delivered_bytes"])
+def _ratio(file: Path, seed: int, setting: str, remedy: str) -> float:
+    """Returns what a download delivers with a remedy over what it delivers without."""
+    plain, helped = (
+        _flow(file, seed, [setting, f"flows.download.remedies={each}"])["delivered_bytes"] for each in ("none", remedy)
+    )
+    return float(helped / plain)
 
-    ratios = [ratio(rate) for rate in BIT_ERRORS]
+
+def _snoop(folder: Path, seed: int) -> Figures:
+    file = folder / "quoted-snoop.toml"
+    ratios = [_ratio(file, seed, f"links.wavelan.bit_error_rate={rate}", "snoop") for rate in BIT_ERRORS]
     return {"T11.d": max(ratios), "T11.e": ratios[0]}
 
 
 def _split(folder: Path, seed: int) -> Figures:
-    def ratio(delay_ms: int) -> float:
-        far = f"links.internet.delay={delay_ms} ms"
-        plain, split = (
-            _flow(folder / "quoted-split.toml", seed, [far, f"flows.download.remedies={remedy}"])
-            for remedy in ("none", "split-connection")
-        )
-        return float(split["delivered_bytes"] / plain["delivered_bytes"])
-
-    return {"T11.f": max(ratio(delay_ms) for delay_ms in DISTANCES)}
+    file = folder / "quoted-split.toml"
+    delays = [f"links.internet.delay={delay_ms} ms" for delay_ms in DISTANCES]
+    return {"T11.f": max(_ratio(file, seed, delay, "split-connection") for delay in delays)}
 
 
 def _addresses(folder: Path, seed: int) -> Figures:
