@@ -14,7 +14,7 @@ use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::attachment::Signal;
 use baton_proto::packet::{Wording, pattern_byte};
 use baton_proto::tcp::Endpoint;
-use baton_proto::tcp::profile::Profile;
+use baton_proto::tcp::profile::{Autotuning, Profile};
 use baton_proto::time::{Duration, Instant};
 use nix::sched::{CloneFlags, unshare};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +73,7 @@ const TURN: Duration = Duration::from_millis(50);
 fn profile() -> Profile {
     Profile {
         receive_buffer: 65_535,
-        receive_autotuning: false,
+        receive_autotuning: Autotuning::Off,
         ..Profile::linux_6()
     }
 }

@@ -43,6 +43,17 @@ class Curve:
     aside: bool = False
 
 
+def printed(name: str, places: Sequence[tuple[float, float]], look: int) -> Curve:
+    """Returns points that the study prints, as ours look."""
+    x, y = np.array(places, dtype=np.float64).T
+    return Curve(f"{name}, published", x, y, look, shape="points")
+
+
+def printed_level(name: str, value: float, span: tuple[float, float], look: int) -> Curve:
+    """Returns a value that the study prints, as a thin line over this part of the axis."""
+    return Curve(f"{name}, published", np.array(span), np.array([value, value]), look, aside=True)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A diagram, named as in the study."""

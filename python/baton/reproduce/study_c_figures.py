@@ -9,13 +9,16 @@ import numpy as np
 
 from baton.verdict import Estimate
 
-from .figures import Curve, Figure, columns
+from .checks import load_expected
+from .figures import Curve, Figure, columns, printed_level
 from .study_c_run import ERRORS, LATENCIES, simulate
 from .transfer import Floats
 
 Samples = Mapping[str, Sequence[float]]
 WAYS = {"upload": "mobile to correspondent", "download": "correspondent to mobile"}
 TOWARDS = {"satellite": "to the satellite", "wifi": "to WiFi"}
+#: Group of the checks of the gain over the latency.
+GAINS = {"satellite": "C3", "wifi": "C4"}
 SCHEME, STANDARD, DIFFERENCE, ATCP = 0, 1, 2, 3
 #: Seconds over which throughput is drawn.
 STEP = 0.5
@@ -24,13 +27,14 @@ _INTERVALS = "Means of all seeds with their 95 % intervals."
 
 def draw(folder: Path, samples: Samples) -> list[Figure]:
     """Draws all of them, from the gains of the checks."""
+    published = {each.id: each.published or np.nan for each in load_expected(folder / "expected.toml")}
     return [
         _throughput(folder / "upload.toml", f"Figure 10: throughput over time, {WAYS['upload']}", "takes 4 s"),
         _throughput(folder / "download.toml", f"Figure 11: throughput over time, {WAYS['download']}", "takes 4 s"),
         _throughput(
             folder / "mobility.toml", "Throughput along the line of figure 2", "takes as long as Mobile IPv6 needs"
         ),
-        *(_gain(link, samples) for link in TOWARDS),
+        *(_gain(link, samples, published) for link in TOWARDS),
         *(_errors(link, samples) for link in TOWARDS),
         *(_atcp(link, samples) for link in TOWARDS),
     ]
@@ -56,14 +60,17 @@ def _throughput(file: Path, title: str, latency: str) -> Figure:
     )
 
 
-def _gain(link: str, samples: Samples) -> Figure:
+def _gain(link: str, samples: Samples, published: Mapping[str, float]) -> Figure:
     curves = [
         _curve(name, look, LATENCIES[link], [samples[f"{way} {link} {latency}"] for latency in LATENCIES[link]])
         for look, (way, name) in enumerate(WAYS.items())
     ]
-    return Figure(
-        f"Gain over the latency of the handover, {TOWARDS[link]}", "latency (s)", "gain (%)", curves, _INTERVALS
-    )
+    span = (LATENCIES[link][0], LATENCIES[link][-1])
+    for look, (end, letter) in enumerate((("smallest", "a"), ("largest", "b")), start=len(WAYS)):
+        curves.append(printed_level(end, published[f"{GAINS[link]}.{letter}"], span, look))
+    title = f"Gain over the latency of the handover, {TOWARDS[link]}"
+    note = f"{_INTERVALS} The text prints the smallest and the largest gain."
+    return Figure(title, "latency (s)", "gain (%)", curves, note)
 
 
 def _errors(link: str, samples: Samples) -> Figure:
@@ -79,7 +86,7 @@ def _errors(link: str, samples: Samples) -> Figure:
     ]
     number = {"satellite": 14, "wifi": 15}[link]
     title = f"Figure {number}: bytes over the packet error rate, {TOWARDS[link]}"
-    note = f"In 100 s with a handover of 4 s. {_INTERVALS}"
+    note = f"In 100 s with a handover of 4 s. {_INTERVALS} The text prints no value of this figure."
     return Figure(title, "packet error rate", "delivered (MB)", curves, note, logarithmic="x")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from baton import Scenario
 from baton.live.trials import Figures
 
-from .study_d_run import AircraftRun, simulate
+from .study_d_run import FAST, HOME, AircraftRun, simulate, window
 
 #: Voice: a frame of 20 B each 20 ms (8 kbit/s). With its headers it needs 46 kbit/s abroad, so the cells give 158.
 VOICE = [
@@ -23,6 +23,9 @@ NEW_RENO = ["flows.weather.transport.congestion=newreno", "flows.weather.transpo
 SACK = ["flows.weather.transport.recovery=sack", "flows.weather.transport.sack=true"]
 #: At 158 kbit/s half of the file has been sent after three seconds; ten round-trip times are 1.8 s.
 LATER = ["flows.weather.start=57 s", "flows.weather.start_jitter=1800 ms"]
+#: Different rates in the cells (section 8).
+FASTER_CELL = ["links.radio.cells.home.user_rate=31.5 kbit/s", "links.radio.cells.foreign.user_rate=158 kbit/s"]
+SLOWER_CELL = ["links.radio.cells.home.user_rate=158 kbit/s", "links.radio.cells.foreign.user_rate=31.5 kbit/s", *LATER]
 #: The base station names the next cell ahead, the aircraft registers there, and the home agent sends to both. Chosen:
 #: longer than the base station may take to let the aircraft go, at Th2.
 BICASTING_AHEAD = [
@@ -33,6 +36,13 @@ BICASTING_AHEAD = [
 ROUTERS_HOLD = "mobiles.aircraft.mobility.access_router_buffering={}"
 #: The receive window of D4's product at 31.5 kbit/s, in whole segments.
 FROM_LINK = ["flows.weather.transport.receive_buffer=2 KiB"]
+#: The receiver measures rate and round-trip time of its connection (section 5.4, reference 43).
+RIGHT_SIZING = [
+    "flows.weather.transport.receive_buffer=64 KiB",
+    "flows.weather.transport.receive_autotuning=right-sizing",
+]
+#: The link tells its rate and round-trip time (references 41 and 42): only to a receiver in the aircraft's router.
+TOLD_BY_LINK = ["flows.weather.to=aircraft", 'flows.weather.remedies=["path-window"]', *window(64)]
 #: Error rates of our own physical layer, by the received signal.
 COMPUTED = ["links.radio.errors=computed"]
 #: Aircraft in one cell (section 1.1).
@@ -55,15 +65,8 @@ def timers(folder: Path, seed: int) -> Figures:
 
 def rates(folder: Path, seed: int) -> Figures:
     """Measures D12: different rates in the cells."""
-
-    def gain(home: int, foreign: int, *start: str) -> float:
-        given = [
-            f"links.radio.cells.home.user_rate={home} bit/s",
-            f"links.radio.cells.foreign.user_rate={foreign} bit/s",
-        ]
-        return _gain(folder, seed, [*given, *start])
-
-    return {"D12.a": gain(31_500, 158_000), "D12.b": gain(158_000, 31_500, *LATER)}
+    faster, slower = (_completion_and_gain(folder, seed, cells) for cells in (FASTER_CELL, SLOWER_CELL))
+    return {"D12.a": faster[1], "D12.b": slower[1], "D12.c": faster[0], "D12.d": slower[0]}
 
 
 def stacks(folder: Path, seed: int) -> Figures:
@@ -98,6 +101,21 @@ def windows(folder: Path, seed: int) -> Figures:
     }
 
 
+def dynamic_windows(folder: Path, seed: int) -> Figures:
+    """Measures D20: receive windows that follow rate and round-trip time, in cells of equal and of different rates."""
+    values = (
+        value
+        for window_by in (RIGHT_SIZING, TOLD_BY_LINK)
+        for cells in ([], FASTER_CELL, SLOWER_CELL)
+        for value in _completion_and_gain(folder, seed, [*window_by, *cells])
+    )
+    figures: Figures = {f"D20.{letter}": value for letter, value in zip("abcdefghijkl", values, strict=True)}
+    for letter, cell in (("m", []), ("n", FAST)):
+        alone = simulate(folder / "proposal-1.toml", seed, [*HOME, *RIGHT_SIZING, *cell], "series")
+        figures[f"D20.{letter}"] = float(alone.over_time("bytes in flight")[1].max()) / 1024
+    return figures
+
+
 def computed_errors(folder: Path, seed: int) -> Figures:
     """Measures D18.c to e: the handover with error rates computed from the signal (figure 4's place)."""
     first, second = (simulate(folder / f"proposal-{number}.toml", seed, COMPUTED) for number in (1, 2))
@@ -108,7 +126,7 @@ def computed_errors(folder: Path, seed: int) -> Figures:
     }
 
 
-CASES = (timers, rates, stacks, strategies, voice, windows, computed_errors)
+CASES = (timers, rates, stacks, strategies, voice, windows, dynamic_windows, computed_errors)
 
 
 def crowd(folder: Path) -> Figures:
@@ -168,10 +186,15 @@ TCP = (
 )
 
 
+def _completion_and_gain(folder: Path, seed: int, overrides: list[str]) -> tuple[float, float]:
+    """Returns the completion of proposal 1, and seconds by which proposal 2 completes earlier."""
+    first, second = (simulate(folder / f"proposal-{number}.toml", seed, overrides) for number in (1, 2))
+    return first.completion_s, first.completion_s - second.completion_s
+
+
 def _gain(folder: Path, seed: int, overrides: list[str]) -> float:
     """Returns seconds by which proposal 2 completes earlier than proposal 1."""
-    first, second = (simulate(folder / f"proposal-{number}.toml", seed, overrides) for number in (1, 2))
-    return first.completion_s - second.completion_s
+    return _completion_and_gain(folder, seed, overrides)[1]
 
 
 def _strategies(folder: Path, seed: int, overrides: list[str]) -> Iterator[AircraftRun]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from baton._baton import json_radio_figures
 
-from .figures import Curve, Figure
+from .figures import Curve, Figure, printed, printed_level
 from .study_d_run import FAST, HOME, AircraftRun, simulate, window
 
 #: Windows of figures 9 and 10, in kilobytes.
@@ -24,12 +24,15 @@ def draw(folder: Path, samples: Mapping[str, Sequence[float]]) -> list[Figure]:
     first = folder / "proposal-1.toml"
     slow = {size: simulate(first, 1, [*HOME, *window(size)], "series") for size in WINDOWS}
     fast = {size: simulate(first, 1, [*HOME, *FAST, *window(size)], "series") for size in WINDOWS}
+    timeouts = dict(sorted({**slow, 6: simulate(first, 1, [*HOME, *window(6)], "series")}.items()))
     runs = {name: simulate(folder / f"{name}.toml", 1, [], "series") for name in COMPLETION}
     return [
         _errors(),
-        _over_time("9 (a): round-trip time by window, 31.5 kbit/s", slow, "round-trip time"),
+        _over_time("9 (a): round-trip time by window, 31.5 kbit/s", slow, "round-trip time", (16, "up to")),
         _over_time("9 (b): round-trip time by window, 158 kbit/s", fast, "round-trip time"),
-        _over_time("10: retransmission timeout by window, 31.5 kbit/s", slow, "retransmission timeout"),
+        _over_time(
+            "10: retransmission timeout by window, 31.5 kbit/s", timeouts, "retransmission timeout", (6, "about")
+        ),
         _completion(samples),
         _received(runs),
     ]
@@ -43,7 +46,7 @@ def _errors() -> Figure:
     ):
         snr_db, lost = np.array(figures[direction]["computed_errors"]).T
         curves.append(Curve(f"{frame}, computed", snr_db, lost, look))
-        curves.append(Curve(f"{frame}, published", np.array([8.7]), np.array([published]), look, shape="points"))
+        curves.append(printed(frame, [(8.7, published)], look))
     note = (
         "QPSK ½. The study's text gives one point of each curve; its figure was not available. Computed by our own"
         ' physical layer, with chosen echoes and pulses (`errors = "computed"`).'
@@ -51,8 +54,15 @@ def _errors() -> Figure:
     return Figure("Figure 4: error rates by SNR", "SNR (dB)", "share lost", curves, note, logarithmic="y")
 
 
-def _over_time(title: str, runs: Mapping[int, AircraftRun], quantity: str) -> Figure:
+def _over_time(
+    title: str, runs: Mapping[int, AircraftRun], quantity: str, stated: tuple[int, str] | None = None
+) -> Figure:
+    """Draws a quantity by window; `stated` is the window of which the text prints four seconds."""
     curves = [Curve(f"{size} kB", *run.over_time(quantity), look) for look, (size, run) in enumerate(runs.items())]
+    if stated is not None:
+        size, word = stated
+        drawn = curves[list(runs).index(size)]
+        curves.append(printed_level(f"{size} kB, {word}", 4, (float(drawn.x[0]), float(drawn.x[-1])), drawn.look))
     return Figure(f"Figure {title}", "time (s)", "s", curves, "The run with the first seed, without a handover.")
 
 
@@ -82,7 +92,8 @@ def _received(runs: Mapping[str, AircraftRun]) -> Figure:
     ]
     note = (
         "The run with the first seed: bytes that the application has received. The handover begins at t1, with"
-        " proposal 2 at t4; it is complete at t2 (proposal 1), t3 (baseline) and t5 (proposal 2)."
+        " proposal 2 at t4; it is complete at t2 (proposal 1), t3 (baseline) and t5 (proposal 2). Published: t2 and t5"
+        " 0.8 s after the handover begins, t4 1.9 s after t1."
     )
     return Figure(
         "Figure 12: received bytes", "time (s)", "kB", curves, note, [mark for mark in marks if np.isfinite(mark[0])]

@@ -67,7 +67,7 @@ STUDY = LiveStudy(
         "D5": "of the radio alone, without a handover",
         "D6": "the timer of the study's stack",
         **dict.fromkeys(("D10", "D11"), "losses of signalling, which do not concern the stack"),
-        **{f"D{number}": "beyond the study, in the simulator" for number in range(12, 18)},
+        **{f"D{number}": "beyond the study, in the simulator" for number in range(12, 21)},
     },
     not_told={
         "D8.b": "no baseline timed out twice",

@@ -2,7 +2,7 @@
 
 use super::{KernelFacts, Plan};
 use crate::traffic::SocketOptions;
-use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
+use baton_proto::tcp::profile::{Autotuning, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use baton_sim::scenario::model::NodeIndex;
 use netlink_packet_route::route::RouteMetric;
@@ -249,15 +249,19 @@ fn maximum_segment_size(end: &mut End<'_>) {
 
 fn receive_buffer(end: &mut End<'_>) {
     let size = end.profile.receive_buffer;
-    if end.profile.receive_autotuning {
-        // The kernel reserves half of its memory for its own overhead.
-        let memory = (2 * u64::from(size)).min(i32::MAX as u64);
-        end.switch("tcp_moderate_rcvbuf", true);
-        end.set("tcp_rmem", memory_range(131_072, memory));
-    } else {
-        // The clamp limits the advertised window.
-        end.options.receive_buffer = Some(buffer_for(size, end.profile.maximum_segment_size));
-        end.options.window_clamp = Some(size);
+    match end.profile.receive_autotuning {
+        Autotuning::Off => {
+            // The clamp limits the advertised window.
+            end.options.receive_buffer = Some(buffer_for(size, end.profile.maximum_segment_size));
+            end.options.window_clamp = Some(size);
+        }
+        Autotuning::Linux => {
+            // The kernel reserves half of its memory for its own overhead.
+            let memory = (2 * u64::from(size)).min(i32::MAX as u64);
+            end.switch("tcp_moderate_rcvbuf", true);
+            end.set("tcp_rmem", memory_range(131_072, memory));
+        }
+        Autotuning::RightSizing => end.refuse("the kernel has only its own", Some("true")),
     }
 }
 

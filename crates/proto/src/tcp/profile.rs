@@ -23,8 +23,8 @@ pub struct Profile {
     pub initial_slow_start_threshold: Option<u32>,
     /// Receive buffer in bytes; the limit of the advertised window.
     pub receive_buffer: u32,
-    /// Let the receive buffer begin small and grow with the received data, up to `receive_buffer`.
-    pub receive_autotuning: bool,
+    /// Growth of the receive buffer with the received data, up to `receive_buffer`.
+    pub receive_autotuning: Autotuning,
     /// Send buffer in bytes, for data written and not acknowledged.
     pub send_buffer: u32,
     /// Let the send buffer begin small and grow with the congestion window, up to `send_buffer`. Only with
@@ -116,6 +116,17 @@ pub struct Profile {
     pub time_wait: Duration,
 }
 
+/// Growth of a receive buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Autotuning {
+    /// None: the buffer has its size from the start.
+    Off,
+    /// As in Linux: from 64 KiB, by what the application reads in a round trip.
+    Linux,
+    /// Dynamic right-sizing (Fisk and Feng, 2001): from two segments, to twice what arrives in the shortest round trip.
+    RightSizing,
+}
+
 /// Loss recovery after a fast retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
@@ -197,7 +208,7 @@ impl Profile {
             initial_window: 10,
             initial_slow_start_threshold: None,
             receive_buffer: 1 << 20,
-            receive_autotuning: false,
+            receive_autotuning: Autotuning::Off,
             send_buffer: 1 << 20,
             send_autotuning: false,
             window_scaling: true,
@@ -248,7 +259,7 @@ impl Profile {
         Profile {
             congestion: Algorithm::Cubic,
             receive_buffer: 16 << 20,
-            receive_autotuning: true,
+            receive_autotuning: Autotuning::Linux,
             send_buffer: 4 << 20,
             send_autotuning: true,
             timestamps: true,

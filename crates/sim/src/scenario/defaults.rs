@@ -4,7 +4,7 @@ use crate::link::cells;
 use crate::link::config::{Damaged, LinkConfig, QueueLimit};
 use crate::link::kinds::RawKind;
 use crate::scenario::model::Scenario;
-use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
+use baton_proto::tcp::profile::{Autotuning, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use serde_json::{Value, json};
 
@@ -110,7 +110,11 @@ fn profile(profile: &Profile) -> Value {
         "initial_window": profile.initial_window,
         "initial_slow_start_threshold": profile.initial_slow_start_threshold.map_or("off".to_owned(), size),
         "receive_buffer": size(profile.receive_buffer),
-        "receive_autotuning": profile.receive_autotuning,
+        "receive_autotuning": match profile.receive_autotuning {
+            Autotuning::Off => json!(false),
+            Autotuning::Linux => json!(true),
+            Autotuning::RightSizing => json!("right-sizing"),
+        },
         "send_buffer": size(profile.send_buffer),
         "send_autotuning": profile.send_autotuning,
         "window_scaling": profile.window_scaling,

@@ -145,9 +145,9 @@ pub struct RawTcpEnd {
     pub initial_slow_start_threshold: Option<OrOff<Size>>,
     /// Receive buffer; the advertised window never exceeds it.
     pub receive_buffer: Option<Size>,
-    /// The receive buffer begins with 64 KiB and grows with what is received, up to `receive_buffer` (Linux); off where
-    /// `receive_buffer` is written and this is not.
-    pub receive_autotuning: Option<bool>,
+    /// The receive buffer grows with what is received, up to `receive_buffer`: from 64 KiB as in Linux, or
+    /// "right-sizing" from two segments (Fisk and Feng, 2001); off where `receive_buffer` is written and this is not.
+    pub receive_autotuning: Option<RawAutotuning>,
     /// Send buffer: data that the application may write ahead of acknowledgments.
     pub send_buffer: Option<Size>,
     /// The send buffer begins with 16 KiB and grows with the congestion window, up to `send_buffer` (Linux); off where
@@ -286,6 +286,24 @@ pub enum RawRtoArithmetic {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Threshold(#[schemars(range(min = 1, max = 1000))] pub u32);
+
+/// Growth of a receive buffer: none, Linux's, or another by name.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawAutotuning {
+    /// None, or as in Linux.
+    AsInLinux(bool),
+    /// Another.
+    Named(RawNamedAutotuning),
+}
+
+/// Growth of a receive buffer by name.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawNamedAutotuning {
+    /// Dynamic right-sizing.
+    RightSizing,
+}
 
 /// A value, or the word "off".
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]

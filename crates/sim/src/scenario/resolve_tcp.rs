@@ -4,13 +4,16 @@ use super::control::congestion;
 use super::document::Path;
 use super::error::seconds;
 use super::raw_flows::{
-    OrOff, RawConnection, RawRecovery, RawRtoArithmetic, RawTcp, RawTcpEnd, RawWindowArithmetic,
+    OrOff, RawAutotuning, RawConnection, RawNamedAutotuning, RawRecovery, RawRtoArithmetic, RawTcp,
+    RawTcpEnd, RawWindowArithmetic,
 };
 use super::resolve::Report;
 use super::units::{PositiveTime, Size};
 use baton_proto::remedies::{GatewayPart, Kind, Scheme};
 use baton_proto::tcp::congestion::HyblaParameters;
-use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
+use baton_proto::tcp::profile::{
+    Algorithm, Autotuning, Profile, Recovery, RtoArithmetic, WindowArithmetic,
+};
 
 /// Largest buffer: the largest scaled window (RFC 7323 section 2.3) is just below 1 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -187,9 +190,16 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
         segment.map(|bytes| bytes as u16),
     );
     // A given size is fixed, as by a socket option.
-    profile.receive_autotuning &= receive.is_none();
+    if receive.is_some() {
+        profile.receive_autotuning = Autotuning::Off;
+    }
     profile.send_autotuning &= send.is_none();
-    set(&mut profile.receive_autotuning, raw.receive_autotuning);
+    let tuning = raw.receive_autotuning.map(|tuning| match tuning {
+        RawAutotuning::AsInLinux(false) => Autotuning::Off,
+        RawAutotuning::AsInLinux(true) => Autotuning::Linux,
+        RawAutotuning::Named(RawNamedAutotuning::RightSizing) => Autotuning::RightSizing,
+    });
+    set(&mut profile.receive_autotuning, tuning);
     set(&mut profile.send_autotuning, raw.send_autotuning);
     set(&mut profile.receive_buffer, receive);
     set(&mut profile.send_buffer, send);

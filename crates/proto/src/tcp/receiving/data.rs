@@ -1,8 +1,8 @@
 //! Arriving data, and the ACKs for it.
 
-use super::Receiving;
 use super::acks::AckSurroundings;
 use super::receiver::Arrival;
+use super::{Receiving, Tuning};
 use crate::packet::Payload;
 use crate::tcp::flow::Flow;
 use crate::tcp::{Common, Event, State, Timer};
@@ -99,7 +99,7 @@ impl Receiving {
         length: u32,
     ) {
         self.largest = self.largest.max(length);
-        let Some(tuning) = &mut self.tuning else {
+        let Tuning::Linux(tuning) = &mut self.tuning else {
             return;
         };
         let echo = header.options.timestamps.map(|stamps| stamps.echo);
@@ -141,7 +141,7 @@ impl Receiving {
             }
         }
         let delay = self.delay(common, flow, now, header.flags.contains(TcpFlags::PSH));
-        self.tune(common, flow, length, arrival);
+        self.tune(common, flow, now, length, arrival);
         self.acknowledge_arrival(common, flow, now, arrival, (before, delay));
         // Data that did not fit is dropped: the sender should learn of it soon.
         if self.data.window() == 0 && self.data.next() as i64 != end {
@@ -149,14 +149,18 @@ impl Receiving {
         }
     }
 
-    /// Lets the window grow with the data taken in. While its limit rises, segments are acknowledged at once.
-    fn tune(&mut self, common: &Common, flow: &Flow, length: u32, arrival: Arrival) {
+    /// Lets the window grow with the data taken in. While Linux's limit rises, segments are acknowledged at once.
+    fn tune(&mut self, common: &Common, flow: &Flow, now: Instant, length: u32, arrival: Arrival) {
         let full = self.segment_size(flow.space.segment_size());
-        let sack = common.negotiated.sack;
-        if let Some(tuning) = &mut self.tuning
-            && tuning.on_taken(&mut self.data, sack, (length, full), arrival)
-        {
-            self.acks.hurry_one();
+        match &mut self.tuning {
+            Tuning::Off => {}
+            Tuning::Linux(tuning) => {
+                let sack = common.negotiated.sack;
+                if tuning.on_taken(&mut self.data, sack, (length, full), arrival) {
+                    self.acks.hurry_one();
+                }
+            }
+            Tuning::RightSizing(tuning) => tuning.on_taken(&mut self.data, now, arrival),
         }
     }
 
@@ -293,7 +297,7 @@ impl Receiving {
 
     /// Takes in a read by the application; `open` if the peer may still send.
     pub(in crate::tcp) fn after_reading(&mut self, common: &Common, flow: &Flow, open: bool) {
-        if let Some(tuning) = &mut self.tuning {
+        if let Tuning::Linux(tuning) = &mut self.tuning {
             tuning.after_reading(&mut self.data);
         }
         let segment_size = self.segment_size(flow.space.segment_size());

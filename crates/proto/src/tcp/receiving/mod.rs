@@ -6,20 +6,29 @@ mod acks;
 mod data;
 mod headers;
 mod receiver;
+mod right_sizing;
 mod tuning;
 
 pub(super) use acks::AckSchedule;
 pub(super) use receiver::Receiver;
-pub(super) use tuning::first_window;
 
 use super::Common;
-use super::profile::Profile;
+use super::profile::{Autotuning, Profile};
 use super::steering::AckOrders;
 use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::split_context::TcpContext;
 use crate::wire::tcp::TcpHeader;
+use right_sizing::RightSizing;
 use tuning::ReceiveTuning;
+
+/// Tuning of the receive window.
+#[derive(Debug)]
+enum Tuning {
+    Off,
+    Linux(Box<ReceiveTuning>),
+    RightSizing(Box<RightSizing>),
+}
 
 /// The peer's data and the ACKs for it. ACKs cover only data that has arrived, and only as far as a relaying gateway
 /// allows.
@@ -36,8 +45,7 @@ pub(super) struct Receiving {
     told_up_to: u64,
     /// Position of the peer's FIN.
     fin: Option<u64>,
-    /// Tuning, for a window that tunes itself.
-    tuning: Option<Box<ReceiveTuning>>,
+    tuning: Tuning,
     pub(super) orders: AckOrders,
     /// An ACK generated before the latest arrival.
     early: Option<Box<TcpHeader>>,
@@ -52,7 +60,7 @@ impl Receiving {
             acks: AckSchedule::default(),
             told_up_to: u64::MAX,
             fin: None,
-            tuning: None,
+            tuning: Tuning::Off,
             orders: AckOrders::default(),
             early: None,
         }
@@ -97,10 +105,18 @@ impl Receiving {
 
     /// Starts at the end of the handshake.
     pub(super) fn start(&mut self, common: &Common, now: Instant) {
-        if common.profile.receive_autotuning {
-            let tuning = ReceiveTuning::new(common, &self.data, now);
-            self.tuning = Some(Box::new(tuning));
-        }
+        let profile = &common.profile;
+        self.tuning = match profile.receive_autotuning {
+            Autotuning::Off => Tuning::Off,
+            Autotuning::Linux => {
+                Tuning::Linux(Box::new(ReceiveTuning::new(common, &self.data, now)))
+            }
+            Autotuning::RightSizing => {
+                let window = first_window(profile).0;
+                let tuning = RightSizing::new(profile.receive_buffer, window);
+                Tuning::RightSizing(Box::new(tuning))
+            }
+        };
         if common.recovers_as_linux() && common.negotiated.window_shifts.is_none() {
             self.data.round_window();
         }
@@ -108,8 +124,10 @@ impl Receiving {
 
     /// Resumes tuning with a buffer that has grown to so many bytes at another gateway.
     pub(super) fn resume_tuning(&mut self, buffer: u32) {
-        if let Some(tuning) = &mut self.tuning {
-            tuning.resume(&mut self.data, buffer);
+        match &mut self.tuning {
+            Tuning::Off => {}
+            Tuning::Linux(tuning) => tuning.resume(&mut self.data, buffer),
+            Tuning::RightSizing(tuning) => tuning.resume(&mut self.data, buffer),
         }
     }
 
@@ -156,10 +174,23 @@ impl Receiving {
     }
 }
 
+/// Returns the initial buffer of a connection and the limit of its window, in bytes.
+pub(super) fn first_window(profile: &Profile) -> (u32, u32) {
+    let (buffer, segment) = (
+        profile.receive_buffer,
+        u32::from(profile.maximum_segment_size),
+    );
+    match profile.receive_autotuning {
+        Autotuning::Off => (buffer, u32::MAX),
+        Autotuning::Linux => tuning::first_window(buffer, segment),
+        Autotuning::RightSizing => (right_sizing::first_window(buffer, segment), u32::MAX),
+    }
+}
+
 /// Returns the buffer and the limit of the window: the grown ones, if they tune themselves.
 fn bounds(profile: &Profile, grown: (u32, u32)) -> (u32, u32) {
     let first = first_window(profile);
-    if !profile.receive_autotuning {
+    if profile.receive_autotuning == Autotuning::Off {
         return first;
     }
     let most = profile.receive_buffer;

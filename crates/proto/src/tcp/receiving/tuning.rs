@@ -1,5 +1,5 @@
-//! A receive window that grows with the received data: dynamic right-sizing (Fisk and Feng, 2001), as in Linux
-//! (`tcp_grow_window`, `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow` of 6.18).
+//! A receive window that grows with the received data as in Linux (`tcp_grow_window`, `tcp_rcv_space_adjust` and
+//! `tcp_rcvbuf_grow` of 6.18), which took dynamic right-sizing ([`super::right_sizing`]) further.
 //!
 //! The window has two limits. The *buffer* follows the bytes that the application read in a round trip: twice that,
 //! plus its growth, so that a sender that doubles its window is never held up. The *limit*, Linux's `rcv_ssthresh`,
@@ -10,7 +10,6 @@
 
 use super::receiver::{Arrival, Receiver};
 use crate::tcp::Common;
-use crate::tcp::profile::Profile;
 use crate::time::{Duration, Instant};
 
 /// Initial memory of a connection (`tcp_rmem`), and the share of window in it before data arrives, in 256ths.
@@ -203,13 +202,10 @@ impl ReceiveTuning {
     }
 }
 
-/// Returns the initial buffer and limit of a connection, in bytes.
-pub(in crate::tcp) fn first_window(profile: &Profile) -> (u32, u32) {
-    if !profile.receive_autotuning {
-        return (profile.receive_buffer, u32::MAX);
-    }
-    let buffer = profile.receive_buffer.min(FIRST_MEMORY / 2);
-    let segment = u32::from(profile.maximum_segment_size).max(1);
+/// Returns the initial buffer and limit of a connection with a buffer of at most `largest` bytes.
+pub(super) fn first_window(largest: u32, segment_size: u32) -> (u32, u32) {
+    let buffer = largest.min(FIRST_MEMORY / 2);
+    let segment = segment_size.max(1);
     // In whole segments, if there is room for one.
     let limit = if buffer > segment {
         buffer / segment * segment

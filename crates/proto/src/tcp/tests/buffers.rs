@@ -6,7 +6,7 @@ use crate::wire::tcp::Timestamps;
 
 fn tuned() -> Profile {
     Profile {
-        receive_autotuning: true,
+        receive_autotuning: Autotuning::Linux,
         timestamps: true,
         ..linux()
     }
@@ -162,7 +162,7 @@ fn while_the_window_rises_each_segment_is_acknowledged() {
 #[test]
 fn without_tuning_the_window_has_its_size_from_the_start() {
     let mut profile = tuned();
-    profile.receive_autotuning = false;
+    profile.receive_autotuning = Autotuning::Off;
     profile.receive_buffer = 1 << 20;
     let mut solo = established(&profile);
     solo.at(200);

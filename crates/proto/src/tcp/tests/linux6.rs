@@ -10,7 +10,7 @@ pub(super) fn linux() -> Profile {
         congestion: crate::tcp::profile::Algorithm::Reno,
         timer_wheel: false,
         timestamps: false,
-        receive_autotuning: false,
+        receive_autotuning: Autotuning::Off,
         send_autotuning: false,
         ..profile("linux-6")
     }
@@ -442,7 +442,7 @@ fn any_losses_are_repaired_without_stalls() {
             sack,
             timestamps,
             // Which copies are lost depends on the count of segments, and that on the window.
-            receive_autotuning: false,
+            receive_autotuning: Autotuning::Off,
             ..profile("linux-6")
         };
         let mut pair = Pair::new(

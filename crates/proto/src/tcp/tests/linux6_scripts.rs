@@ -355,7 +355,7 @@ fn a_fin_by_itself_is_acknowledged_late() {
 #[test]
 fn what_comes_beyond_a_gap_measures_the_memory() {
     let mut solo = Solo::connecting(&Profile {
-        receive_autotuning: true,
+        receive_autotuning: Autotuning::Linux,
         ..linux()
     });
     let mut answer = Incoming::syn_ack(&linux());

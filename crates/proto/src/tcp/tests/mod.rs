@@ -18,6 +18,7 @@ mod path_mtu;
 mod properties;
 mod reassembly;
 mod remedies;
+mod right_sizing;
 mod scps;
 mod solo;
 mod steering;
@@ -28,7 +29,7 @@ mod window;
 use pair::{Application, Ends, Fate, Pair, Passing, Path, Side, delay, link};
 use solo::{Incoming, PEER_ISS, Solo, ack, data, from_peer};
 
-use super::profile::Profile;
+use super::profile::{Autotuning, Profile};
 use super::transaction::OpeningCache;
 use super::{Connection, Endpoint, Event, Segment, State};
 use crate::packet::{Payload, pattern_byte};
