@@ -170,7 +170,7 @@ fn set_authenticator(message: &mut MobilityMessage, authenticator: Authenticator
 }
 
 /// Returns true if a mobile may be reachable at the address: not unspecified, multicast, loopback or link-local.
-fn is_routable(address: Ipv6Addr) -> bool {
+pub(super) fn is_routable(address: Ipv6Addr) -> bool {
     !(address.is_unspecified()
         || address.is_multicast()
         || address.is_loopback()
