@@ -22,6 +22,7 @@ pub mod sequence;
 pub mod split_context;
 pub mod tcp;
 pub mod udp;
+pub mod van_jacobson;
 
 use core::net::Ipv6Addr;
 
