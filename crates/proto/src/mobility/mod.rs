@@ -10,7 +10,6 @@ pub mod home_network;
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
 pub mod network_access;
-pub mod prefix_assignment;
 pub mod tunnel;
 
 pub use mobile_ipv6::{dual_stack, refresh_request};

@@ -10,7 +10,7 @@ use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::DuplicateAddressDetection;
 use crate::mobility::binding::BindingSequence;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held, PacketBuffer};
-use crate::mobility::prefix_assignment::PrefixServer;
+use crate::mobility::mobile_ipv6::prefix_assignment::PrefixServer;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};

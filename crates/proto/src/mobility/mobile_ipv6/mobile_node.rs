@@ -31,8 +31,8 @@ use crate::mobility::draws::Draws;
 use crate::mobility::handover_service::{
     self, HandoverService, HandoverServiceEvent, HandoverServiceSettings,
 };
+use crate::mobility::mobile_ipv6::prefix_assignment::{PrefixAssignment, PrefixEvent};
 use crate::mobility::network_access::{AccessEvent, AccessSettings, NetworkAccess};
-use crate::mobility::prefix_assignment::{PrefixAssignment, PrefixEvent};
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};

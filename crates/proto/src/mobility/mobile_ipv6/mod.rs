@@ -18,6 +18,7 @@ pub mod dual_stack;
 mod home_agent;
 mod layers;
 mod mobile_node;
+pub mod prefix_assignment;
 pub mod return_routability;
 mod words;
 
@@ -170,7 +171,7 @@ fn set_authenticator(message: &mut MobilityMessage, authenticator: Authenticator
 }
 
 /// Returns true if a mobile may be reachable at the address: not unspecified, multicast, loopback or link-local.
-pub(super) fn is_routable(address: Ipv6Addr) -> bool {
+fn is_routable(address: Ipv6Addr) -> bool {
     !(address.is_unspecified()
         || address.is_multicast()
         || address.is_loopback()

@@ -3,8 +3,8 @@
 use super::{HomeAgentEvent, MobileEvent};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::handover_service::HandoverServiceEvent;
+use crate::mobility::mobile_ipv6::prefix_assignment::PrefixEvent;
 use crate::mobility::network_access::AccessEvent;
-use crate::mobility::prefix_assignment::PrefixEvent;
 use crate::packet::Wording;
 use crate::wire::prefix::{Ipv6Prefix, Prefix};
 

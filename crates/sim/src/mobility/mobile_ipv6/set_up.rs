@@ -17,13 +17,13 @@ use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
 use baton_proto::mobility::home_network::HomeNetwork;
+use baton_proto::mobility::mobile_ipv6::prefix_assignment::{PrefixPool, PrefixServer};
 use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AccessRouters, AdvertisingSettings, BufferingRequest, Correspondent,
     FleetSettings, GroupMobile, HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration,
     SharedKey, Subscriber,
 };
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
-use baton_proto::mobility::prefix_assignment::{PrefixPool, PrefixServer};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
 use baton_proto::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};

@@ -2,7 +2,7 @@
 //! mobile registers nothing.
 
 use super::{MobileEvent, MobileNode};
-use crate::mobility::prefix_assignment::{Parties, PrefixEvent};
+use crate::mobility::mobile_ipv6::prefix_assignment::{Parties, PrefixEvent};
 use crate::time::Instant;
 use crate::wire::mobility_header::BindingStatus;
 use core::net::Ipv6Addr;

@@ -1,7 +1,7 @@
 //! Assignment of home network prefixes, as timelines. Every path takes 20 ms.
 
 use super::*;
-use crate::mobility::prefix_assignment::{PrefixEvent, PrefixPool, PrefixServer};
+use crate::mobility::mobile_ipv6::prefix_assignment::{PrefixEvent, PrefixPool, PrefixServer};
 use crate::wire::mobility_header::BindingStatus;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

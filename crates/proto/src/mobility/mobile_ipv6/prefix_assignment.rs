@@ -11,11 +11,11 @@ mod server;
 pub use pool::PrefixPool;
 pub use server::{PrefixServer, PrefixServerCounts};
 
-use super::binding::Retransmission;
-use super::draws::Draws;
-use super::mobile_ipv6::is_routable;
-use super::{datagram, pop};
+use super::is_routable;
 use crate::interface::InterfaceId;
+use crate::mobility::binding::Retransmission;
+use crate::mobility::draws::Draws;
+use crate::mobility::{datagram, pop};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::ikev2::{AssignedPrefix, Content, Ikev2, KeyExchange, PORT, Proof, Protection};

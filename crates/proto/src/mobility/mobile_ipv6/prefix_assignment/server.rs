@@ -82,7 +82,7 @@ impl PrefixServer {
     }
 
     /// Takes in a message from this address; returns the answer.
-    pub(in crate::mobility) fn handle_message(
+    pub(in crate::mobility::mobile_ipv6) fn handle_message(
         &mut self,
         now: Instant,
         source: Ipv6Addr,
@@ -196,17 +196,20 @@ impl PrefixServer {
     }
 
     /// Returns the next mobile with a new or renewed prefix, which its home address now has.
-    pub(in crate::mobility) fn poll_assigned(&mut self) -> Option<Subscriber> {
+    pub(in crate::mobility::mobile_ipv6) fn poll_assigned(&mut self) -> Option<Subscriber> {
         self.assigned.pop_front()
     }
 
     /// Returns the end of the lease that ends first.
-    pub(in crate::mobility) fn poll_timeout(&self) -> Option<Instant> {
+    pub(in crate::mobility::mobile_ipv6) fn poll_timeout(&self) -> Option<Instant> {
         self.pool.poll_timeout()
     }
 
     /// Ends a lease that is due; returns the home address that its mobile had.
-    pub(in crate::mobility) fn poll_ended(&mut self, now: Instant) -> Option<Ipv6Addr> {
+    pub(in crate::mobility::mobile_ipv6) fn poll_ended(
+        &mut self,
+        now: Instant,
+    ) -> Option<Ipv6Addr> {
         let (mobile, prefix) = self.pool.poll_ended(now)?;
         Some(prefix.address_of(Ipv6Addr::from_bits(mobile.into())))
     }
