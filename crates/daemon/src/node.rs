@@ -173,6 +173,7 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
         fleet: Arc::new(FleetSettings {
             home_agent: config.home_agent.0,
             lifetime: config.lifetime.0,
+            is_prefix_assigned: false,
             configuration: Arc::new(ConfigurationSettings {
                 detection: match config.duplicate_address_detection {
                     true => DuplicateAddressDetection::STANDARD,

@@ -15,6 +15,7 @@ use core::net::IpAddr;
 use siphasher::sip::SipHasher13;
 
 mod body;
+mod compressed;
 mod encapsulated;
 mod extended;
 mod identity;
@@ -25,6 +26,7 @@ mod verbatim;
 mod view;
 mod words;
 
+pub use compressed::Compressed;
 pub use extended::Extended;
 pub use identity::Identity;
 pub(crate) use send_buffer::SendBuffer;
@@ -187,6 +189,8 @@ pub enum Body {
     Minimal(Box<Packet>),
     /// An IPv4 packet in generic routing encapsulation (RFC 2784), over IPv4 only.
     Generic(Box<Packet>),
+    /// A TCP segment with compressed headers, on a link; over IPv4 only.
+    Compressed(Box<Compressed>),
     /// Extension headers of Mobile IPv6, and the upper layer; over IPv6 only.
     Extended(Box<Extended>),
     /// Any other payload, not decoded.
@@ -342,10 +346,11 @@ impl Packet {
     /// that of its longest packet.
     #[inline]
     pub fn wire_length(&self) -> u32 {
-        if let Body::Verbatim(verbatim) = &self.body {
-            return verbatim.wire_length();
+        match &self.body {
+            Body::Verbatim(verbatim) => verbatim.wire_length(),
+            Body::Compressed(compressed) => compressed.wire_length(),
+            body => self.ip.wire_length() + body.wire_length(&self.ip),
         }
-        self.ip.wire_length() + self.body.wire_length(&self.ip)
     }
 
     /// Returns the length of all headers before the transport's payload in bytes, including tunnels; the whole length
@@ -353,12 +358,13 @@ impl Packet {
     pub fn headers_length(&self) -> u32 {
         match &self.body {
             Body::Verbatim(_) => self.wire_length() - self.view().payload_bytes,
+            Body::Compressed(compressed) => compressed.header.bytes.len() as u32,
             body => self.ip.wire_length() + body.headers_length(&self.ip),
         }
     }
 
     /// Appends the whole packet as bytes, with valid checksums and generated patterns; a verbatim packet with its
-    /// current hop limit. Does not apply `bit_errors`, except those of a packet in a tunnel. A packet of more than
+    /// current hop limit, and one with compressed headers as it was before. Does not apply `bit_errors`, except those of a packet in a tunnel. A packet of more than
     /// 65,535 bytes gets wrong length fields.
     pub fn encode(&self, out: &mut Vec<u8>) {
         if let Body::Verbatim(verbatim) = &self.body {
@@ -397,10 +403,13 @@ impl Packet {
     }
 
     /// Appends the packet as the channel left it: as [`encode`](Self::encode) writes it, with `bit_errors` flipped.
-    /// Positions beyond the end are ignored.
+    /// Positions beyond the end are ignored, and all in a packet with compressed headers.
     pub fn encode_damaged(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.encode(out);
+        if let Body::Compressed(_) = self.body {
+            return;
+        }
         for position in self.bit_errors.positions() {
             if let Some(byte) = out[start..].get_mut(*position as usize / 8) {
                 *byte ^= 0x80 >> (position % 8);
@@ -428,6 +437,7 @@ impl Packet {
         };
         match &self.innermost().body {
             Body::Extended(extended) => of_transport(&extended.body),
+            Body::Compressed(compressed) => of_transport(&compressed.segment),
             body => of_transport(body),
         }
     }
@@ -437,12 +447,14 @@ impl Packet {
         !matches!(self.body, Body::Verbatim(_))
     }
 
-    /// Decodes the packet as its receiver does, with its `bit_errors` flipped. An undamaged payload stays a pattern.
+    /// Decodes the packet as its receiver does, with its `bit_errors` flipped. An undamaged payload stays a pattern. The
+    /// damage of a packet with compressed headers is left to [`decompress`](Self::decompress).
     ///
     /// # Errors
     /// The fault for which a receiver drops the packet.
     pub fn apply_bit_errors(self) -> Result<Packet, DecodeError> {
-        if self.is_typed() && self.bit_errors.is_empty() {
+        let is_compressed = matches!(self.body, Body::Compressed(_));
+        if is_compressed || self.is_typed() && self.bit_errors.is_empty() {
             return Ok(self);
         }
         let mut bytes = Vec::new();

@@ -660,6 +660,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
         fleet: Arc::new(FleetSettings {
             home_agent: Ipv6Addr::from_bits(HOME_AGENT),
             lifetime: BindingLifetime::at_most(600),
+            is_prefix_assigned: false,
             configuration: Arc::new(ConfigurationSettings {
                 detection: DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress),
                 times: ConfigurationTimes::default(),

@@ -93,6 +93,7 @@ fn mobile() -> Host {
         fleet: Arc::new(FleetSettings {
             home_agent: HOME_AGENT,
             lifetime: lifetime(60),
+            is_prefix_assigned: false,
             configuration: Arc::new(ConfigurationSettings {
                 detection: DETECTION,
                 times: ConfigurationTimes::default(),

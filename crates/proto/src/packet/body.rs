@@ -33,6 +33,7 @@ impl Body {
             }
             Body::Generic(packet) => GENERIC_LENGTH as u32 + packet.wire_length(),
             Body::Mobility(message) => message.wire_length(),
+            Body::Compressed(compressed) => compressed.segment.wire_length(ip),
             Body::Extended(extended) => {
                 extended.addresses().wire_length() + extended.body.wire_length(ip)
             }
@@ -48,6 +49,7 @@ impl Body {
             Body::Udp(header, _) => [header.source_port, header.destination_port],
             Body::Aerotp(packet) => [packet.header.source_port, packet.header.destination_port],
             Body::Extended(extended) => extended.body.ports(),
+            Body::Compressed(compressed) => compressed.segment.ports(),
             Body::Verbatim(verbatim) => {
                 let carried = verbatim.carried();
                 let has_ports = matches!(carried.protocol, protocol::TCP | protocol::UDP);
@@ -82,6 +84,7 @@ impl Body {
             Body::Extended(extended) => {
                 extended.addresses().wire_length() + extended.body.headers_length(ip)
             }
+            Body::Compressed(compressed) => compressed.segment.headers_length(ip),
             Body::Icmp(_) | Body::Mobility(_) | Body::Opaque { .. } | Body::Verbatim(_) => {
                 self.wire_length(ip)
             }
@@ -102,6 +105,7 @@ impl Body {
             Body::Minimal(_) => protocol::MINIMAL_ENCAPSULATION,
             Body::Generic(_) => protocol::GENERIC_ENCAPSULATION,
             Body::Mobility(_) => protocol::MOBILITY,
+            Body::Compressed(compressed) => return compressed.segment.protocol(ip),
             Body::Extended(extended) => {
                 let (following, fragment) = extended.body.protocol(ip);
                 return (extended.addresses().first(following), fragment);
@@ -149,6 +153,7 @@ impl Body {
                 addresses.encode(extended.body.protocol(ip).0, out);
                 return extended.body.encode(&addresses.apply(ip), out);
             }
+            Body::Compressed(compressed) => return compressed.segment.encode(ip, out),
             Body::Aerotp(packet) => return packet.encode(ip, out),
             Body::Tunnel(packet) => return packet.encode_damaged(out),
             Body::Minimal(packet) => return packet.encode_minimal(ip, out),

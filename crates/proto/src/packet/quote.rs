@@ -51,6 +51,7 @@ fn headers_of(packet: &Packet) -> QuotedPacket {
             quoted.within = Some(Box::new(addresses));
             &extended.body
         }
+        Body::Compressed(compressed) => &compressed.segment,
         body => body,
     };
     match body {

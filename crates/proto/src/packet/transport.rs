@@ -29,6 +29,7 @@ impl Packet {
                     continue;
                 }
                 Body::Extended(extended) => &extended.body,
+                Body::Compressed(compressed) => &compressed.segment,
                 body => body,
             };
             let ip = packet.upper_ip();
@@ -72,6 +73,10 @@ impl Packet {
                 },
                 Body::Extended(extended) => Packet {
                     body: extended.body,
+                    ..self
+                },
+                Body::Compressed(compressed) => Packet {
+                    body: compressed.segment,
                     ..self
                 },
                 _ => return self,

@@ -93,6 +93,7 @@ impl Body {
             },
             Body::Tunnel(packet) | Body::Minimal(packet) | Body::Generic(packet) => packet.view(),
             Body::Extended(extended) => extended.body.view(ip),
+            Body::Compressed(compressed) => compressed.segment.view(ip),
             Body::Opaque {
                 protocol, bytes, ..
             } => View {

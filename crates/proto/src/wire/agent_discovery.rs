@@ -66,6 +66,9 @@ impl AgentFlags {
     pub const MINIMAL_ENCAPSULATION: AgentFlags = AgentFlags(0x0800);
     /// Supports generic routing encapsulation (RFC 2784).
     pub const GENERIC_ENCAPSULATION: AgentFlags = AgentFlags(0x0400);
+    /// Supports Van Jacobson's header compression on the link (the V bit of RFC 2002 section 2.1.1; reserved since RFC
+    /// 3344).
+    pub const HEADER_COMPRESSION: AgentFlags = AgentFlags(0x0200);
     /// Supports reverse tunnelling (RFC 3024).
     pub const REVERSE_TUNNEL: AgentFlags = AgentFlags(0x0100);
     /// Supports regional registration (RFC 4857).

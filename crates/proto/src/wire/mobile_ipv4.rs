@@ -119,6 +119,9 @@ impl RequestFlags {
     pub const MINIMAL_ENCAPSULATION: RequestFlags = RequestFlags(0x10);
     /// G: generic routing encapsulation (RFC 2784).
     pub const GENERIC_ENCAPSULATION: RequestFlags = RequestFlags(0x08);
+    /// V: Van Jacobson's header compression between mobile and foreign agent (RFC 2002 section 3.3; reserved since RFC
+    /// 3344).
+    pub const HEADER_COMPRESSION: RequestFlags = RequestFlags(0x04);
     /// T: reverse tunnel to the home agent (RFC 3024).
     pub const REVERSE_TUNNEL: RequestFlags = RequestFlags(0x02);
 

@@ -9,6 +9,7 @@ pub mod dhcp;
 pub mod encapsulation;
 pub mod extension;
 pub mod icmp;
+pub mod ikev2;
 pub mod ip;
 pub mod mih;
 pub mod mobile_ipv4;
@@ -21,6 +22,7 @@ pub mod sequence;
 pub mod split_context;
 pub mod tcp;
 pub mod udp;
+pub mod van_jacobson;
 
 use core::net::Ipv6Addr;
 
@@ -65,6 +67,7 @@ pub(crate) fn datagram_words(header: &udp::UdpHeader, datagram: &[u8]) -> Option
         .or_else(|| radius::words(ports, datagram))
         .or_else(|| mih::words(ports, datagram))
         .or_else(|| dhcp::words(ports, datagram))
+        .or_else(|| ikev2::words(ports, datagram))
 }
 
 /// IANA protocol numbers in use here.

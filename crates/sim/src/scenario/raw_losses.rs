@@ -38,6 +38,12 @@ pub enum RawMessage {
     /// Of RADIUS.
     #[serde(rename = "Access-Accept")]
     AccessAccept,
+    /// Of IKEv2.
+    #[serde(rename = "IKE_SA_INIT")]
+    IkeSaInit,
+    /// Of IKEv2.
+    #[serde(rename = "IKE_AUTH")]
+    IkeAuth,
     /// Of Mobile IPv4.
     #[serde(rename = "Registration Request")]
     RegistrationRequest,

@@ -48,6 +48,8 @@ const fn name(message: RawMessage) -> &'static str {
         RawMessage::RouterAdvertisement => "Router Advertisement",
         RawMessage::AccessRequest => "Access-Request",
         RawMessage::AccessAccept => "Access-Accept",
+        RawMessage::IkeSaInit => "IKE_SA_INIT",
+        RawMessage::IkeAuth => "IKE_AUTH",
         RawMessage::RegistrationRequest => "Registration Request",
         RawMessage::RegistrationReply => "Registration Reply",
     }

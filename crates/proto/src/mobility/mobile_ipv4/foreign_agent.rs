@@ -6,10 +6,12 @@ pub(super) use relay::binding_update;
 mod visitors;
 
 use super::advertiser::Advertiser;
+use super::compression::HeaderCompression;
 use super::{
     Advertising, Dropped, Encapsulations, InterfaceId, Outbox, Received, Transmit, Tunnel,
     take_hop, v4,
 };
+use crate::host::layer::Look;
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
@@ -40,6 +42,8 @@ pub struct ForeignAgentConfig {
     pub reverse_tunnel: bool,
     /// Encapsulations on offer.
     pub encapsulations: Encapsulations,
+    /// True to offer Van Jacobson's header compression on the links for visitors (the V bit).
+    pub header_compression: bool,
     /// True if mobiles with a co-located care-of address must also register through it.
     pub registration_required: bool,
     /// Mobility security associations with mobiles, by home address; may be empty. They are required for regional
@@ -87,6 +91,8 @@ pub struct ForeignAgent {
     /// Latest relayed request without a reply, by home address.
     pending: BTreeMap<Ipv4Addr, Pending>,
     departed: BTreeMap<Ipv4Addr, Departed>,
+    /// Visitors whose links compress headers.
+    compressions: BTreeMap<Ipv4Addr, HeaderCompression>,
     /// Times at which to check a mobile's entries: never too late; an extended entry leaves one superfluous time.
     expiries: BTreeSet<(Instant, Ipv4Addr)>,
     advertiser: Advertiser,
@@ -106,6 +112,10 @@ impl ForeignAgent {
                 config.registration_required,
             ))
             .with(set(AgentFlags::REGIONAL, config.gateway.is_some()))
+            .with(set(
+                AgentFlags::HEADER_COMPRESSION,
+                config.header_compression,
+            ))
             .with(config.encapsulations.advertised());
         let agent = MobilityAgent {
             sequence: 0,
@@ -125,6 +135,7 @@ impl ForeignAgent {
             visitors: BTreeMap::new(),
             pending: BTreeMap::new(),
             departed: BTreeMap::new(),
+            compressions: BTreeMap::new(),
             expiries: BTreeSet::new(),
             outbox: Outbox::default(),
             events: VecDeque::new(),
@@ -165,6 +176,69 @@ impl ForeignAgent {
         visitor.is_some_and(|visitor| visitor.reverse_tunnel)
     }
 
+    /// Returns true if the agent offers header compression, so that it has to see compressed packets before a router
+    /// forwards them.
+    pub(super) fn compresses(&self) -> bool {
+        self.config.header_compression
+    }
+
+    /// Decides about a packet with compressed headers: the agent takes it from a visitor on its link, and drops any
+    /// other, which nobody could restore.
+    pub(super) fn look_at(&mut self, interface: InterfaceId, packet: &Packet) -> Look {
+        let is_compressed = matches!(packet.body, Body::Compressed(_));
+        match is_compressed {
+            false => Look::Pass,
+            true if self.is_compressed_from(interface, packet) => Look::Take,
+            true => {
+                self.dropped.compressed += 1;
+                Look::Drop
+            }
+        }
+    }
+
+    /// Takes in a visitor's packet with compressed headers, and sends it on with whole ones, as the visitor's other
+    /// packets go. Returns false if it has to be discarded.
+    pub(super) fn send_on(&mut self, now: Instant, packet: Packet) -> bool {
+        let source = v4(packet.ip.source);
+        let interface = source.and_then(|source| self.interface_of(source));
+        let is_ours = packet.ip.destination == IpAddr::V4(self.config.address);
+        let Some(restored) = interface.and_then(|link| self.decompress(link, packet)) else {
+            return false;
+        };
+        let left = match interface {
+            Some(interface) if !is_ours => self.forward(now, interface, restored),
+            _ => Some(restored),
+        };
+        if let Some(mut packet) = left {
+            if !is_ours && !take_hop(&mut packet) {
+                self.dropped.hop_limit += 1;
+                return false;
+            }
+            self.outbox.push(None, packet);
+        }
+        true
+    }
+
+    /// Returns true if the source of a packet from an interface is a visitor there with header compression.
+    fn is_compressed_from(&self, interface: InterfaceId, packet: &Packet) -> bool {
+        v4(packet.ip.source).is_some_and(|source| {
+            self.compressions.contains_key(&source) && self.interface_of(source) == Some(interface)
+        })
+    }
+
+    /// Restores a visitor's packet from its link. Counts one that has to be discarded.
+    fn decompress(&mut self, interface: InterfaceId, packet: Packet) -> Option<Packet> {
+        if !matches!(packet.body, Body::Compressed(_)) {
+            return Some(packet);
+        }
+        let is_known = self.is_compressed_from(interface, &packet);
+        let source = v4(packet.ip.source).filter(|_| is_known);
+        let compression = source.and_then(|source| self.compressions.get_mut(&source));
+        let restored = compression.and_then(|compression| compression.decompress(packet));
+        self.dropped.compressed += u64::from(restored.is_none());
+        restored
+    }
+
     /// Returns the counts of dropped packets.
     pub fn dropped(&self) -> Dropped {
         self.dropped
@@ -177,6 +251,7 @@ impl ForeignAgent {
         interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
+        let packet = self.decompress(interface, packet)?;
         match Received::from_packet(&packet) {
             Some(Ok(received)) => self.handle_message(now, interface, received),
             Some(Err(_)) => self.dropped.malformed += 1,
@@ -237,13 +312,14 @@ impl ForeignAgent {
     }
 
     /// Tunnels a visitor's packet that arrived over `interface` and would be forwarded to the home agent (RFC 3024,
-    /// direct delivery). Returns it if it does not belong in a reverse tunnel.
+    /// direct delivery). Returns it, with whole headers, if it does not belong in a reverse tunnel.
     pub fn forward(
         &mut self,
         now: Instant,
         interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
+        let packet = self.decompress(interface, packet)?;
         let visitor = v4(packet.ip.source).and_then(|address| self.visitors.get(&address));
         let Some(visitor) = visitor.filter(|visitor| {
             visitor.reverse_tunnel
@@ -265,7 +341,7 @@ impl ForeignAgent {
             match next {
                 NextHop::Agent(agent) => self.send_into_tunnel(now, (agent, encapsulation), inner),
                 NextHop::Link(interface) => match take_hop(&mut inner) {
-                    true => self.outbox.push(Some(interface), inner),
+                    true => self.send_to_visitor(interface, inner),
                     false => self.dropped.hop_limit += 1,
                 },
             }
@@ -294,6 +370,17 @@ impl ForeignAgent {
             // Section 4.2.2: a packet for no visitor must not be forwarded, or it would come back.
             None => self.dropped.unexpected_tunnel += 1,
         }
+    }
+
+    /// Sends a packet over a visitor's link.
+    fn send_to_visitor(&mut self, interface: InterfaceId, packet: Packet) {
+        let visitor = v4(packet.ip.destination);
+        let compression = visitor.and_then(|visitor| self.compressions.get_mut(&visitor));
+        let packet = match compression {
+            Some(compression) => compression.compress(packet),
+            None => packet,
+        };
+        self.outbox.push(Some(interface), packet);
     }
 
     /// Returns the next hop to a registered or pending mobile, and the encapsulation of a tunnel there. Packets for a pending one can only come from its

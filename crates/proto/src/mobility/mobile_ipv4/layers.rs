@@ -6,9 +6,10 @@ use super::{
 };
 use crate::crosslayer::Signal;
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Counters, Layer, Rank, Step, Told};
+use crate::host::RouteTable;
+use crate::host::layer::{Around, Arrival, Counters, Ended, Layer, Look, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::packet::{IpHeader, Packet, Wording};
+use crate::packet::{Body, IpHeader, Packet, Wording};
 use crate::time::Instant;
 use crate::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr};
@@ -235,6 +236,30 @@ impl Layer for ForeignAgent {
         Rank::ForeignAgent
     }
 
+    fn inspects(&self) -> bool {
+        self.compresses()
+    }
+
+    fn inspect(
+        &mut self,
+        _now: Instant,
+        interface: InterfaceId,
+        _routes: &RouteTable,
+        packet: &mut Packet,
+    ) -> Look {
+        self.look_at(interface, packet)
+    }
+
+    fn end(&mut self, now: Instant, _around: &mut Around<'_>, packet: Packet) -> Ended {
+        if !matches!(packet.body, Body::Compressed(_)) {
+            return Ended::No(packet);
+        }
+        match self.send_on(now, packet) {
+            true => Ended::Taken,
+            false => Ended::Refused,
+        }
+    }
+
     fn takes(&self, ip: &IpHeader) -> bool {
         let is_of_visitor = |from| matches!(from, IpAddr::V4(address) if self.forwards(address));
         ip.destination.is_ipv4() && (is_for_all(ip) || is_of_visitor(ip.source))
@@ -348,6 +373,7 @@ impl From<Dropped> for Counters {
             tunnelled: dropped.unexpected_tunnel + dropped.looping,
             hop_limit: dropped.hop_limit,
             too_big: dropped.too_big,
+            damaged: dropped.compressed,
             ..Discarded::default()
         };
         Counters {

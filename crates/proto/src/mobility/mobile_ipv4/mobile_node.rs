@@ -5,6 +5,7 @@ mod movement;
 mod registration;
 
 use super::acquisition::{Acquisition, ConflictCheck, Step, message_to};
+use super::compression::HeaderCompression;
 use super::discovery::{Discovery, News};
 use super::{
     Clock, Delivery, Dropped, InterfaceId, Outbox, PolicyTable, Received, Transmit, Tunnel, v4,
@@ -46,6 +47,8 @@ pub struct MobileNodeConfig {
     pub policy: PolicyTable,
     /// Encapsulation to request. Through a foreign agent only one that it advertises is requested.
     pub encapsulation: Encapsulation,
+    /// True to ask foreign agents that advertise it for Van Jacobson's header compression on the link (the V bit).
+    pub header_compression: bool,
     /// True to ask for the limited broadcasts of the home network (RFC 5944 section 4.3).
     pub broadcasts: bool,
     /// Time of the address conflict detection.
@@ -151,6 +154,8 @@ struct Attachment {
     care_of: CareOf,
     discovery: Discovery,
     acquisition: Option<Acquisition>,
+    /// `None` unless the mobile asks for header compression.
+    compression: Option<Box<HeaderCompression>>,
     /// The mobile's own address on the link.
     address: Option<Ipv4Addr>,
 }
@@ -269,14 +274,29 @@ impl MobileNode {
                 self.dropped.refuse(&refusal);
             }
         } else {
+            let packet = match self.compression(point.interface) {
+                Some(compression) => compression.compress(packet),
+                None => packet,
+            };
             self.outbox.push(Some(point.interface), packet);
         }
         None
     }
 
+    /// Returns the header compression of a link, if the mobile asks for it.
+    fn compression(&mut self, interface: InterfaceId) -> Option<&mut HeaderCompression> {
+        let mut links = self.attachments.iter_mut();
+        let link = links.find(|link| link.interface == interface)?;
+        link.compression.as_deref_mut()
+    }
+
     /// Redirects a waiting packet of this host, by the present registration: a reverse tunnel then begins at the present
-    /// care-of address. Returns the interface by which the packet leaves. A packet from a link's own address stays there.
+    /// care-of address, and its headers are whole. Returns the interface by which the packet leaves. A packet from a link's
+    /// own address stays there.
     pub fn redirect(&self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
+        if let Body::Compressed(_) = packet.body {
+            *packet = packet.clone().without_compression();
+        }
         let home_address = IpAddr::V4(self.config.home_address);
         let inner = packet.body.inner();
         let is_tunnelled = packet.ip.destination == IpAddr::V4(self.config.home_agent)
@@ -324,6 +344,12 @@ impl MobileNode {
         interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
+        if let Body::Compressed(_) = packet.body {
+            let compression = self.compression(interface);
+            let restored = compression.and_then(|compression| compression.decompress(packet));
+            self.dropped.compressed += u64::from(restored.is_none());
+            return restored;
+        }
         match Received::from_packet(&packet) {
             Some(Ok(received)) => {
                 self.handle_message(now, &received);

@@ -16,6 +16,7 @@ mod acquisition;
 mod address_server;
 mod advertiser;
 mod clock;
+mod compression;
 mod discovery;
 mod encapsulations;
 mod foreign_agent;
@@ -294,6 +295,8 @@ pub struct Dropped {
     pub hop_limit: u64,
     /// Packets larger than a tunnel's MTU.
     pub too_big: u64,
+    /// Packets with compressed headers that were damaged, could not be restored, or came from no visitor.
+    pub compressed: u64,
 }
 
 impl Dropped {

@@ -2,6 +2,7 @@
 //! moves among them, and a correspondent. Every link takes 10 ms.
 
 mod broadcasts;
+mod compression;
 mod encapsulation;
 mod hostile;
 mod losses;
@@ -59,6 +60,7 @@ fn mobile_config() -> MobileNodeConfig {
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::Triangle),
         encapsulation: Encapsulation::IpInIp,
+        header_compression: false,
         broadcasts: false,
         conflict_check: ConflictCheck::Background,
         clock: Clock::default(),
@@ -88,6 +90,7 @@ fn foreign_agent_config(place: usize) -> ForeignAgentConfig {
         most_visitors: 100,
         reverse_tunnel: true,
         encapsulations: Encapsulations::default(),
+        header_compression: false,
         registration_required: false,
         mobiles: [(HOME_ADDRESS, association(300))].into(),
         home_agents: BTreeMap::new(),

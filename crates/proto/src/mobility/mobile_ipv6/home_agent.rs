@@ -10,6 +10,7 @@ use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::DuplicateAddressDetection;
 use crate::mobility::binding::BindingSequence;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held, PacketBuffer};
+use crate::mobility::mobile_ipv6::prefix_assignment::PrefixServer;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -172,6 +173,8 @@ const MEMORY_OF_DELETED: Duration = Duration::from_secs(10);
 pub struct HomeAgent {
     settings: HomeAgentSettings,
     subscribers: BTreeMap<Ipv6Addr, Subscriber>,
+    /// `None` unless it assigns home network prefixes.
+    prefix_server: Option<Box<PrefixServer>>,
     /// Routers that get copies, by home address of the mobile.
     groups: BTreeMap<Ipv6Addr, Arc<[Ipv6Addr]>>,
     /// Bindings by home address as a number: every packet needs several lookups, and addresses compare group by group.
@@ -202,6 +205,7 @@ impl HomeAgent {
         HomeAgent {
             settings,
             subscribers: BTreeMap::new(),
+            prefix_server: None,
             groups: BTreeMap::new(),
             bindings: BTreeMap::new(),
             last_sequences: BTreeMap::new(),
@@ -225,6 +229,17 @@ impl HomeAgent {
     /// Adds or replaces a mobile, by its home address.
     pub fn subscribe(&mut self, subscriber: Subscriber) {
         self.subscribers.insert(subscriber.home_address, subscriber);
+    }
+
+    /// Makes the agent assign home network prefixes to the mobiles that the server knows. It serves each by its home
+    /// address in the prefix, as long as the prefix is on loan, and detects no duplicates of that address.
+    pub fn assign_prefixes(&mut self, server: PrefixServer) {
+        self.prefix_server = Some(Box::new(server));
+    }
+
+    /// Returns the server that assigns prefixes, if there is one.
+    pub fn prefix_server_mut(&mut self) -> Option<&mut PrefixServer> {
+        self.prefix_server.as_deref_mut()
     }
 
     /// Removes a mobile: its binding holds to the end of its lifetime, and is not renewed.
@@ -256,9 +271,12 @@ impl HomeAgent {
                 buffered.add(buffer.counts());
             }
         }
+        let server = self.prefix_server.as_ref();
+        let of_server = server.map(|one| one.counts()).unwrap_or_default();
         HomeAgentCounts {
             buffered,
             tunnels: self.tunnels.refused(),
+            unexpected: self.counts.unexpected + of_server.unexpected + of_server.unproved,
             ..self.counts
         }
     }
@@ -294,7 +312,12 @@ impl HomeAgent {
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|&(at, _)| at)
+        let deadline = self.deadlines.first().map(|&(at, _)| at);
+        let lease = self
+            .prefix_server
+            .as_ref()
+            .and_then(|one| one.poll_timeout());
+        deadline.into_iter().chain(lease).min()
     }
 
     /// Performs the actions due at `now`.
@@ -304,6 +327,13 @@ impl HomeAgent {
         {
             self.deadlines.pop_first();
             self.step(now, home);
+        }
+        while let Some(server) = &mut self.prefix_server
+            && let Some(home) = server.poll_ended(now)
+        {
+            // Another mobile may be lent the prefix.
+            self.forget(home);
+            self.unsubscribe(home);
         }
     }
 

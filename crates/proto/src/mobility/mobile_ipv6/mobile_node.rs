@@ -15,6 +15,7 @@ mod interfaces;
 mod optimization;
 mod packets;
 mod predicted;
+mod prefix;
 mod registration;
 
 use super::{SharedKey, Towards};
@@ -30,6 +31,7 @@ use crate::mobility::draws::Draws;
 use crate::mobility::handover_service::{
     self, HandoverService, HandoverServiceEvent, HandoverServiceSettings,
 };
+use crate::mobility::mobile_ipv6::prefix_assignment::{PrefixAssignment, PrefixEvent};
 use crate::mobility::network_access::{AccessEvent, AccessSettings, NetworkAccess};
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
@@ -49,14 +51,15 @@ use std::sync::Arc;
 /// Settings of a mobile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MobileSettings {
-    /// Home address.
+    /// Home address; `::` until one is known, if the home network prefix is
+    /// [assigned](FleetSettings::is_prefix_assigned).
     pub home_address: Ipv6Addr,
     /// Security association with the home agent. Without one, messages are taken to be protected by IPsec, which is not
     /// modelled.
     pub key: Option<SharedKey>,
     /// Network behind the mobile, if it is a mobile router.
     pub router: Option<RouterRegistration>,
-    /// Last 64 bits of care-of addresses.
+    /// Last 64 bits of care-of addresses, and of a home address in an assigned prefix.
     pub interface_identifier: u64,
     /// AAA server to ask before using a care-of address, if any.
     pub access: Option<Box<AccessSettings>>,
@@ -73,6 +76,8 @@ pub struct FleetSettings {
     pub home_agent: Ipv6Addr,
     /// Binding lifetime to request.
     pub lifetime: BindingLifetime,
+    /// True if the home agent assigns the home network prefix, before the first binding update (study D, section 3.2).
+    pub is_prefix_assigned: bool,
     /// Configuration of care-of addresses. The advertisement of its home prefix tells a mobile that it is at home.
     pub configuration: Arc<ConfigurationSettings>,
     /// Timers of registration.
@@ -172,6 +177,8 @@ pub enum MobileEvent {
     Announced(bool),
     /// A correspondent has accepted the care-of address and sends directly.
     Optimized(Ipv6Addr),
+    /// Result of a request for a home network prefix.
+    HomePrefix(PrefixEvent),
     /// Result of a request for network access.
     Access(AccessEvent),
     /// Result of [preparing a handover](MobileNode::prepare_handover).
@@ -215,6 +222,8 @@ pub struct MobileNode {
     access: Option<Box<NetworkAccess>>,
     /// `None` without a point of service.
     handover_service: Option<Box<HandoverService>>,
+    /// `None` unless the home network prefix is assigned.
+    prefix: Option<Box<PrefixAssignment>>,
     home: Registration,
     /// Care-of address before the accepted one, to which the home agent may still send for a while.
     former: Option<Ipv6Addr>,
@@ -261,6 +270,7 @@ impl MobileNode {
             place: None,
             access: settings.access.as_ref().map(|_| Box::default()),
             handover_service: settings.handover_service.as_ref().map(|_| Box::default()),
+            prefix: (settings.fleet.is_prefix_assigned).then(Box::default),
             home: Registration::default(),
             former: None,
             routers: settings.fleet.tells_routers.then(Box::default),
@@ -448,6 +458,9 @@ impl MobileNode {
         if let Some(service) = &self.handover_service {
             ask(service.poll_timeout());
         }
+        if let Some(prefix) = &self.prefix {
+            ask(prefix.poll_timeout());
+        }
         ask(self.home.poll_timeout(refreshes));
         if let Some(routers) = &self.routers {
             ask(routers.poll_timeout());
@@ -479,6 +492,7 @@ impl MobileNode {
             self.follow_handover_service();
         }
         self.settle(now);
+        self.step_prefix(now);
         self.step_registration(now);
         self.step_routers(now);
         self.step_group(now);
@@ -494,6 +508,10 @@ impl MobileNode {
         }
         let of_access = self.access.as_mut().and_then(|one| one.poll_transmit());
         if let Some((interface, packet)) = of_access {
+            return Some((Towards::Interface(interface), packet));
+        }
+        let of_prefix = self.prefix.as_mut().and_then(|one| one.poll_transmit());
+        if let Some((interface, packet)) = of_prefix {
             return Some((Towards::Interface(interface), packet));
         }
         let service = self.handover_service.as_mut();
@@ -539,6 +557,7 @@ impl MobileNode {
             let event = MobileEvent::Attached(self.attachment());
             self.events.push_back(event);
         }
+        self.follow_prefix(now);
         self.move_registration(now);
         self.follow_preparation();
         self.leave_router(now);

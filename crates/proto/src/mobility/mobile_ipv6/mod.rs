@@ -18,6 +18,7 @@ pub mod dual_stack;
 mod home_agent;
 mod layers;
 mod mobile_node;
+pub mod prefix_assignment;
 pub mod return_routability;
 mod words;
 

@@ -3,9 +3,10 @@
 use super::{HomeAgentEvent, MobileEvent};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::handover_service::HandoverServiceEvent;
+use crate::mobility::mobile_ipv6::prefix_assignment::PrefixEvent;
 use crate::mobility::network_access::AccessEvent;
 use crate::packet::Wording;
-use crate::wire::prefix::Prefix;
+use crate::wire::prefix::{Ipv6Prefix, Prefix};
 
 /// Describes an event; `None` for a sent update, since the message is a signal of its own.
 pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
@@ -38,6 +39,12 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         MobileEvent::Announced(false) => ("Move Not Announced", String::new()),
         MobileEvent::Expired => ("Binding Expired", String::new()),
         MobileEvent::Optimized(address) => ("Route Optimized", format!("correspondent {address}")),
+        MobileEvent::HomePrefix(event) => match event {
+            PrefixEvent::Assigned(prefix) => ("Home Prefix Assigned", prefix_words(prefix)),
+            PrefixEvent::NoneLeft => ("Home Prefix Refused", "no prefix left".to_owned()),
+            PrefixEvent::Unanswered => ("Home Prefix Unanswered", String::new()),
+            PrefixEvent::Lost(prefix) => ("Home Prefix Lost", prefix_words(prefix)),
+        },
         MobileEvent::Access(event) => {
             let (name, address) = match event {
                 AccessEvent::Granted(address) => ("Access Granted", address),
@@ -54,6 +61,10 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         }
     };
     Some(Wording::new(name, details))
+}
+
+fn prefix_words(prefix: &Ipv6Prefix) -> String {
+    format!("prefix {}", Prefix::V6(*prefix))
 }
 
 /// Describes an event.

@@ -1,6 +1,7 @@
 //! Codes of registration replies.
 
-/// The code of a registration reply (RFC 5944 section 3.4; for reverse tunnels RFC 3024 section 3.4).
+/// The code of a registration reply (RFC 5944 section 3.4; for reverse tunnels RFC 3024 section 3.4, for
+/// header compression RFC 2002 section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code(pub u8);
 
@@ -36,7 +37,7 @@ codes! {
     FOREIGN_POORLY_FORMED_REQUEST = 70, "foreign agent: poorly formed request";
     FOREIGN_POORLY_FORMED_REPLY = 71, "foreign agent: poorly formed reply";
     FOREIGN_ENCAPSULATION = 72, "foreign agent: requested encapsulation unavailable";
-    FOREIGN_COMPRESSION = 73, "foreign agent: reserved and unavailable";
+    FOREIGN_COMPRESSION = 73, "foreign agent: requested Van Jacobson compression unavailable";
     FOREIGN_REVERSE_TUNNEL_UNAVAILABLE = 74, "foreign agent: requested reverse tunnel unavailable";
     FOREIGN_REVERSE_TUNNEL_MANDATORY = 75, "foreign agent: reverse tunnel is mandatory and T bit not set";
     FOREIGN_TOO_DISTANT = 76, "foreign agent: mobile node too distant";

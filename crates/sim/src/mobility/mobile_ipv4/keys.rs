@@ -14,6 +14,9 @@ pub struct RawMobileNode {
     pub delivery: Option<RawDelivery>,
     /// Encapsulation in tunnels to the mobile and from it. Default "ip-in-ip".
     pub encapsulation: Option<RawEncapsulation>,
+    /// Van Jacobson's compression of TCP headers on the link to a foreign agent, in both directions: 3 to 16 B instead of 40
+    /// (RFC 1144; the V bit of RFC 2002). Default false.
+    pub header_compression: Option<bool>,
     /// Message from which on the mobile's own packets leave by a new link, with an own care-of address there and but for
     /// reverse tunnels. Default "reply".
     pub outgoing_after: Option<RawOutgoingAfter>,

@@ -30,6 +30,8 @@ pub struct MobileIpv4 {
     pub delivery: Delivery,
     /// Encapsulation in its tunnels.
     pub encapsulation: Encapsulation,
+    /// True if headers are compressed on the link to a foreign agent.
+    pub header_compression: bool,
     /// Delivery of its packets to some destinations.
     pub policy: Vec<PolicyRule>,
     /// True if earlier care-of addresses are kept.

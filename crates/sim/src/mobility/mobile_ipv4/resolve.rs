@@ -149,6 +149,13 @@ pub(in crate::mobility) fn mobility(
                        a node in `foreign_agents`";
         report.wrong_key(&path.key("smooth_handoff"), message.to_owned());
     }
+    if own.header_compression == Some(true)
+        && (care_of != CareOfSource::ForeignAgent || around.agents.ipv4.foreign_agents.is_empty())
+    {
+        let message = "needs a foreign agent, the other end of the compression; expected `care_of_address = \"foreign-agent\"` \
+                       and a node in `foreign_agents`";
+        report.wrong_key(&path.key("header_compression"), message.to_owned());
+    }
     let sends_at_request = own.outgoing_after == Some(RawOutgoingAfter::Request);
     if sends_at_request && care_of == CareOfSource::ForeignAgent {
         let message = "\"request\" needs an own care-of address: a foreign agent forwards for a mobile after the reply; expected \
@@ -169,6 +176,7 @@ pub(in crate::mobility) fn mobility(
             RawEncapsulation::Minimal => Encapsulation::Minimal,
             RawEncapsulation::Gre => Encapsulation::Generic,
         },
+        header_compression: own.header_compression.unwrap_or(false),
         policy: policy(&own.policy, &path.key("policy"), around.links, report),
         simultaneous_bindings: own.simultaneous_bindings.unwrap_or(false),
         smooth_handoff: own.smooth_handoff.unwrap_or(false),

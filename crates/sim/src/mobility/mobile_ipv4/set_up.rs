@@ -154,6 +154,7 @@ impl World {
             simultaneous_bindings: mobility.simultaneous_bindings,
             policy: self.policy(mobility),
             encapsulation: mobility.encapsulation,
+            header_compression: mobility.header_compression,
             // No node sends broadcasts to its network.
             broadcasts: false,
             conflict_check: mobility.conflict_check,
@@ -368,6 +369,7 @@ impl World {
             most_visitors: usize::MAX,
             reverse_tunnel: true,
             encapsulations: encapsulations(&self.scenario),
+            header_compression: mobiles(&self.scenario).any(|(_, _, own)| own.header_compression),
             registration_required: false,
             mobiles: keys,
             home_agents: BTreeMap::new(),

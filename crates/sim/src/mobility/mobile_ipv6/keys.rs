@@ -54,6 +54,11 @@ pub struct RawMobileRouter {
 /// Keys of a home agent that are Mobile IPv6's alone.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawHomeAgentKeys {
+    /// IPv6: pool of home network prefixes, like "2001:db8:8::/48": before its first binding update a mobile is assigned
+    /// a prefix of 64 bits, by IKEv2 (RFC 5026; study D section 3.2), and has its home address there. A prefix is on loan
+    /// for the longest lifetime of a binding. Default: none, all home addresses are in `prefix`.
+    #[schemars(extend("format" = "ipv6-prefix"))]
+    pub prefix_pool: Option<String>,
     /// IPv6: duplicate address detection for mobiles' home addresses on the home link. Default "perform".
     pub duplicate_address_detection: Option<RawDetection>,
     /// IPv6: buffer for packets of mobiles that ask for it. Default: none.
@@ -73,6 +78,7 @@ impl RawHomeAgentKeys {
     /// Lists the keys, and which of them are written.
     pub(in crate::mobility) fn written(&self) -> Vec<(&'static str, bool)> {
         vec![
+            ("prefix_pool", self.prefix_pool.is_some()),
             (
                 "duplicate_address_detection",
                 self.duplicate_address_detection.is_some(),

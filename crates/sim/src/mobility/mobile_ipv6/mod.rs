@@ -29,6 +29,8 @@ pub(super) const NOT_SPOKEN: &str = "learns of a handover from a binding update;
 pub struct MobileIpv6 {
     /// Its home agent, by its place among those of Mobile IPv6.
     pub home_agent: usize,
+    /// Its number among the mobiles of that home agent.
+    pub number_there: u64,
     /// Access link on which it is at home.
     pub home_link: Option<LinkIndex>,
     /// Duplicate address detection of care-of addresses.
@@ -123,6 +125,8 @@ pub struct HomeAgent {
     pub node: NodeIndex,
     /// The prefix of the home network, of at most 64 bits.
     pub prefix: Ipv6Prefix,
+    /// Pool of prefixes for its mobiles, one each; `None`: their home addresses are in `prefix`.
+    pub prefix_pool: Option<Ipv6Prefix>,
     /// Duplicate address detection of home addresses on the home link.
     pub detection: DuplicateAddressDetection,
     /// Strategy while a mobile moves.

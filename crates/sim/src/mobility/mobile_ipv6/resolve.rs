@@ -13,7 +13,7 @@ use crate::scenario::model::{Mobile, NodeIndex};
 use crate::scenario::raw_links::RawChange;
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
-use crate::scenario::units::PositiveTime;
+use crate::scenario::units::{PositiveTime, prefix};
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::mobile_ipv6::Strategy;
@@ -31,7 +31,10 @@ pub(in crate::mobility) fn home_agent(
     report: &mut Report<'_>,
 ) -> HomeAgent {
     let here = path.key("prefix");
-    let is_in_use = |other: &&HomeAgent| overlap(other.prefix, prefix);
+    let is_in_use = |other: &&HomeAgent| {
+        let pool = other.prefix_pool.is_some_and(|pool| overlap(pool, prefix));
+        pool || overlap(other.prefix, prefix)
+    };
     if let Some(other) = others.iter().find(is_in_use) {
         let message = format!(
             "overlaps with the prefix of {}; expected another, as addresses are formed from it",
@@ -43,6 +46,7 @@ pub(in crate::mobility) fn home_agent(
     HomeAgent {
         node,
         prefix,
+        prefix_pool: prefix_pool(raw, prefix, path, (links, others), report),
         detection: detection(raw.ipv6.duplicate_address_detection),
         strategy: strategy(raw, path, report),
         longest_lifetime: lifetime(raw.longest_lifetime, Duration::from_secs(18 * 3600)),
@@ -52,6 +56,31 @@ pub(in crate::mobility) fn home_agent(
 
 fn overlap(one: Ipv6Prefix, other: Ipv6Prefix) -> bool {
     one.contains(other.address()) || other.contains(one.address())
+}
+
+/// Resolves the pool of home network prefixes, which has to be apart from the home agents' prefixes and other pools.
+fn prefix_pool(
+    raw: &RawHomeAgent,
+    own: Ipv6Prefix,
+    path: &Path,
+    (links, others): (&Links, &[HomeAgent]),
+    report: &mut Report<'_>,
+) -> Option<Ipv6Prefix> {
+    let pool = prefix(raw.ipv6.prefix_pool.as_ref()?).ok()?;
+    let here = path.key("prefix_pool");
+    let all = others.iter();
+    let mut taken = all.flat_map(|other| other.prefix_pool.into_iter().chain([other.prefix]));
+    if overlap(own, pool) || taken.any(|other| overlap(other, pool)) {
+        let message = "overlaps with a prefix or pool of a home agent; expected a pool of its own, as addresses must be unique";
+        report.wrong(&here, message.to_owned());
+    }
+    if pool.length() == 0 {
+        let message =
+            "is not a pool; expected an IPv6 prefix of 1 to 64 bits, like \"2001:db8:8::/48\"";
+        report.wrong(&here, message.to_owned());
+    }
+    check_own(pool, &here, links, report);
+    Some(pool)
 }
 
 /// Reports a prefix with addresses that Baton assigns to nodes and mobiles by itself.
@@ -238,6 +267,11 @@ pub(in crate::mobility) fn mobility(
 ) -> MobileIpv6 {
     let home = around.agents.ipv6[home_agent].node;
     let home_link = home_link(raw, [home, node], path, around.links, report);
+    if around.agents.ipv6[home_agent].prefix_pool.is_some() {
+        check_assignment(raw, own, path, report);
+    }
+    let others = around.others.iter().filter_map(MobileIpv6::of);
+    let number_there = others.filter(|one| one.home_agent == home_agent).count() as u64;
     let lifetime = lifetime(raw.lifetime, Duration::from_secs(3600));
     if lifetime.units == 0 {
         let message = "is shorter than 4 s, the unit of binding lifetimes".to_owned();
@@ -245,6 +279,7 @@ pub(in crate::mobility) fn mobility(
     }
     MobileIpv6 {
         home_agent,
+        number_there,
         home_link,
         detection: detection(own.duplicate_address_detection),
         advertisements: match own.advertisements.unwrap_or(RawAdvertisements::AtLinkUp) {
@@ -270,6 +305,30 @@ pub(in crate::mobility) fn mobility(
     }
 }
 
+/// Reports keys of a mobile with an assigned prefix that need its home address before.
+fn check_assignment(raw: &RawMobility, own: &RawMobileNode, path: &Path, report: &mut Report<'_>) {
+    let keys = [
+        (
+            "home_link",
+            raw.home_link.is_some(),
+            "no link has the mobile's home network prefix",
+        ),
+        (
+            "multicast_buffering",
+            own.multicast_buffering.is_some(),
+            "routers know the mobile by its home address",
+        ),
+    ];
+    for (key, is_set, reason) in keys {
+        if is_set {
+            let message = format!(
+                "does not go with prefix_pool at the home agent, since {reason}; expected only one of them"
+            );
+            report.wrong_key(&path.key(key), message);
+        }
+    }
+}
+
 /// Reports the prefix of a network behind a mobile router that another network has.
 pub(in crate::mobility) fn check_network(
     network: Ipv6Prefix,
@@ -282,8 +341,14 @@ pub(in crate::mobility) fn check_network(
     let mut networks = others.filter_map(|mobile: &Mobile| mobile.network_prefix);
     // The network may be a part of the home prefix if it contains no mobile's home address (RFC 4887).
     let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
+    let mut pools = around
+        .agents
+        .ipv6
+        .iter()
+        .filter_map(|agent| agent.prefix_pool);
     if networks.any(|other| overlap(other, network))
         || homes.any(|home| network.contains(home.address()))
+        || pools.any(|pool| overlap(pool, network))
     {
         let message = "is the prefix of another network; expected one of its own".to_owned();
         report.wrong(path, message);

@@ -17,6 +17,7 @@ use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
 use baton_proto::mobility::home_network::HomeNetwork;
+use baton_proto::mobility::mobile_ipv6::prefix_assignment::{PrefixPool, PrefixServer};
 use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AccessRouters, AdvertisingSettings, BufferingRequest, Correspondent,
     FleetSettings, GroupMobile, HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration,
@@ -58,9 +59,17 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
             }
         }
         let agent = &scenario.agents.ipv6[mobility.home_agent];
-        addresses[mobile.node.0] = agent.prefix.address_of(link_local(identifier(number)));
+        addresses[mobile.node.0] = home_address(mobility, number, agent);
     }
     addresses
+}
+
+/// Returns the home address of a mobile: in its prefix of the home agent's pool, if there is one for each.
+fn home_address(mobility: &MobileIpv6, number: usize, agent: &HomeAgent) -> Ipv6Addr {
+    let pool = agent.prefix_pool;
+    let assigned = pool.and_then(|pool| PrefixPool::nth(pool, mobility.number_there));
+    // A mobile without a prefix never comes to its address.
+    address_in(assigned.unwrap_or(agent.prefix), number)
 }
 
 /// Returns the settings that a mobile shares with others.
@@ -69,6 +78,7 @@ fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings 
     FleetSettings {
         home_agent: agent.address(),
         lifetime: mobility.lifetime,
+        is_prefix_assigned: agent.prefix_pool.is_some(),
         configuration: Arc::new(ConfigurationSettings {
             detection: mobility.detection,
             times: ConfigurationTimes::default(),
@@ -199,9 +209,17 @@ impl World {
             path_mtu: PATH_MTU,
             clamp_segment_size: agent.clamp_segment_size,
         };
+        let mut home_agent = mobile_ipv6::HomeAgent::new(settings);
+        let lifetime_s = agent.longest_lifetime.seconds();
+        let pool = agent.prefix_pool;
+        if let Some(pool) = pool.and_then(|pool| PrefixPool::new(pool, lifetime_s)) {
+            let name = format!("home agent {number} prefixes");
+            let draws = Draws::new(Seed(self.scenario.seed).secret(&name));
+            home_agent.assign_prefixes(PrefixServer::new(pool, draws));
+        }
         let host = &mut self.net.nodes[agent.node.0].host;
         host.add_address(agent.address().into());
-        host.add_layer(mobile_ipv6::HomeAgent::new(settings));
+        host.add_layer(home_agent);
         host.layers_mut().get_or_add(HomeNetwork::default);
     }
 
@@ -217,7 +235,7 @@ impl World {
         let agent = self.scenario.agents.ipv6[mobility.home_agent].clone();
         let identifier = identifier(number);
         let network_prefix = self.scenario.mobiles[number].network_prefix;
-        let home_address = agent.prefix.address_of(link_local(identifier));
+        let home_address = home_address(mobility, number, &agent);
         let key = SharedKey {
             security_parameter_index: 256 + number as u32,
             key: long_secret(seed, &format!("mobile {name} home key")),
@@ -256,7 +274,10 @@ impl World {
             .point_of_service
             .map(|service| self.add_handover_service(node.0, service.0, access));
         let settings = MobileSettings {
-            home_address,
+            home_address: match agent.prefix_pool {
+                Some(_) => Ipv6Addr::UNSPECIFIED,
+                None => home_address,
+            },
             key: Some(key),
             router: network_prefix.map(|prefix| RouterRegistration {
                 prefixes: Box::from([prefix.into()]),
@@ -287,7 +308,14 @@ impl World {
         };
         let host = &mut self.net.nodes[agent.node.0].host;
         if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {
-            home_agent.subscribe(subscriber);
+            match home_agent.prefix_server_mut() {
+                Some(server) => {
+                    // The mobiles were here before, in the order of the file: flows know their addresses.
+                    server.lend(Instant::ZERO, identifier);
+                    server.enrol(subscriber);
+                }
+                None => home_agent.subscribe(subscriber),
+            }
             if !group.is_empty() {
                 home_agent.form_group(home_address, &group);
             }

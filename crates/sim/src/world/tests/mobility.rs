@@ -3,7 +3,7 @@
 //! An aircraft leaves its home cell for a foreign one at 20 s, without a link for 300 ms. Cells have 1 Mbit/s and 50 ms,
 //! the ground 10 ms from hub to each router: 70 ms from home agent to the aircraft abroad, 60 ms at home.
 
-use super::signals::signals;
+use super::signals::{first, signals};
 use super::*;
 
 pub(super) const LINKS: &str = r#"
@@ -293,4 +293,73 @@ fn signalling_is_deterministic() {
     let text = scenario(40, &[LINKS, &aircraft(HOST), &voice("aircraft")]);
     let all = |results: &Results| format!("{:?}", packets(results));
     assert_eq!(all(&run(&text)), all(&run(&text)));
+}
+
+/// Returns two aircraft in foreign cells from the start, whose home agent assigns prefixes from this pool, or none.
+fn fleet(pool: Option<&str>) -> String {
+    let agent = match pool {
+        Some(pool) => format!("prefix_pool = \"{pool}\"\n"),
+        None => String::new(),
+    };
+    let second = "[links.far-cell]\nbetween = [\"foreign-router\", \"glider\"]\nkind = \"wired\"\nrate = \"1 Mbit/s\"\ndelay = \"50 ms\"\n";
+    let mobile = |name: &str, cell: &str| {
+        format!(
+            "[mobiles.{name}]\ntimetable = [{{ at = \"0 s\", attach = \"{cell}\" }}]\nmobility = {{ {HOST}, \
+             home_agent = \"home-agent\", duplicate_address_detection = \"icao-address\" }}\n"
+        )
+    };
+    let (aircraft, glider) = (
+        mobile("aircraft", "foreign-cell"),
+        mobile("glider", "far-cell"),
+    );
+    format!("{LINKS}{agent}{second}{aircraft}{glider}")
+}
+
+/// A round trip between home agent and aircraft takes 140 ms and some transmission; two of them come before the first
+/// binding update.
+#[test]
+fn a_home_prefix_is_assigned_by_two_round_trips() {
+    let registered = |parts: &[&str]| {
+        let results = run(&scenario(20, parts));
+        let rows = signals(&results);
+        let received = flow(&results.summary, "voice").delivered_bytes;
+        (first(&rows, "Registered", 0.0).sent_s, received)
+    };
+    let voice = voice("aircraft");
+    let (alone, sent) = registered(&[&fleet(None), &voice]);
+    let assigned = fleet(Some("2001:db8:8::/48"));
+    let (after, received) = registered(&[&assigned, &voice]);
+    near(after - alone, 2.0 * 0.14, 0.03);
+    // All datagrams, of 100 B every 20 ms for 15 s, reach the home address in the prefix.
+    assert!(sent > 70_000);
+    assert_eq!(received, sent);
+    // A lost request or answer is repeated a second later.
+    for message in ["IKE_SA_INIT", "IKE_AUTH"] {
+        let lost = format!("[[losses]]\nmessage = \"{message}\"\ncount = 1\n");
+        let (late, _) = registered(&[&assigned, &voice, &lost]);
+        near(late - after, 1.0, 0.03);
+    }
+}
+
+/// The first prefix is the first aircraft's, and there is no other.
+#[test]
+fn an_aircraft_without_a_home_prefix_is_refused() {
+    let parts = [&fleet(Some("2001:db8:8:7::/64")), &voice("glider")];
+    let results = run(&scenario(20, &parts.map(String::as_str)));
+    let rows = signals(&results);
+    let assigned = first(&rows, "Home Prefix Assigned", 0.0);
+    assert_eq!(assigned.sender, "aircraft");
+    assert_eq!(assigned.details, "prefix 2001:db8:8:7::/64");
+    let refused = first(&rows, "Home Prefix Refused", 0.0);
+    assert_eq!(
+        (&*refused.sender, &*refused.details),
+        ("glider", "no prefix left")
+    );
+    let bound: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.name == "Registered")
+        .map(|row| row.sender.as_str())
+        .collect();
+    assert_eq!(bound, ["aircraft"]);
+    assert_eq!(flow(&results.summary, "voice").delivered_bytes, 0);
 }

@@ -58,8 +58,8 @@ impl ForeignAgent {
         let flags = request.flags;
         let is_colocated = flags.contains(RequestFlags::DECAPSULATION);
         let offered = [Some(self.config.address), self.config.gateway];
-        // The two reserved bits must be zero (section 3.3).
-        if flags.0 & 0b101 != 0 || !is_host(request.home_address) {
+        // The reserved bit must be zero (section 3.3).
+        if flags.0 & 0b001 != 0 || !is_host(request.home_address) {
             return Err(Code::FOREIGN_POORLY_FORMED_REQUEST);
         }
         if !is_host(request.agent) {
@@ -76,6 +76,12 @@ impl ForeignAgent {
         // A mobile with a co-located address is the end of its tunnel.
         if !is_colocated && self.config.encapsulations.choose(flags).is_none() {
             return Err(Code::FOREIGN_ENCAPSULATION);
+        }
+        if flags.contains(RequestFlags::HEADER_COMPRESSION)
+            && matches!(next, NextHop::Link(_))
+            && !self.config.header_compression
+        {
+            return Err(Code::FOREIGN_COMPRESSION);
         }
         if flags.contains(RequestFlags::REVERSE_TUNNEL) {
             if !self.config.reverse_tunnel {

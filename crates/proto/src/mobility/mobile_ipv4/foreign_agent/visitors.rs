@@ -112,6 +112,7 @@ impl ForeignAgent {
             expires,
         };
         self.departed.remove(&home_address);
+        self.begin_compression(request, pending.next);
         self.visitors.insert(home_address, visitor);
         if expires < Instant::NEVER {
             self.expiries.insert((expires, home_address));
@@ -122,8 +123,27 @@ impl ForeignAgent {
         });
     }
 
+    /// Begins header compression on a visitor's link if its request has the V bit.
+    fn begin_compression(&mut self, request: &Request, next: NextHop) {
+        let home_address = request.home_address;
+        let before = self.visitors.get(&home_address).map(|before| before.next);
+        let is_asked = request.flags.contains(RequestFlags::HEADER_COMPRESSION)
+            && !request.flags.contains(RequestFlags::DECAPSULATION)
+            && matches!(next, NextHop::Link(_));
+        if !is_asked || before != Some(next) {
+            self.compressions.remove(&home_address);
+        }
+        if is_asked {
+            self.compressions
+                .entry(home_address)
+                .or_default()
+                .begin(true);
+        }
+    }
+
     /// Removes a visitor.
     pub(super) fn dismiss(&mut self, home_address: Ipv4Addr, care_of_address: Option<Ipv4Addr>) {
+        self.compressions.remove(&home_address);
         if self.visitors.remove(&home_address).is_some() {
             self.events.push_back(ForeignAgentEvent::Left {
                 home_address,

@@ -71,8 +71,8 @@ impl HomeAgent {
             return Err(Code::UNKNOWN_HOME_AGENT);
         }
         let flags = request.flags;
-        // The two reserved bits must be zero (section 3.3).
-        if flags.0 & 0b101 != 0 || !is_possible(request, self.config.address) {
+        // The reserved bit must be zero (section 3.3). Header compression is for a foreign agent.
+        if flags.0 & 0b001 != 0 || !is_possible(request, self.config.address) {
             return Err(Code::HOME_POORLY_FORMED);
         }
         let encapsulation = self.config.encapsulations.choose(flags);

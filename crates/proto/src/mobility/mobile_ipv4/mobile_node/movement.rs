@@ -34,6 +34,7 @@ impl MobileNode {
             care_of,
             discovery,
             acquisition,
+            compression: self.config.header_compression.then(Box::default),
             address: match care_of {
                 CareOf::Known(address) => Some(address),
                 _ => None,
@@ -135,6 +136,7 @@ impl MobileNode {
             is_colocated: false,
             reverse_tunnel: false,
             encapsulation: self.config.encapsulation,
+            header_compression: false,
             longest_lifetime: u16::MAX,
             end: home_address,
         };
@@ -166,6 +168,8 @@ impl MobileNode {
                     true => home.encapsulation,
                     false => Encapsulation::IpInIp,
                 },
+                header_compression: self.config.header_compression
+                    && agent.flags.contains(AgentFlags::HEADER_COMPRESSION),
                 longest_lifetime: agent.registration_lifetime,
                 end: local,
                 ..home
@@ -185,6 +189,7 @@ impl MobileNode {
             is_colocated: true,
             reverse_tunnel: wants_reverse_tunnel,
             encapsulation: home.encapsulation,
+            header_compression: false,
             longest_lifetime: agent.map_or(u16::MAX, |agent| agent.registration_lifetime),
             end: address,
         })

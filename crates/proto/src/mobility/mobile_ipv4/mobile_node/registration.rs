@@ -30,6 +30,8 @@ pub(super) struct Target {
     pub(super) is_colocated: bool,
     pub(super) reverse_tunnel: bool,
     pub(super) encapsulation: Encapsulation,
+    /// True for header compression on the link to the foreign agent.
+    pub(super) header_compression: bool,
     pub(super) longest_lifetime: u16,
     /// The address on the link itself, also below a gateway: the foreign agent's or the mobile's own.
     pub(super) end: Ipv4Addr,
@@ -152,6 +154,7 @@ impl MobileNode {
                 .with_if(RequestFlags::DECAPSULATION, target.is_colocated)
                 .with_if(RequestFlags::REVERSE_TUNNEL, target.reverse_tunnel)
                 .with_if(requested(target.encapsulation), asked)
+                .with_if(RequestFlags::HEADER_COMPRESSION, target.header_compression)
                 .with_if(RequestFlags::BROADCASTS, asked && self.config.broadcasts),
             lifetime,
             home_address,
@@ -267,6 +270,9 @@ impl MobileNode {
             });
             return self.reconsider(now, false);
         }
+        if let Some(compression) = self.compression(point.interface) {
+            compression.begin(target.header_compression);
+        }
         let lifetime = reply.lifetime.min(pending.lifetime);
         // Section 3.6.2.2: the lifetime begins with the request.
         let mut expires = end_of(pending.sent, lifetime);
@@ -347,6 +353,9 @@ impl MobileNode {
             Code::FOREIGN_ENCAPSULATION | Code::HOME_ENCAPSULATION => {
                 let refused = core::mem::take(&mut pending.target.encapsulation);
                 refused != Encapsulation::IpInIp
+            }
+            Code::FOREIGN_COMPRESSION => {
+                core::mem::replace(&mut pending.target.header_compression, false)
             }
             _ => false,
         };

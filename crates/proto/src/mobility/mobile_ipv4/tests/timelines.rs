@@ -620,6 +620,12 @@ fn a_foreign_agent_refuses_with_the_standard_s_codes() {
             72,
         ),
         (
+            "header compression",
+            1,
+            with(|request| request.flags.0 = 4),
+            73,
+        ),
+        (
             "a tunnel from afar",
             64,
             with(|request| request.flags.0 = 2),

@@ -4,9 +4,11 @@
 use super::{HomeAgent, Stage};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
 use crate::mobility::tunnel::{DUMMY_ADDRESS, Refusal, error_about, fragments, take_back};
+use crate::mobility::{datagram, message_bytes};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
+use crate::wire::ikev2;
 use crate::wire::mobility_header::{BindingStatus, MobilityMessage};
 use crate::wire::neighbor_discovery::{ALL_NODES, HOP_LIMIT, NeighborDiscovery};
 use core::net::{IpAddr, Ipv6Addr};
@@ -30,6 +32,17 @@ impl HomeAgent {
         }
         if is_for_router(&packet) {
             return Some(packet);
+        }
+        if let Some(server) = &mut self.prefix_server
+            && let Some(bytes) = message_bytes(&packet, source, ikev2::PORT)
+        {
+            let answer = server.handle_message(now, source, destination, bytes);
+            self.outbox.extend(answer.map(|answer| {
+                let packet = datagram((destination, source), ikev2::PORT, answer.encode());
+                (Towards::Network, packet)
+            }));
+            self.subscribe_assigned();
+            return None;
         }
         match packet.body {
             Body::Tunnel(_) => self.handle_tunnelled(now, source, packet),
@@ -69,6 +82,15 @@ impl HomeAgent {
                 None
             }
             None => Some(packet),
+        }
+    }
+
+    /// Serves the mobiles that were assigned a prefix.
+    fn subscribe_assigned(&mut self) {
+        while let Some(server) = &mut self.prefix_server
+            && let Some(subscriber) = server.poll_assigned()
+        {
+            self.subscribe(subscriber);
         }
     }
 

@@ -254,6 +254,14 @@ impl HomeAgent {
         }
     }
 
+    /// Returns the number of solicitations for a home address; none in a prefix that its mobile has to itself.
+    fn solicitations(&self) -> u8 {
+        match self.prefix_server {
+            Some(_) => 0,
+            None => self.settings.detection.transmits(),
+        }
+    }
+
     fn next_stage(&self, now: Instant, known: Option<Binding>, request: &Request) -> Stage {
         let asks = request.asks_for(PacketBuffering::Buffer);
         let stage = known.map(|known| known.stage);
@@ -263,7 +271,7 @@ impl HomeAgent {
             false => stage,
         };
         match (stage, self.settings.strategy) {
-            (None | Some(Stage::Gone), _) => match self.settings.detection.transmits() {
+            (None | Some(Stage::Gone), _) => match self.solicitations() {
                 0 => Stage::Bound,
                 left => Stage::Detecting(Box::new(Detection {
                     left,

@@ -11,7 +11,7 @@ use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::neighbor_discovery::{HOP_LIMIT, NeighborDiscovery};
-use crate::wire::{mih, radius};
+use crate::wire::{ikev2, mih, radius};
 use core::net::{IpAddr, Ipv6Addr};
 
 impl MobileNode {
@@ -36,6 +36,12 @@ impl MobileNode {
             && let Some(bytes) = message_bytes(&packet, settings.point_of_service, mih::PORT)
         {
             self.handle_service_answer(now, bytes);
+            return None;
+        }
+        if self.prefix.is_some()
+            && let Some(bytes) = message_bytes(&packet, self.settings.fleet.home_agent, ikev2::PORT)
+        {
+            self.handle_prefix_answer(now, bytes);
             return None;
         }
         match packet.body {

@@ -300,8 +300,11 @@ impl MobileNode {
         }
     }
 
-    /// Registers the current attachment with the home agent.
+    /// Registers the current attachment with the home agent, once there is a home address.
     pub(super) fn register(&mut self, now: Instant) {
+        if !self.has_home_address() {
+            return;
+        }
         let times = self.settings.fleet.binding_times;
         // Section 11.8: before its first answer the home agent detects duplicates.
         let timeout = match self.home.accepted(now) {
@@ -331,6 +334,9 @@ impl MobileNode {
     }
 
     pub(super) fn announce_next(&mut self, now: Instant, next: Ipv6Addr) {
+        if !self.has_home_address() {
+            return;
+        }
         let timeout = self.settings.fleet.binding_times.initial_timeout;
         let sequence = self.home.begin(now, (Purpose::Announce, next), timeout);
         self.send_update(now, (Purpose::Announce, next), sequence);
@@ -487,6 +493,7 @@ impl MobileNode {
         let retry_at = now + self.settings.fleet.binding_times.longest_timeout;
         self.home.refuse(retry_at);
         self.events.push_back(MobileEvent::Refused(status));
+        self.doubt_prefix(now, status);
     }
 
     /// Retransmits, refreshes, and detects expiry.
@@ -494,6 +501,7 @@ impl MobileNode {
         let expired = self.home.expire(now);
         if expired {
             self.events.push_back(MobileEvent::Expired);
+            self.confirm_prefix(now);
         }
         if let Some(pending) = self.home.pending()
             && pending.retransmission.deadline() <= now

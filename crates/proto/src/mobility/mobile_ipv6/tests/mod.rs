@@ -10,6 +10,7 @@ mod ipv4_networks;
 mod losses;
 mod optimization;
 mod predicted;
+mod prefix;
 mod properties;
 mod registration;
 mod study_d;
@@ -31,6 +32,7 @@ pub(super) use crate::testing::at;
 use crate::testing::{Machines, Net, Wires};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
+use crate::wire::ikev2;
 use crate::wire::mih::{self, MihfId};
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
@@ -92,6 +94,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
         fleet: Arc::new(FleetSettings {
             home_agent: ip(HOME_AGENT),
             lifetime: BindingLifetime::at_most(600),
+            is_prefix_assigned: false,
             configuration: configuration(NO_DETECTION),
             binding_times: BindingTimes::default(),
             buffering: None,
@@ -196,7 +199,7 @@ pub(super) fn name_of(packet: &Packet) -> &'static str {
         Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => "MLD",
         Body::Icmp(IcmpMessage::Error { .. }) => "error",
         Body::Udp(ports, Payload::Bytes(_))
-            if [radius::PORT, mih::PORT].contains(&ports.source_port) =>
+            if [radius::PORT, mih::PORT, ikev2::PORT].contains(&ports.source_port) =>
         {
             packet.signal().map_or("unread", |signal| signal.name)
         }

@@ -96,6 +96,39 @@ fn mistakes_in_mobile_ipv6_are_told() {
             "mobility.multicast_buffering.overflow",
         ),
         (
+            mobile(
+                &format!("{prefix}, prefix_pool = \"2001:db8::/32\""),
+                protocol,
+            ),
+            "home_agents.agent.prefix_pool: overlaps with a prefix or pool of a home agent; expected a pool of its own",
+        ),
+        (
+            mobile(&format!("{prefix}, prefix_pool = \"fd00::/8\""), protocol),
+            "home_agents.agent.prefix_pool: contains addresses of nodes",
+        ),
+        (
+            mobile(
+                &format!("{prefix}, prefix_pool = \"2001:db8:8::/96\""),
+                protocol,
+            ),
+            "\"96\" is not a prefix length from 0 to 64",
+        ),
+        (
+            mobile(
+                &format!("{prefix}, prefix_pool = \"2001:db8:8::/48\""),
+                &format!("{protocol}, home_link = \"lan\""),
+            ),
+            "mobility.home_link: does not go with prefix_pool at the home agent, since no link has the mobile's home \
+             network prefix",
+        ),
+        (
+            mobile(
+                &format!("{prefix}, prefix_pool = \"2001:db8:8::/48\""),
+                &format!("{protocol}, multicast_buffering = {{}}"),
+            ),
+            "mobility.multicast_buffering: does not go with prefix_pool at the home agent, since routers know",
+        ),
+        (
             right.replace("home_agent = \"agent\"", "home_agent = \"agnet\""),
             "mobiles.laptop.mobility.home_agent: unknown home agent \"agnet\"; did you mean \"agent\"? (valid: agent)",
         ),
@@ -269,7 +302,7 @@ fn mistakes_in_mobile_ipv4_are_told() {
         ),
         (
             with("route_optimization = true"),
-            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, encapsulation, outgoing_after, policy, simultaneous_bindings, smooth_handoff)",
+            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, encapsulation, header_compression, outgoing_after, policy, simultaneous_bindings, smooth_handoff)",
         ),
         (
             mobile(
@@ -289,6 +322,11 @@ fn mistakes_in_mobile_ipv4_are_told() {
         (
             with("outgoing_after = \"request\""),
             "mobiles.laptop.mobility.outgoing_after: \"request\" needs an own care-of address: a foreign agent forwards for a mobile after the reply; expected `care_of_address = \"known\"` or \"dhcp\" beside it",
+        ),
+        (
+            with("header_compression = true"),
+            "mobiles.laptop.mobility.header_compression: needs a foreign agent, the other end of the compression; expected \
+             `care_of_address = \"foreign-agent\"` and a node in `foreign_agents`",
         ),
         (
             with("smooth_handoff = true"),
