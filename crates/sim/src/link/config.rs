@@ -2,6 +2,7 @@
 
 use super::queue::Management;
 use super::regulator::RegulatorConfig;
+use super::tdma::Slots;
 use super::trace::Trace;
 use crate::rng::Seed;
 use baton_proto::rate::DataRate;
@@ -190,8 +191,19 @@ pub struct DirectionConfig {
     pub channel: ChannelConfig,
     /// Recording that drives rate, delay or loss.
     pub trace: Option<Arc<Trace>>,
-    /// True if it sends only in slots that are assigned to it, whatever its rate.
-    pub on_demand: bool,
+    /// Times at which it may send.
+    pub access: Access,
+}
+
+/// Times at which a direction may send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// All times.
+    Always,
+    /// Slots that are assigned to it, whatever its rate.
+    OnDemand,
+    /// Its own slots of a frame.
+    Slots(Arc<Slots>),
 }
 
 /// Bytes and bits that a link puts around a packet: time on the line is `(packet bytes + bytes_per_packet) ×

@@ -25,6 +25,7 @@ mod pipe;
 pub(crate) mod queue;
 pub mod reception;
 pub mod regulator;
+pub mod tdma;
 pub mod trace;
 
 use crate::packets::PacketId;

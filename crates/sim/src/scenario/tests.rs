@@ -12,6 +12,7 @@ mod messages;
 mod radios;
 mod reception;
 mod stalls;
+mod tdma;
 
 use super::model::{AddressPolicy, AttachmentPolicy, LinkIndex, NodeIndex, Traffic, Transport};
 use super::*;

@@ -1,6 +1,7 @@
 //! Capacity on demand in a scenario: its keys and their resolution.
 
 use super::{CarrierConfig, Grid, Rbdc, TerminalConfig};
+use crate::link::config::Access;
 use crate::scenario::document::Path;
 use crate::scenario::error::{quoted, seconds, unknown};
 use crate::scenario::model::LinkIndex;
@@ -110,7 +111,7 @@ pub(crate) fn carriers(
         for terminal in &carriers[place].terminals {
             let up = &mut links.specs[terminal.link.0].config.up;
             up.rate = rate;
-            up.on_demand = true;
+            up.access = Access::OnDemand;
         }
     }
     carriers

@@ -28,6 +28,7 @@ mod routing;
 mod signals;
 mod steady;
 mod strategies;
+mod tdma;
 mod traffic;
 mod tunnels;
 mod unresolved;
