@@ -19,7 +19,7 @@ impl LinkConfig {
             Medium::FullDuplex => {
                 let recorded = direction.trace.as_ref().and_then(|trace| trace.mean_rate());
                 let rate = recorded.unwrap_or(direction.rate);
-                let time = rate.transmission_time(direction.framing.bits(length))?;
+                let time = rate.transmission_time(direction.line_bits(length))?;
                 match &direction.access {
                     Access::Slots(slots) => Some(slots.service_time(time)),
                     Access::Always | Access::OnDemand => Some(time),

@@ -309,6 +309,11 @@ impl Direction {
         }
     }
 
+    /// Returns the bit error rate that the decoder measures, if there is one.
+    pub fn bit_error_rate(&self) -> Option<f64> {
+        self.channel.as_ref()?.bit_error_rate()
+    }
+
     /// Sends the packet in service on its way, as the channel has left it, from the transmitter at `left`.
     pub fn launch(&mut self, config: &DirectionConfig, left: Instant, outcome: Outcome) {
         if let Some(item) = self.in_service()

@@ -132,7 +132,7 @@ fn serialised_anew(
     now: Instant,
     length: u32,
 ) -> Instant {
-    let bits = config.framing.bits(length);
+    let bits = config.line_bits(length);
     match &config.access {
         Access::Always => {}
         Access::OnDemand => {

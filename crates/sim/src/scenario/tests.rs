@@ -3,6 +3,7 @@
 mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
+mod coding;
 mod copies;
 mod demand;
 mod format_1;

@@ -86,6 +86,12 @@ pub(crate) fn carriers(
         let Some(terminal) = terminal(own, &carrier.grid, &path, report) else {
             continue;
         };
+        let up = &links.specs[own.link.0].config.up;
+        if up.channel.coding.is_some() {
+            let message = "does not go with capacity on demand, whose slots have a code of their own; expected no coding";
+            let path = top.key(own.name).key("up").key("coding");
+            report.wrong_key(&path, message.to_owned());
+        }
         let superframe = carrier.grid.superframe.as_nanos();
         let delay = links.specs[own.link.0].config.round_trip_delay();
         let superframes = delay.as_nanos().div_ceil(superframe);

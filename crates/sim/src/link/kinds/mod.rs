@@ -153,6 +153,7 @@ pub(super) fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> Direc
             bit_error_rate: 0.0,
             burst: None,
             shadowing: None,
+            coding: None,
             damaged: Damaged::Dropped,
             spares_headers: false,
         },

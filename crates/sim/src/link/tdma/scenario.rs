@@ -172,6 +172,11 @@ pub(crate) fn check_slots(config: &LinkConfig, path: &Path, report: &mut Report<
     let Access::Slots(slots) = &config.up.access else {
         return;
     };
+    if config.adapts_code() && !slots.fragmentation {
+        let message = "makes packets longer than a slot when the code gets stronger; expected a fixed parity, or frame.fragmentation = true";
+        report.wrong(&path.key("coding"), message.to_owned());
+        return;
+    }
     let carried = largest_packet(config);
     if u64::from(carried) < LEAST_MTU {
         let message = format!(
@@ -193,7 +198,9 @@ fn largest_packet(config: &LinkConfig) -> u32 {
         Access::Slots(slots) => {
             let bits = direction.rate.bits_in(slots.frame.burst());
             let bytes = bits / u64::from(direction.framing.bits_per_byte);
-            bytes.saturating_sub(u64::from(direction.framing.bytes_per_packet))
+            let bytes = bytes.saturating_sub(u64::from(direction.framing.bytes_per_packet));
+            let coding = direction.channel.coding;
+            coding.map_or(bytes, |coding| coding.code.carried(bytes))
         }
         Access::Always | Access::OnDemand => u64::MAX,
     };

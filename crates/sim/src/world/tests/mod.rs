@@ -4,6 +4,7 @@ mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod cells;
+mod coding;
 mod conservation;
 mod delays;
 mod demand;
