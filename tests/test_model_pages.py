@@ -19,6 +19,7 @@ OVERVIEWS = {
         "mobile-ipv6.md",
         "retransmission.md",
         "demand-assignment.md",
+        "link-coding.md",
         "flow-control.md",
         "shapers.md",
         "t-tcp.md",

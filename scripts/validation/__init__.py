@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from validation import aerotp, channels, control, links, mobility, network, peers, queues, quic, radio, tcp
+from validation import aerotp, channels, coding, control, links, mobility, network, peers, queues, quic, radio, tcp, tdma
 from validation.row import Row
 
 Cases = dict[str, Callable[[], Iterator[Row]]]
 
 SECTIONS: dict[str, Cases] = {
-    "Links and handovers": links.CASES,
+    "Links and handovers": {**links.CASES, **tdma.CASES},
     "L-DACS1": radio.CASES,
     "Mobility protocols": mobility.CASES,
     "Queues": queues.CASES,
-    "Channels": channels.CASES,
+    "Channels": {**channels.CASES, **coding.CASES},
     "AeroTP and its codes": aerotp.CASES,
     "QUIC": quic.CASES,
     "Shapers, retransmission, flow control and T/TCP": network.CASES,
@@ -29,7 +29,7 @@ kept result, and the studies."""
 CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in cases.items()}
 
 QUICK = (
-    *("wired", "geo", "demand", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
+    *("wired", "geo", "demand", "tdma", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
     *("policer", "flow-control", "t-tcp", "aerotp-first-byte", "quic"),
     *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )

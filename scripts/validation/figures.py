@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import baton
 from baton import Scenario
-from validation import channels, control, lab, links, peers, queues, tcp
+from validation import channels, coding, control, lab, links, peers, queues, tcp, tdma
 
 SCENARIOS = links.TRACES.parent
 THEORY = {"color": "black", "linewidth": 0.8}
@@ -173,6 +173,18 @@ def bit_errors(at: Axes) -> None:
     at.loglog(curve, [channels.packet_loss(rate) for rate in curve], label="1 - (1 - p)^12000", **THEORY)
     dots(at, rates, [[channels.lost("bit_error_rate", rate, seed) for seed in SEEDS] for rate in rates])
     at.set(xlabel="bit_error_rate", ylabel="share of packets lost", title="Packets of 1500 B")
+
+
+def link_coding(at: Axes) -> None:
+    times, parity = lab.series(coding.steps(), "parity", "link l down")
+    at.step(np.append(0, times), np.append(2, parity), where="post", color="#2563eb", label="parity of a codeword (B)")
+    edges = [begin for begin, _ in coding.STEPS] + [60]
+    sufficient = [coding.weakest(rate) for _, rate in coding.STEPS]
+    at.stairs(sufficient, edges, baseline=None, linestyle="--", label="weakest sufficient", **THEORY)
+    rows = lab.packets(coding.steps())
+    lost, _ = np.histogram(rows["sent"][~rows["delivered"]], np.arange(61))
+    at.bar(np.arange(60) + 0.5, lost, 1.0, color="#f59e0b", label="packets lost in a second")
+    at.set(xlabel="time (s)", xlim=(0, 60), ylim=(0, 40))
 
 
 def burst_loss(at: Axes) -> None:
@@ -347,9 +359,19 @@ def demand_assignment(at: Axes) -> None:
     at.set(xlabel="time (s)", ylabel="rate (Mbit/s)", xlim=(0, 7), ylim=(0, 3.2))
 
 
+def tdma_link(at: Axes) -> None:
+    lengths = range(60, tdma.SLOT_BYTES + 1)
+    at.plot(lengths, [tdma.closed(length) / 1e3 for length in lengths], label="whole packets in a slot", **THEORY)
+    measured = [100, 200, 281, 282, 375, 376, 450, 562, 563, 700, 900, tdma.SLOT_BYTES]
+    dots(at, measured, [[tdma.throughput(length) / 1e3] for length in measured], "Baton")
+    at.set(xlabel="length of packets (B)", ylabel="throughput (kbit/s)", ylim=(0, 220))
+
+
 DRAWN = {
     "wired": axes(wired),
     "demand-assignment": axes(demand_assignment),
+    "link-coding": axes(link_coding),
+    "tdma": axes(tdma_link),
     "wifi": axes(wifi),
     "gsm": axes(gsm),
     "trace": axes(trace),

@@ -23,6 +23,9 @@ HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0,
 #: The faster of the rates that the study gives a user.
 FAST = ["links.radio.user_rate=158 kbit/s"]
 
+#: A dedicated data rate as a standing grant on the return link.
+STANDING = ["links.radio.standing_grant=true"]
+
 
 class AircraftRun:
     """A run whose first flow is the one that counts."""

@@ -6,8 +6,6 @@ use super::interleaved::{Strength, codewords};
 /// bytes than it can correct, 1 - product of P(wrong bytes <= parity / 2), where each bit is wrong independently with
 /// `bit_error_rate`, 0 to 1. A packet counts even if all its wrong bytes are parity, and its data is right.
 pub fn failure_probability(bit_error_rate: f64, data: usize, strength: Strength) -> f64 {
-    let byte_is_right = 8.0 * libm::log1p(-bit_error_rate.clamp(0.0, 1.0));
-    let byte_is_wrong = -libm::expm1(byte_is_right);
     let mut packet_is_right = 0.0;
     // Codewords of the same shape are adjacent, and there are at most four shapes.
     let mut last = (0, 0, 0.0);
@@ -15,12 +13,20 @@ pub fn failure_probability(bit_error_rate: f64, data: usize, strength: Strength)
         let length = codeword.data + usize::from(codeword.parity);
         let correctable = usize::from(codeword.parity) / 2;
         if (last.0, last.1) != (length, correctable) {
-            let failure = more_than(correctable, length, byte_is_wrong, byte_is_right);
+            let failure = codeword_failure(bit_error_rate, length, correctable);
             last = (length, correctable, libm::log1p(-failure.min(1.0)));
         }
         packet_is_right += last.2;
     }
     -libm::expm1(packet_is_right)
+}
+
+/// Returns the probability that a codeword of `length` bytes has more wrong bytes than are `correctable`, where each bit is
+/// wrong independently with `bit_error_rate`, 0 to 1.
+pub fn codeword_failure(bit_error_rate: f64, length: usize, correctable: usize) -> f64 {
+    let byte_is_right = 8.0 * libm::log1p(-bit_error_rate.clamp(0.0, 1.0));
+    let byte_is_wrong = -libm::expm1(byte_is_right);
+    more_than(correctable, length, byte_is_wrong, byte_is_right)
 }
 
 /// Returns P(X > `most`) for X successes in `trials`, each with `probability`; `log_failure` is ln(1 - `probability`),

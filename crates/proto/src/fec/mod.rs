@@ -1,7 +1,7 @@
 //! Forward error correction: Reed–Solomon codes over GF(2^8).
 //!
 //! [`interleaved`] adds parity to one packet, to correct bytes damaged by a channel in place; it consists of codewords
-//! of [`reed_solomon`]. [`erasure`] adds whole repair packets to a block of packets, to restore lost ones. Neither
+//! of [`reed_solomon`]. [`meter`] estimates the bit error rate of a channel. [`erasure`] adds whole repair packets to a block of packets, to restore lost ones. Neither
 //! verifies packets: with more errors than it can correct, a decoder may find another codeword, so the payload's
 //! checksum decides.
 
@@ -9,6 +9,7 @@ pub mod erasure;
 pub mod failure;
 mod field;
 pub mod interleaved;
+pub mod meter;
 pub mod reed_solomon;
 #[cfg(test)]
 mod test_util;

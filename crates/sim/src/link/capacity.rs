@@ -1,7 +1,7 @@
 //! Capacity of a link at best: the mean time per packet when the link is never idle.
 
 use super::End;
-use super::config::{DcfConfig, DirectionConfig, LinkConfig, Medium};
+use super::config::{Access, DcfConfig, DirectionConfig, LinkConfig, Medium};
 use super::dcf::{ACKNOWLEDGMENT_BITS, DIFS, HEADER_BYTES, MINIMUM_WINDOW, SIFS, SLOT};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -19,7 +19,11 @@ impl LinkConfig {
             Medium::FullDuplex => {
                 let recorded = direction.trace.as_ref().and_then(|trace| trace.mean_rate());
                 let rate = recorded.unwrap_or(direction.rate);
-                rate.transmission_time(direction.framing.bits(length))
+                let time = rate.transmission_time(direction.line_bits(length))?;
+                match &direction.access {
+                    Access::Slots(slots) => Some(slots.service_time(time)),
+                    Access::Always | Access::OnDemand => Some(time),
+                }
             }
             Medium::Dcf(dcf) => exchange_time(dcf, direction, length),
         }

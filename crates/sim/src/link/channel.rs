@@ -9,6 +9,7 @@ use super::direction::stream_name;
 use super::queue::Item;
 use super::{DropReason, End, Outcome};
 use crate::rng::{Keyed, Seed, Stream};
+use baton_proto::fec::meter::ErrorMeter;
 use baton_proto::time::{Duration, Instant};
 
 /// One direction's channel, if it does anything to packets.
@@ -20,6 +21,8 @@ pub(super) struct Channel {
     burst_draws: Keyed,
     packet_draws: Keyed,
     bit_draws: Keyed,
+    /// Meter of the decoder, if there is a code.
+    meter: ErrorMeter,
 }
 
 impl Channel {
@@ -39,10 +42,14 @@ impl Channel {
         let clean = config.burst.is_none()
             && config.shadowing.is_none()
             && config.packet_error_rate <= 0.0
-            && config.bit_error_rate <= 0.0;
+            && config.bit_error_rate <= 0.0
+            && config.coding.is_none();
         if clean && !recorded_loss {
             return None;
         }
+        let meter = before
+            .as_ref()
+            .map_or_else(ErrorMeter::default, |before| before.meter);
         let burst = match before {
             Some(before) if before.config.burst == config.burst => before.burst,
             _ => config
@@ -70,6 +77,7 @@ impl Channel {
             burst_draws: draws("burst loss"),
             packet_draws: draws("packet errors"),
             bit_draws: draws("bit errors"),
+            meter,
         }))
     }
 
@@ -93,13 +101,31 @@ impl Channel {
         if is_hit(self.packet_draws, key, self.config.packet_error_rate) {
             return Outcome::Dropped(DropReason::ChannelError);
         }
-        let bits = u64::from(item.length) * 8;
-        let bit_errors = bit_errors(self.bit_draws, key, self.config.bit_error_rate, bits);
-        if !bit_errors.is_empty() && self.config.damaged == Damaged::Dropped {
+        let (is_damaged, bit_errors) = self.receive(key, item.length);
+        if is_damaged && self.config.damaged == Damaged::Dropped {
             return Outcome::Dropped(DropReason::ChannelError);
         }
         let bit_errors = bit_errors.into();
         Outcome::Delivered { bit_errors }
+    }
+
+    /// Returns true if a packet is damaged behind the decoder, if there is one, and its wrong bits.
+    fn receive(&mut self, key: u64, length: u32) -> (bool, Vec<u32>) {
+        let code = self.config.coding.map(|coding| coding.code);
+        let bytes = code.map_or(length, |code| code.coded(length));
+        let bits = u64::from(bytes) * 8;
+        let wrong = bit_errors(self.bit_draws, key, self.config.bit_error_rate, bits);
+        let Some(code) = code else {
+            return (!wrong.is_empty(), wrong);
+        };
+        let decoded = code.decode(length, &wrong);
+        self.meter.note(bits as f64, decoded.counted.into());
+        (decoded.failed, decoded.wrong)
+    }
+
+    /// Returns the bit error rate that the decoder measures, if there is one.
+    pub fn bit_error_rate(&self) -> Option<f64> {
+        self.config.coding.map(|_| self.meter.rate())
     }
 }
 

@@ -1,7 +1,9 @@
 //! A link's parameters, validated: produced by the scenario, used by the link models.
 
+use super::coding::Coding;
 use super::queue::Management;
 use super::regulator::RegulatorConfig;
+use super::tdma::Slots;
 use super::trace::Trace;
 use crate::rng::Seed;
 use baton_proto::rate::DataRate;
@@ -102,6 +104,29 @@ impl LinkConfig {
         self.down.retransmission.is_some() || self.up.retransmission.is_some()
     }
 
+    /// Returns true if the code of a direction follows its bit error rate.
+    pub fn adapts_code(&self) -> bool {
+        let adapts = |direction: &DirectionConfig| {
+            let coding = direction.channel.coding;
+            coding.is_some_and(|coding| coding.loss.is_some())
+        };
+        adapts(&self.down) || adapts(&self.up)
+    }
+
+    /// Takes over the present codes of the same link where they are adaptive.
+    pub fn keep_codes(&mut self, of: &LinkConfig) {
+        let keep = |own: &mut DirectionConfig, present: &DirectionConfig| {
+            if let (Some(own), Some(present)) = (&mut own.channel.coding, present.channel.coding)
+                && own.loss.is_some()
+                && present.loss.is_some()
+            {
+                own.code = present.code;
+            }
+        };
+        keep(&mut self.down, &of.down);
+        keep(&mut self.up, &of.up);
+    }
+
     /// Returns a direction by its index: 0 is down, any other up.
     pub(crate) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }
@@ -190,8 +215,28 @@ pub struct DirectionConfig {
     pub channel: ChannelConfig,
     /// Recording that drives rate, delay or loss.
     pub trace: Option<Arc<Trace>>,
-    /// True if it sends only in slots that are assigned to it, whatever its rate.
-    pub on_demand: bool,
+    /// Times at which it may send.
+    pub access: Access,
+}
+
+impl DirectionConfig {
+    /// Returns the bits on the line for a packet of `length` bytes, parity and framing included.
+    pub fn line_bits(&self, length: u32) -> u64 {
+        let coding = self.channel.coding;
+        let coded = coding.map_or(length, |coding| coding.code.coded(length));
+        self.framing.bits(coded)
+    }
+}
+
+/// Times at which a direction may send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// All times.
+    Always,
+    /// Slots that are assigned to it, whatever its rate.
+    OnDemand,
+    /// Its own slots of a frame.
+    Slots(Arc<Slots>),
 }
 
 /// Bytes and bits that a link puts around a packet: time on the line is `(packet bytes + bytes_per_packet) ×
@@ -255,6 +300,8 @@ pub struct ChannelConfig {
     pub burst: Option<GilbertElliott>,
     /// Loss while the mobile at end B is in a shadow, in both directions at once.
     pub shadowing: Option<Shadowing>,
+    /// Forward error correction of bit errors.
+    pub coding: Option<Coding>,
     /// Fate of damaged packets.
     pub damaged: Damaged,
     /// True if bit errors spare the IP and transport headers; only with delivery of damaged packets.

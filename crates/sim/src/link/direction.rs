@@ -1,7 +1,7 @@
 //! State of a link in one direction: its packets, and the fates already decided.
 
 use super::channel::Channel;
-use super::config::{DirectionConfig, Framing, QueueLimit};
+use super::config::{Access, DirectionConfig, Framing, QueueLimit};
 use super::demand::{Assignment, Slots};
 use super::queue::{Arrival, Discipline, Dropped, Item, Offered, Refusal, Site, Waiting};
 use super::trace::Cursor;
@@ -105,7 +105,7 @@ impl Direction {
             cursor: Cursor::default(),
             start,
             jitter: seed.keyed(&stream_name(from, link, "jitter")),
-            slots: config.on_demand.then(Box::default),
+            slots: (config.access == Access::OnDemand).then(Box::default),
         };
         direction.reconfigure(link, config, seed);
         direction
@@ -307,6 +307,11 @@ impl Direction {
             }
             _ => Outcome::UNDAMAGED,
         }
+    }
+
+    /// Returns the bit error rate that the decoder measures, if there is one.
+    pub fn bit_error_rate(&self) -> Option<f64> {
+        self.channel.as_ref()?.bit_error_rate()
     }
 
     /// Sends the packet in service on its way, as the channel has left it, from the transmitter at `left`.

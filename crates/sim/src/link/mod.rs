@@ -15,6 +15,7 @@
 mod capacity;
 pub mod cells;
 mod channel;
+pub mod coding;
 pub mod config;
 mod dcf;
 pub mod demand;
@@ -25,6 +26,7 @@ mod pipe;
 pub(crate) mod queue;
 pub mod reception;
 pub mod regulator;
+pub mod tdma;
 pub mod trace;
 
 use crate::packets::PacketId;
@@ -570,6 +572,12 @@ impl Link {
     /// Returns true if packets pass.
     pub fn is_up(&self) -> bool {
         self.state == State::Up
+    }
+
+    /// Returns the bit error rate of the packets sent from an end so far, as the decoder at the other end measures it;
+    /// `None` without a code.
+    pub fn bit_error_rate(&self, from: End) -> Option<f64> {
+        self.directions.made()?[from.index()].bit_error_rate()
     }
 
     fn catch_up_direction(&mut self, now: Instant, from: End) {

@@ -1,6 +1,6 @@
 //! One direction with a channel of its own: packets are serialised one after another.
 
-use super::config::DirectionConfig;
+use super::config::{Access, DirectionConfig};
 use super::direction::Direction;
 use super::queue::Offered;
 use super::trace::Capacity;
@@ -132,11 +132,19 @@ fn serialised_anew(
     now: Instant,
     length: u32,
 ) -> Instant {
-    let bits = config.framing.bits(length);
-    if config.on_demand
-        && let Some(end) = direction.sent_in_slots(now, bits)
-    {
-        return end;
+    let bits = config.line_bits(length);
+    match &config.access {
+        Access::Always => {}
+        Access::OnDemand => {
+            if let Some(end) = direction.sent_in_slots(now, bits) {
+                return end;
+            }
+        }
+        Access::Slots(slots) => {
+            let offered_at = direction.in_service().map_or(now, |item| item.offered_at);
+            let time = config.rate.transmission_time(bits);
+            return time.map_or(Instant::NEVER, |time| slots.leaves(now, offered_at, time));
+        }
     }
     let from = direction.in_recording(now);
     let end = match capacity(config) {

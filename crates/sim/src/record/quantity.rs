@@ -29,11 +29,13 @@ pub enum Quantity {
     AssignedRate,
     /// Rate of the slots requested by a terminal on demand in a superframe, in bit/s.
     RequestedRate,
+    /// Parity of a link's codewords, in bytes, where the code follows the bit error rate.
+    Parity,
 }
 
 impl Quantity {
     /// Every quantity, in the order of their numbers.
-    pub const ALL: [Quantity; 13] = [
+    pub const ALL: [Quantity; 14] = [
         Quantity::CongestionWindow,
         Quantity::SlowStartThreshold,
         Quantity::RoundTripTime,
@@ -47,6 +49,7 @@ impl Quantity {
         Quantity::SendingRate,
         Quantity::AssignedRate,
         Quantity::RequestedRate,
+        Quantity::Parity,
     ];
 
     /// Returns its name in the `series` column.
@@ -65,6 +68,7 @@ impl Quantity {
             Quantity::SendingRate => "sending rate",
             Quantity::AssignedRate => "assigned rate",
             Quantity::RequestedRate => "requested rate",
+            Quantity::Parity => "parity",
         }
     }
 
@@ -75,7 +79,8 @@ impl Quantity {
             | Quantity::SlowStartThreshold
             | Quantity::BytesInFlight
             | Quantity::DeliveredBytes
-            | Quantity::QueueBytes => "B",
+            | Quantity::QueueBytes
+            | Quantity::Parity => "B",
             Quantity::RoundTripTime
             | Quantity::SmoothedRoundTripTime
             | Quantity::RetransmissionTimeout => "s",
@@ -110,6 +115,9 @@ impl Quantity {
             }
             Quantity::RequestedRate => {
                 "Rate of the slots that the terminal on demand asks for in this superframe"
+            }
+            Quantity::Parity => {
+                "Parity of each codeword on a link whose code follows the bit error rate"
             }
         }
     }

@@ -63,6 +63,7 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
         "packet_error_rate": channel.packet_error_rate,
         "bit_error_rate": channel.bit_error_rate,
         "burst_loss": channel.burst.is_none().then_some("none"),
+        "coding": channel.coding.is_none().then_some("none"),
         "damaged": match channel.damaged {
             Damaged::Dropped => "dropped",
             Damaged::Delivered => "delivered",

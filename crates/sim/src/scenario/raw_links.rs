@@ -82,6 +82,8 @@ pub struct RawDirection {
     pub bit_error_rate: Option<f64>,
     /// Loss in bursts (Gilbert–Elliott), or "none". Default "none".
     pub burst_loss: Option<RawBurstLoss>,
+    /// Forward error correction of bit errors, or "none". Default "none".
+    pub coding: Option<RawLinkCoding>,
     /// Fate of packets with bit errors. Default "dropped".
     pub damaged: Option<RawDamaged>,
     /// Bits that are never flipped; only with damaged = "delivered". Default "nothing".
@@ -90,6 +92,29 @@ pub struct RawDirection {
     pub framing: Option<RawFraming>,
     /// Recording that drives the direction. Default: none.
     pub recording: Option<RawRecording>,
+}
+
+/// Forward error correction, or none.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawLinkCoding {
+    /// No code (from a change on).
+    None(RawNone),
+    /// A code.
+    Code(RawCode),
+}
+
+/// Reed–Solomon code over bytes: a codeword has up to 255 bytes, and up to half as many wrong bytes as parity bytes are
+/// corrected. One of the two keys is required.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawCode {
+    /// Parity bytes of each codeword, an even number. Default: by `loss`.
+    #[schemars(range(min = 2, max = 128))]
+    pub parity: Option<u32>,
+    /// Share of full packets that may be lost: the receiver measures the bit error rate, and the sender takes the weakest
+    /// code that suffices. Default: a fixed parity.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: Option<f64>,
 }
 
 /// Fate of packets with bit errors.

@@ -17,6 +17,7 @@ use super::{
     resolve_mobility, resolve_regulators, resolve_remedies,
 };
 use crate::link::demand::scenario as demand;
+use crate::link::tdma::scenario as tdma;
 use crate::mobility::{self, Agents};
 use crate::transport::{self, aerotp};
 use baton_proto::time::{Duration, Instant};
@@ -226,6 +227,7 @@ pub(super) fn resolve(
     };
     let mut links = resolve_links::links(&raw.links, &sky, traces, report);
     resolve_regulators::regulators(raw, &mut links, report);
+    tdma::frames(&raw.links, &mut links, report);
     let carriers = demand::carriers(&raw.links, &mut links, end, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = Agents::resolve(raw, &links, report);

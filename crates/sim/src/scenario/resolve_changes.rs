@@ -6,7 +6,8 @@ use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
 use super::resolve_links::{Links, check_repeating, layers, set_mtu};
-use crate::link::config::{LinkConfig, Shared};
+use crate::link::config::{Access, LinkConfig, Shared};
+use crate::link::tdma::scenario::check_slots;
 use baton_proto::time::Instant;
 
 /// Resolves the changes and puts them in order of time.
@@ -78,9 +79,10 @@ pub(super) fn change_config(
     set_mtu(raw.mtu, path, config, report);
     let rate = config.up.rate;
     layers(&raw.both, &raw.down, &raw.up, path, config, report);
-    if config.up.on_demand && config.up.rate != rate {
+    if config.up.access == Access::OnDemand && config.up.rate != rate {
         let message = "changes the rate of a carrier with capacity on demand, which is fixed";
         report.wrong(path, message.to_owned());
     }
     check_repeating(config, path, report);
+    check_slots(config, path, report);
 }

@@ -2,9 +2,11 @@
 
 use super::document::Path;
 use super::raw_links::{
-    RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawQueue, RawRetransmission, RawSpared,
+    RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawLinkCoding, RawQueue, RawRetransmission,
+    RawSpared,
 };
 use super::resolve::{MOST_EVENTS, Report};
+use crate::link::coding::{Code, Coding};
 use crate::link::config::{Damaged, DirectionConfig, GilbertElliott, QueueConfig, Retransmission};
 use crate::link::queue::Management;
 use baton_proto::time::Instant;
@@ -54,6 +56,9 @@ pub(super) fn apply(
         }
     }
     channel(raw, config);
+    if let Some(raw) = &raw.coding {
+        config.channel.coding = coding(raw, &path.key("coding"), report);
+    }
     if let Some(framing) = &raw.framing {
         let now = &mut config.framing;
         now.bytes_per_packet = framing.bytes_per_packet.unwrap_or(now.bytes_per_packet);
@@ -77,6 +82,31 @@ fn channel(raw: &RawDirection, config: &mut DirectionConfig) {
     }
     if let Some(spares) = raw.spares {
         channel.spares_headers = spares == RawSpared::Headers;
+    }
+}
+
+fn coding(raw: &RawLinkCoding, path: &Path, report: &mut Report<'_>) -> Option<Coding> {
+    let RawLinkCoding::Code(raw) = raw else {
+        return None;
+    };
+    match (raw.parity, raw.loss) {
+        (Some(parity), None) => {
+            let code = Code::with_parity(parity);
+            if code.is_none() {
+                let message = format!("is {parity}; expected an even number from 2 to 128");
+                report.wrong(&path.key("parity"), message);
+            }
+            code.map(|code| Coding { code, loss: None })
+        }
+        (None, loss @ Some(_)) => Some(Coding {
+            code: Code::WEAKEST,
+            loss,
+        }),
+        _ => {
+            let message = "has no strength, or two; expected either parity or loss";
+            report.wrong(path, message.to_owned());
+            None
+        }
     }
 }
 

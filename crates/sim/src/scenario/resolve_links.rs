@@ -421,6 +421,11 @@ fn start(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Repor
 
 /// Reports retransmission on a medium whose access retransmits itself.
 pub(super) fn check_repeating(config: &LinkConfig, path: &Path, report: &mut Report<'_>) {
+    let codes = [&config.down, &config.up].map(|direction| direction.channel.coding);
+    if config.medium.is_contended() && codes.iter().any(Option::is_some) {
+        let message = "does not go with medium access, whose frames have no such code; expected medium_access = false, or no coding";
+        report.wrong_key(&path.key("coding"), message.to_owned());
+    }
     if config.medium.is_contended() && config.repeats() {
         let message = "medium access already retransmits lost frames; expected medium_access = false, or no retransmission";
         report.wrong_key(&path.key("retransmission"), message.to_owned());

@@ -3,6 +3,7 @@
 mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
+mod coding;
 mod copies;
 mod demand;
 mod format_1;
@@ -12,6 +13,7 @@ mod messages;
 mod radios;
 mod reception;
 mod stalls;
+mod tdma;
 
 use super::model::{AddressPolicy, AttachmentPolicy, LinkIndex, NodeIndex, Traffic, Transport};
 use super::*;

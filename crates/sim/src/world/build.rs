@@ -66,6 +66,7 @@ impl World {
             packets: Packets::default(),
             radios: Vec::new(),
             carriers: Vec::new(),
+            coders: Vec::new(),
             mobiles: Vec::new(),
             real: RealHosts::default(),
             directory,
@@ -106,6 +107,7 @@ impl World {
         world.add_radios();
         world.add_receptions();
         world.add_carriers();
+        world.add_coders();
         world.add_mobiles(real);
         world.add_agents();
         world.add_ports(real);

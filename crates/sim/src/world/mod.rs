@@ -12,6 +12,7 @@ mod build;
 mod by_hand;
 mod carriers;
 mod classes;
+mod coders;
 mod delays;
 pub mod flow;
 mod gateways;
@@ -125,6 +126,8 @@ pub(crate) struct Net {
     packets: Packets,
     radios: Vec<RadioRun>,
     carriers: Vec<Carrier>,
+    /// Links whose codes follow the bit error rate.
+    coders: Vec<coders::Coder>,
     /// Mobiles, whose routes follow them, with the record of their handovers.
     pub(crate) mobiles: Vec<MobileRun>,
     real: RealHosts,
@@ -185,6 +188,7 @@ enum Event {
     Radio(u32),
     Notice(u32),
     Carrier(u32),
+    Coder(u32),
 }
 
 /// A host and its connections. Fields used for every packet come first, beside the first fields of the host.
@@ -334,6 +338,7 @@ impl World {
             Event::Radio(radio) => self.run_radio(radio as usize),
             Event::Notice(number) => self.handle_scheduled_event(number as usize),
             Event::Carrier(carrier) => self.run_carrier(carrier as usize),
+            Event::Coder(coder) => self.run_coder(coder as usize),
         }
         self.settle();
     }

@@ -1,6 +1,7 @@
 //! Capacity on demand in a scenario: its keys and their resolution.
 
 use super::{CarrierConfig, Grid, Rbdc, TerminalConfig};
+use crate::link::config::Access;
 use crate::scenario::document::Path;
 use crate::scenario::error::{quoted, seconds, unknown};
 use crate::scenario::model::LinkIndex;
@@ -85,6 +86,12 @@ pub(crate) fn carriers(
         let Some(terminal) = terminal(own, &carrier.grid, &path, report) else {
             continue;
         };
+        let up = &links.specs[own.link.0].config.up;
+        if up.channel.coding.is_some() {
+            let message = "does not go with capacity on demand, whose slots have a code of their own; expected no coding";
+            let path = top.key(own.name).key("up").key("coding");
+            report.wrong_key(&path, message.to_owned());
+        }
         let superframe = carrier.grid.superframe.as_nanos();
         let delay = links.specs[own.link.0].config.round_trip_delay();
         let superframes = delay.as_nanos().div_ceil(superframe);
@@ -110,7 +117,7 @@ pub(crate) fn carriers(
         for terminal in &carriers[place].terminals {
             let up = &mut links.specs[terminal.link.0].config.up;
             up.rate = rate;
-            up.on_demand = true;
+            up.access = Access::OnDemand;
         }
     }
     carriers

@@ -3,6 +3,7 @@
 
 pub mod geo;
 pub mod gsm;
+pub mod tdma;
 pub mod today;
 pub mod traced;
 pub mod wifi;
@@ -10,10 +11,11 @@ pub mod wired;
 
 use super::cells::RawRadio;
 use super::config::{
-    ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium, QueueConfig,
-    QueueLimit, Shared, Start,
+    Access, ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium,
+    QueueConfig, QueueLimit, Shared, Start,
 };
 use super::demand::scenario::RawDemand;
+use super::tdma::scenario::RawFrame;
 use crate::link::queue::Management;
 use crate::scenario::raw_reception::{RawCoverage, RawLineOfSight, RawShadowing};
 use crate::scenario::tagged::{Kind, Tag};
@@ -64,6 +66,7 @@ kinds! {
     Geo = "geo": geo::Geo,
     Wifi = "wifi": wifi::Wifi,
     Gsm = "gsm": gsm::Gsm,
+    Tdma = "tdma": tdma::Tdma,
     Wifi6 = "wifi6": today::Wifi6,
     Lte = "lte": today::Lte,
     FiveG = "5g": today::FiveG,
@@ -101,6 +104,11 @@ pub(crate) trait Settings {
 
     /// Returns the settings of a return link on demand.
     fn demand(&self) -> Option<&RawDemand> {
+        None
+    }
+
+    /// Returns the settings of a TDMA link's slots.
+    fn frame(&self) -> Option<&RawFrame> {
         None
     }
 
@@ -145,11 +153,12 @@ pub(super) fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> Direc
             bit_error_rate: 0.0,
             burst: None,
             shadowing: None,
+            coding: None,
             damaged: Damaged::Dropped,
             spares_headers: false,
         },
         trace: None,
-        on_demand: false,
+        access: Access::Always,
     }
 }
 

@@ -17,6 +17,8 @@ use std::ops::RangeInclusive;
 pub enum Task {
     /// Beginning of a cell's common control channel.
     CommonControl(CellId),
+    /// Beginning of a multiframe in which aircraft with standing grants send to a cell.
+    StandingGrants(CellId),
     /// Measurement by an aircraft.
     Measure(StationId),
     /// End of an aircraft's CELL_EXIT.

@@ -184,6 +184,8 @@ impl Grants for Allocation<'_> {
             None => {
                 let map = match self.direction {
                     Direction::Forward => FORWARD_MAP,
+                    // A standing grant stands in no map.
+                    Direction::Return if self.config.standing_grant => 0,
                     Direction::Return => RETURN_MAP,
                 };
                 (self.modulation(station), self.control + map)

@@ -35,6 +35,8 @@ pub struct Cell {
     pub acknowledgments: BTreeMap<Multiframe, u32>,
     /// True if the next common control channel is on the agenda.
     awake: bool,
+    /// True if the next multiframe's standing grants are on the agenda.
+    has_senders: bool,
 }
 
 /// A transmitted fragment.
@@ -65,15 +67,23 @@ impl Cell {
             lost: BTreeMap::new(),
             acknowledgments: BTreeMap::new(),
             awake: false,
+            has_senders: false,
         }
     }
 
-    /// Puts the next common control channel on the agenda, unless it is there.
+    /// Puts the next common control channel on the agenda, unless it is there, and if aircraft with standing grants have
+    /// data, the next multiframe.
     pub fn wake(&mut self, air: &mut Air, now: Instant) {
         if !self.awake {
             self.awake = true;
             let at = Multiframe::deciding_after(now).common_control();
             air.agenda.push(at, Task::CommonControl(self.id));
+        }
+        let senders = !(self.wanting.is_empty() && self.back.is_empty());
+        if air.config.standing_grant && senders && !self.has_senders {
+            self.has_senders = true;
+            let at = Multiframe::beginning_after(now).start();
+            air.agenda.push(at, Task::StandingGrants(self.id));
         }
     }
 
@@ -167,6 +177,13 @@ impl Cell {
         self.forward.remove(id);
         self.back.remove(id);
         stations[id.0 as usize].wants = false;
+    }
+
+    /// Lets aircraft send by their standing grants in the multiframe that begins now.
+    pub fn use_standing_grants(&mut self, air: &mut Air, stations: &mut [Station], now: Instant) {
+        exchange::use_standing_grants(self, air, stations, now);
+        self.has_senders = false;
+        self.wake(air, now);
     }
 
     /// Does the tasks of a common control channel.

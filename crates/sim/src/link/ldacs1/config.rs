@@ -28,6 +28,8 @@ pub struct NetworkConfig {
     pub errors: ErrorRates,
     /// True if an aircraft's tiles of one multiframe are coded jointly.
     pub joint_coding: bool,
+    /// True if each aircraft has its rate on the return link in every multiframe, without requests.
+    pub standing_grant: bool,
     /// Type of a handover between two cells.
     pub handover: HandoverType,
     /// True if the base station announces a handover while it still has packets for the aircraft, and lets them drain
@@ -63,6 +65,7 @@ impl NetworkConfig {
             modulation: Some(Modulation::QpskHalf),
             errors: ErrorRates::AtTarget,
             joint_coding: false,
+            standing_grant: false,
             handover: HandoverType::One,
             packet_bit: false,
             forwards_queue: false,

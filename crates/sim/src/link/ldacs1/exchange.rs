@@ -10,6 +10,9 @@
 //! about to leave is granted nothing from its HO_COM on, and leaves a multiframe later. (An aircraft that loses the
 //! signal altogether keeps the draws for its last multiframe.)
 //!
+//! With standing grants neither requests nor the return link's map exist: an aircraft sends what it has at the beginning
+//! of a multiframe in that multiframe's data tiles.
+//!
 //! An aircraft acknowledges a fragment in its next slot of the dedicated control channel, a base station in its next
 //! common control channel. Control messages are never lost (study D, section 5.5).
 
@@ -29,17 +32,15 @@ use baton_proto::time::Instant;
 
 /// Does the tasks of the common control channel that begins now.
 pub fn run(cell: &mut Cell, air: &mut Air, stations: &mut [Station], now: Instant) {
-    let mut exchange = Exchange {
-        multiframe: Multiframe::containing(now),
-        now,
-        control: CONTROL_ALWAYS,
-        notices: Vec::new(),
-        ended: Vec::new(),
-        cell,
-        air,
-        stations,
-    };
-    exchange.run();
+    Exchange::new(cell, air, stations, now).run();
+}
+
+/// Sends the data of aircraft with standing grants in the multiframe that begins now.
+pub fn use_standing_grants(cell: &mut Cell, air: &mut Air, stations: &mut [Station], now: Instant) {
+    let mut exchange = Exchange::new(cell, air, stations, now);
+    exchange.hear_requests();
+    let multiframe = exchange.multiframe;
+    exchange.map_return(multiframe);
 }
 
 /// One common control channel.
@@ -75,19 +76,40 @@ enum Notice {
     },
 }
 
-impl Exchange<'_> {
+impl<'a> Exchange<'a> {
+    fn new(
+        cell: &'a mut Cell,
+        air: &'a mut Air,
+        stations: &'a mut [Station],
+        now: Instant,
+    ) -> Exchange<'a> {
+        Exchange {
+            multiframe: Multiframe::containing(now),
+            now,
+            control: CONTROL_ALWAYS,
+            notices: Vec::new(),
+            ended: Vec::new(),
+            cell,
+            air,
+            stations,
+        }
+    }
+
     fn run(&mut self) {
         self.resolve_access();
         self.poll_expected();
         self.repeat_lost();
-        self.hear_requests();
+        let standing_grant = self.air.config.standing_grant;
+        if !standing_grant {
+            self.hear_requests();
+        }
         self.command_handovers();
         let bursts = self.cell.acknowledgments.remove(&self.multiframe);
         self.control += bursts.unwrap_or(0) * ACKNOWLEDGMENT;
-        let tiles = data_tiles(self.cell.roster.len() as u32);
-        let grants = self.map(Direction::Return, tiles);
-        self.send_return(&grants);
-        let grants = self.map(Direction::Forward, tiles);
+        if !standing_grant {
+            self.map_return(self.multiframe.next());
+        }
+        let grants = self.map(Direction::Forward, 0);
         let frames = control_frames(&self.air.config, self.control);
         self.send_forward(&grants, frames);
         self.announce(self.multiframe.forward_end(frames - 1));
@@ -178,18 +200,29 @@ impl Exchange<'_> {
         }
     }
 
-    /// Takes in the resource requests of this multiframe's dedicated control channel.
+    /// Distributes the return link's data tiles of a multiframe, and sends in them.
+    fn map_return(&mut self, multiframe: Multiframe) {
+        let tiles = data_tiles(self.cell.roster.len() as u32);
+        let grants = self.map(Direction::Return, tiles);
+        self.send_return(&grants, multiframe);
+    }
+
+    /// Takes in the resource requests of this multiframe's dedicated control channel. With a standing grant data is as
+    /// good as requested when the multiframe begins.
     fn hear_requests(&mut self) {
         let wanting = core::mem::take(&mut self.cell.wanting);
         for id in wanting {
             let station = &mut self.stations[id.0 as usize];
-            let slot = match station.registration() {
-                Some((_, place)) => self.cell.slot(place, self.multiframe),
+            let begins = match station.registration() {
+                Some(_) if self.air.config.standing_grant => Some(self.multiframe.start()),
+                Some((_, place)) => {
+                    let slot = self.cell.slot(place, self.multiframe);
+                    slot.map(|slot| self.multiframe.dedicated_start(slot))
+                }
                 None => None,
             };
             let queue = station.queue_mut(Direction::Return);
-            if let Some(slot) = slot {
-                let begins = self.multiframe.dedicated_start(slot);
+            if let Some(begins) = begins {
                 queue.classes_mut().for_each(|class| class.request(begins));
             }
             if queue.is_wanting() {

@@ -72,6 +72,17 @@ impl Multiframe {
         multiframe
     }
 
+    /// Returns the first multiframe that begins after `now`.
+    pub fn beginning_after(now: Instant) -> Multiframe {
+        let multiframe = Multiframe::containing(now);
+        // Random access precedes the first one of a superframe.
+        if multiframe.start() > now {
+            multiframe
+        } else {
+            multiframe.next()
+        }
+    }
+
     /// Returns the latest multiframe that has begun by `now`, or the first of a run.
     pub fn containing(now: Instant) -> Multiframe {
         let superframe = now.as_nanos() / SUPERFRAME.as_nanos();

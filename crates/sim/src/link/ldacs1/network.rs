@@ -174,6 +174,13 @@ impl Network {
                         at,
                     );
                 }
+                Task::StandingGrants(cell) => {
+                    self.cells[usize::from(cell.0)].use_standing_grants(
+                        &mut self.air,
+                        &mut self.stations,
+                        at,
+                    );
+                }
                 Task::Measure(station) => self.measure(station, at),
                 Task::Exit(station) => self.exit(station, at),
                 Task::Access(station) => self.access(station, at),

@@ -82,10 +82,9 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends in the data tiles of the next multiframe, aircraft by aircraft.
-    pub fn send_return(&mut self, grants: &[Grant]) {
+    /// Sends in the data tiles of a multiframe, aircraft by aircraft.
+    pub fn send_return(&mut self, grants: &[Grant], multiframe: Multiframe) {
         let aircraft = self.cell.roster.len() as u32;
-        let multiframe = self.multiframe.next();
         let mut first_tile = 0;
         for grant in grants {
             let tile_bytes = grant.modulation.return_bytes();

@@ -1,6 +1,7 @@
 //! Return links on demand.
 
 use super::*;
+use crate::link::config::Access;
 use crate::link::demand::{CarrierConfig, Grid, Rbdc, TerminalConfig};
 
 /// Two terminals on a carrier of 1.472 Mbit/s: 50 slots of 184 B in 50 ms.
@@ -60,7 +61,8 @@ fn a_carrier_has_its_terminals() {
     assert_eq!(scenario.carriers, [expected]);
     for link in &scenario.links {
         assert_eq!(link.config.up.rate.bits_per_second(), 1_472_000);
-        assert!(link.config.up.on_demand && !link.config.down.on_demand);
+        assert_eq!(link.config.up.access, Access::OnDemand);
+        assert_eq!(link.config.down.access, Access::Always);
     }
 }
 

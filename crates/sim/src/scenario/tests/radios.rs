@@ -211,6 +211,11 @@ fn mistakes_are_told() {
     let satellite = r#", { at = "9 min", attach = "satellite" }"#;
     let cases: &[(&str, &str, &str)] = &[
         (
+            "user_rate = \"31.5 kbit/s\"",
+            "standing_grant = true",
+            "links.radio.standing_grant: goes with \"user_rate\", the rate that is granted, of the network or of each cell",
+        ),
+        (
             "node = \"router\"\nposition = { latitude = 0, longitude = 3.14 }",
             "position = { latitude = 0, longitude = 3.14 }",
             "links.radio.cells.east: key \"node\" is missing",

@@ -117,7 +117,12 @@ impl World {
         let wire = &mut self.net.wires[change.link.0];
         let is_new = wire.works != change.up || *wire.link.config() != *change.config;
         wire.repeats = change.config.repeats();
-        wire.link.reconfigure(self.now, change.config);
+        let mut config = change.config;
+        if config.adapts_code() {
+            config.keep_codes(wire.link.config());
+        }
+        wire.link.reconfigure(self.now, config);
+        self.add_coder(change.link.0);
         self.net.touch(change.link.0);
         self.announce_mtu(change.link.0);
         if is_new {

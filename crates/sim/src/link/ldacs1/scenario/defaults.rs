@@ -23,6 +23,7 @@ pub(crate) fn json_defaults(network: &Radio) -> Option<Value> {
         "errors": null,
         "error_table": null,
         "joint_coding": config.joint_coding,
+        "standing_grant": config.standing_grant,
         "common_control_frames": config.common_control_frames,
     }))
 }

@@ -41,6 +41,9 @@ pub struct RawRadio {
     pub error_table: Option<String>,
     /// Joint coding of an aircraft's tiles of one multiframe. Default false.
     pub joint_coding: Option<bool>,
+    /// Standing grant of `user_rate` on the return link: an aircraft sends in every multiframe without a request, as on
+    /// a channel of its own. Default false.
+    pub standing_grant: Option<bool>,
     /// Frames of the common control channel in a multiframe, at least. Default 3.
     #[schemars(range(min = 1, max = 8))]
     pub common_control_frames: Option<u32>,

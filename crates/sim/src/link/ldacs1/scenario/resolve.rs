@@ -1,7 +1,7 @@
 //! Resolution of a network and its cells.
 
 use super::{RawCell, RawErrors, RawModulation, RawRadio};
-use crate::link::cells::Direction;
+use crate::link::cells::{CellId, Direction};
 use crate::link::config::QueueLimit;
 use crate::link::ldacs1::error_rate::ErrorRates;
 use crate::link::ldacs1::error_table::ErrorTable;
@@ -53,6 +53,13 @@ pub(crate) fn network(
         .unwrap_or(config.common_control_frames);
     config.modulation = radio.modulation.map_or(config.modulation, modulation);
     config.joint_coding = radio.joint_coding.unwrap_or(config.joint_coding);
+    config.standing_grant = radio.standing_grant.unwrap_or(config.standing_grant);
+    let limited = |cell| config.user_rate_in(CellId(cell as u16)).is_some();
+    if config.standing_grant && !(0..config.cells.len()).all(limited) {
+        let message =
+            "goes with \"user_rate\", the rate that is granted, of the network or of each cell";
+        report.wrong_key(&path.key("standing_grant"), message.to_owned());
+    }
     config.errors = errors(radio, path, config.modulation, traces, report)?;
     if radio.handover_type == Some(2) {
         config.handover = HandoverType::Two;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::link::DropReason;
+use baton_proto::rate::DataRate;
 
 #[test]
 fn a_packet_down_comes_behind_the_next_common_control_channel() {
@@ -32,6 +33,52 @@ fn a_packet_up_waits_for_slot_map_and_tiles() {
     assert_eq!(lab.fate(packet).at, ms(65.04 + 5.0 * 0.72));
     assert_eq!(lab.fate(late).at, ms(65.04 + 58.32 + 5.0 * 0.72));
     assert_eq!(lab.fate(packet).cell, Some(CellId(0)));
+}
+
+/// Returns a perfect cell whose aircraft has a standing grant of 31.5 kbit/s.
+fn standing(change: impl FnOnce(&mut NetworkConfig)) -> Lab {
+    Lab::one_cell(1, |config| {
+        config.standing_grant = true;
+        config.user_rate = Some(DataRate::from_bits_per_second(31_500));
+        change(config);
+    })
+}
+
+#[test]
+fn with_a_standing_grant_a_packet_up_waits_for_the_next_multiframe_only() {
+    let mut lab = standing(|_| {});
+    // In the second superframe multiframes begin at 246.72 ms and every 58.32 ms; data tiles behind 2 x 0.72 ms; six tiles are three tile times.
+    let packet = lab.offer(ms(241.0), 0, Way::Return, 77);
+    let late = lab.offer(ms(246.72), 0, Way::Return, 77);
+    // Behind the common control channel, which plays no part.
+    let later = lab.offer(ms(363.35), 0, Way::Return, 77);
+    lab.run_until(ms(1000.0));
+    assert_eq!(lab.fate(packet).at, ms(246.72 + 5.0 * 0.72));
+    assert_eq!(lab.fate(late).at, ms(305.04 + 5.0 * 0.72));
+    assert_eq!(lab.fate(later).at, ms(363.36 + 5.0 * 0.72));
+    assert_eq!(lab.network.next_deadline(), None);
+}
+
+#[test]
+fn a_standing_grant_carries_its_rate_and_repeats_what_is_lost() {
+    for (errors, fewest, most) in [
+        // 31.5 kbit/s for 20 s are 937.5 packets of 84 B, 2.8 in a multiframe.
+        (ErrorRates::Perfect, 934, 940),
+        // 32 % of the packets' tiles are sent again; in-order delivery keeps back what comes behind them.
+        (ErrorRates::AtTarget, 550, 780),
+    ] {
+        let mut lab = standing(|config| config.errors = errors);
+        for _ in 0..2000 {
+            lab.offer(ms(1.0), 0, Way::Return, 77);
+        }
+        lab.run_until(ms(20_000.0));
+        let count = lab.fates().filter(|fate| delivered(fate)).count();
+        assert!((fewest..=most).contains(&count), "{count}");
+        lab.run_until(ms(200_000.0));
+        // A packet is given up after six attempts at a piece of it: 0.322^6 of them.
+        let count = lab.fates().filter(|fate| delivered(fate)).count();
+        assert!(count >= 1985, "{count}");
+    }
 }
 
 #[test]

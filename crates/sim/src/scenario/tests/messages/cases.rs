@@ -28,7 +28,7 @@ pub(super) const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: kind, between, mtu, ingress_filter, shapers, policers, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, spares, framing, down, up, medium_access, preamble, coverage)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: kind, between, mtu, ingress_filter, shapers, policers, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, coding, damaged, spares, framing, down, up, medium_access, preamble, coverage)"#,
         ],
     ),
     (
@@ -231,14 +231,14 @@ pub(super) const CASES: &[Case] = &[
         r#"kind = "gsm""#,
         r#"kind = "gms""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, tdma, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
         ],
     ),
     (
         r#"kind = "gsm""#,
         r#"kind = "aeromacs""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, tdma, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
         ],
     ),
     (
