@@ -11,6 +11,7 @@ pub mod extension;
 pub mod icmp;
 pub mod ikev2;
 pub mod ip;
+pub mod micro_mobility;
 pub mod mih;
 pub mod mobile_ipv4;
 pub mod mobility_header;
@@ -68,6 +69,7 @@ pub(crate) fn datagram_words(header: &udp::UdpHeader, datagram: &[u8]) -> Option
         .or_else(|| mih::words(ports, datagram))
         .or_else(|| dhcp::words(ports, datagram))
         .or_else(|| ikev2::words(ports, datagram))
+        .or_else(|| micro_mobility::words(ports, datagram))
 }
 
 /// IANA protocol numbers in use here.
