@@ -244,6 +244,7 @@ pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
 
 fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
     HomeAgent::new(HomeAgentSettings {
+        is_anchor_point: false,
         address: config.address.0,
         home_prefix: config.home_prefix.0,
         home_interface: Rank::HomeNetwork.interface(),

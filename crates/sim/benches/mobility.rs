@@ -625,6 +625,7 @@ impl World {
 
 fn home_agent() -> HomeAgent {
     HomeAgent::new(HomeAgentSettings {
+        is_anchor_point: false,
         address: Ipv6Addr::from_bits(HOME_AGENT),
         home_prefix: prefix(HOME_AGENT),
         home_interface: InterfaceId(0),

@@ -46,6 +46,8 @@ pub enum Rank {
     PointOfService,
     /// Home agent of Mobile IPv6 and NEMO.
     HomeAgent,
+    /// Mobility anchor point of hierarchical Mobile IPv6.
+    AnchorPoint,
     /// Access routers of Mobile IPv6; after the home agent, which has newer information about a departed mobile.
     AccessRouters,
     /// Mobile node or router of Mobile IPv6 and NEMO.
@@ -70,6 +72,7 @@ impl Rank {
             Rank::Path => "gateway",
             Rank::AddressServer => "address server",
             Rank::HomeAgentIpv4 | Rank::HomeAgent => "home agent",
+            Rank::AnchorPoint => "mobility anchor point",
             Rank::ForeignAgent => "foreign agent",
             Rank::MobileNodeIpv4 | Rank::MobileNode => "mobile node",
             Rank::AccessServer => "access server",

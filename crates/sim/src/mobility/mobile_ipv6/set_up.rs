@@ -187,6 +187,7 @@ impl World {
             self.net.home_interface(agent.node, mobility)
         });
         let settings = HomeAgentSettings {
+            is_anchor_point: false,
             address: agent.address(),
             home_prefix: agent.prefix,
             home_interface,
