@@ -72,7 +72,8 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     """Nodes between which there must be a way."""
     for flow in whole.get("flows", []):
         yield [flow["from"], flow["to"]]
-    agents = [*whole.get("home_agents", {}), *whole.get("foreign_agents", {})]
+    kinds = ("home_agents", "foreign_agents", "mobility_anchor_points")
+    agents = [agent for kind in kinds for agent in whole.get(kind, {})]
     protocols = [mobile.get("mobility", {}) for mobile in whole.get("mobiles", {}).values()]
     servers = [mobility["aaa"]["server"] for mobility in protocols if "aaa" in mobility]
     told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]

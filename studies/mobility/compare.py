@@ -7,7 +7,7 @@ seconds before it to five seconds after it; and the most bytes that an agent hel
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow
 
@@ -21,33 +21,47 @@ IPV4 = {"protocol": "mobile-ipv4", "home_agent": "home", "delivery": "reverse-tu
 BUFFERING = {"size": "64 kB", "pace": "1 Mbit/s"}
 PREFIX = {"ipv6": "2001:db8:1::/64", "ipv4": "192.0.2.0/24"}
 
-# A mobile's mobility, the home agent's keys, and what foreign agents have in common.
-SCHEMES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]] = {
-    "Mobile IPv6": (IPV6, {}, None),
-    "home-agent buffering": (IPV6 | {"asks_for_buffering": True}, {"buffering": BUFFERING}, None),
-    "fast handover, reactive": (IPV6 | {"access_router_buffering": BUFFERING}, {}, None),
-    "fast handover, predictive": (
-        IPV6 | {"access_router_buffering": BUFFERING, "fast_handovers": "predictive"},
-        {},
-        None,
-    ),
-    "copies at all routers": (IPV6 | {"multicast_buffering": BUFFERING}, {}, None),
-    "Mobile IPv4": (IPV4, {}, {}),
-    "smooth handoff": (IPV4 | {"smooth_handoff": True}, {}, {}),
-    "regional registration": (IPV4, {}, {"gateway": "domain"}),
+ROUTERS = {"wifi-chain": [f"router-{n}" for n in range(5)], "satellite-wifi": ["teleport", "tunnel"]}
+FAST = {"access_router_buffering": BUFFERING, "fast_handovers": "predictive"}
+
+
+class Scheme(NamedTuple):
+    """Keys of a scheme: of the mobile's protocol, its home agent, and either each foreign agent or the anchor point."""
+
+    mobility: dict[str, Any]
+    home_agent: dict[str, Any] | None = None
+    foreign_agents: dict[str, Any] | None = None
+    anchor_point: dict[str, Any] | None = None
+
+
+SCHEMES = {
+    "Mobile IPv6": Scheme(IPV6),
+    "home-agent buffering": Scheme(IPV6 | {"asks_for_buffering": True}, {"buffering": BUFFERING}),
+    "fast handover, reactive": Scheme(IPV6 | {"access_router_buffering": BUFFERING}),
+    "fast handover, predictive": Scheme(IPV6 | FAST),
+    "copies at all routers": Scheme(IPV6 | {"multicast_buffering": BUFFERING}),
+    "hierarchical": Scheme(IPV6, anchor_point={}),
+    "hierarchical, buffering": Scheme(IPV6 | {"asks_for_buffering": True}, anchor_point={"buffering": BUFFERING}),
+    "hierarchical, fast handover": Scheme(IPV6 | FAST, anchor_point={}),
+    "Mobile IPv4": Scheme(IPV4, foreign_agents={}),
+    "smooth handoff": Scheme(IPV4 | {"smooth_handoff": True}, foreign_agents={}),
+    "regional registration": Scheme(IPV4, foreign_agents={"gateway": "domain"}),
 }
 
 
-def scenario(path: str, scheme: str) -> baton.Scenario:
+def scenario(path: str, name: str) -> baton.Scenario:
     """A path's scenario with a scheme."""
-    mobility, agent, foreign = SCHEMES[scheme]
-    version = "ipv6" if foreign is None else "ipv4"
+    scheme = SCHEMES[name]
+    version = "ipv6" if scheme.foreign_agents is None else "ipv4"
     values = loads((FOLDER / f"{path}.toml").read_text(encoding="utf-8"))
-    values["mobiles"]["phone"]["mobility"] = mobility
-    values["home_agents"] = {"home": agent | {"prefix": PREFIX[version]}}
-    if foreign is not None:
-        routers = {"wifi-chain": [f"router-{n}" for n in range(5)], "satellite-wifi": ["teleport", "tunnel"]}[path]
-        values["foreign_agents"] = dict.fromkeys(routers, foreign) | ({"domain": {}} if foreign else {})
+    values["mobiles"]["phone"]["mobility"] = scheme.mobility
+    values["home_agents"] = {"home": (scheme.home_agent or {}) | {"prefix": PREFIX[version]}}
+    if (foreign := scheme.foreign_agents) is not None:
+        gateway = {"domain": {}} if foreign else {}
+        values["foreign_agents"] = dict.fromkeys(ROUTERS[path], foreign) | gateway
+    if scheme.anchor_point is not None:
+        own = {"prefix": "2001:db8:9::/64", "access_routers": ROUTERS[path]}
+        values["mobility_anchor_points"] = {"domain": scheme.anchor_point | own}
     return baton.Scenario.build(**values)
 
 

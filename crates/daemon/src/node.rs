@@ -163,6 +163,7 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     MobileSettings {
         home_address: config.home_address.0,
         key: Some(shared_key(config.security_parameter_index, config.key)),
+        anchors: None,
         router: (!prefixes.is_empty()).then_some(RouterRegistration {
             prefixes: prefixes.into(),
             explicit: config.registration == Registration::Explicit,

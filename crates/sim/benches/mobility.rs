@@ -654,6 +654,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
             security_parameter_index: 256 + number,
             key: [number as u8; 20],
         }),
+        anchors: None,
         router: None,
         interface_identifier,
         access: None,

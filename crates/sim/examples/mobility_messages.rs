@@ -16,9 +16,10 @@ use baton_proto::wire::mobility_header::{
 };
 use baton_proto::wire::multicast_listener::{MulticastListenerReport, REPORT_DESTINATION};
 use baton_proto::wire::neighbor_discovery::{
-    ALL_NODES, ALL_ROUTERS, AnchorPoint, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement,
-    NeighborDiscovery, NeighborSolicitation, PrefixInformation, ProxyAdvertisement, ProxyRouter,
-    ProxySolicitation, RouterAdvertisement, RouterSolicitation, solicited_node_multicast,
+    ALL_NODES, ALL_ROUTERS, AnchorPoint, HomeAgentInformation, LinkLayerAddress,
+    NeighborAdvertisement, NeighborDiscovery, NeighborSolicitation, PrefixInformation,
+    ProxyAdvertisement, ProxyRouter, ProxySolicitation, RouterAdvertisement, RouterSolicitation,
+    solicited_node_multicast,
 };
 use baton_proto::wire::prefix::Ipv6Prefix;
 use baton_proto::wire::protocol;
