@@ -13,6 +13,7 @@ mod announcement;
 mod fast_handover;
 mod group;
 mod interfaces;
+mod local_updates;
 mod optimization;
 mod packets;
 mod predicted;
