@@ -48,11 +48,14 @@ def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Links that mobiles, gateways, changes and flows name, with ends that they could have."""
     for gateway in whole.get("aerotp_gateways", {}).values():
         yield gateway["link"], ["airborne", "ground"]
+    routers = [
+        router for point in whole.get("mobility_anchor_points", {}).values() for router in point["access_routers"]
+    ]
     for node, mobile in whole.get("mobiles", {}).items():
         near = mobile.get("mobility", {}).get("home_agent", "server")
-        for entry in mobile.get("timetable", []):
+        for number, entry in enumerate(mobile.get("timetable", [])):
             if entry["attach"] != "none":
-                yield entry["attach"], [near, node]
+                yield entry["attach"], [routers[number % len(routers)] if routers else near, node]
         for name in mobile.get("failback", {}).get("prefer", []):
             yield name, [near, node]
     for change in whole.get("changes", []):
@@ -72,7 +75,8 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     """Nodes between which there must be a way."""
     for flow in whole.get("flows", []):
         yield [flow["from"], flow["to"]]
-    agents = [*whole.get("home_agents", {}), *whole.get("foreign_agents", {})]
+    kinds = ("home_agents", "foreign_agents", "mobility_anchor_points")
+    agents = [agent for kind in kinds for agent in whole.get(kind, {})]
     protocols = [mobile.get("mobility", {}) for mobile in whole.get("mobiles", {}).values()]
     servers = [mobility["aaa"]["server"] for mobility in protocols if "aaa" in mobility]
     told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOME_AGENT, HOME, CARE_OF, PEER = "2001:db8:1::1", "2001:db8:1::100", "2001:db8:2::100", "2001:db8:3::9"
+ANCHOR = "2001:db8:9::1"
 MOBILE, ROUTER, GROUP = "fe80::200:5eff:fe00:5301", "fe80::200:5eff:fe00:5302", "ff02::1:ff00:100"
 MOBILE_CARD, ROUTER_CARD = "00:00:5e:00:53:01", "00:00:5e:00:53:02"
 
@@ -33,7 +34,7 @@ PACKETS = [
             "icmpv6.nd.ra.router_lifetime": "1800",
             "icmpv6.nd.ra.reachable_time": "30000",
             "icmpv6.nd.ra.retrans_timer": "1000",
-            "icmpv6.opt.type": "1,5,3,3,7,8",
+            "icmpv6.opt.type": "1,5,3,3,7,8,23",
             "icmpv6.opt.linkaddr": ROUTER_CARD,
             "icmpv6.opt.mtu": "1280",
             # With the R flag the option has the router's address.
@@ -47,6 +48,12 @@ PACKETS = [
             "icmpv6.opt.advertisement_interval": "1500",
             "icmpv6.opt.home_agent_preference": "7",
             "icmpv6.opt.home_agent_lifetime": "900",
+            # RFC 5380, section 4.1.
+            "icmpv6.opt.map.distance": "2",
+            "icmpv6.opt.map.preference": "9",
+            "icmpv6.opt.map.flag.r": "1",
+            "icmpv6.opt.map.valid_lifetime": "3600",
+            "icmpv6.opt.map.global_address": ANCHOR,
         },
     ),
     (("::", GROUP), {"icmpv6.type": "135", "icmpv6.nd.ns.target_address": HOME, "icmpv6.opt.type": ""}),
@@ -231,6 +238,17 @@ PACKETS = [
         ("2001:db8:5::1", "2001:db8:4::1"),
         {"mip6.mhtype": "15", "mip6.hack.seqnr": "9", "mip6.hack.code": "0"},
     ),
+    # A local binding update (RFC 5380, section 4.2).
+    (
+        (CARE_OF, ANCHOR),
+        {
+            "ipv6.opt.mipv6.home_address": "2001:db8:9::100",
+            "mip6.mhtype": "5",
+            **{f"mip6.bu.{flag}_flag": value for flag, value in zip("ahlkmp", "100010", strict=True)},
+            "mip6.nemo.bu.r_flag": "0",
+            "mip6.bu.lifetime": "8",
+        },
+    ),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "41,17", "ipv6.dst": f"{CARE_OF},{HOME}", "udp.dstport": "5000"}),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "4", "ip.dst": "192.0.2.100", "udp.dstport": "5000"}),
     (
@@ -336,7 +354,7 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     layers = [(packet, layer) for packet in packets(capture) for layer in packet.layers()]
     messages = [packet[layer] for packet, layer in layers if issubclass(layer, inet6._MobilityHeader)]
     request, home_init, care_init, home_test, care_test, update, answer, *others = messages
-    correspondent, refusal, error, *fast, copies, ahead, initiate, agreed = others
+    correspondent, refusal, error, *fast, copies, ahead, initiate, agreed, local = others
     assert isinstance(request, inet6.MIP6MH_BRR)
     assert (home_init.cookie, care_init.cookie) == (bytes(range(1, 9)), bytes(range(1, 9)))
     assert (home_test.index, home_test.token) == (513, b"\xa1" * 8)
@@ -373,6 +391,7 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     (last_received,) = options(copies)
     assert bytes(last_received) == b"\x12\x09\xbc" + b"\xd3" * 8
     assert [message.mhtype for message in (ahead, initiate, agreed)] == [8, 14, 15]
+    assert (local.seq, local.mhtime, str(local.flags)) == (7, 8, "MA")
 
 
 def options(message):

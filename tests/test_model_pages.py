@@ -18,6 +18,7 @@ OVERVIEWS = {
         "mobile-ipv4.md",
         "mobile-ipv6.md",
         "micro-mobility.md",
+        "hierarchical-mobile-ipv6.md",
         "retransmission.md",
         "demand-assignment.md",
         "link-coding.md",

@@ -235,7 +235,7 @@ class Agent(TypedDict):
     """Counters of an agent of a mobility protocol, for packets to mobiles that move."""
 
     node: Annotated[str, "Its node"]
-    agent: Annotated[str, "`home agent` or `access router`"]
+    agent: Annotated[str, "`home agent`, `mobility anchor point` or `access router`"]
     held: Annotated[int, "Packets that it held"]
     released: Annotated[int, "Packets that it sent on later"]
     overflowed: Annotated[int, "Packets dropped because a buffer was full"]

@@ -36,11 +36,13 @@ class Scheme:
     """Keys that foreign agents have in common."""
     domain: dict[str, Any] | None = None
     """Keys of a micro-mobility domain of all routers."""
+    anchor: dict[str, Any] | None = None
+    """Keys of a mobility anchor point for all routers."""
 
 
-def fast(mode: str) -> Scheme:
+def fast(mode: str, anchor: dict[str, Any] | None = None) -> Scheme:
     """Fast handovers in a mode."""
-    return Scheme(IPV6 | {"access_router_buffering": BUFFERING, "fast_handovers": mode})
+    return Scheme(IPV6 | {"access_router_buffering": BUFFERING, "fast_handovers": mode}, anchor=anchor)
 
 
 def domain(protocol: str, **keys: str) -> Scheme:
@@ -54,6 +56,9 @@ SCHEMES = {
     "fast handover, reactive": fast("reactive"),
     "fast handover, predictive": fast("predictive"),
     "copies at all routers": Scheme(IPV6 | {"multicast_buffering": BUFFERING}),
+    "hierarchical": Scheme(IPV6, anchor={}),
+    "hierarchical, buffering": Scheme(IPV6 | {"asks_for_buffering": True}, anchor={"buffering": BUFFERING}),
+    "hierarchical, fast handover": fast("predictive", anchor={}),
     "Mobile IPv4": Scheme(IPV4, foreign={}),
     "smooth handoff": Scheme(IPV4 | {"smooth_handoff": True}, foreign={}),
     "regional registration": Scheme(IPV4, foreign={"gateway": "domain"}),
@@ -76,6 +81,9 @@ def scenario(path: str, name: str) -> baton.Scenario:
         values["foreign_agents"] = agents | ({"domain": {}} if scheme.foreign else {})
     if scheme.domain is not None:
         values["micro_mobility"] = {"campus": scheme.domain | {"root": "domain", "routers": ROUTERS[path]}}
+    if scheme.anchor is not None:
+        own = {"prefix": "2001:db8:9::/64", "access_routers": ROUTERS[path]}
+        values["mobility_anchor_points"] = {"domain": scheme.anchor | own}
     return baton.Scenario.build(**values)
 
 

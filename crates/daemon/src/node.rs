@@ -163,6 +163,7 @@ fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     MobileSettings {
         home_address: config.home_address.0,
         key: Some(shared_key(config.security_parameter_index, config.key)),
+        anchors: None,
         router: (!prefixes.is_empty()).then_some(RouterRegistration {
             prefixes: prefixes.into(),
             explicit: config.registration == Registration::Explicit,
@@ -245,6 +246,7 @@ pub fn subscribe(host: &mut Host, mobiles: &[SubscriberConfig]) {
 
 fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
     HomeAgent::new(HomeAgentSettings {
+        is_anchor_point: false,
         address: config.address.0,
         home_prefix: config.home_prefix.0,
         home_interface: Rank::HomeNetwork.interface(),

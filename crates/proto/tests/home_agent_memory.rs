@@ -70,6 +70,7 @@ fn a_registered_mobile_takes_less_than_1_kib() {
     };
     let before = counting::live_bytes();
     let mut agent = HomeAgent::new(HomeAgentSettings {
+        is_anchor_point: false,
         address: Ipv6Addr::from_bits(AGENT),
         home_prefix: Ipv6Prefix::new(home(0), 64).expect("a length"),
         home_interface: InterfaceId(0),

@@ -625,6 +625,7 @@ impl World {
 
 fn home_agent() -> HomeAgent {
     HomeAgent::new(HomeAgentSettings {
+        is_anchor_point: false,
         address: Ipv6Addr::from_bits(HOME_AGENT),
         home_prefix: prefix(HOME_AGENT),
         home_interface: InterfaceId(0),
@@ -653,6 +654,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
             security_parameter_index: 256 + number,
             key: [number as u8; 20],
         }),
+        anchors: None,
         router: None,
         interface_identifier,
         access: None,

@@ -16,9 +16,10 @@ use baton_proto::wire::mobility_header::{
 };
 use baton_proto::wire::multicast_listener::{MulticastListenerReport, REPORT_DESTINATION};
 use baton_proto::wire::neighbor_discovery::{
-    ALL_NODES, ALL_ROUTERS, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement,
-    NeighborDiscovery, NeighborSolicitation, PrefixInformation, ProxyAdvertisement, ProxyRouter,
-    ProxySolicitation, RouterAdvertisement, RouterSolicitation, solicited_node_multicast,
+    ALL_NODES, ALL_ROUTERS, AnchorPoint, HomeAgentInformation, LinkLayerAddress,
+    NeighborAdvertisement, NeighborDiscovery, NeighborSolicitation, PrefixInformation,
+    ProxyAdvertisement, ProxyRouter, ProxySolicitation, RouterAdvertisement, RouterSolicitation,
+    solicited_node_multicast,
 };
 use baton_proto::wire::prefix::Ipv6Prefix;
 use baton_proto::wire::protocol;
@@ -41,6 +42,9 @@ const ROUTER: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x200, 0x5EFF, 0xFE00, 0
 /// The router of the mobile's next link, and its access point.
 const NEXT_ROUTER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 5, 0, 0, 0, 0, 1);
 const NEXT_ACCESS_POINT: LinkLayerAddress = LinkLayerAddress([0, 0, 0x5E, 0, 0x53, 3]);
+/// A mobility anchor point, and the mobile's regional care-of address there.
+const ANCHOR: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 9, 0, 0, 0, 0, 1);
+const REGIONAL: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 9, 0, 0, 0, 0, 0x100);
 const MOBILE_CARD: LinkLayerAddress = LinkLayerAddress([0, 0, 0x5E, 0, 0x53, 1]);
 const ROUTER_CARD: LinkLayerAddress = LinkLayerAddress([0, 0, 0x5E, 0, 0x53, 2]);
 
@@ -123,6 +127,13 @@ fn discovery() -> Vec<Packet> {
             preference: 7,
             lifetime_s,
         }),
+        anchor_points: vec![AnchorPoint {
+            distance: 2,
+            preference: 9,
+            forms_addresses: true,
+            valid_lifetime_s: 3600,
+            address: ANCHOR,
+        }],
     };
     let solicitation = |source_link_layer_address| {
         NeighborDiscovery::NeighborSolicitation(NeighborSolicitation {
@@ -307,6 +318,11 @@ fn bindings() -> Vec<Packet> {
         last_received: Some(0xD3D3_D3D3_D3D3_D3D3),
         ..fast.clone()
     };
+    let local = BindingUpdate {
+        home_registration: false,
+        anchor_registration: true,
+        ..fast.clone()
+    };
     let next = Ipv6Addr::new(0x2001, 0xDB8, 5, 0, 0, 0, 0, 0x100);
     let ahead = BindingUpdate {
         alternate_care_of_address: Some(next),
@@ -367,6 +383,11 @@ fn bindings() -> Vec<Packet> {
             NEXT_ROUTER,
             router,
             MobilityMessage::HandoverAcknowledge(agreed),
+        ),
+        extended(
+            mobility(CARE_OF, ANCHOR, MobilityMessage::BindingUpdate(local)),
+            Some(REGIONAL),
+            None,
         ),
     ]
 }

@@ -83,6 +83,7 @@ fn mobile() -> Host {
     let settings = MobileSettings {
         home_address: HOME,
         key: Some(KEY),
+        anchors: None,
         router: Some(RouterRegistration {
             prefixes: networks(),
             explicit: true,
@@ -148,6 +149,7 @@ fn router(host: &mut Host, interface: usize, link: u16) {
 
 fn home() -> Host {
     let mut agent = HomeAgent::new(HomeAgentSettings {
+        is_anchor_point: false,
         address: HOME_AGENT,
         home_prefix: prefix(0),
         home_interface: InterfaceId(0),

@@ -48,6 +48,8 @@ pub enum Rank {
     PointOfService,
     /// Home agent of Mobile IPv6 and NEMO.
     HomeAgent,
+    /// Mobility anchor point of hierarchical Mobile IPv6.
+    AnchorPoint,
     /// Access routers of Mobile IPv6; after the home agent, which has newer information about a departed mobile.
     AccessRouters,
     /// Mobile node or router of Mobile IPv6 and NEMO.
@@ -72,6 +74,7 @@ impl Rank {
             Rank::Path => "gateway",
             Rank::AddressServer => "address server",
             Rank::HomeAgentIpv4 | Rank::HomeAgent => "home agent",
+            Rank::AnchorPoint => "mobility anchor point",
             Rank::ForeignAgent => "foreign agent",
             Rank::DomainRouter => "domain router",
             Rank::MobileNodeIpv4 | Rank::MobileNode => "mobile node",

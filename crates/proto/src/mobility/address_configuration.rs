@@ -19,8 +19,8 @@ use crate::host::burst::Burst;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
-    ALL_NODES, ALL_ROUTERS, NeighborAdvertisement, NeighborDiscovery, NeighborSolicitation,
-    PrefixInformation, ProxyRouter, RouterAdvertisement, RouterSolicitation,
+    ALL_NODES, ALL_ROUTERS, AnchorPoint, NeighborAdvertisement, NeighborDiscovery,
+    NeighborSolicitation, PrefixInformation, ProxyRouter, RouterAdvertisement, RouterSolicitation,
     solicited_node_multicast,
 };
 use crate::wire::prefix::Ipv6Prefix;
@@ -103,7 +103,7 @@ pub enum ConfigurationEvent {
 }
 
 /// A router that advertised itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Router {
     link_local: Ipv6Addr,
     /// The router's own address in the prefix, if advertised (RFC 6275 section 7.2).
@@ -113,6 +113,8 @@ struct Router {
     until: Instant,
     /// End of the valid lifetime of addresses in the prefix.
     valid_until: Instant,
+    /// Mobility anchor points in the latest advertisement, and its time; `None` before the first one.
+    anchor_points: Option<(Box<[AnchorPoint]>, Instant)>,
 }
 
 /// Schedule of a repeated message.
@@ -195,12 +197,23 @@ impl AddressConfiguration {
 
     /// Returns the global address of the router in use, if it advertised one.
     pub fn router_address(&self) -> Option<Ipv6Addr> {
+        self.router_in_use()?.address
+    }
+
+    /// Returns the mobility anchor points in the latest advertisement of the router in use, and its time; `None` if it
+    /// has not advertised itself.
+    pub fn anchor_points(&self) -> Option<(&[AnchorPoint], Instant)> {
+        let (points, heard) = self.router_in_use()?.anchor_points.as_ref()?;
+        Some((points, *heard))
+    }
+
+    fn router_in_use(&self) -> Option<&Router> {
         let serves = |router: &&Router| match self.attachment {
             Attachment::None => false,
             Attachment::Home => self.settings.home_prefix == Some(router.prefix),
             Attachment::Away(address) => router.prefix.contains(address),
         };
-        self.routers.iter().find(serves)?.address
+        self.routers.iter().find(serves)
     }
 
     /// Restarts the configuration on a link that is up, perhaps at another router (RFC 6275 section 11.5.1).
@@ -229,6 +242,7 @@ impl AddressConfiguration {
             prefix: router.prefix,
             until,
             valid_until: until,
+            anchor_points: None,
         };
         append(&mut self.routers, assumed);
         append(&mut self.assigned, address);
@@ -320,8 +334,8 @@ impl AddressConfiguration {
             Some(known) => *known = router,
             None => append(&mut self.routers, router),
         }
-        if self.settings.home_prefix != Some(router.prefix) {
-            let address = self.address_in(router.prefix);
+        if self.settings.home_prefix != Some(information.prefix) {
+            let address = self.address_in(information.prefix);
             self.configure(now, address, multicast);
         }
     }
@@ -354,6 +368,7 @@ impl AddressConfiguration {
                 known.map(|known| known.valid_until),
                 information.valid_lifetime_s,
             ),
+            anchor_points: Some((advertisement.anchor_points.as_slice().into(), now)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The IPv6 Mobility Header (RFC 6275 section 6.1), with NEMO (RFC 3963), authentication between mobile node and home
-//! agent (RFC 4285), transport over IPv4 (RFC 5555), fast handovers (RFC 5568), and experimental options (RFC 5096) for
-//! buffering.
+//! agent (RFC 4285), mobility anchor points (RFC 5380), transport over IPv4 (RFC 5555), fast handovers (RFC 5568), and
+//! experimental options (RFC 5096) for buffering.
 //!
 //! Options are written in a fixed order, aligned as their standards require. A message of unknown type stays
 //! [`Body::Opaque`](crate::packet::Body::Opaque) with protocol 135, so that a node can answer with a binding error.
@@ -156,6 +156,8 @@ pub struct BindingUpdate {
     pub link_local_compatible: bool,
     /// K: the key management protocol survives movements.
     pub key_management_mobility: bool,
+    /// M: requests a registration with a mobility anchor point (RFC 5380 section 4.2): a local binding update.
+    pub anchor_registration: bool,
     /// R: the sender is a mobile router (RFC 3963).
     pub mobile_router: bool,
     /// F: requires packets in UDP over IPv4 even without an address translator on the way (RFC 5555 section 3.1.3).

@@ -1,5 +1,5 @@
-//! IPv6 Neighbor Discovery (RFC 4861) with the fields and options that Mobile IPv6 adds (RFC 6275 section 7), and the
-//! messages of fast handovers (RFC 5568 section 6.1).
+//! IPv6 Neighbor Discovery (RFC 4861) with the fields and options that Mobile IPv6 adds (RFC 6275 section 7, RFC 5380
+//! section 4.1), and the messages of fast handovers (RFC 5568 section 6.1).
 
 use super::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -63,6 +63,8 @@ pub struct RouterAdvertisement {
     pub advertisement_interval_ms: Option<u32>,
     /// Home agent information (RFC 6275 section 7.4).
     pub home_agent_information: Option<HomeAgentInformation>,
+    /// Mobility anchor points for mobiles on the link (RFC 5380 section 4.1).
+    pub anchor_points: Vec<AnchorPoint>,
 }
 
 /// A prefix of the link (RFC 4861 section 4.6.2, RFC 6275 section 7.2).
@@ -94,6 +96,22 @@ pub struct HomeAgentInformation {
     pub preference: u16,
     /// Lifetime as a home agent in seconds.
     pub lifetime_s: NonZeroU16,
+}
+
+/// A mobility anchor point, as the MAP option announces it (RFC 5380 section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnchorPoint {
+    /// Distance from the link, 0 to 15: 1 on the link itself. Of several anchor points, mobiles choose the furthest.
+    pub distance: u8,
+    /// Preference, 0 to 15: 15 for the highest availability, 0 for none.
+    pub preference: u8,
+    /// R: mobiles form regional care-of addresses from the first 64 bits of the address.
+    pub forms_addresses: bool,
+    /// Valid lifetime of the address, and of regional care-of addresses, in seconds; zero if the anchor point has
+    /// failed.
+    pub valid_lifetime_s: u32,
+    /// Global address of the anchor point.
+    pub address: Ipv6Addr,
 }
 
 /// Neighbor Solicitation (RFC 4861 section 4.3).

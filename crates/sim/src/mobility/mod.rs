@@ -24,7 +24,10 @@ use schemars::{JsonSchema, Schema};
 
 pub use micro_mobility::RawDomain;
 pub use mobile_ipv4::RawForeignAgent;
-pub(crate) use mobile_ipv6::{addresses as ipv6_addresses, check_tunnels, mobile_of, says_buffer};
+pub use mobile_ipv6::RawAnchorPoint;
+pub(crate) use mobile_ipv6::{
+    addresses as ipv6_addresses, check_anchor_points, check_tunnels, mobile_of, says_buffer,
+};
 pub(crate) use resolve::Surroundings;
 
 /// The protocol that keeps a mobile reachable, with all its messages.
@@ -128,6 +131,8 @@ pub enum Mobility {
 pub struct Agents {
     /// Home agents of Mobile IPv6, in the order of the file.
     ipv6: Vec<mobile_ipv6::HomeAgent>,
+    /// Mobility anchor points of Mobile IPv6, in the order of the file.
+    anchor_points: Vec<mobile_ipv6::AnchorPoint>,
     /// Agents of Mobile IPv4.
     ipv4: mobile_ipv4::Ipv4Agents,
     /// Micro-mobility domains, in the order of the file.
@@ -162,6 +167,7 @@ impl Agents {
                 }
             }
         }
+        agents.anchor_points = mobile_ipv6::anchor_points(raw, &agents.ipv6, links, report);
         agents.ipv4.foreign_agents =
             mobile_ipv4::foreign_agents(&raw.foreign_agents, links, report);
         agents.domains = micro_mobility::domains(&raw.micro_mobility, links, report);

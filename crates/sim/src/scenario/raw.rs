@@ -7,7 +7,7 @@ use super::raw_losses::RawLoss;
 use super::raw_reception::RawLine;
 use super::raw_tracks::RawTrack;
 use super::units::{PositiveTime, Time};
-use crate::mobility::{RawDomain, RawForeignAgent, RawHomeAgent, RawMobility};
+use crate::mobility::{RawAnchorPoint, RawDomain, RawForeignAgent, RawHomeAgent, RawMobility};
 use crate::transport::aerotp::keys::RawAerotpGateways;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -55,6 +55,9 @@ pub struct RawScenario {
     /// Micro-mobility domains of mobiles with Mobile IPv4 by a name of the user's choice. Default: none.
     #[serde(default)]
     pub micro_mobility: Named<RawDomain>,
+    /// Mobility anchor points of hierarchical Mobile IPv6 by the name of their node. Default: none.
+    #[serde(default)]
+    pub mobility_anchor_points: Named<RawAnchorPoint>,
     /// Pairs of AeroTP gateways by a name of the user's choice, at the ends of a link each. Default: none.
     #[serde(default)]
     pub aerotp_gateways: Named<RawAerotpGateways>,

@@ -26,6 +26,9 @@ pub enum RawMessage {
     /// Of Mobile IPv6.
     #[serde(rename = "Binding Acknowledgement")]
     BindingAcknowledgement,
+    /// Of hierarchical Mobile IPv6.
+    #[serde(rename = "Local Binding Update")]
+    LocalBindingUpdate,
     /// Of IPv6.
     #[serde(rename = "Router Solicitation")]
     RouterSolicitation,

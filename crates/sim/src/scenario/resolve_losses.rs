@@ -22,7 +22,9 @@ pub(super) fn losses(
         let path = top.index(index);
         let has_option = matches!(
             loss.message,
-            RawMessage::BindingUpdate | RawMessage::BindingAcknowledgement
+            RawMessage::BindingUpdate
+                | RawMessage::BindingAcknowledgement
+                | RawMessage::LocalBindingUpdate
         );
         if loss.buffering.is_some() && !has_option {
             let message =
@@ -44,6 +46,7 @@ const fn name(message: RawMessage) -> &'static str {
     match message {
         RawMessage::BindingUpdate => "Binding Update",
         RawMessage::BindingAcknowledgement => "Binding Acknowledgement",
+        RawMessage::LocalBindingUpdate => "Local Binding Update",
         RawMessage::RouterSolicitation => "Router Solicitation",
         RawMessage::RouterAdvertisement => "Router Advertisement",
         RawMessage::AccessRequest => "Access-Request",

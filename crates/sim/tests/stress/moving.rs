@@ -213,10 +213,30 @@ impl Generator {
             true => "predictive_binding_updates = true, ",
             false => "",
         };
+        if announces.is_empty() && !more.contains("multi") {
+            self.anchor_points();
+        }
         format!(
             "mobility = {{ protocol = {protocol}, home_agent = \"home-agent\", home_link = \"home-agent-cell\", \
              {asks}{more}{announces}duplicate_address_detection = \"icao-address\" }}"
         )
+    }
+
+    /// Writes no mobility anchor point, one for both foreign cells, or one for each.
+    fn anchor_points(&mut self) {
+        let keys = self.pick(&["", "buffering = {}\n", "longest_lifetime = \"8 s\"\n"]);
+        let domains: &[(&str, &str)] = match self.draws.below(3) {
+            0 => &[],
+            1 => &[("hub", "\"north\", \"south\"")],
+            _ => &[("north", "\"north\""), ("south", "\"south\"")],
+        };
+        for (number, (node, routers)) in domains.iter().enumerate() {
+            let _ = writeln!(
+                self.text,
+                "\n[mobility_anchor_points.{node}]\nprefix = \"2001:db8:9:{number}::/64\"\n\
+                 access_routers = [{routers}]\n{keys}"
+            );
+        }
     }
 
     fn ipv4(&mut self) -> String {

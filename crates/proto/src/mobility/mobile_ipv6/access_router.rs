@@ -18,7 +18,7 @@ use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::neighbor_discovery::{
-    ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
+    ALL_NODES, AnchorPoint, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
 };
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
@@ -57,6 +57,8 @@ pub struct AdvertisingSettings {
     pub shortest_spacing: Duration,
     /// True to include the maximum time to the next advertisement in each unsolicited one (RFC 6275 section 7.3).
     pub says_interval: bool,
+    /// Mobility anchor points to advertise (RFC 5380 section 4.1).
+    pub anchor_points: Box<[AnchorPoint]>,
     /// Assumed path MTU to other links, in bytes.
     pub path_mtu: u32,
 }
@@ -74,6 +76,7 @@ impl AdvertisingSettings {
             longest_interval: Duration::from_secs(600),
             shortest_spacing: Duration::from_secs(3),
             says_interval: false,
+            anchor_points: Box::default(),
             path_mtu: 1500,
         }
     }
@@ -99,6 +102,7 @@ impl AdvertisingSettings {
             router_lifetime_s: lifetime_s as u16,
             prefixes: vec![prefix],
             advertisement_interval_ms: self.says_interval.then_some(milliseconds),
+            anchor_points: self.anchor_points.to_vec(),
             ..RouterAdvertisement::default()
         };
         NeighborDiscovery::RouterAdvertisement(message)

@@ -1,5 +1,6 @@
 //! The home agent (RFC 6275 section 10, RFC 3963 section 6): keeps bindings, intercepts the packets for mobiles and
-//! their networks, and tunnels them; during a handover by a [`Strategy`].
+//! their networks, and tunnels them; during a handover by a [`Strategy`]. A mobility anchor point (RFC 5380 section 6.2)
+//! does the same for regional care-of addresses, which it binds to on-link care-of addresses.
 
 mod forwarding;
 mod registration;
@@ -37,6 +38,8 @@ pub enum Strategy {
 /// Settings of a home agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeAgentSettings {
+    /// True for a mobility anchor point, which takes local binding updates instead of home registrations.
+    pub is_anchor_point: bool,
     /// Address of the agent: destination of updates and entry of tunnels.
     pub address: Ipv6Addr,
     /// Prefix of the home link.
@@ -65,7 +68,7 @@ pub struct HomeAgentSettings {
 /// A mobile that may register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriber {
-    /// Home address, in the home prefix or in a prefix of its own.
+    /// Home address, in the home prefix or in a prefix of its own; at an anchor point the regional care-of address.
     pub home_address: Ipv6Addr,
     /// Security association with the mobile. Without one, messages are taken to be protected by IPsec, which is not
     /// modelled.

@@ -25,7 +25,10 @@ impl From<(Towards, Packet)> for Step {
 
 impl Layer for HomeAgent {
     fn rank(&self) -> Rank {
-        Rank::HomeAgent
+        match self.settings().is_anchor_point {
+            true => Rank::AnchorPoint,
+            false => Rank::HomeAgent,
+        }
     }
 
     fn takes(&self, ip: &IpHeader) -> bool {
@@ -249,6 +252,10 @@ impl MobileNode {
                 MobileEvent::UpdateSent { to, .. } => Some(Signal::BindingSent(to.into())),
                 MobileEvent::Registered(care_of) => {
                     self.interface_with(care_of).map(Signal::Registered)
+                }
+                // Inside an anchor point's domain, the home agent need not learn of a move.
+                MobileEvent::Anchored(on_link) if self.is_known() => {
+                    self.interface_with(on_link).map(Signal::Registered)
                 }
                 MobileEvent::Deregistered => Some(Signal::Deregistered),
                 MobileEvent::HandoverService(_)

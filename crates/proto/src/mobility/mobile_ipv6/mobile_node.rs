@@ -8,10 +8,12 @@
 //! [`poll_timeout`](MobileNode::poll_timeout). After each, drain [`poll_received`](MobileNode::poll_received),
 //! [`poll_transmit`](MobileNode::poll_transmit) and [`poll_event`](MobileNode::poll_event).
 
+mod anchors;
 mod announcement;
 mod fast_handover;
 mod group;
 mod interfaces;
+mod local_updates;
 mod optimization;
 mod packets;
 mod predicted;
@@ -39,6 +41,7 @@ use crate::time::{Duration, Instant};
 use crate::wire::mih::LinkIdentifier;
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus, Ipv4AddressStatus, PathReport};
 use crate::wire::prefix::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use anchors::Anchors;
 use core::net::{IpAddr, Ipv6Addr};
 use fast_handover::Routers;
 use group::Group;
@@ -57,6 +60,8 @@ pub struct MobileSettings {
     /// Security association with the home agent. Without one, messages are taken to be protected by IPsec, which is not
     /// modelled.
     pub key: Option<SharedKey>,
+    /// Use of mobility anchor points (RFC 5380); `None` to ignore them.
+    pub anchors: Option<AnchorSettings>,
     /// Network behind the mobile, if it is a mobile router.
     pub router: Option<RouterRegistration>,
     /// Last 64 bits of care-of addresses, and of a home address in an assigned prefix.
@@ -67,6 +72,14 @@ pub struct MobileSettings {
     pub handover_service: Option<Box<HandoverServiceSettings>>,
     /// Settings shared with other mobiles.
     pub fleet: Arc<FleetSettings>,
+}
+
+/// Settings of a mobile that uses mobility anchor points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnchorSettings {
+    /// Security association with the anchor points. Without one, messages are taken to be protected by IPsec, which is
+    /// not modelled.
+    pub key: Option<SharedKey>,
 }
 
 /// Settings that the mobiles of a fleet have in common.
@@ -154,6 +167,10 @@ pub enum MobileEvent {
     },
     /// The home agent has accepted this care-of address.
     Registered(Ipv6Addr),
+    /// The mobility anchor point has accepted this on-link care-of address.
+    Anchored(Ipv6Addr),
+    /// The anchor point at this address refuses, does not answer, or is no longer advertised.
+    AnchorLost(Ipv6Addr),
     /// The home agent has deleted the binding.
     Deregistered,
     /// The home agent has refused an update, which is retried later.
@@ -229,6 +246,8 @@ pub struct MobileNode {
     former: Option<Ipv6Addr>,
     /// `None` unless routers of previous links are informed.
     routers: Option<Box<Routers>>,
+    /// `None` unless mobility anchor points are used.
+    anchors: Option<Box<Anchors>>,
     /// Prefixes of the next links of interfaces; `None` without a table.
     #[expect(
         clippy::box_collection,
@@ -274,6 +293,7 @@ impl MobileNode {
             home: Registration::default(),
             former: None,
             routers: settings.fleet.tells_routers.then(Box::default),
+            anchors: settings.anchors.map(|_| Box::default()),
             known_routers: None,
             group: settings.fleet.has_group.then(Box::default),
             peers: settings.fleet.optimizes_routes.then(Box::default),
@@ -322,9 +342,17 @@ impl MobileNode {
         self.place.map(|place| place.interface)
     }
 
-    /// Returns the interface that has this address.
+    /// Returns the interface that has this address, or receives the packets for this regional care-of address.
     pub(super) fn interface_with(&self, address: Ipv6Addr) -> Option<InterfaceId> {
-        self.interfaces.position(|one| one.has(address))
+        let anchor = self.anchors.as_ref().and_then(|own| own.with(address));
+        let on_link = anchor.map_or(Some(address), |anchor| anchor.accepted())?;
+        self.interfaces.position(|one| one.has(on_link))
+    }
+
+    /// Returns true if the home agent has accepted the care-of address in use.
+    pub(super) fn is_known(&self) -> bool {
+        let care_of = self.care_of();
+        care_of.is_some() && self.home.latest() == care_of
     }
 
     /// Returns the router of the link in use.
@@ -346,6 +374,7 @@ impl MobileNode {
         address.is_multicast()
             || self.is_own(address.into())
             || [self.home.latest(), self.former].contains(&Some(address))
+            || self.anchors.as_ref().is_some_and(|own| own.knows(address))
             || self.interfaces.position(|one| one.has(address)).is_some()
             // An advertisement may come before the address is ready (RFC 4429 section 3.3).
             || self.interfaces.position(|one| one.is_link_local(address)).is_some()
@@ -438,8 +467,11 @@ impl MobileNode {
         let away = self.home.asked_for_buffering()
             || self.home.is_announcing()
             || self.home.latest() != self.care_of();
-        if self.interface() == Some(interface) && away {
-            self.register(now);
+        if self.interface() == Some(interface) {
+            self.end_buffering_at_anchor(now);
+            if away {
+                self.register(now);
+            }
         }
     }
 
@@ -462,6 +494,9 @@ impl MobileNode {
             ask(prefix.poll_timeout());
         }
         ask(self.home.poll_timeout(refreshes));
+        if let Some(anchors) = &self.anchors {
+            ask(anchors.poll_timeout(self.on_link_care_of().is_some()));
+        }
         if let Some(routers) = &self.routers {
             ask(routers.poll_timeout());
         }
@@ -493,6 +528,7 @@ impl MobileNode {
         }
         self.settle(now);
         self.step_prefix(now);
+        self.step_anchors(now);
         self.step_registration(now);
         self.step_routers(now);
         self.step_group(now);
@@ -544,7 +580,7 @@ impl MobileNode {
         self.follow_access(now);
         let place = self.find_place();
         if place == self.place {
-            return;
+            return self.follow_anchor_points(now);
         }
         let before = self.attachment();
         self.place = place;
@@ -558,6 +594,7 @@ impl MobileNode {
             self.events.push_back(event);
         }
         self.follow_prefix(now);
+        self.move_to_anchor(now);
         self.move_registration(now);
         self.follow_preparation();
         self.leave_router(now);
@@ -621,7 +658,8 @@ impl MobileNode {
 
     /// Returns the interface in use, and the mobile's address there.
     fn speaks_from(&self) -> Option<handover_service::Place> {
-        let address = self.care_of().unwrap_or(self.settings.home_address);
+        let address = self.on_link_care_of();
+        let address = address.unwrap_or(self.settings.home_address);
         Some((self.interface()?, address))
     }
 
@@ -660,21 +698,44 @@ impl MobileNode {
         address == self.settings.home_address || self.is_behind(address)
     }
 
-    /// Returns the care-of address in use.
+    /// Returns the attachment that the home agent and correspondents are to know: with an anchor point, at the regional
+    /// care-of address, once the anchor point has accepted the mobile.
+    fn known_attachment(&self) -> Attachment {
+        let attachment = self.attachment();
+        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        match (attachment, anchor) {
+            (Attachment::Away(_), Some(anchor)) => {
+                let accepted = anchor.accepted();
+                accepted.map_or(Attachment::None, |_| Attachment::Away(anchor.regional))
+            }
+            _ => attachment,
+        }
+    }
+
+    /// Returns the care-of address that the home agent and correspondents are to know.
     fn care_of(&self) -> Option<Ipv6Addr> {
-        match self.attachment() {
+        match self.known_attachment() {
             Attachment::Away(care_of) => Some(care_of),
             _ => None,
         }
     }
 
+    /// Returns the care-of address on the link in use.
+    fn on_link_care_of(&self) -> Option<Ipv6Addr> {
+        match self.attachment() {
+            Attachment::Away(on_link) => Some(on_link),
+            _ => None,
+        }
+    }
+
     /// Sends over the interface in use.
-    fn send(&mut self, packet: Packet) {
-        let sent = self.over_place(packet);
+    fn send(&mut self, now: Instant, packet: Packet) {
+        let sent = self.over_place(now, packet);
         self.outbox.extend(sent);
     }
 
-    fn over_place(&self, packet: Packet) -> Option<(Towards, Packet)> {
-        Some((Towards::Interface(self.place?.interface), packet))
+    fn over_place(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
+        let interface = self.place?.interface;
+        self.leave(now, interface, packet)
     }
 }

@@ -1,9 +1,10 @@
-//! The agents of Mobile IPv6 (RFC 6275) and network mobility (NEMO basic support, RFC 3963).
+//! The agents of Mobile IPv6 (RFC 6275), hierarchical Mobile IPv6 (RFC 5380) and network mobility (NEMO basic support,
+//! RFC 3963).
 //!
 //! | agent | runs on | tasks |
 //! |---|---|---|
 //! | [`MobileNode`] | a mobile, or a mobile router with a network behind it | movement detection, registration, tunnelling, route optimisation |
-//! | [`HomeAgent`] | a router of the home network | bindings, interception, tunnelling; buffering or bicasting while a mobile moves |
+//! | [`HomeAgent`] | a router of the home network, or a mobility anchor point | bindings, interception, tunnelling; buffering or bicasting while a mobile moves |
 //! | [`Correspondent`] | any node that a mobile communicates with | return routability, bindings, the direct path |
 //! | [`AccessRouter`] | a router of a visited network, or of the home network | prefix advertisement; buffering for a mobile that leaves, or of copies for one that may come |
 //!
@@ -29,8 +30,8 @@ pub use home_agent::{
     HomeAgent, HomeAgentCounts, HomeAgentEvent, HomeAgentSettings, Strategy, Subscriber,
 };
 pub use mobile_node::{
-    BufferingRequest, FleetSettings, MobileCounts, MobileEvent, MobileNode, MobileSettings,
-    Received, RouterRegistration,
+    AnchorSettings, BufferingRequest, FleetSettings, MobileCounts, MobileEvent, MobileNode,
+    MobileSettings, Received, RouterRegistration,
 };
 
 use crate::interface::InterfaceId;

@@ -19,6 +19,10 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         MobileEvent::DuplicateAddress(address) => ("Duplicate Address", address.to_string()),
         MobileEvent::UpdateSent { .. } => return None,
         MobileEvent::Registered(address) => ("Registered", format!("care-of address {address}")),
+        MobileEvent::Anchored(address) => {
+            ("Anchored", format!("on-link care-of address {address}"))
+        }
+        MobileEvent::AnchorLost(address) => ("Anchor Point Lost", address.to_string()),
         MobileEvent::Deregistered => ("Deregistered", String::new()),
         MobileEvent::Refused(status) => ("Refused", format!("status {}", status.0)),
         MobileEvent::NetworkRefused { network, status } => {

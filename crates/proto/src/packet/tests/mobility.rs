@@ -25,6 +25,7 @@ use crate::wire::neighbor_discovery::{
 use crate::wire::prefix::Ipv6Prefix;
 use core::num::NonZeroU16;
 
+mod anchor_points;
 mod signal;
 
 const ROUTER_SOLICITATION: &str = "6000000000103afffe8000000000000002005efffe005301ff0200000000000000000000000000028500192b000000000101\
@@ -208,6 +209,7 @@ fn router_advertisement() -> RouterAdvertisement {
             preference: 7,
             lifetime_s,
         }),
+        anchor_points: Vec::new(),
     }
 }
 
@@ -301,6 +303,7 @@ fn buffering_update() -> BindingUpdate {
         home_registration: true,
         link_local_compatible: true,
         key_management_mobility: true,
+        anchor_registration: false,
         mobile_router: true,
         forces_udp_encapsulation: false,
         lifetime: BindingLifetime::at_most(420),

@@ -15,9 +15,9 @@ use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
 };
 use crate::wire::neighbor_discovery::{
-    ALL_NODES, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement, NeighborDiscovery,
-    NeighborSolicitation, PrefixInformation, ProxyAdvertisement, ProxyRouter, ProxySolicitation,
-    RouterAdvertisement, RouterSolicitation,
+    ALL_NODES, AnchorPoint, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement,
+    NeighborDiscovery, NeighborSolicitation, PrefixInformation, ProxyAdvertisement, ProxyRouter,
+    ProxySolicitation, RouterAdvertisement, RouterSolicitation,
 };
 use crate::wire::prefix::Ipv6Prefix;
 use proptest::collection::vec;
@@ -260,6 +260,18 @@ fn any_prefix_information() -> impl Strategy<Value = PrefixInformation> {
         )
 }
 
+fn any_anchor_point() -> impl Strategy<Value = AnchorPoint> {
+    (0..16u8, 0..16u8, any::<(bool, u32)>(), any_v6()).prop_map(
+        |(distance, preference, (forms_addresses, valid_lifetime_s), address)| AnchorPoint {
+            distance,
+            preference,
+            forms_addresses,
+            valid_lifetime_s,
+            address,
+        },
+    )
+}
+
 fn any_router_advertisement() -> impl Strategy<Value = RouterAdvertisement> {
     (
         any::<(u8, bool, bool, bool, u16, u32, u32)>(),
@@ -267,28 +279,32 @@ fn any_router_advertisement() -> impl Strategy<Value = RouterAdvertisement> {
         vec(any_prefix_information(), 0..4),
         any::<(Option<u32>, Option<u32>)>(),
         any::<Option<(u16, core::num::NonZeroU16)>>(),
+        vec(any_anchor_point(), 0..3),
     )
-        .prop_map(|(fixed, source, prefixes, (mtu, interval), home_agent)| {
-            RouterAdvertisement {
-                hop_limit: fixed.0,
-                managed_addresses: fixed.1,
-                other_configuration: fixed.2,
-                home_agent: fixed.3,
-                router_lifetime_s: fixed.4,
-                reachable_time_ms: fixed.5,
-                retransmission_time_ms: fixed.6,
-                source_link_layer_address: source,
-                mtu,
-                prefixes,
-                advertisement_interval_ms: interval,
-                home_agent_information: home_agent.map(|(preference, lifetime_s)| {
-                    HomeAgentInformation {
-                        preference,
-                        lifetime_s,
-                    }
-                }),
-            }
-        })
+        .prop_map(
+            |(fixed, source, prefixes, (mtu, interval), home_agent, anchor_points)| {
+                RouterAdvertisement {
+                    anchor_points,
+                    hop_limit: fixed.0,
+                    managed_addresses: fixed.1,
+                    other_configuration: fixed.2,
+                    home_agent: fixed.3,
+                    router_lifetime_s: fixed.4,
+                    reachable_time_ms: fixed.5,
+                    retransmission_time_ms: fixed.6,
+                    source_link_layer_address: source,
+                    mtu,
+                    prefixes,
+                    advertisement_interval_ms: interval,
+                    home_agent_information: home_agent.map(|(preference, lifetime_s)| {
+                        HomeAgentInformation {
+                            preference,
+                            lifetime_s,
+                        }
+                    }),
+                }
+            },
+        )
 }
 
 fn any_discovery() -> impl Strategy<Value = NeighborDiscovery> {
@@ -408,7 +424,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
             vec(any_ipv4_home_address(), 0..=8),
         ),
         any::<(Option<u64>, Option<(u32, u32, u16)>)>(),
-        any::<(bool, Option<[u8; 4]>, Option<u64>)>(),
+        any::<([bool; 2], Option<[u8; 4]>, Option<u64>)>(),
         option::of(any_buffering()),
         option::of(any_authenticator()),
     )
@@ -419,7 +435,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                 indices,
                 (prefixes, ipv4_home_addresses),
                 (last_received, report),
-                (forces_udp_encapsulation, ipv4_care_of, timestamp),
+                ([forces_udp_encapsulation, anchor_registration], ipv4_care_of, timestamp),
                 buffering,
                 authenticator,
             )| {
@@ -429,6 +445,7 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                     home_registration: fixed.2,
                     link_local_compatible: fixed.3,
                     key_management_mobility: fixed.4,
+                    anchor_registration,
                     mobile_router: fixed.5,
                     forces_udp_encapsulation,
                     lifetime: BindingLifetime { units: fixed.6 },

@@ -13,11 +13,13 @@ use core::net::Ipv6Addr;
 
 const HEADER: &str = "Mobility Header";
 
-/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 3963 section 4.1, RFC 5555 section 3.1.3).
+/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 5380 section 4.2, RFC 3963 section 4.1, RFC 5555 section
+/// 3.1.3).
 const ACKNOWLEDGE: u16 = 0x8000;
 const HOME_REGISTRATION: u16 = 0x4000;
 const LINK_LOCAL_COMPATIBLE: u16 = 0x2000;
 const KEY_MANAGEMENT_MOBILITY: u16 = 0x1000;
+const ANCHOR_REGISTRATION: u16 = 0x0800;
 const MOBILE_ROUTER: u16 = 0x0400;
 const FORCING_UDP_ENCAPSULATION: u16 = 0x0100;
 /// Flag U of a Handover Initiate (RFC 5568 section 6.2.1).
@@ -201,6 +203,7 @@ impl BindingUpdate {
             (self.home_registration, HOME_REGISTRATION),
             (self.link_local_compatible, LINK_LOCAL_COMPATIBLE),
             (self.key_management_mobility, KEY_MANAGEMENT_MOBILITY),
+            (self.anchor_registration, ANCHOR_REGISTRATION),
             (self.mobile_router, MOBILE_ROUTER),
             (self.forces_udp_encapsulation, FORCING_UDP_ENCAPSULATION),
         ];
@@ -228,6 +231,7 @@ impl BindingUpdate {
             home_registration: flags & HOME_REGISTRATION != 0,
             link_local_compatible: flags & LINK_LOCAL_COMPATIBLE != 0,
             key_management_mobility: flags & KEY_MANAGEMENT_MOBILITY != 0,
+            anchor_registration: flags & ANCHOR_REGISTRATION != 0,
             mobile_router: flags & MOBILE_ROUTER != 0,
             forces_udp_encapsulation: flags & FORCING_UDP_ENCAPSULATION != 0,
             lifetime: BindingLifetime {

@@ -20,7 +20,13 @@ impl MobilityMessage {
             MobilityMessage::CareOfTest(test) => {
                 ("Care-of Test", format!("nonce index {}", test.nonce_index))
             }
-            MobilityMessage::BindingUpdate(update) => ("Binding Update", of_update(update, source)),
+            MobilityMessage::BindingUpdate(update) => {
+                let name = match update.anchor_registration {
+                    true => "Local Binding Update",
+                    false => "Binding Update",
+                };
+                (name, of_update(update, source))
+            }
             MobilityMessage::BindingAcknowledgement(answer) => {
                 ("Binding Acknowledgement", of_answer(answer))
             }

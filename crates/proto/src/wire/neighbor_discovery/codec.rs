@@ -2,9 +2,9 @@
 //! section 6.1). Messages that section 6 tells receivers to discard are rejected here.
 
 use super::{
-    HOP_LIMIT, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement, NeighborDiscovery,
-    NeighborSolicitation, PrefixInformation, ProxySolicitation, RouterAdvertisement,
-    RouterSolicitation, proxy,
+    AnchorPoint, HOP_LIMIT, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement,
+    NeighborDiscovery, NeighborSolicitation, PrefixInformation, ProxySolicitation,
+    RouterAdvertisement, RouterSolicitation, proxy,
 };
 use crate::packet::IpHeader;
 use crate::wire::prefix::Ipv6Prefix;
@@ -22,13 +22,14 @@ const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 /// ICMPv6 type of the messages of fast handovers, which a subtype tells apart (RFC 5568 section 6.1).
 pub(super) const FAST_HANDOVER: u8 = 154;
 
-/// Types of options (RFC 4861 section 4.6, RFC 6275 sections 7.3 and 7.4).
+/// Types of options (RFC 4861 section 4.6, RFC 6275 sections 7.3 and 7.4, RFC 5380 section 4.1).
 const SOURCE_LINK_LAYER_ADDRESS: u8 = 1;
 const TARGET_LINK_LAYER_ADDRESS: u8 = 2;
 const PREFIX_INFORMATION: u8 = 3;
 const MTU: u8 = 5;
 const ADVERTISEMENT_INTERVAL: u8 = 7;
 const HOME_AGENT_INFORMATION: u8 = 8;
+const ANCHOR_POINT: u8 = 23;
 
 impl NeighborDiscovery {
     /// Returns true for an ICMPv6 type of Neighbor Discovery.
@@ -52,6 +53,7 @@ impl NeighborDiscovery {
                     + 32 * message.prefixes.len() as u32
                     + option(message.advertisement_interval_ms.is_some())
                     + option(message.home_agent_information.is_some())
+                    + 24 * message.anchor_points.len() as u32
             }
             NeighborDiscovery::NeighborSolicitation(message) => {
                 24 + option(message.source_link_layer_address.is_some())
@@ -199,6 +201,9 @@ impl RouterAdvertisement {
             out.extend_from_slice(&home_agent.preference.to_be_bytes());
             out.extend_from_slice(&home_agent.lifetime_s.get().to_be_bytes());
         }
+        for point in &self.anchor_points {
+            point.encode(out);
+        }
     }
 
     fn decode(bytes: &[u8], options: Options) -> RouterAdvertisement {
@@ -215,6 +220,7 @@ impl RouterAdvertisement {
             prefixes: options.prefixes,
             advertisement_interval_ms: options.advertisement_interval_ms,
             home_agent_information: options.home_agent_information,
+            anchor_points: options.anchor_points,
         }
     }
 }
@@ -249,6 +255,26 @@ impl PrefixInformation {
     }
 }
 
+impl AnchorPoint {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let place = self.distance << 4 | self.preference & 0xF;
+        out.extend_from_slice(&[ANCHOR_POINT, 3, place, flag(self.forms_addresses, 0x80)]);
+        out.extend_from_slice(&self.valid_lifetime_s.to_be_bytes());
+        out.extend_from_slice(&self.address.octets());
+    }
+
+    /// Decodes an option, which the caller has checked to have 24 bytes.
+    fn decode(option: &[u8]) -> AnchorPoint {
+        AnchorPoint {
+            distance: option[2] >> 4,
+            preference: option[2] & 0xF,
+            forms_addresses: option[3] & 0x80 != 0,
+            valid_lifetime_s: u32_at(option, 4),
+            address: ipv6_at(option, 8),
+        }
+    }
+}
+
 /// Options of a message.
 #[derive(Debug, Default)]
 pub(super) struct Options {
@@ -258,6 +284,7 @@ pub(super) struct Options {
     prefixes: Vec<PrefixInformation>,
     advertisement_interval_ms: Option<u32>,
     home_agent_information: Option<HomeAgentInformation>,
+    anchor_points: Vec<AnchorPoint>,
     /// Options of fast handovers (RFC 5568 section 6.4).
     pub(super) proxy: proxy::Options,
 }
@@ -300,6 +327,7 @@ impl Options {
                     lifetime_s,
                 });
             }
+            (ANCHOR_POINT, 24) => self.anchor_points.push(AnchorPoint::decode(option)),
             _ => self.proxy.take(option)?,
         }
         Ok(())

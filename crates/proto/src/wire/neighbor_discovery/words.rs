@@ -18,10 +18,10 @@ impl NeighborDiscovery {
                         option.prefix.length()
                     )
                 });
-                (
-                    "Router Advertisement",
-                    prefixes.collect::<Vec<_>>().join(", "),
-                )
+                let points = advertisement.anchor_points.iter();
+                let points = points.map(|point| format!("anchor point {}", point.address));
+                let details: Vec<String> = prefixes.chain(points).collect();
+                ("Router Advertisement", details.join(", "))
             }
             NeighborDiscovery::NeighborSolicitation(solicitation) => {
                 // RFC 4862 section 5.4.2: an unspecified source shows duplicate address detection.

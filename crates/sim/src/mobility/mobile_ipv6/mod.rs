@@ -1,11 +1,15 @@
 //! Mobile IPv6 and NEMO in the laboratory.
 
+mod anchor_points;
 mod keys;
 mod resolve;
 mod set_up;
 
 use super::Mobility;
 use crate::scenario::model::{LinkIndex, Mobile, NodeIndex};
+pub(super) use anchor_points::anchor_points;
+pub(crate) use anchor_points::check_anchor_points;
+pub use anchor_points::{AnchorPoint, RawAnchorPoint};
 use baton_proto::host::layer::Neighbor;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;

@@ -54,7 +54,7 @@ pub(in crate::mobility) fn home_agent(
     }
 }
 
-fn overlap(one: Ipv6Prefix, other: Ipv6Prefix) -> bool {
+pub(super) fn overlap(one: Ipv6Prefix, other: Ipv6Prefix) -> bool {
     one.contains(other.address()) || other.contains(one.address())
 }
 
@@ -84,7 +84,7 @@ fn prefix_pool(
 }
 
 /// Reports a prefix with addresses that Baton assigns to nodes and mobiles by itself.
-fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report<'_>) {
+pub(super) fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report<'_>) {
     let taken = [
         ("nodes", NODES.1, links.nodes.len() as u128),
         (
@@ -119,7 +119,7 @@ fn strategy(raw: &RawHomeAgent, path: &Path, report: &mut Report<'_>) -> Strateg
     }
 }
 
-fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
+pub(super) fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     let size = raw.size.map_or(64_000, |size| size.0);
     BufferPolicy {
         bytes: u32::try_from(size).unwrap_or(u32::MAX),
@@ -242,7 +242,7 @@ fn fixed_node(
     Some(found)
 }
 
-fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
+pub(super) fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
     match raw.unwrap_or(RawDetection::Perform) {
         RawDetection::Perform => DuplicateAddressDetection::STANDARD,
         RawDetection::IcaoAddress => DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress),
@@ -252,7 +252,7 @@ fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
     }
 }
 
-fn lifetime(raw: Option<PositiveTime>, default: Duration) -> BindingLifetime {
+pub(super) fn lifetime(raw: Option<PositiveTime>, default: Duration) -> BindingLifetime {
     let seconds = raw.map_or(default, |time| time.0).as_nanos() / 1_000_000_000;
     BindingLifetime::at_most(u32::try_from(seconds).unwrap_or(u32::MAX))
 }
@@ -346,9 +346,11 @@ pub(in crate::mobility) fn check_network(
         .ipv6
         .iter()
         .filter_map(|agent| agent.prefix_pool);
+    let mut anchors = around.agents.anchor_points.iter();
     if networks.any(|other| overlap(other, network))
         || homes.any(|home| network.contains(home.address()))
         || pools.any(|pool| overlap(pool, network))
+        || anchors.any(|anchor| overlap(anchor.prefix, network))
     {
         let message = "is the prefix of another network; expected one of its own".to_owned();
         report.wrong(path, message);

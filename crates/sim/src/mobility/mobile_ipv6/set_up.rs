@@ -35,7 +35,7 @@ use std::sync::Arc;
 /// Base of mobiles' interface identifiers, to which their number is added: an ICAO address for mobiles that have one.
 const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the paths between agents, in bytes, until a path MTU is learnt.
-const PATH_MTU: u32 = 1500;
+pub(super) const PATH_MTU: u32 = 1500;
 
 /// Returns the IPv6 addresses by which the world's flows know nodes; none without IPv6 mobility. `behind` has the nodes
 /// behind each mobile.
@@ -116,7 +116,7 @@ pub(crate) fn mobile_of(address: Ipv6Addr) -> Option<usize> {
 }
 
 /// Returns the address that a mobile configures from a prefix.
-fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
+pub(super) fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
     prefix.address_of(link_local(identifier(mobile)))
 }
 
@@ -131,7 +131,7 @@ fn access_point(link: usize) -> LinkLayerAddress {
 }
 
 /// Returns a secret of twenty bytes.
-fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
+pub(super) fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
     let mut draws = seed.stream(name);
     let words = [draws.bits(), draws.bits(), draws.bits()].map(u64::to_be_bytes);
     core::array::from_fn(|place| words[place / 8][place % 8])
@@ -158,6 +158,7 @@ impl World {
         for number in 0..self.scenario.agents.ipv6.len() {
             self.add_home_agent(number);
         }
+        self.add_anchor_points();
         for radio in 0..self.scenario.radios.len() {
             self.add_cell_routers(radio);
         }
@@ -197,6 +198,7 @@ impl World {
             self.net.home_interface(agent.node, mobility)
         });
         let settings = HomeAgentSettings {
+            is_anchor_point: false,
             address: agent.address(),
             home_prefix: agent.prefix,
             home_interface,
@@ -273,12 +275,14 @@ impl World {
         let handover_service = mobility
             .point_of_service
             .map(|service| self.add_handover_service(node.0, service.0, access));
+        let anchors = self.enrol_at_anchor_points(number, &name);
         let settings = MobileSettings {
             home_address: match agent.prefix_pool {
                 Some(_) => Ipv6Addr::UNSPECIFIED,
                 None => home_address,
             },
             key: Some(key),
+            anchors,
             router: network_prefix.map(|prefix| RouterRegistration {
                 prefixes: Box::from([prefix.into()]),
                 explicit: true,
@@ -603,6 +607,7 @@ impl World {
             settings.home_agent = true;
             settings.address = agent.address();
         }
+        settings.anchor_points = self.advertised_at(router);
         settings.path_mtu = PATH_MTU;
         let host = &mut self.net.nodes[router].host;
         // Departed mobiles send to it.

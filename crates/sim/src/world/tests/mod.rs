@@ -3,6 +3,7 @@
 mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
+mod anchor_points;
 mod cells;
 mod coding;
 mod conservation;

@@ -315,7 +315,9 @@ fn is_for_router(packet: &Packet) -> bool {
     match &extended.body {
         Body::Mobility(message) => match &**message {
             MobilityMessage::FastBindingUpdate(_) => true,
-            MobilityMessage::BindingUpdate(update) => !update.home_registration,
+            MobilityMessage::BindingUpdate(update) => {
+                !update.home_registration && !update.anchor_registration
+            }
             _ => false,
         },
         _ => false,

@@ -49,7 +49,13 @@ impl HomeAgent {
         (home, source): (Ipv6Addr, Ipv6Addr),
         update: BindingUpdate,
     ) {
-        if !update.home_registration || !is_routable(home) || !is_routable(source) {
+        let is_home = update.home_registration && !update.anchor_registration;
+        let is_local = update.anchor_registration && !update.home_registration;
+        let is_meant = match self.settings.is_anchor_point {
+            true => is_local,
+            false => is_home,
+        };
+        if !is_meant || !is_routable(home) || !is_routable(source) {
             self.counts.unexpected += 1;
             return;
         }

@@ -130,7 +130,7 @@ impl MobileNode {
             ..routers.tell(left, here)
         };
         routers.add(told);
-        self.send_fast_update(told);
+        self.send_fast_update(now, told);
     }
 
     fn is_attached_as(&self, address: Ipv6Addr) -> bool {
@@ -141,7 +141,7 @@ impl MobileNode {
         self.interfaces.position(is_so).is_some()
     }
 
-    pub(super) fn send_fast_update(&mut self, told: Told) {
+    pub(super) fn send_fast_update(&mut self, now: Instant, told: Told) {
         let Told { left, here, .. } = told;
         let is_there = self.is_attached_as(left.address);
         let stays = here == left.address;
@@ -164,13 +164,14 @@ impl MobileNode {
         let packet = mobility_packet((source, to), (Some(left.address), None), message);
         self.events
             .push_back(MobileEvent::UpdateSent { to, sequence });
-        self.send(packet);
+        self.send(now, packet);
     }
 
     /// Retransmits unanswered updates, except from places left since.
     pub(super) fn step_routers(&mut self, now: Instant) {
         self.step_preparation(now);
-        let here = self.care_of().unwrap_or(self.settings.home_address);
+        let here = self.on_link_care_of();
+        let here = here.unwrap_or(self.settings.home_address);
         let longest = self.settings.fleet.binding_times.longest_timeout;
         let count = self
             .routers
@@ -193,7 +194,7 @@ impl MobileNode {
             told.sequence = sequence;
             let told = *told;
             routers.sequence = sequence;
-            self.send_fast_update(told);
+            self.send_fast_update(now, told);
         }
     }
 

@@ -157,7 +157,7 @@ impl MobileNode {
         if peer.left_alone.is_some() {
             return true;
         }
-        let here = match self.attachment() {
+        let here = match self.known_attachment() {
             Attachment::None => {
                 peer.forget_pending();
                 return true;
@@ -250,11 +250,7 @@ impl MobileNode {
         let home = self.settings.home_address;
         let lifetime = match here == home {
             true => BindingLifetime::ZERO,
-            false => self
-                .settings
-                .fleet
-                .lifetime
-                .min(LONGEST_CORRESPONDENT_LIFETIME),
+            false => self.longest_lifetime().min(LONGEST_CORRESPONDENT_LIFETIME),
         };
         let mut message = MobilityMessage::BindingUpdate(BindingUpdate {
             sequence,
@@ -269,7 +265,7 @@ impl MobileNode {
         let packet = mobility_packet((here, to), (option, None), message);
         self.events
             .push_back(MobileEvent::UpdateSent { to, sequence });
-        self.send(packet);
+        self.send(now, packet);
     }
 
     /// Sends a test message for an address, unless one was sent recently.
@@ -300,7 +296,7 @@ impl MobileNode {
                 let sent = self.by_binding(now, packet);
                 self.outbox.extend(sent);
             }
-            _ => self.send(packet),
+            _ => self.send(now, packet),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::mobility::mobile_ipv6::{addresses_v6, extend};
 use crate::mobility::tunnel::{Refusal, error_about, fragments, take_back};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
-use crate::wire::icmp::{IcmpError, IcmpMessage};
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::neighbor_discovery::{HOP_LIMIT, NeighborDiscovery};
 use crate::wire::{ikev2, mih, radius};
@@ -65,7 +65,10 @@ impl MobileNode {
                 }
                 self.handle_inner(now, packet)
             }
-            Body::Tunnel(inner) if self.is_sent_after(source, destination, &inner) => {
+            Body::Tunnel(inner)
+                if self.is_sent_after(source, destination, &inner)
+                    || self.is_from_anchor((source, destination), &inner) =>
+            {
                 self.handle_packet(now, interface, *inner)
             }
             Body::Tunnel(_) => self.handle_tunnelled(now, (source, destination), packet),
@@ -77,9 +80,8 @@ impl MobileNode {
             Body::Icmp(IcmpMessage::Error {
                 kind: IcmpError::PacketTooBig { mtu },
                 quoted,
-            }) if quoted.destination == IpAddr::V6(self.settings.fleet.home_agent) => {
-                let (error, inner) = self.tunnels.handle_too_big(now, quoted, mtu)?;
-                self.deliver(error_about(destination, error, inner))
+            }) if self.tunnels_to(quoted.destination) => {
+                self.handle_too_big(now, destination, (quoted, mtu))
             }
             _ => self.deliver(packet),
         }
@@ -119,6 +121,27 @@ impl MobileNode {
         self.deliver(inner)
     }
 
+    /// Returns true for the home agent and the anchor points.
+    pub(super) fn tunnels_to(&self, exit: IpAddr) -> bool {
+        exit == self.settings.fleet.home_agent || self.is_anchor(exit)
+    }
+
+    /// Takes in an error about a packet in the mobile's tunnels; returns the error for the packet inside.
+    pub(super) fn handle_too_big(
+        &mut self,
+        now: Instant,
+        here: Ipv6Addr,
+        (quoted, mtu): (QuotedPacket, u32),
+    ) -> Option<Packet> {
+        let (kind, inner) = self.tunnels.handle_too_big(now, quoted, mtu)?;
+        match kind {
+            IcmpError::PacketTooBig { mtu } if self.tunnels_to(inner.destination) => {
+                self.handle_too_big(now, here, (inner, mtu))
+            }
+            _ => self.deliver(error_about(here, kind, inner)),
+        }
+    }
+
     /// Takes in a packet with a routing header, from a correspondent or the home agent (RFC 6275 section 6.4.4).
     fn handle_extended(
         &mut self,
@@ -130,6 +153,9 @@ impl MobileNode {
             return None;
         };
         let home = self.settings.home_address;
+        if self.handle_anchor_message(now, source, &extended) {
+            return None;
+        }
         if extended.routing_home_address != Some(home) || extended.home_address.is_some() {
             self.counts_mut().misdirected += 1;
             return None;
@@ -169,7 +195,7 @@ impl MobileNode {
     }
 
     /// Returns a packet for the transports; queues one for the network behind.
-    fn deliver(&mut self, mut packet: Packet) -> Option<Packet> {
+    pub(super) fn deliver(&mut self, mut packet: Packet) -> Option<Packet> {
         if !self.is_behind(packet.ip.destination) {
             return Some(packet);
         }
@@ -196,7 +222,8 @@ impl MobileNode {
             self.counts_mut().turned_back += 1;
             return None;
         }
-        let under_care_of = self.care_of().is_some_and(|care_of| source == care_of);
+        let own_places = [self.on_link_care_of(), self.care_of()];
+        let under_care_of = own_places.into_iter().flatten().any(|own| source == own);
         if !self.is_own(source) && !under_care_of {
             self.counts_mut().misdirected += 1;
             return None;
@@ -206,16 +233,16 @@ impl MobileNode {
                 self.counts_mut().unreachable += 1;
                 None
             }
-            Attachment::Home => self.over_place(packet),
-            Attachment::Away(_) if under_care_of => self.over_place(packet),
-            Attachment::Away(care_of) => {
+            Attachment::Home => self.over_place(now, packet),
+            Attachment::Away(_) if under_care_of => self.over_place(now, packet),
+            Attachment::Away(_) => {
                 let own = source == self.settings.home_address;
-                match destination {
-                    IpAddr::V6(peer)
+                match (destination, self.care_of()) {
+                    (IpAddr::V6(peer), Some(care_of))
                         if own && self.is_optimized(now, peer) && packet.is_typed() =>
                     {
                         self.note_use(peer);
-                        self.directly(care_of, packet)
+                        self.directly(now, care_of, packet)
                     }
                     _ => self.by_binding(now, packet),
                 }
@@ -227,14 +254,17 @@ impl MobileNode {
     /// from the old place goes nowhere.
     pub fn redirect(&mut self, now: Instant, packet: &mut Packet) -> Option<InterfaceId> {
         let mut own = packet.clone();
-        match &packet.body {
+        if self.is_anchor(own.ip.destination) {
+            take_back(&mut own, false);
+        }
+        match own.body.clone() {
             Body::Tunnel(inner) => {
                 let forwarded = inner.ip.source != IpAddr::V6(self.settings.home_address);
                 take_back(&mut own, forwarded);
             }
             Body::Extended(extended) if !matches!(extended.body, Body::Mobility(_)) => {
-                own.ip = packet.upper_ip();
-                own.body = extended.body.clone();
+                own.ip = own.upper_ip();
+                own.body = extended.body;
             }
             _ => {}
         }
@@ -267,10 +297,10 @@ impl MobileNode {
     /// Returns the place that the home agent knows and where the mobile still is: during a registration the old one, if
     /// its link is up (make before break).
     fn bound_place(&self, now: Instant) -> Option<Place> {
-        let care_of = self.care_of()?;
+        self.on_link_care_of()?;
         let place = |attachment| {
             let interface = match attachment {
-                Attachment::Away(bound) => self.interfaces.position(|one| one.has(bound)),
+                Attachment::Away(bound) => self.interface_with(bound),
                 other => self.interfaces.position(|one| one.attachment() == other),
             };
             Some(Place {
@@ -281,16 +311,21 @@ impl MobileNode {
         let Some(bound) = self.home.accepted(now) else {
             return place(Attachment::Home);
         };
-        let announced_ahead = (self.former == Some(care_of)).then_some(care_of);
+        let announced_ahead = self.care_of().filter(|&here| self.former == Some(here));
         place(Attachment::Away(bound)).or_else(|| place(Attachment::Away(announced_ahead?)))
     }
 
     /// Addresses a packet from the care-of address, with a home address option (section 11.3.1).
-    fn directly(&self, care_of: Ipv6Addr, mut packet: Packet) -> Option<(Towards, Packet)> {
+    fn directly(
+        &mut self,
+        now: Instant,
+        care_of: Ipv6Addr,
+        mut packet: Packet,
+    ) -> Option<(Towards, Packet)> {
         packet.ip.source = care_of.into();
         let home = Some(self.settings.home_address);
         packet.body = extend((home, None), packet.body);
-        self.over_place(packet)
+        self.over_place(now, packet)
     }
 
     /// Puts a packet into the tunnel to the home agent. Of fragments, returns the first and queues the others.
@@ -322,7 +357,7 @@ impl MobileNode {
         let forwarded = packet.ip.source != IpAddr::V6(self.settings.home_address);
         let ends = (care_of.into(), self.settings.fleet.home_agent.into());
         match self.tunnels.encapsulate(now, packet, ends, forwarded) {
-            Ok(outer) => Some((Towards::Interface(interface), outer)),
+            Ok(outer) => self.leave(now, interface, outer),
             Err(Refusal::TooBig {
                 mtu,
                 quoted: Some(quoted),

@@ -99,7 +99,7 @@ impl MobileNode {
         };
         let step = Step::Asking(Retransmission::begin(now, timeout), asked);
         predicted.preparation = Some(Preparation { to, left, step });
-        self.send_solicitation(left.address, asked);
+        self.send_solicitation(now, left.address, asked);
     }
 
     /// Ends the preparation of a mobile that has lost the link before the routers agreed, or is on a third one.
@@ -140,15 +140,15 @@ impl MobileNode {
                 let told = routers.withdraw(left);
                 let step = Step::Withdrawing(Retransmission::begin(now, timeout), told);
                 self.set_preparation(Some(Preparation { to, left, step }));
-                self.send_fast_update(told);
+                self.send_fast_update(now, told);
             }
         }
     }
 
-    fn send_solicitation(&mut self, from: Ipv6Addr, asked: ProxySolicitation) {
+    fn send_solicitation(&mut self, now: Instant, from: Ipv6Addr, asked: ProxySolicitation) {
         let message = NeighborDiscovery::ProxySolicitation(asked);
         let packet = discovery(from, ALL_ROUTERS, message);
-        self.send(packet);
+        self.send(now, packet);
     }
 
     /// Takes in the router's answer (section 6.1.2): tells it of the next address.
@@ -182,7 +182,7 @@ impl MobileNode {
         let told = routers.tell(left, router.prefix.address_of(identifier));
         let step = Step::Telling(Retransmission::begin(now, timeout), router, told);
         self.set_preparation(Some(Preparation { to, left, step }));
-        self.send_fast_update(told);
+        self.send_fast_update(now, told);
     }
 
     fn set_preparation(&mut self, preparation: Option<Preparation>) {
@@ -252,18 +252,18 @@ impl MobileNode {
                 let told = routers.tell(left, told.here);
                 let step = Step::Telling(pending, router, told);
                 self.set_preparation(Some(Preparation { to, left, step }));
-                self.send_fast_update(told);
+                self.send_fast_update(now, told);
             }
             Step::Asking(_, asked) => {
                 let step = Step::Asking(pending, asked);
                 self.set_preparation(Some(Preparation { to, left, step }));
-                self.send_solicitation(left.address, asked);
+                self.send_solicitation(now, left.address, asked);
             }
             Step::Withdrawing(..) => {
                 let told = routers.withdraw(left);
                 let step = Step::Withdrawing(pending, told);
                 self.set_preparation(Some(Preparation { to, left, step }));
-                self.send_fast_update(told);
+                self.send_fast_update(now, told);
             }
             Step::Agreed(_) => {}
         }

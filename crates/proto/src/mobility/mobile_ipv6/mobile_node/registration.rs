@@ -43,6 +43,7 @@ struct Accepted {
     care_of: Ipv6Addr,
     /// True if the mobile is not there yet.
     is_ahead: bool,
+    lifetime: BindingLifetime,
     expires: Instant,
     refresh_at: Instant,
 }
@@ -60,7 +61,7 @@ pub(super) struct Registration {
     /// True if the receiver has reported that it has no binding.
     is_deleted: bool,
     /// True if packets may be held until the next regular update.
-    buffering: bool,
+    pub(super) buffering: bool,
     /// True if no update since the accepted one is unanswered, so that the receiver's binding is known.
     is_certain: bool,
 }
@@ -78,6 +79,16 @@ impl Registration {
     /// Returns the latest accepted care-of address, even if expired.
     pub(super) fn latest(&self) -> Option<Ipv6Addr> {
         self.accepted.map(|accepted| accepted.care_of)
+    }
+
+    /// Returns the lifetime of the accepted binding.
+    pub(super) fn lifetime(&self) -> Option<BindingLifetime> {
+        self.accepted.map(|accepted| accepted.lifetime)
+    }
+
+    /// Returns true if the receiver certainly forwards to this care-of address.
+    pub(super) fn is_at(&self, now: Instant, care_of: Ipv6Addr) -> bool {
+        self.accepted(now) == Some(care_of) && self.is_certain && !self.buffering
     }
 
     pub(super) const fn asked_for_buffering(&self) -> bool {
@@ -186,6 +197,7 @@ impl Registration {
         self.accepted = Some(Accepted {
             care_of: pending.care_of,
             is_ahead: pending.purpose == Purpose::Announce,
+            lifetime: answer.lifetime,
             expires: sent + lifetime,
             refresh_at: sent + refresh,
         });
@@ -212,7 +224,7 @@ impl Registration {
     }
 
     /// Returns true if no update is pending or scheduled.
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.pending.is_none() && self.retry_at.is_none()
     }
 
@@ -270,18 +282,14 @@ impl MobileNode {
     /// Updates the registration after a change of attachment.
     pub(super) fn move_registration(&mut self, now: Instant) {
         self.end_announcement();
-        match self.attachment() {
+        match self.known_attachment() {
             Attachment::None => {
                 // A pending update cannot be answered; a buffering request stays in force.
                 self.home.pending = None;
                 self.home.retry_at = None;
             }
             Attachment::Home if self.home.is_deleted => {}
-            Attachment::Away(care_of)
-                if self.home.accepted(now) == Some(care_of)
-                    && self.home.is_certain
-                    && !self.home.buffering =>
-            {
+            Attachment::Away(care_of) if self.home.is_at(now, care_of) => {
                 if self.home.arrive() {
                     self.events.push_back(MobileEvent::Registered(care_of));
                     self.complete_handover(now);
@@ -311,7 +319,7 @@ impl MobileNode {
             None => times.first_registration_timeout,
             Some(_) => times.initial_timeout,
         };
-        match self.attachment() {
+        match self.known_attachment() {
             Attachment::None => {}
             Attachment::Home => self.begin(now, Purpose::Deregister, timeout),
             Attachment::Away(_) => self.begin(now, Purpose::Register, timeout),
@@ -322,8 +330,11 @@ impl MobileNode {
         let Some(request) = self.settings.fleet.buffering else {
             return;
         };
+        if self.is_anchored() {
+            return self.ask_anchor_for_buffering(now, request);
+        }
         // Away only with a binding; at home always, since the home agent has no binding then.
-        let bound = match self.attachment() {
+        let bound = match self.known_attachment() {
             Attachment::None => false,
             Attachment::Home => true,
             Attachment::Away(care_of) => self.home.accepted(now) == Some(care_of),
@@ -358,7 +369,7 @@ impl MobileNode {
         let home = self.settings.home_address;
         let lifetime = match purpose {
             Purpose::Deregister => BindingLifetime::ZERO,
-            _ => self.settings.fleet.lifetime,
+            _ => self.longest_lifetime(),
         };
         let mut update = BindingUpdate {
             sequence,
@@ -392,7 +403,7 @@ impl MobileNode {
         let packet = mobility_packet((source, to), (option, None), message);
         self.events
             .push_back(MobileEvent::UpdateSent { to, sequence });
-        self.send(packet);
+        self.send(now, packet);
     }
 
     /// Takes in the home agent's acknowledgment (section 11.7.3).

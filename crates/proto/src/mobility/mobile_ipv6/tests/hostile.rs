@@ -22,6 +22,8 @@ fn address() -> impl Strategy_<Value = Ipv6Addr> {
         BEHIND,
         "2001:db8:301::abc",
         "2001:db8:302::abc",
+        "2001:db8:901::1",
+        "2001:db8:901::abc",
         "::",
         "ff02::1",
         "fe80::1",
@@ -84,7 +86,7 @@ fn authenticator() -> impl Strategy_<Value = Option<Authenticator>> {
 
 fn update() -> impl Strategy_<Value = BindingUpdate> {
     (
-        (any::<u16>(), any::<[bool; 3]>(), lifetime()),
+        (any::<u16>(), any::<[bool; 4]>(), lifetime()),
         (
             prop::option::of(address()),
             prop::option::of((0..9u16, 0..9u16)),
@@ -102,6 +104,7 @@ fn update() -> impl Strategy_<Value = BindingUpdate> {
                 acknowledge: flags[0],
                 home_registration: flags[1],
                 mobile_router: flags[2],
+                anchor_registration: flags[3],
                 lifetime,
                 alternate_care_of_address: alternate,
                 nonce_indices: nonces.map(|(home, care_of)| NonceIndices { home, care_of }),
@@ -192,8 +195,16 @@ fn discovery() -> impl Strategy_<Value = NeighborDiscovery> {
                 target_link_layer_address: None,
             }
         )),
-        advertisement.prop_map(|(prefix, lifetimes, router_lifetime_s, flag)| {
+        (advertisement, address()).prop_map(|(rest, anchor)| {
+            let (prefix, lifetimes, router_lifetime_s, flag) = rest;
             NeighborDiscovery::RouterAdvertisement(RouterAdvertisement {
+                anchor_points: vec![AnchorPoint {
+                    distance: 1,
+                    preference: 15,
+                    forms_addresses: true,
+                    valid_lifetime_s: lifetimes[0],
+                    address: anchor,
+                }],
                 router_lifetime_s,
                 retransmission_time_ms: if flag { lifetimes[0] } else { 0 },
                 advertisement_interval_ms: flag.then_some(lifetimes[1]),
@@ -209,6 +220,31 @@ fn discovery() -> impl Strategy_<Value = NeighborDiscovery> {
             })
         }),
     ]
+}
+
+/// Returns an advertisement of link 1 with an anchor point.
+fn advertisement(anchor: &str) -> Packet {
+    let message = RouterAdvertisement {
+        router_lifetime_s: 1800,
+        prefixes: vec![PrefixInformation {
+            prefix: link_prefix(1),
+            on_link: true,
+            autonomous: true,
+            router_address: None,
+            valid_lifetime_s: 3600,
+            preferred_lifetime_s: 3600,
+        }],
+        anchor_points: vec![AnchorPoint {
+            distance: 1,
+            preference: 15,
+            forms_addresses: true,
+            valid_lifetime_s: 3600,
+            address: ip(anchor),
+        }],
+        ..RouterAdvertisement::default()
+    };
+    let message = NeighborDiscovery::RouterAdvertisement(message);
+    crate::mobility::discovery(ip("fe80::1"), ip("ff02::1"), message)
 }
 
 fn body() -> impl Strategy_<Value = Body> {
@@ -284,6 +320,7 @@ proptest! {
     fn no_message_breaks_an_agent(
         packets in prop::collection::vec((some_packet(), 0..5000u64), 1..60),
         is_router: bool,
+        is_anchored: bool,
     ) {
         let behind = prefix("2001:db8:aaaa::", 48).into();
         let ipv4 = Prefix::new("10.1.0.0".parse().expect("an address"), 16).expect("a length");
@@ -296,7 +333,9 @@ proptest! {
             prefixes: Box::new([behind, ipv4]),
             explicit: true,
         });
-        let mut mobile = MobileNode::new(MobileSettings { router, ..settings }, 2, [1; 16]);
+        let anchors = is_anchored.then(AnchorSettings::default);
+        let settings = MobileSettings { router, anchors, ..settings };
+        let mut mobile = MobileNode::new(settings, 2, [1; 16]);
         let mut agent = HomeAgent::new(HomeAgentSettings {
             detection: DuplicateAddressDetection::STANDARD,
             ..agent_settings()
@@ -308,6 +347,8 @@ proptest! {
         let mut correspondent = Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]);
         let mut now = at(0);
         mobile.link_up(now, InterfaceId(0));
+        // An anchor point, if there is one for the mobile.
+        mobile.handle_packet(now, InterfaceId(0), advertisement("2001:db8:901::1"));
         for (packet, wait) in packets {
             now += Duration::from_millis(wait);
             mobile.handle_packet(now, InterfaceId(0), packet.clone());

@@ -1,6 +1,7 @@
 //! A small network of agents, in which any signalling message can be lost.
 
 mod access;
+mod anchors;
 mod announcement;
 mod group;
 mod handover;
@@ -35,7 +36,7 @@ use crate::wire::icmp::IcmpMessage;
 use crate::wire::ikev2;
 use crate::wire::mih::{self, MihfId};
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
-use crate::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
+use crate::wire::neighbor_discovery::{AnchorPoint, LinkLayerAddress, ProxyRouter};
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::radius;
 use crate::wire::udp::UdpHeader;
@@ -87,6 +88,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
     MobileSettings {
         home_address: ip(HOME),
         key: None,
+        anchors: None,
         router: None,
         interface_identifier: icao_interface_identifier(0xABC),
         access: None,
@@ -126,6 +128,7 @@ pub(super) fn configuration(detection: DuplicateAddressDetection) -> Arc<Configu
 
 pub(super) fn agent_settings() -> HomeAgentSettings {
     HomeAgentSettings {
+        is_anchor_point: false,
         address: ip(HOME_AGENT),
         home_prefix: link_prefix(0),
         home_interface: InterfaceId(0),
@@ -251,6 +254,7 @@ pub(super) enum Arrival {
         packet: Packet,
     },
     HomeAgent(Packet),
+    Anchor(usize, Packet),
     Correspondent(Packet),
     AccessServer(Packet),
     Service(usize, Packet),
@@ -260,6 +264,8 @@ pub(super) enum Arrival {
 pub(super) struct Agents {
     pub mobile: MobileNode,
     pub home_agent: HomeAgent,
+    /// Mobility anchor points.
+    pub anchors: Vec<HomeAgent>,
     pub correspondent: Correspondent,
     pub access_server: AccessServer,
     pub services: [PointOfService; 2],
@@ -291,6 +297,11 @@ pub(super) struct Agents {
 pub(super) type World = Net<Agents>;
 
 fn router(link: usize) -> AccessRouter {
+    router_with(link, &[])
+}
+
+/// Makes the router of a link, which advertises anchor points.
+pub(super) fn router_with(link: usize, anchor_points: &[AnchorPoint]) -> AccessRouter {
     let link_local = ip("fe80::1").to_bits() + link as u128;
     let settings = AdvertisingSettings::standard(
         InterfaceId(0),
@@ -299,6 +310,7 @@ fn router(link: usize) -> AccessRouter {
     );
     let settings = AdvertisingSettings {
         home_agent: link == 0,
+        anchor_points: anchor_points.into(),
         ..settings
     };
     AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]))
@@ -326,6 +338,7 @@ impl World {
         Net::of(Agents {
             mobile: MobileNode::new(mobile, 2, [9; 16]),
             home_agent,
+            anchors: Vec::new(),
             correspondent: Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]),
             access_server: AccessServer::new(ip(ACCESS_SERVER)),
             services: SERVICES
@@ -482,6 +495,10 @@ impl Agents {
         if let Some(number) = SERVICES.iter().position(|&one| ip(one) == destination) {
             return Arrival::Service(number, packet);
         }
+        let serves = |anchor: &HomeAgent| anchor.settings().home_prefix.contains(destination);
+        if let Some(number) = self.anchors.iter().position(serves) {
+            return Arrival::Anchor(number, packet);
+        }
         let behind = prefix("2001:db8:aaaa::", 48).contains(destination);
         let link = (0..3).find(|&link| link_prefix(link).contains(destination));
         let Some(link) = link.or(behind.then_some(0)) else {
@@ -504,6 +521,7 @@ impl Agents {
         | Arrival::Mobile { packet, .. }
         | Arrival::Router { packet, .. }
         | Arrival::HomeAgent(packet)
+        | Arrival::Anchor(_, packet)
         | Arrival::Correspondent(packet)
         | Arrival::AccessServer(packet)
         | Arrival::Service(_, packet)) = &arrival;
@@ -530,12 +548,14 @@ impl Machines for Agents {
 
     fn poll_timeout(&mut self) -> Option<Instant> {
         let routers = self.routers.iter().map(AccessRouter::poll_timeout);
+        let anchors = self.anchors.iter().filter_map(HomeAgent::poll_timeout);
         let next = [
             self.mobile.poll_timeout(),
             self.home_agent.poll_timeout(),
             self.correspondent.poll_timeout(),
             self.access_server.poll_timeout(),
             routers.min(),
+            anchors.min(),
         ];
         next.into_iter().flatten().min()
     }
@@ -543,6 +563,9 @@ impl Machines for Agents {
     fn handle_timeout(&mut self, now: Instant) {
         self.mobile.handle_timeout(now);
         self.home_agent.handle_timeout(now);
+        for anchor in &mut self.anchors {
+            anchor.handle_timeout(now);
+        }
         self.correspondent.handle_timeout(now);
         self.access_server.handle_timeout(now);
         for router in &mut self.routers {
@@ -609,6 +632,11 @@ impl Machines for Agents {
                     self.post(self.way_past_agent(packet), wires);
                 }
             }
+            Arrival::Anchor(number, packet) => {
+                if let Some(packet) = self.anchors[number].handle_packet(now, packet) {
+                    self.stale.push((now, packet.ip.destination));
+                }
+            }
             Arrival::AccessServer(packet) => {
                 assert_eq!(self.access_server.handle_packet(now, packet), None);
             }
@@ -661,6 +689,14 @@ impl Machines for Agents {
                             self.count(&packet, wires.now());
                         }
                     }
+                }
+            }
+        }
+        for number in 0..self.anchors.len() {
+            while let Some((towards, packet)) = self.anchors[number].poll_transmit() {
+                // Nobody else is on the link of the regional addresses.
+                if towards == Towards::Network {
+                    self.post(self.way(packet), wires);
                 }
             }
         }

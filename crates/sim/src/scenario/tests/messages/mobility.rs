@@ -226,6 +226,78 @@ fn assert_messages(cases: &[(String, &str)]) {
 }
 
 #[test]
+fn mistakes_in_anchor_points_are_told() {
+    let protocol = r#"protocol = "mobile-ipv6", home_agent = "agent", home_link = "lan""#;
+    let with = |name: &str, anchor: &str, keys: &str| {
+        let table = format!("mobility_anchor_points.{name} = {{ {anchor} }}\n[mobiles.laptop]");
+        mobile(
+            r#"prefix = "2001:db8:1::/64""#,
+            &format!("{protocol}, {keys}"),
+        )
+        .replace("[mobiles.laptop]", &table)
+    };
+    let own = r#"prefix = "2001:db8:9::/64", access_routers = ["router"]"#;
+    let all = format!(
+        "{own}, distance = 2, preference = 9, buffering = {{}}, longest_lifetime = \"1 h\""
+    );
+    let right = with("router", &all, "");
+    if let Err(error) = parse(&right, "test.toml", Path::new("."), &[]) {
+        panic!("{error}");
+    }
+    let cases = [
+        (
+            with("agent", own, ""),
+            "mobility_anchor_points.agent: is a mobile or a home agent; expected another node",
+        ),
+        (
+            with("laptop", own, ""),
+            "mobility_anchor_points.laptop: is a mobile or a home agent; expected another node",
+        ),
+        (
+            with("router", &own.replace("/64", "/48"), ""),
+            "mobility_anchor_points.router.prefix: is not of 64 bits, to which mobiles add their interface identifiers; \
+             expected a prefix like \"2001:db8:9::/64\"",
+        ),
+        (
+            with("router", &own.replace(":9::", ":1::"), ""),
+            "mobility_anchor_points.router.prefix: overlaps with the prefix of \"agent\"; expected another, as addresses \
+             are formed from it",
+        ),
+        (
+            with("router", &own.replace(r#""router""#, ""), ""),
+            "mobility_anchor_points.router.access_routers: is empty; expected the far ends of access links",
+        ),
+        (
+            with("router", &own.replace(r#"["router"]"#, r#"["rooter"]"#), ""),
+            "mobility_anchor_points.router.access_routers[0]: unknown node \"rooter\"; did you mean \"router\"?",
+        ),
+        (
+            with(
+                "router",
+                &own.replace(r#"["router"]"#, r#"["router", "agent"]"#),
+                "",
+            ),
+            "mobility_anchor_points.router.access_routers[1]: \"agent\" is at no access link of a mobile with Mobile IPv6 \
+             away from home; expected the far end of one",
+        ),
+        (
+            with("router", &format!("{own}, distance = 16"), ""),
+            "mobility_anchor_points.router.distance: 16 is out of range; expected a whole number from 1 to 15",
+        ),
+        (
+            with("router", own, "multicast_buffering = {}"),
+            "mobiles.laptop.mobility.multicast_buffering: needs the mobile's address on its link at the home agent, which a \
+             mobility anchor point hides; expected only one of them",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = parse(&text, "test.toml", Path::new("."), &[]).expect_err(expected);
+        let message = error.to_string();
+        assert!(message.contains(expected), "{message}\n{expected}");
+    }
+}
+
+#[test]
 fn mistakes_in_mobile_ipv4_are_told() {
     let (prefix, protocol) = (
         r#"prefix = "192.0.2.0/24""#,
