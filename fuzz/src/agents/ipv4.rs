@@ -51,6 +51,7 @@ fn mobile() -> Host {
         home: key(256),
         foreign: Some(key(300)),
         smooth_handoff: true,
+        names_received: true,
         sends_at_request: false,
         lifetime: 60,
         simultaneous_bindings: false,

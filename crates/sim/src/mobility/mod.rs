@@ -237,9 +237,12 @@ impl Mobility {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, between routers, or with the home agent.
+    /// Returns true if handovers are prepared: with a point of service, between routers or agents, or with the home agent.
     pub fn prepares_handovers(&self) -> bool {
-        matches!(self, Mobility::Ipv6(own) if own.prepares_handovers())
+        match self {
+            Mobility::Ipv6(own) => own.prepares_handovers(),
+            Mobility::Ipv4(own) => own.preregistration,
+        }
     }
 
     /// Returns true if its binding updates can report the parameters of the link in use.

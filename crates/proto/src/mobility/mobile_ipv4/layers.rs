@@ -8,6 +8,7 @@ use crate::crosslayer::Signal;
 use crate::host::Discarded;
 use crate::host::layer::{Arrival, Counters, Layer, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::buffering::Held;
 use crate::packet::{IpHeader, Packet, Wording};
 use crate::time::Instant;
 use crate::wire::prefix::Prefix;
@@ -53,6 +54,11 @@ impl Mobile {
         }
     }
 
+    /// Returns the mobile node, to change it.
+    pub fn node_mut(&mut self) -> &mut MobileNode {
+        &mut self.node
+    }
+
     /// Returns the mobile node.
     pub fn node(&self) -> &MobileNode {
         &self.node
@@ -65,6 +71,7 @@ impl Mobile {
                     Some(Signal::Registered(point.interface))
                 }
                 MobileNodeEvent::AtHome { interface } => Some(Signal::Registered(*interface)),
+                MobileNodeEvent::Preregistered { .. } => Some(Signal::HandoverPrepared),
                 MobileNodeEvent::AddressReady { interface, address } => {
                     Some(Signal::AddressAcquired(*interface, (*address).into()))
                 }
@@ -106,9 +113,12 @@ impl Layer for Mobile {
         self.node.redirect(now, packet)
     }
 
-    // The link to use may be announced before or after it is up. Mobile IPv4 has no preparation, so a link that is
-    // going down changes nothing.
+    // The link to use may be announced before or after it is up. A link that is going down changes nothing: a handover
+    // is prepared when its destination is known.
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
+        if let Signal::HandoverForeseen(interface) = *signal {
+            self.node.prepare_handover(now, interface);
+        }
         let &Signal::Link(interface, event) = signal else {
             return;
         };
@@ -125,6 +135,7 @@ impl Layer for Mobile {
                 self.waiting.retain(|&waiting| waiting != interface);
                 self.node.detach(interface);
             }
+            LinkEvent::Rollback => self.node.stay(now),
             _ => {}
         }
     }
@@ -264,6 +275,10 @@ impl Layer for ForeignAgent {
         ForeignAgent::poll_event(self).map(|event| words::of_foreign_agent(&event))
     }
 
+    fn poll_held(&mut self) -> Option<Held> {
+        ForeignAgent::poll_held(self)
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
         ForeignAgent::poll_timeout(self)
     }
@@ -273,7 +288,10 @@ impl Layer for ForeignAgent {
     }
 
     fn counters(&self) -> Counters {
-        Counters::from(self.dropped())
+        Counters {
+            buffered: self.buffered(),
+            ..Counters::from(self.dropped())
+        }
     }
 }
 

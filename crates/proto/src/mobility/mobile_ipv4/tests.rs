@@ -2,9 +2,11 @@
 //! moves among them, and a correspondent. Every link takes 10 ms.
 
 mod broadcasts;
+mod copies;
 mod encapsulation;
 mod hostile;
 mod losses;
+mod preregistration;
 mod timelines;
 
 use super::*;
@@ -54,6 +56,7 @@ fn mobile_config() -> MobileNodeConfig {
         home: association(256),
         foreign: Some(association(300)),
         smooth_handoff: true,
+        names_received: true,
         sends_at_request: false,
         lifetime: 60,
         simultaneous_bindings: false,
@@ -201,6 +204,13 @@ impl Net<Agents> {
         }
     }
 
+    /// Detaches the mobile from all links.
+    fn detach_all(&mut self) {
+        for link in core::mem::take(&mut self.links_up) {
+            self.mobile.detach(link);
+        }
+    }
+
     /// Attaches the mobile to a link, in addition to its other links.
     fn attach(&mut self, interface: InterfaceId, care_of: CareOf) {
         self.links_up.insert(interface);
@@ -211,9 +221,7 @@ impl Net<Agents> {
 
     /// Detaches the mobile from all other links at once.
     fn jump(&mut self, interface: InterfaceId, care_of: CareOf) {
-        for link in core::mem::take(&mut self.links_up) {
-            self.mobile.detach(link);
-        }
+        self.detach_all();
         self.attach(interface, care_of);
     }
 
@@ -255,7 +263,8 @@ impl Net<Agents> {
 
     /// Sends a datagram with this number from the correspondent to the home address.
     fn send_data(&mut self, number: u32) {
-        let packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
+        let mut packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
+        packet.ip.identification = number as u16;
         self.wires.send((Node::Home, HOME_LINK, packet), HOP);
     }
 

@@ -104,6 +104,7 @@ fn bodies() -> impl Strategy<Value = Body> {
                         flags: AgentFlags(flags),
                         care_of_addresses: vec![address],
                     }),
+                    access_point: None,
                 }),
             )))
         },
