@@ -35,6 +35,8 @@ SCHEMES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]]
     "Mobile IPv4": (IPV4, {}, {}),
     "smooth handoff": (IPV4 | {"smooth_handoff": True}, {}, {}),
     "regional registration": (IPV4, {}, {"gateway": "domain"}),
+    "buffering foreign agent": (IPV4 | {"smooth_handoff": True}, {}, {"buffering": BUFFERING}),
+    "preregistration": (IPV4 | {"preregistration": True}, {}, {}),
 }
 
 
@@ -47,7 +49,7 @@ def scenario(path: str, scheme: str) -> baton.Scenario:
     values["home_agents"] = {"home": agent | {"prefix": PREFIX[version]}}
     if foreign is not None:
         routers = {"wifi-chain": [f"router-{n}" for n in range(5)], "satellite-wifi": ["teleport", "tunnel"]}[path]
-        values["foreign_agents"] = dict.fromkeys(routers, foreign) | ({"domain": {}} if foreign else {})
+        values["foreign_agents"] = dict.fromkeys(routers, foreign) | ({"domain": {}} if "gateway" in foreign else {})
     return baton.Scenario.build(**values)
 
 

@@ -13,6 +13,7 @@ use super::*;
 use crate::packet::FlowId;
 use crate::testing::{Machines, Net, Wires};
 use crate::wire::mobile_ipv4::{Content, SecurityAssociation};
+use crate::wire::neighbor_discovery::LinkLayerAddress;
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOME_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 10);
@@ -31,6 +32,12 @@ const HOME_LINK: InterfaceId = InterfaceId(0);
 const FOREIGN_LINKS: [InterfaceId; 2] = [InterfaceId(1), InterfaceId(2)];
 const MODEM_LINK: InterfaceId = InterfaceId(3);
 const DHCP_LINK: InterfaceId = InterfaceId(4);
+
+/// Access points of the foreign agents.
+const POINTS: [LinkLayerAddress; 2] = [
+    LinkLayerAddress([2, 0, 0, 0, 0, 1]),
+    LinkLayerAddress([2, 0, 0, 0, 0, 2]),
+];
 
 const HOP: Duration = Duration::from_millis(10);
 
@@ -201,6 +208,15 @@ impl Net<Agents> {
         for place in 0..self.foreign.len() {
             self.foreign_configs[place].encapsulations = encapsulations;
             self.restart_foreign(place);
+        }
+    }
+
+    /// Makes the access points known to the mobile and the agents, and the agents to one another.
+    fn introduce(&mut self) {
+        for (place, point) in POINTS.into_iter().enumerate() {
+            self.mobile.set_access_point(FOREIGN_LINKS[place], point);
+            self.foreign[place].set_access_point(point, FOREIGN_LINKS[place]);
+            self.foreign[1 - place].know(point, FOREIGN_AGENTS[place]);
         }
     }
 

@@ -2,8 +2,8 @@
 //! copy of each packet that it delivers. A mobile that has left names packets that it has received, by source and IP
 //! identification, in its previous foreign agent notification, and the agent forwards the others.
 //!
-//! Chosen: the names are those of the latest packets, as many as fit an extension, and copies older than all of them are
-//! not forwarded. The paper lets the mobile name what it has buffered; its format was not found.
+//! Chosen, as the paper's format was not found: the names are those of the latest packets, as many as fit an extension,
+//! and copies older than all of them are not forwarded.
 
 use super::ForeignAgent;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer, Held};

@@ -23,7 +23,7 @@ fn policy(bytes: u32, age: Duration) -> BufferPolicy {
     }
 }
 
-fn roomy() -> BufferPolicy {
+pub(super) fn roomy() -> BufferPolicy {
     policy(64_000, Duration::from_secs(30))
 }
 

@@ -6,21 +6,11 @@ use super::*;
 use crate::testing::at;
 use crate::wire::agent_discovery::AgentDiscovery;
 use crate::wire::mobile_ipv4::RequestFlags;
-use crate::wire::neighbor_discovery::LinkLayerAddress;
-
-const POINTS: [LinkLayerAddress; 2] = [
-    LinkLayerAddress([2, 0, 0, 0, 0, 1]),
-    LinkLayerAddress([2, 0, 0, 0, 0, 2]),
-];
 
 /// Returns a network whose mobile and agents know the access points, with the mobile at the first agent from 0 ms on.
 fn prepared(config: MobileNodeConfig) -> Network {
     let mut network = Network::with(config, home_agent_config(), false);
-    for (place, point) in POINTS.into_iter().enumerate() {
-        network.mobile.set_access_point(FOREIGN_LINKS[place], point);
-        network.foreign[place].set_access_point(point, FOREIGN_LINKS[place]);
-        network.foreign[1 - place].know(point, FOREIGN_AGENTS[place]);
-    }
+    network.introduce();
     network.jump_to(FOREIGN_LINKS[0]);
     network
 }

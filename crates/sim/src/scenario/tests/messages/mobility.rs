@@ -305,7 +305,7 @@ fn mistakes_in_mobile_ipv4_are_told() {
         ),
         (
             beside("foreign_agents.router = { buffering = { overflow = \"drop-newest\" } }"),
-            "foreign_agents.router.buffering: \"overflow\" does not go with a foreign agent's buffering (its own: size, age, pace)",
+            "foreign_agents.router.buffering.overflow: \"overflow\" does not go with a foreign agent's buffering (its own: size, age, pace)",
         ),
         (
             with("lifetime = \"20 h\""),
