@@ -62,6 +62,8 @@ SCHEMES = {
     "Mobile IPv4": Scheme(IPV4, foreign={}),
     "smooth handoff": Scheme(IPV4 | {"smooth_handoff": True}, foreign={}),
     "regional registration": Scheme(IPV4, foreign={"gateway": "domain"}),
+    "buffering foreign agent": Scheme(IPV4 | {"smooth_handoff": True}, foreign={"buffering": BUFFERING}),
+    "preregistration": Scheme(IPV4 | {"preregistration": True}, foreign={}),
     "HAWAII, UNF": domain("hawaii", path_setup="unf"),
     "HAWAII, MSF": domain("hawaii", path_setup="msf"),
     "HAWAII, MSF with a buffer": domain("hawaii", path_setup="msf", buffer="64 kB"),
@@ -78,7 +80,7 @@ def scenario(path: str, name: str) -> baton.Scenario:
     values["home_agents"] = {"home": scheme.agent | {"prefix": PREFIX[scheme.mobility["protocol"]]}}
     if scheme.foreign is not None:
         agents = dict.fromkeys(ROUTERS[path], scheme.foreign)
-        values["foreign_agents"] = agents | ({"domain": {}} if scheme.foreign else {})
+        values["foreign_agents"] = agents | ({"domain": {}} if "gateway" in scheme.foreign else {})
     if scheme.domain is not None:
         values["micro_mobility"] = {"campus": scheme.domain | {"root": "domain", "routers": ROUTERS[path]}}
     if scheme.anchor is not None:

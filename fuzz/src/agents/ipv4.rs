@@ -4,6 +4,7 @@
 use super::network::Protocol;
 use baton_proto::host::Host;
 use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::mobile_ipv4::{
     AddressServer, Advertising, CareOf, Clock, ConflictCheck, Delivery, Encapsulations,
     ForeignAgent, ForeignAgentConfig, HomeAgent, HomeAgentConfig, LinkServer, Mobile, MobileNode,
@@ -51,6 +52,7 @@ fn mobile() -> Host {
         home: key(256),
         foreign: Some(key(300)),
         smooth_handoff: true,
+        names_received: true,
         sends_at_request: false,
         lifetime: 60,
         simultaneous_bindings: false,
@@ -155,7 +157,14 @@ impl Protocol for MobileIpv4 {
     fn hosts() -> Vec<Host> {
         let mut visited = host(FOREIGN_AGENT, 3);
         visited.routes_mut().set(MODEM.into(), InterfaceId(1));
-        let agent = foreign(FOREIGN_AGENT, Some(GATEWAY), &[0]);
+        let mut agent = foreign(FOREIGN_AGENT, Some(GATEWAY), &[0]);
+        agent.keep_copies(BufferPolicy {
+            bytes: 4000,
+            age: Duration::from_secs(1),
+            overflow: Overflow::DropOldest,
+            pace: None,
+            drop_duplicates: false,
+        });
         visited.add_layer(agent);
         let mut gateway = host(GATEWAY, 1);
         gateway.udp_bind(9);

@@ -7,7 +7,7 @@
 //! | home-agent bicasting | nobody | the home agent tunnels to the old and the new care-of address for a while |
 //! | base-station buffering | base station | [`EdgeBuffer`]: hold, then forward to the next base station |
 //! | access-router buffering | access router | [`EdgeBuffer`]: hold, then tunnel to the next router or care-of address |
-//! | foreign-agent forwarding | foreign agent | [`EdgeBuffer`]: forward, with or without holding first |
+//! | foreign-agent buffering | foreign agent | [`EdgeBuffer::standing_by`]: keep copies of the latest packets, forward those that the mobile lacks |
 //! | multicast with intelligent buffering | neighbouring base stations or access routers | [`EdgeBuffer::standing_by`]: keep the latest packets, deliver those that the mobile lacks |
 
 mod edge;
@@ -17,6 +17,7 @@ pub use edge::{EdgeBuffer, Via, fingerprint};
 use crate::packet::{FlowId, Identity, Packet};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
+use crate::wire::mobile_ipv4::PacketName;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -77,6 +78,17 @@ impl BufferCounts {
     }
 }
 
+/// Fate of a packet at a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// The packet was taken in.
+    TakenIn,
+    /// A copy was taken in; the packet itself goes on.
+    Copied,
+    /// The packet, or the copy, was dropped, on arrival or later.
+    Dropped,
+}
+
 /// Report that a buffer took in or dropped a packet of a flow, for tracing packets through a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -84,19 +96,19 @@ pub struct Held {
     pub identity: Identity,
     /// Its flow.
     pub flow: FlowId,
-    /// True if the packet was dropped, on arrival or later.
-    pub dropped: bool,
+    /// Its fate.
+    pub holding: Holding,
 }
 
 impl Held {
     /// Reports on a packet that has an identity and a flow; only a simulation assigns them.
-    pub fn of(packet: &Packet, dropped: bool) -> Option<Held> {
+    pub fn of(packet: &Packet, holding: Holding) -> Option<Held> {
         let identity = packet.identity_within();
         let flow = packet.flow.filter(|_| identity.is_some())?;
         Some(Held {
             identity,
             flow,
-            dropped,
+            holding,
         })
     }
 }
@@ -158,36 +170,60 @@ impl PacketBuffer {
     pub fn push(&mut self, now: Instant, packet: Packet) {
         self.drop_expired(now);
         if self.policy.drop_duplicates && self.holds_segment_of(&packet) {
-            self.counts.duplicates += 1;
-            return self.tell(&packet, true);
+            return self.count_duplicate(&packet);
         }
+        match self.make_room(&packet) {
+            true => self.insert(now, packet, Holding::TakenIn),
+            false => self.count_overflow(&packet),
+        }
+    }
+
+    /// Takes in a copy of a packet that goes on, unless there is no room for it.
+    pub fn push_copy(&mut self, now: Instant, packet: &Packet) {
+        self.drop_expired(now);
+        if self.make_room(packet) {
+            self.insert(now, packet.clone(), Holding::Copied);
+        }
+    }
+
+    /// Makes room for a packet as the policy says; returns false if there is none.
+    fn make_room(&mut self, packet: &Packet) -> bool {
         let length = packet.wire_length();
         let room = |bytes: u32| bytes.saturating_add(length) <= self.policy.bytes;
         if length > self.policy.bytes
             || self.policy.overflow == Overflow::DropNewest && !room(self.bytes)
         {
-            return self.count_overflow(&packet);
+            return false;
         }
         while self.bytes.saturating_add(length) > self.policy.bytes
             && let Some(oldest) = self.pop()
         {
             self.count_overflow(&oldest);
         }
-        self.bytes += length;
+        true
+    }
+
+    fn insert(&mut self, now: Instant, packet: Packet, holding: Holding) {
+        self.bytes += packet.wire_length();
         self.counts.held += 1;
         self.counts.most_bytes = self.counts.most_bytes.max(self.bytes);
-        self.tell(&packet, false);
+        self.tell(&packet, holding);
         self.packets.push_back((now, packet));
     }
 
     fn count_overflow(&mut self, packet: &Packet) {
         self.counts.overflowed += 1;
         self.counts.overflowed_bytes += u64::from(packet.wire_length());
-        self.tell(packet, true);
+        self.tell(packet, Holding::Dropped);
     }
 
-    fn tell(&mut self, packet: &Packet, dropped: bool) {
-        self.told.extend(Held::of(packet, dropped));
+    fn count_duplicate(&mut self, packet: &Packet) {
+        self.counts.duplicates += 1;
+        self.tell(packet, Holding::Dropped);
+    }
+
+    fn tell(&mut self, packet: &Packet, holding: Holding) {
+        self.told.extend(Held::of(packet, holding));
     }
 
     /// Takes the reports of packets taken in or dropped since the last call.
@@ -233,9 +269,40 @@ impl PacketBuffer {
         {
             if let Some(packet) = self.pop() {
                 self.counts.expired += 1;
-                self.tell(&packet, true);
+                self.tell(&packet, Holding::Dropped);
             }
         }
+    }
+
+    /// Drops the packets that the mobile names as received, and those before the first of these: they took the same
+    /// link, which keeps the order, so the mobile has them or lost them long ago. Drops none if it names none.
+    pub fn drop_received(&mut self, received: &[PacketName]) {
+        let mut names = received.to_vec();
+        // Packets that are not named, the newest first, and the number of those after the first one named.
+        let (mut others, mut later) = (Vec::new(), None);
+        // From the newest on, since a source's identifications repeat.
+        while !names.is_empty()
+            && let Some((since, packet)) = self.packets.pop_back()
+        {
+            let name = PacketName::of(&packet);
+            match names.iter().position(|received| Some(*received) == name) {
+                Some(place) => {
+                    names.swap_remove(place);
+                    self.bytes -= packet.wire_length();
+                    self.count_duplicate(&packet);
+                    later = Some(others.len());
+                }
+                None => others.push((since, packet)),
+            }
+        }
+        if let Some(later) = later {
+            let earlier = others.drain(later..).chain(self.packets.drain(..));
+            for (_, packet) in Vec::from_iter(earlier) {
+                self.bytes -= packet.wire_length();
+                self.count_duplicate(&packet);
+            }
+        }
+        self.packets.extend(others.into_iter().rev());
     }
 
     /// Returns true if the release has begun and no packet is left.
@@ -255,7 +322,7 @@ impl PacketBuffer {
     pub fn drop_all(&mut self) {
         while let Some(packet) = self.pop() {
             self.counts.expired += 1;
-            self.tell(&packet, true);
+            self.tell(&packet, Holding::Dropped);
         }
     }
 
@@ -274,6 +341,19 @@ impl PacketBuffer {
             .filter(|(_, held)| held.ip.destination == packet.ip.destination)
             .filter_map(|(_, held)| Segment::of(held))
             .any(|held| held.covers(&segment))
+    }
+}
+
+impl PacketName {
+    /// Returns the name of an IPv4 packet.
+    pub fn of(packet: &Packet) -> Option<PacketName> {
+        match packet.ip.source {
+            IpAddr::V4(source) => Some(PacketName {
+                source,
+                identification: packet.ip.identification,
+            }),
+            IpAddr::V6(_) => None,
+        }
     }
 }
 

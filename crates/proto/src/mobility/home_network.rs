@@ -6,7 +6,7 @@
 use crate::crosslayer::Signal;
 use crate::host::Discarded;
 use crate::host::layer::{Counters, Layer, Rank, Step, Transmitted};
-use crate::mobility::buffering::{BufferPolicy, Held, Overflow, PacketBuffer};
+use crate::mobility::buffering::{BufferPolicy, Held, Holding, Overflow, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use core::net::IpAddr;
@@ -55,7 +55,7 @@ impl HomeNetwork {
         let address = packet.ip.destination;
         if self.waiting.len() >= MOST_UNRESOLVED && !self.waiting.contains_key(&address) {
             self.discarded += 1;
-            self.told.extend(Held::of(&packet, true));
+            self.told.extend(Held::of(&packet, Holding::Dropped));
             self.failed.push_back(packet);
             return;
         }
@@ -136,7 +136,9 @@ impl Layer for HomeNetwork {
         {
             let packets = self.take(now, address);
             self.discarded += packets.len() as u64;
-            let given_up = packets.iter().filter_map(|packet| Held::of(packet, true));
+            let given_up = packets
+                .iter()
+                .filter_map(|packet| Held::of(packet, Holding::Dropped));
             self.told.extend(given_up);
             self.failed.extend(packets);
         }

@@ -1,23 +1,30 @@
 //! Agent discovery of Mobile IPv4 (RFC 5944 section 2): ICMP router advertisements and solicitations (RFC 1256), with
 //! the extensions of mobility agents.
 
+use super::mobile_ipv4::link_layer;
+use super::neighbor_discovery::LinkLayerAddress;
 use super::{DecodeError, Words, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
 
 const HEADER: &str = "agent advertisement";
 
-/// Extension types of RFC 5944 sections 2.1.1 to 2.1.3.
+/// Extension types of RFC 5944 sections 2.1.1 to 2.1.3, and of RFC 4881 section 9.1.
 mod extension {
     pub const PADDING: u8 = 0;
     pub const MOBILITY_AGENT: u8 = 16;
     pub const PREFIX_LENGTHS: u8 = 19;
+    pub const LINK_LAYER_ADDRESS: u8 = 140;
 }
 
-/// A message of agent discovery. Its sender sets the hop limit to 1, so that it stays on the link.
+/// A message of agent discovery. Its sender sets the hop limit to 1, so that it stays on the link; foreign agents also
+/// exchange such messages across the network (RFC 4881 section 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentDiscovery {
     /// Solicitation of advertisements from all agents on the link (ICMP type 10).
     Solicitation,
+    /// Solicitation, to the present agent, of an advertisement of the agent at another access point: the proxy router
+    /// solicitation of RFC 4881 section 3.
+    ProxySolicitation(LinkLayerAddress),
     /// Advertisement of an agent (ICMP type 9).
     Advertisement(RouterAdvertisement),
 }
@@ -33,6 +40,8 @@ pub struct RouterAdvertisement {
     pub prefix_lengths: Vec<u8>,
     /// Mobility agent extension.
     pub mobility_agent: Option<MobilityAgent>,
+    /// Access point of the advertised agent, in another agent's proxy router advertisement (RFC 4881 section 3).
+    pub access_point: Option<LinkLayerAddress>,
 }
 
 /// Mobility agent extension (RFC 5944 section 2.1.1).
@@ -88,8 +97,10 @@ impl AgentFlags {
 impl AgentDiscovery {
     /// Returns the length on the wire after the IP header, in bytes.
     pub fn wire_length(&self) -> u32 {
-        let AgentDiscovery::Advertisement(advertisement) = self else {
-            return 8;
+        let advertisement = match self {
+            AgentDiscovery::Solicitation => return 8,
+            AgentDiscovery::ProxySolicitation(_) => return 8 + ACCESS_POINT_LENGTH,
+            AgentDiscovery::Advertisement(advertisement) => advertisement,
         };
         let agent = advertisement.mobility_agent.as_ref();
         let agent = agent.map_or(0, |agent| 8 + 4 * agent.care_of_addresses.len());
@@ -97,14 +108,21 @@ impl AgentDiscovery {
             0 => 0,
             count => 2 + count,
         };
-        (8 + 8 * advertisement.routers.len() + agent + prefixes) as u32
+        let point = advertisement
+            .access_point
+            .map_or(0, |_| ACCESS_POINT_LENGTH);
+        (8 + 8 * advertisement.routers.len() + agent + prefixes) as u32 + point
     }
 
     /// Appends the message with a checksum of zero.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        let AgentDiscovery::Advertisement(advertisement) = self else {
-            out.extend_from_slice(&[10, 0, 0, 0, 0, 0, 0, 0]);
-            return;
+        let advertisement = match self {
+            AgentDiscovery::Solicitation => return out.extend_from_slice(&SOLICITATION),
+            AgentDiscovery::ProxySolicitation(point) => {
+                out.extend_from_slice(&SOLICITATION);
+                return encode_access_point(*point, out);
+            }
+            AgentDiscovery::Advertisement(advertisement) => advertisement,
         };
         // Two words for each router: address and preference.
         out.extend_from_slice(&[9, 0, 0, 0, advertisement.routers.len() as u8, 2]);
@@ -128,12 +146,18 @@ impl AgentDiscovery {
             out.extend_from_slice(&[extension::PREFIX_LENGTHS, length]);
             out.extend_from_slice(&advertisement.prefix_lengths);
         }
+        if let Some(point) = advertisement.access_point {
+            encode_access_point(point, out);
+        }
     }
 
     /// Decodes a message of type 9 or 10; the caller has checked the checksum, and that there are eight bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Result<AgentDiscovery, DecodeError> {
         if bytes[0] == 10 {
-            return Ok(AgentDiscovery::Solicitation);
+            return Ok(match access_point_in(&bytes[8..]) {
+                Some(point) => AgentDiscovery::ProxySolicitation(point),
+                None => AgentDiscovery::Solicitation,
+            });
         }
         let words_a_router = usize::from(bytes[5]);
         if words_a_router < 2 {
@@ -192,11 +216,39 @@ impl RouterAdvertisement {
                 }
                 self.prefix_lengths = bytes.to_vec();
             }
+            extension::LINK_LAYER_ADDRESS => self.access_point = access_point(bytes),
             // RFC 5944 section 1.8: unknown types below 128 invalidate the message; others are skipped.
             0..=127 => return Err(field("extension", u32::from(kind))),
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A solicitation (RFC 1256 section 3), before its extensions.
+const SOLICITATION: [u8; 8] = [10, 0, 0, 0, 0, 0, 0, 0];
+/// Length of the extension with an access point, in bytes.
+const ACCESS_POINT_LENGTH: u32 = 9;
+
+fn encode_access_point(LinkLayerAddress(point): LinkLayerAddress, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[extension::LINK_LAYER_ADDRESS, 7, link_layer::ACCESS_POINT]);
+    out.extend_from_slice(&point);
+}
+
+/// Returns the access point in the contents of a link-layer address extension.
+fn access_point(content: &[u8]) -> Option<LinkLayerAddress> {
+    let (&subtype, point) = content.split_first()?;
+    let point = point.try_into().ok().map(LinkLayerAddress);
+    point.filter(|_| subtype == link_layer::ACCESS_POINT)
+}
+
+/// Returns the access point in the extensions of a solicitation. Other bytes are ignored, as RFC 1256 section 3.1 has it.
+fn access_point_in(extensions: &[u8]) -> Option<LinkLayerAddress> {
+    match extensions {
+        [extension::LINK_LAYER_ADDRESS, length, rest @ ..] => {
+            access_point(rest.get(..usize::from(*length))?)
+        }
+        _ => None,
     }
 }
 
@@ -218,6 +270,7 @@ impl AgentDiscovery {
     pub(super) fn words(&self) -> Words {
         match self {
             AgentDiscovery::Solicitation => ("Agent Solicitation", String::new()),
+            AgentDiscovery::ProxySolicitation(_) => ("Proxy Router Solicitation", String::new()),
             AgentDiscovery::Advertisement(advertisement) => {
                 // Without the sequence number, so that equal advertisements look the same.
                 let agent = advertisement.mobility_agent.as_ref();
@@ -226,7 +279,11 @@ impl AgentDiscovery {
                     let care_of = care_of.map(|address| format!("care-of address {address}"));
                     care_of.collect::<Vec<_>>().join(", ")
                 });
-                ("Agent Advertisement", details)
+                let name = match advertisement.access_point {
+                    None => "Agent Advertisement",
+                    Some(_) => "Proxy Router Advertisement",
+                };
+                (name, details)
             }
         }
     }

@@ -10,7 +10,8 @@ mod words;
 
 pub use authentication::{AuthenticationKind, NotAuthentic, SecurityAssociation};
 pub use code::Code;
-pub use extension::{Extension, PreviousForeignAgent};
+pub(super) use extension::link_layer;
+pub use extension::{Extension, MOST_NAMED, PacketName, PreviousForeignAgent};
 pub(super) use words::words;
 
 use super::agent_discovery::address_at;

@@ -261,11 +261,12 @@ impl Mobility {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, between routers, with the home agent, or in a domain.
+    /// Returns true if handovers are prepared: with a point of service, between routers or agents, with the home agent, or
+    /// in a domain.
     pub fn prepares_handovers(&self) -> bool {
         match self {
             Mobility::Ipv6(own) => own.prepares_handovers(),
-            Mobility::Ipv4(own) => own.prepares_handovers,
+            Mobility::Ipv4(own) => own.preregistration || own.prepares_handovers,
         }
     }
 

@@ -5,7 +5,7 @@ use super::delays::brings_data;
 use super::packet_counts::{LossCause, Way};
 use super::{Load, Probes, World};
 use baton_proto::host::{Staying, Unsent};
-use baton_proto::mobility::buffering::Held;
+use baton_proto::mobility::buffering::{Held, Holding};
 use baton_proto::packet::{Body, FlowId, Identity, IpHeader, Packet};
 use baton_proto::time::Duration;
 use baton_proto::wire::icmp::IcmpMessage;
@@ -61,14 +61,26 @@ impl Accounts {
         if self.leave_hand(identity).is_some() || self.held.remove(&key(identity)).is_some() {
             return;
         }
+        let several = self.further_copy(identity);
+        several.made = several.made.saturating_add(1);
+        packet.identify(identity.with_copy(several.made));
+    }
+
+    fn further_copy(&mut self, identity: Identity) -> &mut Several {
         let several = self.several.entry(identity.number()).or_insert(Several {
             made: 0,
             left: 1,
             has_arrived: false,
         });
-        several.made = several.made.saturating_add(1);
         several.left += 1;
-        packet.identify(identity.with_copy(several.made));
+        several
+    }
+
+    /// Notes a copy of the packet being processed, which an agent keeps under the same identity. Returns the packet.
+    fn note_copy(&mut self, identity: Identity) -> Option<InHand> {
+        self.further_copy(identity);
+        self.in_hand
+            .filter(|hand| key(hand.identity) == key(identity))
     }
 
     /// Takes this packet from the host's processing, if it is there.
@@ -183,15 +195,19 @@ impl World {
     }
 
     fn count_held(&mut self, held: Held) {
-        let hand = self.probes.accounts.leave_hand(held.identity);
         let key = key(held.identity);
-        if held.dropped {
-            self.probes.accounts.held.remove(&key);
+        let accounts = &mut self.probes.accounts;
+        let hand = match held.holding {
+            Holding::Copied => accounts.note_copy(held.identity),
+            Holding::TakenIn | Holding::Dropped => accounts.leave_hand(held.identity),
+        };
+        if held.holding == Holding::Dropped {
+            accounts.held.remove(&key);
             self.end_way(held.flow, held.identity, Some(LossCause::Buffer));
         } else {
             let has_data = hand.is_some_and(|hand| hand.has_data);
             let kept = (held.flow, held.identity, has_data);
-            self.probes.accounts.held.insert(key, kept);
+            accounts.held.insert(key, kept);
         }
     }
 

@@ -1,8 +1,9 @@
 //! A mobile's buffer at a node at the edge of the network.
 
-use super::{BufferCounts, BufferPolicy, Held, PacketBuffer};
+use super::{BufferCounts, BufferPolicy, Held, Holding, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::Instant;
+use crate::wire::mobile_ipv4::PacketName;
 use core::hash::Hasher;
 use core::net::IpAddr;
 use siphasher::sip::SipHasher13;
@@ -30,7 +31,7 @@ enum Stance {
 ///
 /// ```text
 /// base station, access router: hold (Link_Going_Down), forward to the next one (its request), or deliver (back here)
-/// foreign agent:               forward (previous foreign agent notification)
+/// foreign agent:               standing by, keep; forward_missing (previous foreign agent notification)
 /// multicast member:            standing by; take_over when the mobile comes, stand_by when it goes
 /// ```
 #[derive(Clone, Debug)]
@@ -68,6 +69,18 @@ impl EdgeBuffer {
         self.send(now, Via::Other(to));
     }
 
+    /// Keeps a copy of a packet that goes to the mobile over this node's link.
+    pub fn keep(&mut self, now: Instant, packet: &Packet) {
+        self.buffer.push_copy(now, packet);
+    }
+
+    /// Sends the copies that a mobile lacks, and arriving packets, to the care-of address `to`. The mobile
+    /// [names](PacketBuffer::drop_received) packets that it has received.
+    pub fn forward_missing(&mut self, now: Instant, to: IpAddr, received: &[PacketName]) {
+        self.buffer.drop_received(received);
+        self.forward(now, to);
+    }
+
     /// Sends held and arriving packets over this node's link.
     pub fn deliver(&mut self, now: Instant) {
         self.send(now, Via::Link);
@@ -85,7 +98,7 @@ impl EdgeBuffer {
             while self.buffer.packets.len() > newer {
                 if let Some(packet) = self.buffer.pop() {
                     self.buffer.counts.duplicates += 1;
-                    self.buffer.tell(&packet, true);
+                    self.buffer.tell(&packet, Holding::Dropped);
                 }
             }
         }
@@ -120,6 +133,11 @@ impl EdgeBuffer {
     /// Returns true if the mobile is on this node's link and no packet is held.
     pub fn is_at_rest(&self) -> bool {
         self.stance == Stance::Send(Via::Link) && self.buffer.is_empty()
+    }
+
+    /// Releases all held packets at once.
+    pub fn release_all(&mut self, now: Instant) -> impl Iterator<Item = Packet> {
+        self.buffer.release_all(now)
     }
 
     /// Drops all packets and counts them as expired.

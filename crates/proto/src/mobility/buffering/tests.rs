@@ -250,3 +250,67 @@ fn a_member_of_the_group_hands_out_what_the_mobile_has_not_got() {
         assert_eq!(sent, expected, "{last:?}");
     }
 }
+
+/// A packet of 128 bytes from host `source` of 100.64.0.0/24.
+fn named(source: u8, identification: u16) -> Packet {
+    let ports = UdpHeader {
+        source_port: 1,
+        destination_port: 2,
+    };
+    let mut packet = packet(Body::Udp(ports, payload(1, 0, 100)));
+    packet.ip.source = [100, 64, 0, source].into();
+    packet.ip.destination = [192, 0, 2, 10].into();
+    packet.ip.identification = identification;
+    packet
+}
+
+/// Keeps copies of `packets`, and returns the names of those that are left for a mobile that has received `received`.
+fn missing(packets: &[(u8, u16)], received: &[(u8, u16)]) -> Vec<(u8, u16)> {
+    let mut buffer = EdgeBuffer::standing_by(BufferPolicy {
+        bytes: 10_000_000,
+        overflow: Overflow::DropOldest,
+        drop_duplicates: false,
+        ..POLICY
+    });
+    for &(source, identification) in packets {
+        buffer.keep(at(0), &named(source, identification));
+    }
+    let names = received.iter();
+    let names = names.map(|&(source, number)| PacketName::of(&named(source, number)));
+    let names: Vec<PacketName> = names.flatten().collect();
+    buffer.forward_missing(at(0), [203, 0, 113, 129].into(), &names);
+    let mut left = Vec::new();
+    while let Some((_, packet)) = buffer.poll_transmit(at(0)) {
+        let IpAddr::V4(source) = packet.ip.source else {
+            unreachable!("all are of IPv4");
+        };
+        left.push((source.octets()[3], packet.ip.identification));
+    }
+    let counts = buffer.counts();
+    assert_eq!(counts.duplicates + counts.released, packets.len() as u64);
+    left
+}
+
+#[test]
+fn copies_that_the_mobile_names_are_not_forwarded() {
+    // Identifications wrap, and two sources may use the same ones.
+    let packets = [(1, 0xFFFE), (1, 0xFFFF), (2, 0), (1, 0), (2, 1), (1, 1)];
+    let received = [(1, 0xFFFE), (1, 0xFFFF), (2, 0)];
+    assert_eq!(missing(&packets, &received), [(1, 0), (2, 1), (1, 1)]);
+    // One that the link lost comes again.
+    let received = [(1, 0xFFFE), (2, 0), (1, 0)];
+    assert_eq!(missing(&packets, &received), [(1, 0xFFFF), (2, 1), (1, 1)]);
+    // What is older than all names has been received; names of others do not matter.
+    assert_eq!(missing(&packets, &[(9, 9), (1, 0)]), [(2, 1), (1, 1)]);
+    assert_eq!(missing(&packets, &[(9, 9)]), packets);
+    assert_eq!(missing(&packets, &[]), packets);
+    // Fragments share an identification: each name stands for one of them.
+    assert_eq!(missing(&[(1, 5), (1, 5), (1, 5)], &[(1, 5), (1, 5)]), []);
+}
+
+/// RFC 791: an identification comes again after 65,536 packets. The mobile means the latest packet with it.
+#[test]
+fn a_name_is_that_of_the_latest_packet() {
+    let packets: Vec<(u8, u16)> = (0..65_540_u32).map(|number| (1, number as u16)).collect();
+    assert_eq!(missing(&packets, &[(1, 1), (1, 2)]), [(1, 3)]);
+}

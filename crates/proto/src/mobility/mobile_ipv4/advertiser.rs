@@ -65,7 +65,8 @@ impl Advertiser {
             return;
         }
         for place in 0..self.advertising.interfaces.len() {
-            self.advertise(self.advertising.interfaces[place], ALL_SYSTEMS, outbox);
+            let interface = Some(self.advertising.interfaces[place]);
+            self.advertise(interface, ALL_SYSTEMS, outbox);
         }
         self.count();
         let longest = self.advertising.interval.max(SHORTEST_INTERVAL);
@@ -74,23 +75,40 @@ impl Advertiser {
         self.next = now + self.draws.between(shortest, longest);
     }
 
-    /// Answers a solicitation at once and by unicast (RFC 1256 section 3 leaves that open), which keeps the multicast
-    /// rate.
+    /// Answers a solicitation over a link for visitors.
     pub(super) fn handle_solicitation(
         &mut self,
         interface: InterfaceId,
         source: IpAddr,
         outbox: &mut Outbox,
     ) {
-        if let Some(source) = v4(source).filter(|&source| is_host(source))
+        if let Some(source) = v4(source)
             && self.advertising.interfaces.contains(&interface)
         {
+            self.answer(Some(interface), source, outbox);
+        }
+    }
+
+    /// Answers a solicitation at once and by unicast (RFC 1256 section 3 leaves that open), which keeps the multicast
+    /// rate: over a link, or another agent's across the network.
+    pub(super) fn answer(
+        &mut self,
+        interface: Option<InterfaceId>,
+        source: Ipv4Addr,
+        outbox: &mut Outbox,
+    ) {
+        if is_host(source) {
             self.advertise(interface, source, outbox);
             self.count();
         }
     }
 
-    fn advertise(&self, interface: InterfaceId, destination: Ipv4Addr, outbox: &mut Outbox) {
+    fn advertise(
+        &self,
+        interface: Option<InterfaceId>,
+        destination: Ipv4Addr,
+        outbox: &mut Outbox,
+    ) {
         let lifetime = self.advertising.interval.max(SHORTEST_INTERVAL).as_nanos() * 3;
         let lifetime = lifetime.div_ceil(1_000_000_000);
         let advertisement = RouterAdvertisement {
@@ -98,6 +116,7 @@ impl Advertiser {
             routers: vec![(self.address, 0)],
             prefix_lengths: vec![self.advertising.prefix_length],
             mobility_agent: Some(self.agent.clone()),
+            access_point: None,
         };
         outbox.send_discovery(
             interface,

@@ -31,6 +31,35 @@ impl Agent {
         self.care_of_addresses.first().copied()
     }
 
+    /// Returns the agent of an advertisement from `source`; `None` if it is of another router.
+    pub(super) fn heard(
+        now: Instant,
+        source: Ipv4Addr,
+        advertisement: &RouterAdvertisement,
+    ) -> Option<Agent> {
+        let agent = advertisement.mobility_agent.as_ref()?;
+        let routers = advertisement.routers.iter();
+        let lengths = routers.zip(&advertisement.prefix_lengths);
+        let prefix_length = lengths
+            .filter(|((router, _), _)| *router == source)
+            .map(|(_, &length)| length)
+            .next();
+        Some(Agent {
+            address: source,
+            flags: agent.flags,
+            registration_lifetime: agent.registration_lifetime,
+            care_of_addresses: agent.care_of_addresses.clone(),
+            prefix_length,
+            sequence: agent.sequence,
+            expires: now + Duration::from_secs(advertisement.lifetime.into()),
+        })
+    }
+
+    /// Returns true if the agent's advertisement has not expired.
+    pub(super) fn is_present(&self, now: Instant) -> bool {
+        now < self.expires
+    }
+
     /// Returns the gateway above the agent, if the agent takes regional registrations.
     pub(super) fn gateway(&self) -> Option<Ipv4Addr> {
         let (gateway, below) = self.care_of_addresses.split_last()?;
@@ -65,6 +94,15 @@ impl Discovery {
     pub(super) fn start(&mut self, now: Instant) {
         *self = Discovery {
             solicit_at: Some(now),
+            ..Discovery::default()
+        };
+    }
+
+    /// Starts discovery on a link whose agent is known.
+    pub(super) fn resume(&mut self, agent: Agent) {
+        *self = Discovery {
+            current: Some(agent.address),
+            agents: vec![agent],
             ..Discovery::default()
         };
     }
@@ -104,30 +142,15 @@ impl Discovery {
         source: Ipv4Addr,
         advertisement: &RouterAdvertisement,
     ) -> News {
-        let Some(agent) = &advertisement.mobility_agent else {
+        let Some(heard) = Agent::heard(now, source, advertisement) else {
             return News::None;
-        };
-        let routers = advertisement.routers.iter();
-        let lengths = routers.zip(&advertisement.prefix_lengths);
-        let prefix_length = lengths
-            .filter(|((router, _), _)| *router == source)
-            .map(|(_, &length)| length)
-            .next();
-        let heard = Agent {
-            address: source,
-            flags: agent.flags,
-            registration_lifetime: agent.registration_lifetime,
-            care_of_addresses: agent.care_of_addresses.clone(),
-            prefix_length,
-            sequence: agent.sequence,
-            expires: now + Duration::from_secs(advertisement.lifetime.into()),
         };
         self.solicit_at = None;
         self.solicitations = 0;
         let known = self.agents.iter().position(|known| known.address == source);
         let news = match known.map(|place| self.agents.remove(place)) {
             None => News::Another,
-            Some(before) if is_restart(before.sequence, agent.sequence) => News::Restarted,
+            Some(before) if is_restart(before.sequence, heard.sequence) => News::Restarted,
             Some(before) if before.care_of_addresses != heard.care_of_addresses => News::Another,
             Some(_) => News::None,
         };
@@ -160,7 +183,7 @@ impl Discovery {
 }
 
 /// Returns true for a foreign agent with room for visitors, and for a home agent.
-fn is_usable(agent: &Agent) -> bool {
+pub(super) fn is_usable(agent: &Agent) -> bool {
     let foreign =
         agent.flags.contains(AgentFlags::FOREIGN_AGENT) && !agent.care_of_addresses.is_empty();
     agent.flags.contains(AgentFlags::HOME_AGENT)

@@ -1,6 +1,8 @@
 //! The foreign agent, a router on a visited network (RFC 5944 sections 3.7 and 4.2.2), alone or below a gateway foreign
 //! agent (RFC 4857), which is of the same type.
 
+mod copies;
+mod preregistration;
 mod relay;
 pub(super) use relay::binding_update;
 mod visitors;
@@ -19,9 +21,11 @@ use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
 use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, Content, PORT, Purpose, SecurityAssociation};
+use copies::Copies;
 use core::net::{IpAddr, Ipv4Addr};
+use preregistration::Surroundings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use visitors::{Departed, NextHop, Pending, Visitor};
+use visitors::{Departed, NextHop, Pending, ReplyTo, Visitor};
 
 /// Time without a reply after which the foreign agent refuses a request itself, with code 78. Chosen: a home agent
 /// accepts a request as new for as long (section 5.7.1).
@@ -93,6 +97,8 @@ pub struct ForeignAgent {
     departed: BTreeMap<Ipv4Addr, Departed>,
     /// Visitors whose links compress headers.
     compressions: BTreeMap<Ipv4Addr, HeaderCompression>,
+    copies: Option<Copies>,
+    surroundings: Surroundings,
     /// Times at which to check a mobile's entries: never too late; an extended entry leaves one superfluous time.
     expiries: BTreeSet<(Instant, Ipv4Addr)>,
     advertiser: Advertiser,
@@ -136,6 +142,8 @@ impl ForeignAgent {
             pending: BTreeMap::new(),
             departed: BTreeMap::new(),
             compressions: BTreeMap::new(),
+            copies: None,
+            surroundings: Surroundings::default(),
             expiries: BTreeSet::new(),
             outbox: Outbox::default(),
             events: VecDeque::new(),
@@ -287,13 +295,7 @@ impl ForeignAgent {
         }
         match packet.body {
             Body::Icmp(IcmpMessage::AgentDiscovery(message)) => {
-                if *message == AgentDiscovery::Solicitation {
-                    self.advertiser.handle_solicitation(
-                        interface,
-                        packet.ip.source,
-                        &mut self.outbox,
-                    );
-                }
+                self.handle_discovery(now, (interface, packet.ip.source), *message);
                 None
             }
             Body::Icmp(IcmpMessage::Error { kind, ref quoted })
@@ -311,6 +313,33 @@ impl ForeignAgent {
         }
     }
 
+    fn handle_discovery(
+        &mut self,
+        now: Instant,
+        (interface, source): (InterfaceId, IpAddr),
+        message: AgentDiscovery,
+    ) {
+        let (is_here, Some(sender)) = (self.is_on(interface), v4(source)) else {
+            return;
+        };
+        match message {
+            AgentDiscovery::Solicitation if self.surroundings.knows(sender) => {
+                self.advertiser.answer(None, sender, &mut self.outbox);
+            }
+            AgentDiscovery::Solicitation if is_here => {
+                let to = Some(interface);
+                self.advertiser.answer(to, sender, &mut self.outbox);
+            }
+            AgentDiscovery::ProxySolicitation(point) if is_here => {
+                self.advertise_next(now, sender, point);
+            }
+            AgentDiscovery::Advertisement(advertisement) => {
+                self.handle_advertisement(now, sender, advertisement);
+            }
+            _ => {}
+        }
+    }
+
     /// Tunnels a visitor's packet that arrived over `interface` and would be forwarded to the home agent (RFC 3024,
     /// direct delivery). Returns it, with whole headers, if it does not belong in a reverse tunnel.
     pub fn forward(
@@ -321,6 +350,9 @@ impl ForeignAgent {
     ) -> Option<Packet> {
         let packet = self.decompress(interface, packet)?;
         let visitor = v4(packet.ip.source).and_then(|address| self.visitors.get(&address));
+        // A request to the agent of the mobile's next link takes the direct way (RFC 4881 section 3).
+        let is_ahead = v4(packet.ip.destination).is_some_and(|to| self.surroundings.knows(to));
+        let visitor = visitor.filter(|_| !is_ahead);
         let Some(visitor) = visitor.filter(|visitor| {
             visitor.reverse_tunnel
                 && now < visitor.expires
@@ -334,29 +366,25 @@ impl ForeignAgent {
     }
 
     /// Takes in a decapsulated packet: for a visitor, for a departed one, or from a visitor to its home agent.
-    fn handle_tunnel(&mut self, now: Instant, outer_source: IpAddr, mut inner: Packet) {
+    fn handle_tunnel(&mut self, now: Instant, outer_source: IpAddr, inner: Packet) {
         let destination = v4(inner.ip.destination);
         let next = destination.and_then(|address| self.next_hop(now, address));
-        if let Some((next, encapsulation)) = next {
+        if let (Some(home_address), Some((next, encapsulation))) = (destination, next) {
             match next {
                 NextHop::Agent(agent) => self.send_into_tunnel(now, (agent, encapsulation), inner),
-                NextHop::Link(interface) => match take_hop(&mut inner) {
-                    true => self.send_to_visitor(interface, inner),
-                    false => self.dropped.hop_limit += 1,
-                },
+                NextHop::Link(interface) => self.deliver(now, (home_address, interface), inner),
             }
             return;
         }
-        let departed = destination.and_then(|address| self.departed.get(&address));
-        if let Some(departed) = departed.filter(|departed| now < departed.expires) {
+        let departed =
+            destination.and_then(|address| Some((address, self.departed.get(&address)?)));
+        if let Some((home_address, departed)) = departed.filter(|(_, one)| now < one.expires) {
             let care_of_address = departed.care_of_address;
             // RFC 2003 section 4: the packet must not go back where it came from.
             if IpAddr::V4(care_of_address) == outer_source {
                 self.dropped.looping += 1;
             } else {
-                // The new agent may support no other.
-                let end = (care_of_address, Encapsulation::IpInIp);
-                self.send_into_tunnel(now, end, inner);
+                self.send_to_departed(now, (home_address, care_of_address), inner);
             }
             return;
         }
@@ -372,11 +400,23 @@ impl ForeignAgent {
         }
     }
 
-    /// Sends a packet over a visitor's link.
-    fn send_to_visitor(&mut self, interface: InterfaceId, packet: Packet) {
-        let visitor = v4(packet.ip.destination);
-        let compression = visitor.and_then(|visitor| self.compressions.get_mut(&visitor));
-        let packet = match compression {
+    /// Sends a packet to a mobile on a link; keeps a copy of a visitor's.
+    fn deliver(
+        &mut self,
+        now: Instant,
+        (home_address, interface): (Ipv4Addr, InterfaceId),
+        mut packet: Packet,
+    ) {
+        if let Some(copies) = &mut self.copies
+            && self.visitors.contains_key(&home_address)
+        {
+            copies.keep(now, home_address, &packet);
+        }
+        if !take_hop(&mut packet) {
+            self.dropped.hop_limit += 1;
+            return;
+        }
+        let packet = match self.compressions.get_mut(&home_address) {
             Some(compression) => compression.compress(packet),
             None => packet,
         };
@@ -438,9 +478,11 @@ impl ForeignAgent {
     /// Returns the time of the next [`ForeignAgent::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let expiry = self.expiries.first().map(|&(expiry, _)| expiry);
+        let copies = self.copies.as_ref().and_then(Copies::poll_timeout);
         expiry
             .into_iter()
             .chain(self.advertiser.poll_timeout())
+            .chain(copies)
             .min()
     }
 
@@ -471,8 +513,10 @@ impl ForeignAgent {
                 .is_some_and(|departed| ends(departed.expires))
             {
                 self.departed.remove(&home_address);
+                self.forget_copies(home_address);
             }
         }
+        self.release_copies(now);
         self.advertiser.set_busy(self.is_full());
         self.advertiser.handle_timeout(now, &mut self.outbox);
     }

@@ -11,6 +11,7 @@ use crate::host::Discarded;
 use crate::host::RouteTable;
 use crate::host::layer::{Around, Arrival, Counters, Ended, Layer, Look, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::buffering::Held;
 use crate::mobility::micro_mobility;
 use crate::packet::{Body, IpHeader, Packet, Wording};
 use crate::time::Instant;
@@ -71,6 +72,11 @@ impl Mobile {
         }
     }
 
+    /// Returns the mobile node, to change it.
+    pub fn node_mut(&mut self) -> &mut MobileNode {
+        &mut self.node
+    }
+
     /// Returns the mobile node.
     pub fn node(&self) -> &MobileNode {
         &self.node
@@ -101,6 +107,7 @@ impl Mobile {
                     Some(Signal::Registered(point.interface))
                 }
                 MobileNodeEvent::AtHome { interface } => Some(Signal::Registered(*interface)),
+                MobileNodeEvent::Preregistered { .. } => Some(Signal::HandoverPrepared),
                 MobileNodeEvent::AddressReady { interface, address } => {
                     Some(Signal::AddressAcquired(*interface, (*address).into()))
                 }
@@ -144,12 +151,13 @@ impl Layer for Mobile {
         self.node.redirect(now, packet)
     }
 
-    // The link to use may be announced before or after it is up. Only a domain prepares a handover: without one, a link
-    // that is going down changes nothing.
+    // The link to use may be announced before or after it is up. A link that is going down changes nothing: a handover
+    // is prepared when its destination is known.
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         let (interface, event) = match *signal {
             Signal::Link(interface, event) => (interface, event),
             Signal::HandoverForeseen(interface) => {
+                self.node.prepare_handover(now, interface);
                 self.domains.prepare(now, interface);
                 return self.handle_domains(now);
             }
@@ -169,7 +177,10 @@ impl Layer for Mobile {
                 self.domains.detach(interface);
                 self.node.detach(interface);
             }
-            LinkEvent::Rollback => self.domains.stay(),
+            LinkEvent::Rollback => {
+                self.node.stay(now);
+                self.domains.stay();
+            }
             _ => {}
         }
         self.handle_domains(now);
@@ -342,6 +353,10 @@ impl Layer for ForeignAgent {
         ForeignAgent::poll_event(self).map(|event| words::of_foreign_agent(&event))
     }
 
+    fn poll_held(&mut self) -> Option<Held> {
+        ForeignAgent::poll_held(self)
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
         ForeignAgent::poll_timeout(self)
     }
@@ -351,7 +366,10 @@ impl Layer for ForeignAgent {
     }
 
     fn counters(&self) -> Counters {
-        Counters::from(self.dropped())
+        Counters {
+            buffered: self.buffered(),
+            ..Counters::from(self.dropped())
+        }
     }
 }
 

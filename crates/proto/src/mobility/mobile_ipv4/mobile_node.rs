@@ -2,6 +2,8 @@
 //! old interface receives and sends until the reply to the registration over the new one.
 
 mod movement;
+mod names;
+mod preregistration;
 mod registration;
 
 use super::acquisition::{Acquisition, ConflictCheck, Step, message_to};
@@ -20,6 +22,8 @@ use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
+use names::Names;
+use preregistration::Preregistration;
 use registration::{Bound, Pending};
 use std::collections::VecDeque;
 
@@ -36,6 +40,8 @@ pub struct MobileNodeConfig {
     pub foreign: Option<SecurityAssociation>,
     /// True if the previous foreign agent forwards packets to the new care-of address; requires an association with it.
     pub smooth_handoff: bool,
+    /// True if the mobile names the packets that it has received, for a previous foreign agent that keeps copies.
+    pub names_received: bool,
     /// True if packets that need no reverse tunnel leave by a new link from the request on, with a co-located care-of
     /// address; false from the reply on (study T section 6).
     pub sends_at_request: bool,
@@ -105,6 +111,11 @@ pub enum MobileNodeEvent {
         /// Reason.
         code: Code,
     },
+    /// The preparation of a handover has ended: accepted if the mobile is registered at the next link, too.
+    Preregistered {
+        /// True for a registration.
+        accepted: bool,
+    },
     /// A registration expired before it was renewed.
     Expired {
         /// Former point of attachment.
@@ -141,6 +152,8 @@ pub struct MobileNode {
     last_identification: u64,
     /// Foreign agent of the latest registration.
     previous_agent: Option<Ipv4Addr>,
+    preregistration: Option<Box<Preregistration>>,
+    received: Names,
     draws: Draws,
     outbox: Outbox,
     events: VecDeque<MobileNodeEvent>,
@@ -173,6 +186,8 @@ impl MobileNode {
             pending: None,
             last_identification: 0,
             previous_agent: None,
+            preregistration: None,
+            received: Names::default(),
             outbox: Outbox::default(),
             events: VecDeque::new(),
             dropped: Dropped::default(),
@@ -383,6 +398,11 @@ impl MobileNode {
                 if let AgentDiscovery::Advertisement(advertisement) = *message
                     && let Some(source) = v4(packet.ip.source)
                 {
+                    if let Some(point) = advertisement.access_point {
+                        let from = (interface, source);
+                        self.handle_proxy_advertisement(now, from, (point, &advertisement));
+                        return None;
+                    }
                     let mut links = self.attachments.iter_mut();
                     let link = links.find(|link| link.interface == interface);
                     let news = link.map_or(News::None, |link| {
@@ -398,7 +418,13 @@ impl MobileNode {
             {
                 None
             }
-            body => Some(Packet { body, ..packet }),
+            body => {
+                let packet = Packet { body, ..packet };
+                if self.config.names_received {
+                    self.received.note(interface, &packet);
+                }
+                Some(packet)
+            }
         }
     }
 

@@ -154,14 +154,15 @@ impl Outbox {
 
     fn send_discovery(
         &mut self,
-        interface: InterfaceId,
+        interface: Option<InterfaceId>,
         [source, destination]: [Ipv4Addr; 2],
         message: crate::wire::agent_discovery::AgentDiscovery,
     ) {
-        // RFC 5944 section 2: neither message leaves its link.
-        let ip = self.header(source, destination, 1);
+        // RFC 5944 section 2: no message leaves its link, except those between agents (RFC 4881 section 3).
+        let hop_limit = if interface.is_some() { 1 } else { HOP_LIMIT };
+        let ip = self.header(source, destination, hop_limit);
         let body = Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(message)));
-        self.send(Some(interface), ip, body);
+        self.send(interface, ip, body);
     }
 
     /// Sends `packet` through a tunnel.

@@ -3,15 +3,18 @@
 
 mod broadcasts;
 mod compression;
+mod copies;
 mod encapsulation;
 mod hostile;
 mod losses;
+mod preregistration;
 mod timelines;
 
 use super::*;
 use crate::packet::FlowId;
 use crate::testing::{Machines, Net, Wires};
 use crate::wire::mobile_ipv4::{Content, SecurityAssociation};
+use crate::wire::neighbor_discovery::LinkLayerAddress;
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOME_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 10);
@@ -30,6 +33,12 @@ const HOME_LINK: InterfaceId = InterfaceId(0);
 const FOREIGN_LINKS: [InterfaceId; 2] = [InterfaceId(1), InterfaceId(2)];
 const MODEM_LINK: InterfaceId = InterfaceId(3);
 const DHCP_LINK: InterfaceId = InterfaceId(4);
+
+/// Access points of the foreign agents.
+const POINTS: [LinkLayerAddress; 2] = [
+    LinkLayerAddress([2, 0, 0, 0, 0, 1]),
+    LinkLayerAddress([2, 0, 0, 0, 0, 2]),
+];
 
 const HOP: Duration = Duration::from_millis(10);
 
@@ -55,6 +64,7 @@ fn mobile_config() -> MobileNodeConfig {
         home: association(256),
         foreign: Some(association(300)),
         smooth_handoff: true,
+        names_received: true,
         sends_at_request: false,
         lifetime: 60,
         simultaneous_bindings: false,
@@ -204,6 +214,22 @@ impl Net<Agents> {
         }
     }
 
+    /// Makes the access points known to the mobile and the agents, and the agents to one another.
+    fn introduce(&mut self) {
+        for (place, point) in POINTS.into_iter().enumerate() {
+            self.mobile.set_access_point(FOREIGN_LINKS[place], point);
+            self.foreign[place].set_access_point(point, FOREIGN_LINKS[place]);
+            self.foreign[1 - place].know(point, FOREIGN_AGENTS[place]);
+        }
+    }
+
+    /// Detaches the mobile from all links.
+    fn detach_all(&mut self) {
+        for link in core::mem::take(&mut self.links_up) {
+            self.mobile.detach(link);
+        }
+    }
+
     /// Attaches the mobile to a link, in addition to its other links.
     fn attach(&mut self, interface: InterfaceId, care_of: CareOf) {
         self.links_up.insert(interface);
@@ -214,9 +240,7 @@ impl Net<Agents> {
 
     /// Detaches the mobile from all other links at once.
     fn jump(&mut self, interface: InterfaceId, care_of: CareOf) {
-        for link in core::mem::take(&mut self.links_up) {
-            self.mobile.detach(link);
-        }
+        self.detach_all();
         self.attach(interface, care_of);
     }
 
@@ -258,7 +282,8 @@ impl Net<Agents> {
 
     /// Sends a datagram with this number from the correspondent to the home address.
     fn send_data(&mut self, number: u32) {
-        let packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
+        let mut packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
+        packet.ip.identification = number as u16;
         self.wires.send((Node::Home, HOME_LINK, packet), HOP);
     }
 

@@ -14,6 +14,10 @@ pub(super) fn of_mobile(event: &MobileNodeEvent) -> Wording {
         MobileNodeEvent::Refused { code, .. } => {
             ("Refused", format!("{} (code {})", code.text(), code.0))
         }
+        MobileNodeEvent::Preregistered { accepted } => {
+            let outcome = if *accepted { "accepted" } else { "failed" };
+            ("Preregistration", outcome.to_owned())
+        }
         MobileNodeEvent::Expired { point } => ("Registration Expired", of_point(point)),
         MobileNodeEvent::AddressReady { address, .. } => {
             ("Address Acquired", format!("address {address}"))

@@ -2,6 +2,7 @@
 
 use super::authentication::AuthenticationKind;
 use super::{HEADER, address_at};
+use crate::wire::neighbor_discovery::LinkLayerAddress;
 use crate::wire::{DecodeError, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
 
@@ -13,7 +14,24 @@ mod kind {
     pub const PREVIOUS_FOREIGN_AGENT: u8 = 96;
     /// RFC 5944's generalised form with a subtype and a long length.
     pub const GENERALISED_AUTHENTICATION: u8 = 36;
+    /// RFC 4881 section 9.1: generalised link-layer and IPv4 address, in registrations.
+    pub const LINK_LAYER_ADDRESS: u8 = 138;
+    /// Skippable extension for experiments (RFC 4064).
+    pub const EXPERIMENTAL: u8 = 255;
 }
+
+/// Subtypes of the generalised link-layer and IPv4 address extension (RFC 4881 section 9.1).
+pub(in super::super) mod link_layer {
+    /// Identifier of an access point.
+    pub const ACCESS_POINT: u8 = 6;
+    /// IPv4 address of a foreign agent.
+    pub const FOREIGN_AGENT: u8 = 7;
+}
+
+/// Maximum number of packets that an extension names: its length is a byte.
+pub const MOST_NAMED: usize = 42;
+/// Length of a packet's name: an address and an identification.
+const NAME_LENGTH: usize = 6;
 
 /// An extension of a registration message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +49,12 @@ pub enum Extension {
     PreviousForeignAgent(PreviousForeignAgent),
     /// The foreign agent that relays a request to a gateway, and the exit of the gateway's tunnel (RFC 4857).
     HierarchicalForeignAgent(Ipv4Addr),
+    /// Access point of the mobile's next link, for a registration ahead of a handover (RFC 4881 section 3).
+    AccessPoint(LinkLayerAddress),
+    /// Foreign agent through which a mobile registers ahead of a handover, and where it waits for the reply.
+    PresentForeignAgent(Ipv4Addr),
+    /// Packets that the mobile has received, the latest last, at most [`MOST_NAMED`], for a foreign agent with copies.
+    ReceivedPackets(Box<[PacketName]>),
     /// An unknown extension that may be skipped (type 128 and above).
     Skipped {
         /// Extension type.
@@ -38,6 +62,15 @@ pub enum Extension {
         /// Contents, at most 255 bytes.
         bytes: Box<[u8]>,
     },
+}
+
+/// Name of a packet: two packets of a source do not have the same identification for a long time (RFC 791).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketName {
+    /// Source address.
+    pub source: Ipv4Addr,
+    /// Identification field of the IP header.
+    pub identification: u16,
 }
 
 /// Previous foreign agent notification, after draft-ietf-mobileip-optim (which never became an RFC). The authenticator
@@ -80,6 +113,28 @@ impl Extension {
             Extension::HierarchicalForeignAgent(agent) => {
                 out.extend_from_slice(&[kind::HIERARCHICAL_FOREIGN_AGENT, 4]);
                 out.extend_from_slice(&agent.octets());
+            }
+            Extension::AccessPoint(LinkLayerAddress(point)) => {
+                let length = 1 + point.len() as u8;
+                out.extend_from_slice(&[
+                    kind::LINK_LAYER_ADDRESS,
+                    length,
+                    link_layer::ACCESS_POINT,
+                ]);
+                out.extend_from_slice(point);
+            }
+            Extension::PresentForeignAgent(agent) => {
+                out.extend_from_slice(&[kind::LINK_LAYER_ADDRESS, 5, link_layer::FOREIGN_AGENT]);
+                out.extend_from_slice(&agent.octets());
+            }
+            Extension::ReceivedPackets(names) => {
+                let names = &names[..names.len().min(MOST_NAMED)];
+                let length = names.len() * NAME_LENGTH;
+                out.extend_from_slice(&[kind::EXPERIMENTAL, length as u8]);
+                for name in names {
+                    out.extend_from_slice(&name.source.octets());
+                    out.extend_from_slice(&name.identification.to_be_bytes());
+                }
             }
             Extension::Skipped { kind, bytes } => {
                 out.extend_from_slice(&[*kind, bytes.len() as u8]);
@@ -131,12 +186,35 @@ impl Extension {
                 Extension::HierarchicalForeignAgent(address_at(content, 0))
             }
             0..=127 => return Err(field("extension type", u32::from(number))),
-            kind => Extension::Skipped {
+            kind => read_skippable(kind, content).unwrap_or_else(|| Extension::Skipped {
                 kind,
                 bytes: content.into(),
-            },
+            }),
         };
         Ok((extension, rest))
+    }
+}
+
+/// Reads a skippable extension; `None` for an unknown one.
+fn read_skippable(kind: u8, content: &[u8]) -> Option<Extension> {
+    match (kind, content) {
+        (kind::LINK_LAYER_ADDRESS, &[link_layer::ACCESS_POINT, a, b, c, d, e, f]) => {
+            let point = LinkLayerAddress([a, b, c, d, e, f]);
+            Some(Extension::AccessPoint(point))
+        }
+        (kind::LINK_LAYER_ADDRESS, &[link_layer::FOREIGN_AGENT, a, b, c, d]) => {
+            let agent = Ipv4Addr::new(a, b, c, d);
+            Some(Extension::PresentForeignAgent(agent))
+        }
+        // Another experiment may have the same type; ours names whole packets.
+        (kind::EXPERIMENTAL, names) if names.len().is_multiple_of(NAME_LENGTH) => {
+            let names = names.chunks_exact(NAME_LENGTH).map(|name| PacketName {
+                source: address_at(name, 0),
+                identification: u16_at(name, 4),
+            });
+            Some(Extension::ReceivedPackets(names.collect()))
+        }
+        _ => None,
     }
 }
 

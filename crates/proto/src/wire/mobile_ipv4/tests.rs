@@ -8,6 +8,7 @@ use crate::wire::agent_discovery::{
 };
 use crate::wire::checksum::Checksum;
 use crate::wire::icmp::IcmpMessage;
+use crate::wire::neighbor_discovery::LinkLayerAddress;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -121,6 +122,7 @@ fn an_agent_advertisement_and_a_solicitation() {
                 .with(AgentFlags::REGIONAL),
             care_of_addresses: vec![FOREIGN_AGENT, GATEWAY],
         }),
+        access_point: None,
     });
     for (message, hexadecimal) in [
         (
@@ -156,6 +158,36 @@ fn advertisement_packet(message: AgentDiscovery) -> Packet {
         identity: crate::packet::Identity::NONE,
         body: Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(message))),
     }
+}
+
+/// RFC 4881 section 9.1, by hand: type 138 in registrations and 140 in agent discovery, subtype 6 for an access point,
+/// 7 for a foreign agent; six bytes for each packet that was received, in an extension for experiments (RFC 4064).
+#[test]
+fn access_points_foreign_agents_and_names_of_packets() {
+    let point = LinkLayerAddress([2, 0, 0, 0, 0, 9]);
+    let name = |host: u8, identification| PacketName {
+        source: Ipv4Addr::new(100, 64, 0, host),
+        identification,
+    };
+    let mut message = Message::from(request(Purpose::Home));
+    message.extensions = vec![
+        Extension::AccessPoint(point),
+        Extension::PresentForeignAgent(FOREIGN_AGENT),
+        Extension::ReceivedPackets([name(1, 0xFFFF), name(2, 0)].into()),
+    ];
+    check(
+        &message,
+        "01000258c000020ac0000201c6336407e1b6958080000000\
+         8a0706020000000009\
+         8a0507cb007109\
+         ff0c64400001ffff644000020000",
+    );
+    let asked = AgentDiscovery::ProxySolicitation(point);
+    assert_eq!(asked.wire_length(), 17);
+    let mut encoded = Vec::new();
+    advertisement_packet(asked).encode(&mut encoded);
+    assert_eq!(encoded[20..22], bytes("0a00"));
+    assert_eq!(encoded[24..], bytes("000000008c0706020000000009"));
 }
 
 /// Checks RFC 2202 section 2, test case 1.
@@ -283,7 +315,7 @@ fn extensions() -> impl Strategy<Value = Extension> {
         AuthenticationKind::MobileGateway,
     ]);
     let skipped = (128..=255_u8, prop::collection::vec(any::<u8>(), 0..256))
-        .prop_filter("known", |(kind, _)| *kind != 140)
+        .prop_filter("known", |(kind, _)| ![138, 140, 255].contains(kind))
         .prop_map(|(kind, bytes)| Extension::Skipped {
             kind,
             bytes: bytes.into(),
@@ -309,6 +341,17 @@ fn extensions() -> impl Strategy<Value = Extension> {
         }),
         previous,
         addresses().prop_map(Extension::HierarchicalForeignAgent),
+        addresses().prop_map(Extension::PresentForeignAgent),
+        any::<[u8; 6]>().prop_map(|point| Extension::AccessPoint(LinkLayerAddress(point))),
+        prop::collection::vec((addresses(), any::<u16>()), 0..=MOST_NAMED).prop_map(|names| {
+            let names = names
+                .into_iter()
+                .map(|(source, identification)| PacketName {
+                    source,
+                    identification,
+                });
+            Extension::ReceivedPackets(names.collect())
+        }),
         skipped,
     ]
 }
@@ -353,10 +396,10 @@ fn advertisements() -> impl Strategy<Value = RouterAdvertisement> {
         routers,
         any::<(u16, bool)>(),
         prop::option::of(agent),
-        0..=32_u8,
+        (0..=32_u8, any::<Option<[u8; 6]>>()),
     )
         .prop_map(
-            |(routers, (lifetime, with_prefixes), agent, prefix)| RouterAdvertisement {
+            |(routers, (lifetime, with_prefixes), agent, (prefix, point))| RouterAdvertisement {
                 lifetime,
                 prefix_lengths: if with_prefixes {
                     vec![prefix; routers.len()]
@@ -372,6 +415,7 @@ fn advertisements() -> impl Strategy<Value = RouterAdvertisement> {
                         care_of_addresses: addresses,
                     },
                 ),
+                access_point: point.map(LinkLayerAddress),
             },
         )
 }

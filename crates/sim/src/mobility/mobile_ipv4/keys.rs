@@ -1,5 +1,6 @@
 //! Mobile IPv4 as it is written in a scenario.
 
+use crate::mobility::mobile_ipv6::RawBuffering;
 use schemars::JsonSchema;
 
 /// Mobile IPv4 (RFC 5944).
@@ -31,6 +32,9 @@ pub struct RawMobileNode {
     /// Smooth handoff: the foreign agent that the mobile leaves forwards packets to its new care-of address. Default
     /// false.
     pub smooth_handoff: Option<bool>,
+    /// Preregistration (RFC 4881): ahead of an announced or soft handover between links of foreign agents, the mobile
+    /// registers at the next agent through the present one, and the home agent sends to both. Default false.
+    pub preregistration: Option<bool>,
 }
 
 /// Source of care-of addresses.
@@ -107,4 +111,8 @@ pub struct RawForeignAgent {
     /// Gateway foreign agent above it (RFC 4857): another node of `foreign_agents`, with which moves below it are
     /// registered instead of with the home agent. Default: none.
     pub gateway: Option<String>,
+    /// Copies of each visitor's latest packets, for mobiles with smooth handoff: when a mobile has left, it names packets
+    /// that it has received, and the agent forwards the others. The keys are those of a home agent's buffering, without
+    /// overflow and drop_duplicates. Default: none.
+    pub buffering: Option<RawBuffering>,
 }

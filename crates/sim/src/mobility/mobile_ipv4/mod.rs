@@ -6,6 +6,7 @@ mod set_up;
 
 use super::Mobility;
 use crate::scenario::model::{Ipv4Prefix, LinkIndex, Mobile, NodeIndex};
+use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::wire::encapsulation::Encapsulation;
 use core::net::Ipv4Addr;
@@ -38,6 +39,8 @@ pub struct MobileIpv4 {
     pub simultaneous_bindings: bool,
     /// True if the foreign agent that it leaves forwards packets to the new one.
     pub smooth_handoff: bool,
+    /// True if it registers at the next foreign agent ahead of a handover.
+    pub preregistration: bool,
     /// True if its own packets leave by a new link from the request on, not the reply.
     pub sends_at_request: bool,
     /// Lifetime of a registration request, in seconds.
@@ -126,4 +129,6 @@ pub struct ForeignAgent {
     pub node: NodeIndex,
     /// The gateway foreign agent above it.
     pub gateway: Option<NodeIndex>,
+    /// Policy for copies of visitors' packets.
+    pub buffering: Option<BufferPolicy>,
 }

@@ -6,6 +6,7 @@ use super::keys::{
 };
 use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
+use crate::mobility::mobile_ipv6::copies_policy;
 use crate::mobility::resolve::{Surroundings, home_link};
 use crate::mobility::{RawHomeAgent, RawMobility};
 use crate::scenario::document::Path;
@@ -106,9 +107,14 @@ pub(in crate::mobility) fn foreign_agents(
                 gateway = node(above, &here, links, report);
             }
         }
+        let here = path.key("buffering");
+        let buffering = raw.buffering.as_ref();
+        let buffering =
+            buffering.map(|raw| copies_policy(raw, (&here, "a foreign agent's buffering"), report));
         agents.push(ForeignAgent {
             node: place,
             gateway,
+            buffering,
         });
     }
     agents
@@ -156,6 +162,7 @@ pub(in crate::mobility) fn mobility(
                        and a node in `foreign_agents`";
         report.wrong_key(&path.key("header_compression"), message.to_owned());
     }
+    let preregistration = preregistration(own, care_of, path, around, report);
     let sends_at_request = own.outgoing_after == Some(RawOutgoingAfter::Request);
     if sends_at_request && care_of == CareOfSource::ForeignAgent {
         let message = "\"request\" needs an own care-of address: a foreign agent forwards for a mobile after the reply; expected \
@@ -180,6 +187,7 @@ pub(in crate::mobility) fn mobility(
         policy: policy(&own.policy, &path.key("policy"), around.links, report),
         simultaneous_bindings: own.simultaneous_bindings.unwrap_or(false),
         smooth_handoff: own.smooth_handoff.unwrap_or(false),
+        preregistration,
         sends_at_request,
         lifetime: lifetime(
             raw.lifetime,
@@ -189,6 +197,29 @@ pub(in crate::mobility) fn mobility(
         ),
         prepares_handovers: around.agents.prepare_handovers(),
     }
+}
+
+fn preregistration(
+    own: &RawMobileNode,
+    care_of: CareOfSource,
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> bool {
+    let agents = &around.agents.ipv4.foreign_agents;
+    let wanted = own.preregistration == Some(true);
+    let here = path.key("preregistration");
+    if wanted && (care_of != CareOfSource::ForeignAgent || agents.is_empty()) {
+        let message = "needs a foreign agent, through which the mobile registers with the next one; expected \
+                       `care_of_address = \"foreign-agent\"` and a node in `foreign_agents`";
+        report.wrong_key(&here, message.to_owned());
+    }
+    if wanted && agents.iter().any(|agent| agent.gateway.is_some()) {
+        let message = "registers with the home agent, which a gateway keeps from learning of moves; expected foreign \
+                       agents without `gateway`";
+        report.wrong_key(&here, message.to_owned());
+    }
+    wanted
 }
 
 fn policy(

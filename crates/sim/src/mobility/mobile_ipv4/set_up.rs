@@ -2,6 +2,7 @@
 
 use super::{CareOfSource, MobileIpv4, PolicyRule};
 use crate::addresses::{ACCESS_LENGTH, MOBILE, ROUTER, on_access_link};
+use crate::mobility::mobile_ipv6::access_point;
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, Mobile, Scenario};
 use crate::world::World;
@@ -72,6 +73,7 @@ impl World {
         for number in 0..self.scenario.agents.ipv4.foreign_agents.len() {
             self.add_foreign_agent(number);
         }
+        self.introduce_foreign_agents();
     }
 
     /// Returns a security association with a key that is known at both ends before the run.
@@ -146,6 +148,7 @@ impl World {
             home: self.association(number, "home"),
             foreign: Some(self.association(number, "foreign")),
             smooth_handoff: mobility.smooth_handoff,
+            names_received: self.keeps_copies(),
             sends_at_request: mobility.sends_at_request,
             lifetime: mobility.lifetime,
             simultaneous_bindings: mobility.simultaneous_bindings,
@@ -385,7 +388,55 @@ impl World {
             },
             secret: self.secret(node, "foreign agent"),
         };
-        let agent = ForeignAgent::new(Instant::ZERO, config);
-        self.net.nodes[node].host.add_layer(agent);
+        let mut layer = ForeignAgent::new(Instant::ZERO, config);
+        if let Some(policy) = agent.buffering {
+            layer.keep_copies(policy);
+        }
+        self.net.nodes[node].host.add_layer(layer);
+    }
+
+    /// Returns true if a foreign agent keeps copies of visitors' packets.
+    fn keeps_copies(&self) -> bool {
+        let mut agents = self.scenario.agents.ipv4.foreign_agents.iter();
+        agents.any(|agent| agent.buffering.is_some())
+    }
+
+    /// Makes the foreign agents of mobiles that register ahead known to one another, and the access points to all: those
+    /// of links to different agents.
+    fn introduce_foreign_agents(&mut self) {
+        let all = mobiles(&self.scenario).filter(|(_, _, mobility)| mobility.preregistration);
+        let all = all.map(|(_, mobile, mobility)| {
+            let links = access_links(&self.scenario, &mobile.attachment).into_iter();
+            let away = links.filter(|&link| mobility.home_link != Some(LinkIndex(link)));
+            (mobile.node.0, away.collect::<Vec<usize>>())
+        });
+        for (node, links) in all.collect::<Vec<_>>() {
+            let far = |link| self.net.wires.far_from(link, node);
+            let places: Vec<_> = links.iter().map(|&link| (link, far(link))).collect();
+            for &(link, (router, interface)) in &places {
+                let others = places.iter().filter(|&&(other, _)| other != link);
+                let others: Vec<usize> = others.map(|&(_, (router, _))| router).collect();
+                let host = &mut self.net.nodes[router].host;
+                let Some(agent) = host
+                    .layer_mut::<ForeignAgent>()
+                    .filter(|_| !others.contains(&router))
+                else {
+                    continue;
+                };
+                let point = access_point(link);
+                agent.set_access_point(point, interface);
+                let address = agent.address();
+                for other in others {
+                    if let Some(other) = self.net.nodes[other].host.layer_mut::<ForeignAgent>() {
+                        other.know(point, address);
+                    }
+                }
+                let own = self.net.interface(node, link);
+                let host = &mut self.net.nodes[node].host;
+                if let Some(mobile) = host.layer_mut::<mobile_ipv4::Mobile>() {
+                    mobile.node_mut().set_access_point(own, point);
+                }
+            }
+        }
     }
 }

@@ -133,8 +133,27 @@ pub(super) fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     }
 }
 
-/// Returns the buffering policy of a group's members: they keep the newest packets, and both of two with the same
-/// segment, since the mobile may lack either.
+/// Returns the policy of a buffer for copies: it keeps the newest packets, and both of two with the same segment, since
+/// the mobile may lack either.
+pub(in crate::mobility) fn copies_policy(
+    raw: &RawBuffering,
+    (path, what): (&Path, &str),
+    report: &mut Report<'_>,
+) -> BufferPolicy {
+    let keys = [
+        ("overflow", raw.overflow.is_some()),
+        ("drop_duplicates", raw.drop_duplicates.is_some()),
+    ];
+    let allowed = ["size", "age", "pace"];
+    report.misplaced(path, &keys, &allowed, what);
+    BufferPolicy {
+        overflow: Overflow::DropOldest,
+        drop_duplicates: false,
+        ..buffer_policy(raw)
+    }
+}
+
+/// Returns the buffering policy of a group's members.
 fn multicast_buffering(
     own: &RawMobileNode,
     path: &Path,
@@ -142,12 +161,7 @@ fn multicast_buffering(
 ) -> Option<BufferPolicy> {
     let buffering = own.multicast_buffering.as_ref()?;
     let here = path.key("multicast_buffering");
-    let keys = [
-        ("overflow", buffering.overflow.is_some()),
-        ("drop_duplicates", buffering.drop_duplicates.is_some()),
-    ];
-    let allowed = ["size", "age", "pace"];
-    report.misplaced(&here, &keys, &allowed, "multicast buffering");
+    let policy = copies_policy(buffering, (&here, "multicast buffering"), report);
     if own.access_router_buffering.is_some() {
         let message = "is set beside access_router_buffering; expected only one of them".to_owned();
         report.wrong_key(&here, message);
@@ -156,11 +170,7 @@ fn multicast_buffering(
         let message = "needs the home agent, which `route_optimization = true` bypasses; expected only one of them";
         report.wrong_key(&here, message.to_owned());
     }
-    Some(BufferPolicy {
-        overflow: Overflow::DropOldest,
-        drop_duplicates: false,
-        ..buffer_policy(buffering)
-    })
+    Some(policy)
 }
 
 fn predicts_handovers(own: &RawMobileNode, path: &Path, report: &mut Report<'_>) -> bool {

@@ -125,7 +125,7 @@ fn link_local(identifier: u64) -> Ipv6Addr {
 }
 
 /// Returns the address of a link's access point: a locally administered one with the link's number.
-fn access_point(link: usize) -> LinkLayerAddress {
+pub(in crate::mobility) fn access_point(link: usize) -> LinkLayerAddress {
     let [.., a, b, c, d] = (link as u64).to_be_bytes();
     LinkLayerAddress([2, 0, a, b, c, d])
 }

@@ -336,6 +336,64 @@ fn smooth_handoff_loses_fewer_packets() {
     near(lost(false), (0.005 + 0.05 + 0.015 + 0.22) / 0.01, 2.0);
 }
 
+/// RFC 4881: the laptop registers at the far agent ahead of the handover, so that datagrams are lost only while it has no
+/// link, and it sends and receives at once on the new one.
+#[test]
+fn a_preregistration_leaves_the_break_alone() {
+    let flow = voice("to", "correspondent", "laptop");
+    let ahead = |announced: &str, keys: &str| {
+        let timetable = format!(
+            "{{ at = \"0 s\", attach = \"wavelan\" }}, {{ at = \"10 s\", attach = \"gsm\", \
+             handover = \"hard\", outage = \"50 ms\", announced = \"{announced}\" }}"
+        );
+        let parts = [FOREIGN_AGENTS, LINKS, &laptop(&timetable, keys), &flow];
+        run(&scenario(20, &parts))
+    };
+    let lost = |results: &Results| super::flow(&results.summary, "to").packets.to_sink.lost as f64;
+    // Before the announcement's time is over: 10 ms to the near agent and back, 40 ms to the far one and back, 25 ms to
+    // there, 220 ms home and back, and 25 ms back.
+    let results = ahead("1 s", "preregistration = true");
+    let rows = signals(&results);
+    let asked = first(&rows, "Proxy Router Solicitation", 9.0);
+    assert_eq!((asked.way(), asked.sent_s), (("laptop", "near"), 9.0));
+    let told = first(&rows, "Proxy Router Advertisement", 9.0);
+    assert_eq!(told.way(), ("near", "laptop"));
+    near(told.decided_s.unwrap(), 9.05, 0.003);
+    let accepted = first(&rows, "Preregistration", 9.0);
+    assert_eq!(accepted.details, "accepted");
+    near(accepted.sent_s, 9.32, 0.005);
+    let handover = &results.summary.handovers[0];
+    near(handover.completed_s.unwrap(), 10.05, 1e-6);
+    // The break, and the link's 5 ms; without preparation it would be 29 (see below).
+    near(lost(&results), (0.05 + 0.005) / 0.01, 1.0);
+    // The announcement comes too late for the reply, but not for the request.
+    let results = ahead("200 ms", "preregistration = true");
+    near(lost(&results), (0.05 + 0.005) / 0.01, 1.0);
+    let unprepared = ahead("1 s", "preregistration = false");
+    near(lost(&unprepared), (0.005 + 0.05 + 0.015 + 0.22) / 0.01, 2.0);
+}
+
+/// Copies at the near agent, without those that the laptop names: all datagrams arrive, and once.
+#[test]
+fn copies_at_the_foreign_agent_make_good_the_break() {
+    let flow = voice("to", "correspondent", "laptop");
+    let agents = "foreign_agents = { near = { buffering = { size = \"32 kB\" } }, far = { buffering = {} } }\n";
+    let keys = "smooth_handoff = true";
+    let results = run(&scenario(20, &[agents, LINKS, &laptop(HARD, keys), &flow]));
+    let to = super::flow(&results.summary, "to");
+    let packets = &to.packets.to_sink;
+    // All but those on their way at the end, 225 ms.
+    assert_eq!(packets.lost, 0);
+    near((packets.sent - packets.delivered) as f64, 22.5, 1.0);
+    assert_eq!(to.delivered_bytes, packets.delivered * 100);
+    // The near agent, which forwarded what came in 5 + 50 + 15 + 20 ms; copies of 128 bytes.
+    let near_agent = &results.summary.agents[0];
+    assert_eq!(near_agent.agent, "foreign agent");
+    near(near_agent.released as f64, 9.0, 2.0);
+    assert!(near_agent.most_bytes <= 32_000);
+    near(f64::from(near_agent.most_bytes), 32_000.0, 128.0);
+}
+
 /// RFC 4857: below a gateway a move is registered there.
 #[test]
 fn moves_below_a_gateway_are_regional() {

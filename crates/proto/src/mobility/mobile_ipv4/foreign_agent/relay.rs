@@ -1,13 +1,14 @@
 //! Registration through a foreign agent (RFC 5944 section 3.7), through a gateway above it (RFC 4857), and fast binding
 //! updates of departing visitors (RFC 4988).
 
-use super::visitors::{Departed, NextHop, Pending};
+use super::preregistration::Ahead;
+use super::visitors::{Departed, NextHop, Pending, ReplyTo};
 use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, Received};
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of, is_host};
 use crate::time::Instant;
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Extension, Message, PORT, PreviousForeignAgent, Purpose, Reply,
-    Request, RequestFlags,
+    AuthenticationKind, Code, Extension, Message, PORT, PacketName, PreviousForeignAgent, Purpose,
+    Reply, Request, RequestFlags,
 };
 use core::net::Ipv4Addr;
 
@@ -27,25 +28,49 @@ impl ForeignAgent {
                 Extension::HierarchicalForeignAgent(agent) => Some(*agent),
                 _ => None,
             });
-        let next = below.map_or(NextHop::Link(interface), NextHop::Agent);
-        if let Err(code) = self.check(&received, &request, next) {
-            self.refuse(
-                next,
-                [received.source, request.home_address],
-                received.port,
-                (&request, code),
-            );
+        let ahead = match self.origin_ahead(&received) {
+            None => None,
+            Some(Ok(ahead)) => Some(ahead),
+            // The mobile is not here, so there is no way to refuse.
+            Some(Err(())) => {
+                self.dropped.malformed += 1;
+                return;
+            }
+        };
+        let next = match ahead {
+            Some(ahead) => ahead.next,
+            None => below.map_or(NextHop::Link(interface), NextHop::Agent),
+        };
+        let reply_to = match ahead {
+            Some(Ahead { present, .. }) => ReplyTo {
+                interface: None,
+                address: present,
+                port: PORT,
+            },
+            None => ReplyTo {
+                interface: next.interface(),
+                address: received.source,
+                port: received.port,
+            },
+        };
+        if let Err(code) = self.check(&received, &request, (next, ahead.is_some())) {
+            self.refuse(reply_to, (&request, code));
             return;
         }
         if request.purpose == Purpose::Regional && request.agent == self.config.address {
             self.register_here(now, next, &received, request);
         } else {
-            self.relay(now, next, received, request);
+            self.relay(now, (next, reply_to), received, request);
         }
     }
 
     /// Validates a request (section 3.7.2.1). Authenticates the mobile only if an association with it is configured.
-    fn check(&mut self, received: &Received, request: &Request, next: NextHop) -> Result<(), Code> {
+    fn check(
+        &mut self,
+        received: &Received,
+        request: &Request,
+        (next, is_ahead): (NextHop, bool),
+    ) -> Result<(), Code> {
         let message = &received.message;
         let kind = AuthenticationKind::MobileForeign;
         if message.place(kind).is_some()
@@ -88,7 +113,8 @@ impl ForeignAgent {
                 return Err(Code::FOREIGN_REVERSE_TUNNEL_UNAVAILABLE);
             }
             // RFC 3024: a mobile on the link sends with hop limit 255, which no farther node can achieve.
-            if matches!(next, NextHop::Link(_)) && received.hop_limit != 255 {
+            let is_on_link = matches!(next, NextHop::Link(_)) && !is_ahead;
+            if is_on_link && received.hop_limit != 255 {
                 return Err(Code::FOREIGN_TOO_DISTANT);
             }
         }
@@ -103,7 +129,13 @@ impl ForeignAgent {
     }
 
     /// Relays a request to the home agent, or to the gateway if that is meant or its care-of address is requested.
-    fn relay(&mut self, now: Instant, next: NextHop, received: Received, request: Request) {
+    fn relay(
+        &mut self,
+        now: Instant,
+        way: (NextHop, ReplyTo),
+        received: Received,
+        request: Request,
+    ) {
         let gateway = self.config.gateway;
         let to_gateway = request.purpose == Purpose::Regional
             || gateway == Some(request.care_of_address) && gateway != Some(self.config.address);
@@ -112,7 +144,7 @@ impl ForeignAgent {
             (true, Purpose::Regional) => request.agent,
             (true, _) => request.care_of_address,
         };
-        self.await_reply(now, next, &received, (request, end));
+        self.await_reply(now, way, (request, end));
         let mut message = received.message;
         self.pass_on_notification(&mut message, &request);
         // Section 3.7.2.2: extensions after the mobile's own authentication were for this agent.
@@ -129,7 +161,7 @@ impl ForeignAgent {
         } else if let Some(association) = self.config.home_agents.get(&end) {
             message.sign(AuthenticationKind::ForeignHome, association);
         }
-        self.send(None, end, PORT, &message);
+        self.send_to(end, &message);
     }
 
     /// Forwards a request's previous foreign agent notification: sends that agent a fast binding update, signed by the
@@ -147,9 +179,9 @@ impl ForeignAgent {
         };
         let previous = notification.previous;
         if is_host(previous) && previous != self.config.address {
-            let update =
-                binding_update(request.home_address, request.identification, &notification);
-            self.send(None, previous, PORT, &update);
+            let names = (request.home_address, request.identification);
+            let update = binding_update(names, &notification, received_packets(message));
+            self.send_to(previous, &update);
         }
     }
 
@@ -187,6 +219,8 @@ impl ForeignAgent {
                 expires: end_of(now, request.lifetime.min(self.config.longest_lifetime)),
             };
             self.follow(home_address, departed);
+            let ends = (home_address, request.care_of_address);
+            self.forward_copies(now, ends, received_packets(&received.message));
         } else {
             self.dropped.not_authentic += 1;
         }
@@ -194,7 +228,7 @@ impl ForeignAgent {
         if let Some(association) = self.config.mobiles.get(&home_address) {
             reply.sign(AuthenticationKind::MobileForeign, association);
         }
-        self.send(None, received.source, received.port, &reply);
+        self.send(ReplyTo::sender_of(received), &reply);
     }
 
     /// Handles a regional registration at this gateway: the visitor has moved below it.
@@ -235,7 +269,7 @@ impl ForeignAgent {
         if let Some(association) = association {
             reply.sign(AuthenticationKind::MobileGateway, &association);
         }
-        self.send(None, received.source, received.port, &reply);
+        self.send(ReplyTo::sender_of(received), &reply);
         self.events.push_back(match code.is_accepted() {
             true => ForeignAgentEvent::Arrived {
                 home_address,
@@ -255,7 +289,7 @@ impl ForeignAgent {
                 && pending.relayed_to == received.source
         }) else {
             // The reply to a fast binding update is not awaited and not relayed.
-            if reply.purpose != Purpose::Handoff {
+            if reply.purpose != Purpose::Handoff && !self.hand_over(now, &received, &reply) {
                 self.dropped.malformed += 1;
             }
             return;
@@ -280,7 +314,7 @@ impl ForeignAgent {
             if lifetime == 0 {
                 self.dismiss(home_address, None);
             } else {
-                self.admit(&pending, lifetime, end_of(now, lifetime));
+                self.admit(now, &pending, lifetime);
             }
         }
         self.hand_down(&pending, message);
@@ -291,17 +325,11 @@ impl ForeignAgent {
         let Some(pending) = self.pending.remove(&home_address) else {
             return;
         };
-        let ends = [pending.source, home_address];
-        self.refuse(pending.next, ends, pending.port, (&pending.request, code));
+        self.refuse(pending.reply_to, (&pending.request, code));
     }
 
-    fn refuse(
-        &mut self,
-        next: NextHop,
-        [source, home_address]: [Ipv4Addr; 2],
-        port: u16,
-        (request, code): (&Request, Code),
-    ) {
+    fn refuse(&mut self, reply_to: ReplyTo, (request, code): (&Request, Code)) {
+        let home_address = request.home_address;
         self.events
             .push_back(ForeignAgentEvent::Refused { home_address, code });
         let lifetime = match code {
@@ -313,8 +341,7 @@ impl ForeignAgent {
         if let Some(association) = self.config.mobiles.get(&home_address) {
             reply.sign(AuthenticationKind::MobileForeign, association);
         }
-        let interface = next.interface();
-        self.send(interface, source, port, &reply);
+        self.send(reply_to, &reply);
     }
 
     fn hand_down(&mut self, pending: &Pending, mut message: Message) {
@@ -324,24 +351,27 @@ impl ForeignAgent {
         {
             message.sign(AuthenticationKind::MobileForeign, association);
         }
-        let interface = pending.next.interface();
-        self.send(interface, pending.source, pending.port, &message);
+        self.send(pending.reply_to, &message);
     }
 
-    fn send(
-        &mut self,
-        interface: Option<InterfaceId>,
-        destination: Ipv4Addr,
-        port: u16,
-        message: &Message,
-    ) {
+    /// Sends a message to another agent.
+    fn send_to(&mut self, agent: Ipv4Addr, message: &Message) {
+        let to = ReplyTo {
+            interface: None,
+            address: agent,
+            port: PORT,
+        };
+        self.send(to, message);
+    }
+
+    pub(super) fn send(&mut self, to: ReplyTo, message: &Message) {
         let envelope = Envelope {
             source: self.config.address,
-            destination,
-            port,
+            destination: to.address,
+            port: to.port,
             hop_limit: HOP_LIMIT,
         };
-        self.outbox.send_message(interface, envelope, message);
+        self.outbox.send_message(to.interface, envelope, message);
     }
 }
 
@@ -354,11 +384,35 @@ impl NextHop {
     }
 }
 
-/// Builds the fast binding update of a notification. The mobile signs it, the new foreign agent sends it.
+impl ReplyTo {
+    /// Returns the sender of a message, by the host's routes.
+    fn sender_of(received: &Received) -> ReplyTo {
+        ReplyTo {
+            interface: None,
+            address: received.source,
+            port: received.port,
+        }
+    }
+}
+
+/// Returns the packets that a message names as received.
+fn received_packets(message: &Message) -> &[PacketName] {
+    let named = message
+        .extensions
+        .iter()
+        .find_map(|extension| match extension {
+            Extension::ReceivedPackets(names) => Some(&**names),
+            _ => None,
+        });
+    named.unwrap_or_default()
+}
+
+/// Builds the fast binding update of a notification, with the packets that the mobile has received. The mobile signs it,
+/// the new foreign agent sends it.
 pub(in crate::mobility::mobile_ipv4) fn binding_update(
-    home_address: Ipv4Addr,
-    identification: u64,
+    (home_address, identification): (Ipv4Addr, u64),
     notification: &PreviousForeignAgent,
+    received: &[PacketName],
 ) -> Message {
     let mut update = Message::from(Request {
         purpose: Purpose::Handoff,
@@ -369,6 +423,10 @@ pub(in crate::mobility::mobile_ipv4) fn binding_update(
         care_of_address: notification.care_of_address,
         identification,
     });
+    if !received.is_empty() {
+        let names = Extension::ReceivedPackets(received.into());
+        update.extensions.push(names);
+    }
     update.extensions.push(Extension::Authentication {
         kind: AuthenticationKind::MobileForeign,
         index: notification.index,

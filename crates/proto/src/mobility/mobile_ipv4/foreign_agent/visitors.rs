@@ -1,6 +1,7 @@
 //! Visitors of a foreign agent: registered, pending and departed.
 
-use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, PENDING_TIMEOUT, Received};
+use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, PENDING_TIMEOUT};
+use crate::mobility::mobile_ipv4::end_of;
 use crate::time::Instant;
 use crate::wire::encapsulation::Encapsulation;
 use crate::wire::mobile_ipv4::{Purpose, Request, RequestFlags};
@@ -37,13 +38,20 @@ impl Visitor {
     }
 }
 
+/// Destination of a reply.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReplyTo {
+    /// The mobile's link; `None` to use the host's routes.
+    pub(super) interface: Option<InterfaceId>,
+    pub(super) address: Ipv4Addr,
+    pub(super) port: u16,
+}
+
 /// A request relayed to the home agent or a gateway.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) next: NextHop,
-    /// Destination of the reply.
-    pub(super) source: Ipv4Addr,
-    pub(super) port: u16,
+    pub(super) reply_to: ReplyTo,
     pub(super) relayed_to: Ipv4Addr,
     pub(super) request: Request,
     pub(super) encapsulation: Encapsulation,
@@ -63,15 +71,13 @@ impl ForeignAgent {
     pub(super) fn await_reply(
         &mut self,
         now: Instant,
-        next: NextHop,
-        received: &Received,
+        (next, reply_to): (NextHop, ReplyTo),
         (request, relayed_to): (Request, Ipv4Addr),
     ) {
         let expires = now + PENDING_TIMEOUT;
         let pending = Pending {
             next,
-            source: received.source,
-            port: received.port,
+            reply_to,
             relayed_to,
             request,
             encapsulation: self.encapsulation(&request),
@@ -89,8 +95,9 @@ impl ForeignAgent {
             .unwrap_or_default()
     }
 
-    /// Registers a visitor, or renews its registration, until `expires`.
-    pub(super) fn admit(&mut self, pending: &Pending, lifetime: u16, expires: Instant) {
+    /// Registers a visitor, or renews its registration. A mobile that is back gets what was to be forwarded.
+    pub(super) fn admit(&mut self, now: Instant, pending: &Pending, lifetime: u16) {
+        let expires = end_of(now, lifetime);
         let request = &pending.request;
         let gateway = match request.purpose {
             Purpose::Regional => Some(request.agent),
@@ -114,6 +121,15 @@ impl ForeignAgent {
         self.departed.remove(&home_address);
         self.begin_compression(request, pending.next);
         self.visitors.insert(home_address, visitor);
+        let back = self
+            .copies
+            .as_mut()
+            .map(|copies| copies.take_back(now, home_address));
+        if let NextHop::Link(interface) = pending.next {
+            for packet in back.into_iter().flatten() {
+                self.deliver(now, (home_address, interface), packet);
+            }
+        }
         if expires < Instant::NEVER {
             self.expiries.insert((expires, home_address));
         }
@@ -145,6 +161,9 @@ impl ForeignAgent {
     pub(super) fn dismiss(&mut self, home_address: Ipv4Addr, care_of_address: Option<Ipv4Addr>) {
         self.compressions.remove(&home_address);
         if self.visitors.remove(&home_address).is_some() {
+            if care_of_address.is_none() {
+                self.forget_copies(home_address);
+            }
             self.events.push_back(ForeignAgentEvent::Left {
                 home_address,
                 care_of_address,

@@ -18,10 +18,14 @@ impl MobileNode {
     /// earlier links, which receive until [`detach`](MobileNode::detach).
     pub fn attach(&mut self, now: Instant, interface: InterfaceId, care_of: CareOf) {
         self.attachments.retain(|link| link.interface != interface);
+        let expected = self.arrive(now, interface);
+        let is_expected = expected.is_some();
         let mut discovery = Discovery::default();
         // Without need of an agent, listen for one but do not solicit.
-        if care_of == CareOf::ForeignAgent {
-            discovery.start(now);
+        match (care_of, expected) {
+            (CareOf::ForeignAgent, Some(agent)) => discovery.resume(agent),
+            (CareOf::ForeignAgent, None) => discovery.start(now),
+            _ => {}
         }
         let acquisition = (care_of == CareOf::Acquired).then(|| {
             let check = self.config.conflict_check;
@@ -41,7 +45,16 @@ impl MobileNode {
             },
         });
         self.chosen = Some(interface);
-        self.reconsider(now, false);
+        if is_expected
+            && let Some(bound) = self.binding(now)
+            && bound.point.interface == interface
+        {
+            let (point, lifetime) = (bound.point, bound.lifetime);
+            self.events
+                .push_back(MobileNodeEvent::Registered { point, lifetime });
+        }
+        // A registration ahead of the arrival has kept the former care-of address.
+        self.reconsider(now, is_expected);
         self.handle_timeout(now);
     }
 
@@ -81,6 +94,8 @@ impl MobileNode {
     /// Detaches from a link that is gone or shall no longer be used.
     pub fn detach(&mut self, interface: InterfaceId) {
         self.attachments.retain(|link| link.interface != interface);
+        self.leave(interface);
+        self.received.leave(interface);
         let on_it = |found: Option<InterfaceId>| found == Some(interface);
         if on_it(self.chosen) {
             self.chosen = None;
@@ -135,6 +150,10 @@ impl MobileNode {
 
     /// Registers at the chosen link unless the mobile is already registered there, or `anew` is set.
     pub(super) fn reconsider(&mut self, now: Instant, anew: bool) {
+        // Until it has moved or stayed, a mobile that has registered ahead keeps both registrations.
+        if self.is_ahead() {
+            return;
+        }
         let Some(target) = self.target() else {
             return;
         };
@@ -156,11 +175,42 @@ impl MobileNode {
         let chosen = self.chosen?;
         let mut links = self.attachments.iter_mut();
         let link = links.find(|link| link.interface == chosen)?;
-        let wants_reverse_tunnel = self.config.policy.uses_reverse_tunnel();
-        let home_address = self.config.home_address;
-        let home = Target {
+        let (interface, own, care_of) = (link.interface, link.address, link.care_of);
+        let agent = link.discovery.choose().cloned();
+        let is_home_agent = agent.as_ref().is_some_and(|agent| {
+            agent.address == self.config.home_agent && agent.flags.contains(AgentFlags::HOME_AGENT)
+        });
+        if is_home_agent || own == Some(self.config.home_address) {
+            return Some(self.target_at_home(interface));
+        }
+        if care_of == CareOf::ForeignAgent {
+            return self.target_at(interface, &agent?);
+        }
+        // RFC 5944 section 3.1: an agent may require registration through it.
+        let insists = |agent: &Agent| agent.flags.contains(AgentFlags::REGISTRATION_REQUIRED);
+        let agent = agent.filter(insists);
+        let address = own?;
+        let home = self.target_at_home(interface);
+        Some(Target {
             point: Point {
-                interface: link.interface,
+                care_of_address: address,
+                agent: agent.as_ref().map(|agent| agent.address),
+                ..home.point
+            },
+            is_home: false,
+            is_colocated: true,
+            reverse_tunnel: self.config.policy.uses_reverse_tunnel(),
+            longest_lifetime: agent.map_or(u16::MAX, |agent| agent.registration_lifetime),
+            end: address,
+            ..home
+        })
+    }
+
+    fn target_at_home(&self, interface: InterfaceId) -> Target {
+        let home_address = self.config.home_address;
+        Target {
+            point: Point {
+                interface,
                 care_of_address: home_address,
                 agent: None,
                 gateway: None,
@@ -172,59 +222,35 @@ impl MobileNode {
             header_compression: false,
             longest_lifetime: u16::MAX,
             end: home_address,
+        }
+    }
+
+    /// Returns the registration with a foreign agent on a link.
+    pub(super) fn target_at(&self, interface: InterfaceId, agent: &Agent) -> Option<Target> {
+        let home = self.target_at_home(interface);
+        let gateway = agent.gateway().filter(|_| self.config.foreign.is_some());
+        let local = agent.care_of_address()?;
+        let point = Point {
+            care_of_address: gateway.unwrap_or(local),
+            agent: Some(agent.address),
+            gateway,
+            ..home.point
         };
-        let own = link.address;
-        let agent = link.discovery.choose();
-        let is_home_agent = agent.is_some_and(|agent| {
-            agent.address == self.config.home_agent && agent.flags.contains(AgentFlags::HOME_AGENT)
-        });
-        if is_home_agent || own == Some(home_address) {
-            return Some(home);
-        }
-        if link.care_of == CareOf::ForeignAgent {
-            let agent = agent?;
-            let gateway = agent.gateway().filter(|_| self.config.foreign.is_some());
-            let local = agent.care_of_address()?;
-            let point = Point {
-                care_of_address: gateway.unwrap_or(local),
-                agent: Some(agent.address),
-                gateway,
-                ..home.point
-            };
-            return Some(Target {
-                point,
-                is_home: false,
-                reverse_tunnel: wants_reverse_tunnel
-                    && agent.flags.contains(AgentFlags::REVERSE_TUNNEL),
-                // RFC 5944 section 3.6.1.1: no other may be requested.
-                encapsulation: match offers(agent.flags, home.encapsulation) {
-                    true => home.encapsulation,
-                    false => Encapsulation::IpInIp,
-                },
-                header_compression: self.config.header_compression
-                    && agent.flags.contains(AgentFlags::HEADER_COMPRESSION),
-                longest_lifetime: agent.registration_lifetime,
-                end: local,
-                ..home
-            });
-        }
-        // RFC 5944 section 3.1: an agent may require registration through it.
-        let insists = |agent: &&Agent| agent.flags.contains(AgentFlags::REGISTRATION_REQUIRED);
-        let agent = agent.filter(insists);
-        let address = own?;
         Some(Target {
-            point: Point {
-                care_of_address: address,
-                agent: agent.map(|agent| agent.address),
-                ..home.point
-            },
+            point,
             is_home: false,
-            is_colocated: true,
-            reverse_tunnel: wants_reverse_tunnel,
-            encapsulation: home.encapsulation,
-            header_compression: false,
-            longest_lifetime: agent.map_or(u16::MAX, |agent| agent.registration_lifetime),
-            end: address,
+            reverse_tunnel: self.config.policy.uses_reverse_tunnel()
+                && agent.flags.contains(AgentFlags::REVERSE_TUNNEL),
+            // RFC 5944 section 3.6.1.1: no other may be requested.
+            encapsulation: match offers(agent.flags, home.encapsulation) {
+                true => home.encapsulation,
+                false => Encapsulation::IpInIp,
+            },
+            header_compression: self.config.header_compression
+                && agent.flags.contains(AgentFlags::HEADER_COMPRESSION),
+            longest_lifetime: agent.registration_lifetime,
+            end: local,
+            ..home
         })
     }
 
@@ -238,7 +264,8 @@ impl MobileNode {
         let acquisitions = acquisitions.map(Acquisition::poll_timeout);
         let all = discoveries
             .chain(acquisitions)
-            .chain(self.registration_timeout());
+            .chain(self.registration_timeout())
+            .chain(self.preparation_timeout());
         all.min().filter(|&at| at < Instant::NEVER)
     }
 
@@ -250,13 +277,14 @@ impl MobileNode {
             if link.discovery.handle_timeout(now, &mut self.draws) {
                 let ends = [self.config.home_address, ALL_ROUTERS];
                 self.outbox
-                    .send_discovery(interface, ends, AgentDiscovery::Solicitation);
+                    .send_discovery(Some(interface), ends, AgentDiscovery::Solicitation);
             }
             if let Some(acquisition) = &mut link.acquisition {
                 let step = acquisition.handle_timeout(now, &mut self.draws, &mut self.outbox);
                 self.handle_address(now, interface, step);
             }
         }
+        self.handle_preparation_timeout(now);
         self.handle_registration_timeout(now);
         self.reconsider(now, false);
     }

@@ -1,5 +1,6 @@
 //! Registration with retransmission and renewal (RFC 5944 section 3.6).
 
+use super::preregistration::{Ahead, MOST_ATTEMPTS};
 use super::{MobileNode, MobileNodeEvent, Point, Received};
 use crate::mobility::mobile_ipv4::encapsulations::requested;
 use crate::mobility::mobile_ipv4::foreign_agent::binding_update;
@@ -7,13 +8,13 @@ use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of};
 use crate::time::{Duration, Instant};
 use crate::wire::encapsulation::Encapsulation;
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Content, Extension, INFINITE_LIFETIME, Message, PORT,
+    AuthenticationKind, Code, Content, Extension, INFINITE_LIFETIME, Message, PORT, PacketName,
     PreviousForeignAgent, Purpose, Reply, Request, RequestFlags,
 };
 use core::net::Ipv4Addr;
 
 /// Initial retransmission timeout of a request, doubled each time (RFC 5944 section 3.6.3).
-const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of immediate requests changed after a refusal. Chosen: one for each reason for a change.
 const MOST_CHANGES: u8 = 4;
 /// Unanswered regional requests before the mobile turns to the home agent: chosen.
@@ -45,6 +46,8 @@ pub(super) struct Bound {
     pub(super) reverse_tunnel: bool,
     pub(super) expires: Instant,
     pub(super) target: Target,
+    /// Granted lifetime in seconds.
+    pub(super) lifetime: u16,
     renew: Instant,
 }
 
@@ -52,6 +55,8 @@ pub(super) struct Bound {
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) target: Target,
+    /// Way of a registration ahead of a handover.
+    pub(super) ahead: Option<Ahead>,
     purpose: Purpose,
     lifetime: u16,
     identification: u64,
@@ -66,6 +71,11 @@ pub(super) struct Pending {
 
 impl MobileNode {
     pub(super) fn register(&mut self, now: Instant, target: Target) {
+        self.begin(now, target);
+        self.transmit(now);
+    }
+
+    fn begin(&mut self, now: Instant, target: Target) {
         let gateway = target.point.gateway;
         let mut known = self.bindings.iter();
         let is_regional = gateway.is_some()
@@ -76,6 +86,7 @@ impl MobileNode {
         };
         self.pending = Some(Pending {
             target,
+            ahead: None,
             purpose: match is_regional {
                 true => Purpose::Regional,
                 false => Purpose::Home,
@@ -89,6 +100,14 @@ impl MobileNode {
             timeout: FIRST_TIMEOUT,
             deadline: now,
         });
+    }
+
+    /// Registers at the next link, through the agent of the present one.
+    pub(super) fn register_ahead(&mut self, now: Instant, target: Target, ahead: Ahead) {
+        self.begin(now, target);
+        if let Some(pending) = &mut self.pending {
+            pending.ahead = Some(ahead);
+        }
         self.transmit(now);
     }
 
@@ -114,9 +133,10 @@ impl MobileNode {
         if pending.purpose == Purpose::Regional && pending.attempts > MOST_REGIONAL {
             pending.purpose = Purpose::Home;
         }
-        let (target, asked) = (pending.target, (pending.purpose, pending.lifetime));
+        let (target, ahead) = (pending.target, pending.ahead);
+        let asked = (pending.purpose, pending.lifetime);
         let Target { point, end, .. } = target;
-        let message = self.request(&target, asked, identification);
+        let message = self.request((&target, ahead), asked, identification);
         let (source, destination, hop_limit) = match point.agent {
             // Hop limit 255, for an agent that checks that the mobile is on its link (RFC 3024).
             Some(agent) => (self.config.home_address, agent, 255),
@@ -128,15 +148,16 @@ impl MobileNode {
             port: PORT,
             hop_limit,
         };
+        let interface = ahead.map_or(point.interface, |way| way.interface);
         self.outbox
-            .send_message(Some(point.interface), envelope, &message);
+            .send_message(Some(interface), envelope, &message);
     }
 
     /// Builds the signed request. Also notifies the previous foreign agent: in the request, or directly from a
     /// co-located address.
     fn request(
         &mut self,
-        target: &Target,
+        (target, ahead): (&Target, Option<Ahead>),
         (purpose, lifetime): (Purpose, u16),
         identification: u64,
     ) -> Message {
@@ -149,7 +170,7 @@ impl MobileNode {
             flags: RequestFlags::default()
                 .with_if(
                     RequestFlags::SIMULTANEOUS,
-                    asked && self.config.simultaneous_bindings,
+                    asked && (self.config.simultaneous_bindings || ahead.is_some()),
                 )
                 .with_if(RequestFlags::DECAPSULATION, target.is_colocated)
                 .with_if(RequestFlags::REVERSE_TUNNEL, target.reverse_tunnel)
@@ -172,6 +193,13 @@ impl MobileNode {
             (true, Some(foreign)) => message.sign(AuthenticationKind::MobileGateway, foreign),
             _ => message.sign(AuthenticationKind::MobileHome, &self.config.home),
         }
+        if let Some(Ahead { point, agent, .. }) = ahead {
+            let addresses = [
+                Extension::AccessPoint(point),
+                Extension::PresentForeignAgent(agent),
+            ];
+            message.extensions.extend(addresses);
+        }
         let previous = self
             .previous_agent
             .filter(|&previous| Some(previous) != point.agent);
@@ -179,20 +207,24 @@ impl MobileNode {
             return message;
         };
         // With simultaneous bindings the earlier address stays in use, so its agent keeps its visitor.
-        let has_left = asked && self.config.smooth_handoff && !self.config.simultaneous_bindings;
+        let keeps_former = self.config.simultaneous_bindings || ahead.is_some();
+        let has_left = asked && self.config.smooth_handoff && !keeps_former;
         if let Some(previous) = previous.filter(|_| has_left) {
-            let notification = notify(
-                home_address,
-                identification,
-                (previous, target.end),
-                foreign,
-            );
+            let received = self.received.received_from(previous);
+            let of = (home_address, identification);
+            let notification = notify(of, (previous, target.end), &received, foreign);
             match point.agent {
-                Some(_) => message
-                    .extensions
-                    .push(Extension::PreviousForeignAgent(notification)),
+                Some(_) => {
+                    let notification = Extension::PreviousForeignAgent(notification);
+                    message.extensions.push(notification);
+                    if !received.is_empty() {
+                        message
+                            .extensions
+                            .push(Extension::ReceivedPackets(received));
+                    }
+                }
                 None => {
-                    let update = binding_update(home_address, identification, &notification);
+                    let update = binding_update(of, &notification, &received);
                     let envelope = Envelope {
                         source: target.end,
                         destination: previous,
@@ -265,6 +297,7 @@ impl MobileNode {
             self.bindings.clear();
             self.previous_agent = None;
             self.home_link = Some(point.interface);
+            self.received.begin(None, point.interface);
             self.events.push_back(MobileNodeEvent::AtHome {
                 interface: point.interface,
             });
@@ -288,7 +321,8 @@ impl MobileNode {
             (expires, renew) =
                 at_home.map_or((expires, renew), |bound| (bound.expires, bound.renew));
         }
-        if self.config.simultaneous_bindings && reply.code == Code::ACCEPTED {
+        let keeps_former = self.config.simultaneous_bindings || pending.ahead.is_some();
+        if keeps_former && reply.code == Code::ACCEPTED {
             self.forget(point.care_of_address);
         } else {
             self.bindings.clear();
@@ -299,6 +333,7 @@ impl MobileNode {
             reverse_tunnel: target.reverse_tunnel,
             expires,
             target,
+            lifetime,
             renew,
         };
         self.bindings.reserve_exact(1);
@@ -308,7 +343,11 @@ impl MobileNode {
             false => self.bindings.insert(0, bound),
         }
         self.home_link = None;
+        if pending.ahead.is_some() {
+            return self.end_preparation(now, true);
+        }
         self.previous_agent = point.agent.filter(|_| !target.is_colocated);
+        self.received.begin(self.previous_agent, point.interface);
         self.events
             .push_back(MobileNodeEvent::Registered { point, lifetime });
         self.reconsider(now, false);
@@ -361,10 +400,13 @@ impl MobileNode {
         };
         let at_once = is_changed && pending.changes < MOST_CHANGES;
         pending.changes = pending.changes.saturating_add(1);
+        let is_over = pending.ahead.is_some() && !at_once;
         self.events
             .push_back(MobileNodeEvent::Refused { point, code });
         if at_once {
             self.transmit(now);
+        } else if is_over {
+            self.end_preparation(now, false);
         }
     }
 
@@ -384,8 +426,11 @@ impl MobileNode {
             self.events.push_back(MobileNodeEvent::Expired { point });
         }
         match &self.pending {
-            Some(pending) if pending.deadline <= now => self.transmit(now),
-            Some(_) => {}
+            Some(pending) if pending.deadline > now => {}
+            Some(pending) if pending.ahead.is_some() && pending.attempts >= MOST_ATTEMPTS => {
+                self.end_preparation(now, false);
+            }
+            Some(_) => self.transmit(now),
             None => {
                 let mut due = self.bindings.iter().filter(|bound| bound.renew <= now);
                 let due = due.find(|bound| self.is_attached(bound.point.interface));
@@ -402,9 +447,9 @@ impl MobileNode {
 
 /// Builds the notification, with the authenticator of the fast binding update made from it.
 fn notify(
-    home_address: Ipv4Addr,
-    identification: u64,
+    of: (Ipv4Addr, u64),
     (previous, care_of_address): (Ipv4Addr, Ipv4Addr),
+    received: &[PacketName],
     association: &crate::wire::mobile_ipv4::SecurityAssociation,
 ) -> PreviousForeignAgent {
     let mut notification = PreviousForeignAgent {
@@ -414,10 +459,10 @@ fn notify(
         index: association.index,
         authenticator: [0; 16],
     };
-    let mut update = binding_update(home_address, identification, &notification);
-    update.extensions.clear();
+    let mut update = binding_update(of, &notification, received);
+    update.extensions.pop();
     update.sign(AuthenticationKind::MobileForeign, association);
-    if let Some(Extension::Authentication { authenticator, .. }) = update.extensions.first() {
+    if let Some(Extension::Authentication { authenticator, .. }) = update.extensions.last() {
         notification.authenticator = *authenticator;
     }
     notification

@@ -6,7 +6,7 @@ use crate::wire::agent_discovery::{
     AgentDiscovery, AgentFlags, MobilityAgent, RouterAdvertisement,
 };
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Extension, PreviousForeignAgent, Purpose, Reply, Request,
+    AuthenticationKind, Code, Extension, PacketName, PreviousForeignAgent, Purpose, Reply, Request,
     RequestFlags,
 };
 use proptest::prelude::*;
@@ -79,6 +79,19 @@ fn messages() -> impl Strategy<Value = Message> {
                     .extensions
                     .push(Extension::PreviousForeignAgent(notification));
             }
+            if shape & 16 != 0 {
+                let point = Extension::AccessPoint(POINTS[usize::from(first & 1)]);
+                let present = Extension::PresentForeignAgent(other);
+                message.extensions.extend([point, present]);
+            }
+            if shape & 32 != 0 {
+                let name = PacketName {
+                    source: CORRESPONDENT,
+                    identification: lifetime,
+                };
+                let names = Extension::ReceivedPackets([name].into());
+                message.extensions.push(names);
+            }
             message
         },
     )
@@ -104,6 +117,7 @@ fn bodies() -> impl Strategy<Value = Body> {
                         flags: AgentFlags(flags),
                         care_of_addresses: vec![address],
                     }),
+                    access_point: (sequence & 1 != 0).then_some(POINTS[1]),
                 }),
             )))
         },
@@ -129,9 +143,11 @@ fn bodies() -> impl Strategy<Value = Body> {
         raw.prop_map(move |(bytes, port)| Body::Udp(ports(port), Payload::Bytes(bytes.into()))),
         advertisement,
         (inner, forms).prop_map(|(packet, form)| Body::encapsulate(packet, form)),
-        Just(Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(
-            AgentDiscovery::Solicitation
-        )))),
+        prop::sample::select(vec![
+            AgentDiscovery::Solicitation,
+            AgentDiscovery::ProxySolicitation(POINTS[1]),
+        ])
+        .prop_map(|message| Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(message)))),
     ]
 }
 
@@ -151,12 +167,19 @@ proptest! {
         all in prop::collection::vec((bodies(), addresses(), addresses(), 0..5_usize, 0..2000_u64), 1..40),
     ) {
         let mut network = Network::with(mobile_config(), home_agent_config(), with_gateway);
+        network.introduce();
+        for agent in &mut network.foreign {
+            agent.keep_copies(copies::roomy());
+        }
         network.jump_to(InterfaceId(start));
         for (body, source, destination, link, wait) in all {
             network.run_for(Duration::from_millis(wait));
             let mut packet = datagram(source, destination, 9);
             packet.body = body;
             let (now, link) = (network.now(), InterfaceId(link));
+            if wait & 7 == 0 {
+                network.mobile.prepare_handover(now, link);
+            }
             network.mobile.handle_packet(now, link, packet.clone());
             let _ = network.mobile.send(now, packet.clone());
             network.home.handle_packet(now, link, packet.clone());

@@ -168,6 +168,7 @@ fn advertisement(sequence: u16, address: Ipv4Addr, prefix: Option<u8>) -> Router
             flags: AgentFlags::FOREIGN_AGENT,
             care_of_addresses: vec![address],
         }),
+        access_point: None,
     }
 }
 

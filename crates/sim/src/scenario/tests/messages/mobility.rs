@@ -374,7 +374,7 @@ fn mistakes_in_mobile_ipv4_are_told() {
         ),
         (
             with("route_optimization = true"),
-            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, encapsulation, header_compression, outgoing_after, policy, simultaneous_bindings, smooth_handoff)",
+            "\"route_optimization\" does not go with protocol = \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, encapsulation, header_compression, outgoing_after, policy, simultaneous_bindings, smooth_handoff, preregistration)",
         ),
         (
             mobile(
@@ -403,6 +403,19 @@ fn mistakes_in_mobile_ipv4_are_told() {
         (
             with("smooth_handoff = true"),
             "mobiles.laptop.mobility.smooth_handoff: needs a foreign agent, which forwards packets to a mobile that has left",
+        ),
+        (
+            with("preregistration = true"),
+            "mobiles.laptop.mobility.preregistration: needs a foreign agent, through which the mobile registers with the next one; expected `care_of_address = \"foreign-agent\"` and a node in `foreign_agents`",
+        ),
+        (
+            beside("foreign_agents = { router = { gateway = \"agent\" }, agent = {} }")
+                .replace(protocol, &format!("{protocol}, preregistration = true")),
+            "mobiles.laptop.mobility.preregistration: registers with the home agent, which a gateway keeps from learning of moves; expected foreign agents without `gateway`",
+        ),
+        (
+            beside("foreign_agents.router = { buffering = { overflow = \"drop-newest\" } }"),
+            "foreign_agents.router.buffering.overflow: \"overflow\" does not go with a foreign agent's buffering (its own: size, age, pace)",
         ),
         (
             with("lifetime = \"20 h\""),
