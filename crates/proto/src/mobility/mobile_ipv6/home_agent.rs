@@ -83,7 +83,7 @@ pub struct Subscriber {
 pub struct HomeAgentCounts {
     /// Updates refused with a status.
     pub refused_updates: u64,
-    /// Other messages, not for a home agent.
+    /// Other messages, not for a home agent, and requests for prefixes without proof.
     pub unexpected: u64,
     /// Tunnelled packets from an address where the mobile is not registered.
     pub strangers: u64,

@@ -89,7 +89,8 @@ pub struct FleetSettings {
     pub home_agent: Ipv6Addr,
     /// Binding lifetime to request.
     pub lifetime: BindingLifetime,
-    /// True if the home agent assigns the home network prefix, before the first binding update (study D, section 3.2).
+    /// True if the home agent assigns the home network prefix, before the first binding update (study D, section 3.2);
+    /// not with [`has_group`](Self::has_group), whose routers know the home address ahead.
     pub is_prefix_assigned: bool,
     /// Configuration of care-of addresses. The advertisement of its home prefix tells a mobile that it is at home.
     pub configuration: Arc<ConfigurationSettings>,

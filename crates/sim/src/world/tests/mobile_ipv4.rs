@@ -670,7 +670,7 @@ fn over_gsm(keys: &str, losses: &str) -> (f64, Vec<u32>) {
     );
     assert_ne!(links, LINKS);
     let download = "[[flows]]\nname = \"download\"\nfrom = \"correspondent\"\nto = \"laptop\"\ntraffic.bytes = \"43.2 kB\"\n\
-                    transport = { profile = \"linux-2.0.36\", maximum_segment_size = \"216 B\", receive_buffer = \"2 kB\" }\nstart = \"5 s\"\n";
+                    transport = { profile = \"linux-2.0.36\", maximum_segment_size = \"216 B\", receive_buffer = \"4 kB\" }\nstart = \"5 s\"\n";
     let timetable = "{ at = \"0 s\", attach = \"gsm\" }";
     let parts = [FOREIGN_AGENTS, &links, &laptop(timetable, keys), download];
     let results = run(&scenario(300, &parts));

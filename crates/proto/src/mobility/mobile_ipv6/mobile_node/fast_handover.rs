@@ -113,7 +113,9 @@ impl MobileNode {
         let before = core::mem::replace(&mut routers.last, now_at);
         // A link that is still up delivers its packets itself.
         let is_left = |left: &Left| left.address != here && !self.is_attached_as(left.address);
-        let Some(left) = before.filter(is_left) else {
+        let left = before.filter(is_left);
+        // Without a home address nothing comes to the link that was left.
+        let Some(left) = left.filter(|_| self.has_home_address()) else {
             return;
         };
         let Some(routers) = &mut self.routers else {

@@ -345,9 +345,6 @@ impl MobileNode {
     }
 
     pub(super) fn announce_next(&mut self, now: Instant, next: Ipv6Addr) {
-        if !self.has_home_address() {
-            return;
-        }
         let timeout = self.settings.fleet.binding_times.initial_timeout;
         let sequence = self.home.begin(now, (Purpose::Announce, next), timeout);
         self.send_update(now, (Purpose::Announce, next), sequence);

@@ -97,8 +97,8 @@ impl PrefixServer {
         match request.content {
             Content::InitRequest(_) => self.begin(now, source, request),
             Content::AuthRequest { mobile, wanted, .. } => {
-                let prefix = (mobile, wanted, home_agent);
-                self.authenticate(now, source, request, prefix)
+                let asked = (mobile, wanted, home_agent);
+                self.authenticate(now, source, request, asked)
             }
             Content::InitResponse(_) | Content::AuthResponse { .. } => {
                 self.counts.unexpected += 1;
