@@ -121,7 +121,7 @@ fn joined(routers: &[NodeIndex], links: &Links) -> Vec<NodeIndex> {
     joined
 }
 
-/// Reports domains that no mobile of Mobile IPv4 visits.
+/// Reports domains that no mobile of Mobile IPv4 visits, or with a mobile among their routers.
 pub(in crate::mobility) fn check_mobiles(
     domains: &[Domain],
     mobiles: &[Mobile],
@@ -129,6 +129,13 @@ pub(in crate::mobility) fn check_mobiles(
     report: &mut Report<'_>,
 ) {
     for domain in domains {
+        let path = Path::default().key("micro_mobility").key(&domain.name);
+        if let Some(mobile) = mobiles.iter().find(|mobile| domain.has(mobile.node)) {
+            let name = quoted(&links.nodes[mobile.node.0]);
+            let message = format!("{name} is a mobile; expected routers that do not move");
+            report.wrong(&path, message);
+            continue;
+        }
         let visits = |mobile: &Mobile| {
             let mobility = mobile.mobility.as_ref();
             let mut access = mobile.attachment.access_links(&links.radios).into_iter();
@@ -139,7 +146,6 @@ pub(in crate::mobility) fn check_mobiles(
                 })
         };
         if !mobiles.iter().any(visits) {
-            let path = Path::default().key("micro_mobility").key(&domain.name);
             let message = "no mobile with Mobile IPv4 has a link to one of its routers; expected a mobile with `mobility = \
                            { protocol = \"mobile-ipv4\", … }`, and its routers in `routers`";
             report.wrong(&path, message.to_owned());

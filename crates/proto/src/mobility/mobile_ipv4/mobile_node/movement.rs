@@ -59,13 +59,13 @@ impl MobileNode {
     }
 
     /// Attaches to a link on which the mobile keeps its registered co-located care-of address, as within a micro-mobility
-    /// domain: the home agent need not know. Returns false if that address is not registered.
-    pub fn follow(&mut self, now: Instant, interface: InterfaceId, address: Ipv4Addr) -> bool {
+    /// domain: the home agent need not know. Does nothing if that address is not registered.
+    pub fn follow(&mut self, now: Instant, interface: InterfaceId, address: Ipv4Addr) {
         let kept = |bound: &Bound| {
             bound.is_colocated && bound.point.care_of_address == address && now < bound.expires
         };
         let Some(place) = self.bindings.iter().position(kept) else {
-            return false;
+            return;
         };
         let mut bound = self.bindings.remove(place);
         bound.point.interface = interface;
@@ -88,7 +88,6 @@ impl MobileNode {
         // Before an old link with the same address.
         self.attachments.insert(0, attachment);
         self.chosen = Some(interface);
-        true
     }
 
     /// Detaches from a link that is gone or shall no longer be used.

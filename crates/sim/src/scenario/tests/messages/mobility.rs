@@ -496,6 +496,10 @@ fn mistakes_in_micro_mobility_are_told() {
             "micro_mobility.two.root: \"router\" is a router of \"one\"; expected a node in one domain",
         ),
         (
+            with(r#"protocol = "hawaii", root = "router", routers = ["laptop"]"#),
+            "micro_mobility.campus: \"laptop\" is a mobile; expected routers that do not move",
+        ),
+        (
             with(r#"protocol = "hawaii", root = "hub", routers = []"#).replace(
                 "[mobiles",
                 "links.far = { between = [\"agent\", \"hub\"], kind = \"wired\" }\n[mobiles",
