@@ -17,6 +17,7 @@ OVERVIEWS = {
     *(
         "mobile-ipv4.md",
         "mobile-ipv6.md",
+        "micro-mobility.md",
         "retransmission.md",
         "demand-assignment.md",
         "flow-control.md",

@@ -5,6 +5,7 @@ seconds before it to five seconds after it; and the most bytes that an agent hel
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,35 +20,62 @@ SEEDS = 20
 IPV6 = {"protocol": "mobile-ipv6", "home_agent": "home"}
 IPV4 = {"protocol": "mobile-ipv4", "home_agent": "home", "delivery": "reverse-tunnel"}
 BUFFERING = {"size": "64 kB", "pace": "1 Mbit/s"}
-PREFIX = {"ipv6": "2001:db8:1::/64", "ipv4": "192.0.2.0/24"}
+PREFIX = {"mobile-ipv6": "2001:db8:1::/64", "mobile-ipv4": "192.0.2.0/24"}
+ROUTERS = {"wifi-chain": [f"router-{n}" for n in range(5)], "satellite-wifi": ["teleport", "tunnel"]}
 
-# A mobile's mobility, the home agent's keys, and what foreign agents have in common.
-SCHEMES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]] = {
-    "Mobile IPv6": (IPV6, {}, None),
-    "home-agent buffering": (IPV6 | {"asks_for_buffering": True}, {"buffering": BUFFERING}, None),
-    "fast handover, reactive": (IPV6 | {"access_router_buffering": BUFFERING}, {}, None),
-    "fast handover, predictive": (
-        IPV6 | {"access_router_buffering": BUFFERING, "fast_handovers": "predictive"},
-        {},
-        None,
-    ),
-    "copies at all routers": (IPV6 | {"multicast_buffering": BUFFERING}, {}, None),
-    "Mobile IPv4": (IPV4, {}, {}),
-    "smooth handoff": (IPV4 | {"smooth_handoff": True}, {}, {}),
-    "regional registration": (IPV4, {}, {"gateway": "domain"}),
+
+@dataclass(frozen=True)
+class Scheme:
+    """A mobility scheme, as tables of a scenario."""
+
+    mobility: dict[str, Any]
+    """The mobile's protocol."""
+    agent: dict[str, Any] = field(default_factory=dict)
+    """Keys of the home agent."""
+    foreign: dict[str, Any] | None = None
+    """Keys that foreign agents have in common."""
+    domain: dict[str, Any] | None = None
+    """Keys of a micro-mobility domain of all routers."""
+
+
+def fast(mode: str) -> Scheme:
+    """Fast handovers in a mode."""
+    return Scheme(IPV6 | {"access_router_buffering": BUFFERING, "fast_handovers": mode})
+
+
+def domain(protocol: str, **keys: str) -> Scheme:
+    """A micro-mobility protocol below Mobile IPv4."""
+    return Scheme(IPV4, domain={"protocol": protocol} | keys)
+
+
+SCHEMES = {
+    "Mobile IPv6": Scheme(IPV6),
+    "home-agent buffering": Scheme(IPV6 | {"asks_for_buffering": True}, {"buffering": BUFFERING}),
+    "fast handover, reactive": fast("reactive"),
+    "fast handover, predictive": fast("predictive"),
+    "copies at all routers": Scheme(IPV6 | {"multicast_buffering": BUFFERING}),
+    "Mobile IPv4": Scheme(IPV4, foreign={}),
+    "smooth handoff": Scheme(IPV4 | {"smooth_handoff": True}, foreign={}),
+    "regional registration": Scheme(IPV4, foreign={"gateway": "domain"}),
+    "HAWAII, UNF": domain("hawaii", path_setup="unf"),
+    "HAWAII, MSF": domain("hawaii", path_setup="msf"),
+    "HAWAII, MSF with a buffer": domain("hawaii", path_setup="msf", buffer="64 kB"),
+    "Cellular IP, hard": domain("cellular-ip", handoff="hard"),
+    "Cellular IP, semisoft": domain("cellular-ip", handoff="semisoft"),
 }
 
 
-def scenario(path: str, scheme: str) -> baton.Scenario:
+def scenario(path: str, name: str) -> baton.Scenario:
     """A path's scenario with a scheme."""
-    mobility, agent, foreign = SCHEMES[scheme]
-    version = "ipv6" if foreign is None else "ipv4"
+    scheme = SCHEMES[name]
     values = loads((FOLDER / f"{path}.toml").read_text(encoding="utf-8"))
-    values["mobiles"]["phone"]["mobility"] = mobility
-    values["home_agents"] = {"home": agent | {"prefix": PREFIX[version]}}
-    if foreign is not None:
-        routers = {"wifi-chain": [f"router-{n}" for n in range(5)], "satellite-wifi": ["teleport", "tunnel"]}[path]
-        values["foreign_agents"] = dict.fromkeys(routers, foreign) | ({"domain": {}} if foreign else {})
+    values["mobiles"]["phone"]["mobility"] = scheme.mobility
+    values["home_agents"] = {"home": scheme.agent | {"prefix": PREFIX[scheme.mobility["protocol"]]}}
+    if scheme.foreign is not None:
+        agents = dict.fromkeys(ROUTERS[path], scheme.foreign)
+        values["foreign_agents"] = agents | ({"domain": {}} if scheme.foreign else {})
+    if scheme.domain is not None:
+        values["micro_mobility"] = {"campus": scheme.domain | {"root": "domain", "routers": ROUTERS[path]}}
     return baton.Scenario.build(**values)
 
 

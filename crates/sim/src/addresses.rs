@@ -15,6 +15,10 @@ pub const ACCESS_PREFIXES: u128 = 0xfd62_6174_6f6e_8000_0000_0000_0000_0000;
 pub const ACCESS_NETWORKS: u32 = 0xac10_0000;
 /// Prefix length of an access link's network, in bits.
 pub const ACCESS_LENGTH: u8 = 24;
+/// Number of the router among the hosts of an access link's network.
+pub const ROUTER: u32 = 1;
+/// Number of the mobile among them.
+pub const MOBILE: u32 = 2;
 /// Addresses of an access link's network.
 pub const ACCESS_SIZE: u32 = 1 << (32 - ACCESS_LENGTH);
 

@@ -38,6 +38,8 @@ pub enum Rank {
     HomeAgentIpv4,
     /// Foreign agent of Mobile IPv4.
     ForeignAgent,
+    /// Router of a micro-mobility domain.
+    DomainRouter,
     /// Mobile node of Mobile IPv4.
     MobileNodeIpv4,
     /// AAA server for visited networks.
@@ -71,6 +73,7 @@ impl Rank {
             Rank::AddressServer => "address server",
             Rank::HomeAgentIpv4 | Rank::HomeAgent => "home agent",
             Rank::ForeignAgent => "foreign agent",
+            Rank::DomainRouter => "domain router",
             Rank::MobileNodeIpv4 | Rank::MobileNode => "mobile node",
             Rank::AccessServer => "access server",
             Rank::PointOfService => "point of service",

@@ -10,6 +10,7 @@ pub mod encapsulation;
 pub mod extension;
 pub mod icmp;
 pub mod ip;
+pub mod micro_mobility;
 pub mod mih;
 pub mod mobile_ipv4;
 pub mod mobility_header;
@@ -65,6 +66,7 @@ pub(crate) fn datagram_words(header: &udp::UdpHeader, datagram: &[u8]) -> Option
         .or_else(|| radius::words(ports, datagram))
         .or_else(|| mih::words(ports, datagram))
         .or_else(|| dhcp::words(ports, datagram))
+        .or_else(|| micro_mobility::words(ports, datagram))
 }
 
 /// IANA protocol numbers in use here.

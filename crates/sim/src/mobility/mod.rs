@@ -1,6 +1,7 @@
 //! Mobility protocols in the laboratory: a folder each, with its keys in a scenario, their resolution and the set-up of
 //! its agents. Other modules use a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
 
+pub mod micro_mobility;
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
 mod resolve;
@@ -21,6 +22,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use resolve::HomeAgents;
 use schemars::{JsonSchema, Schema};
 
+pub use micro_mobility::RawDomain;
 pub use mobile_ipv4::RawForeignAgent;
 pub(crate) use mobile_ipv6::{addresses as ipv6_addresses, check_tunnels, mobile_of, says_buffer};
 pub(crate) use resolve::Surroundings;
@@ -128,6 +130,8 @@ pub struct Agents {
     ipv6: Vec<mobile_ipv6::HomeAgent>,
     /// Agents of Mobile IPv4.
     ipv4: mobile_ipv4::Ipv4Agents,
+    /// Micro-mobility domains, in the order of the file.
+    domains: Vec<micro_mobility::Domain>,
 }
 
 impl Agents {
@@ -160,7 +164,21 @@ impl Agents {
         }
         agents.ipv4.foreign_agents =
             mobile_ipv4::foreign_agents(&raw.foreign_agents, links, report);
+        agents.domains = micro_mobility::domains(&raw.micro_mobility, links, report);
         agents
+    }
+
+    /// Returns true if a domain prepares the handovers of mobiles.
+    fn prepare_handovers(&self) -> bool {
+        let mut domains = self.domains.iter();
+        domains.any(micro_mobility::Domain::prepares_handovers)
+    }
+
+    /// Returns true for a node with routes for single mobiles.
+    pub(crate) fn route_mobiles_at(&self, node: usize) -> bool {
+        self.domains
+            .iter()
+            .any(|domain| domain.has(NodeIndex(node)))
     }
 
     /// Returns true if there is an agent of Mobile IPv4.
@@ -237,9 +255,12 @@ impl Mobility {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, between routers, or with the home agent.
+    /// Returns true if handovers are prepared: with a point of service, between routers, with the home agent, or in a domain.
     pub fn prepares_handovers(&self) -> bool {
-        matches!(self, Mobility::Ipv6(own) if own.prepares_handovers())
+        match self {
+            Mobility::Ipv6(own) => own.prepares_handovers(),
+            Mobility::Ipv4(own) => own.prepares_handovers,
+        }
     }
 
     /// Returns true if its binding updates can report the parameters of the link in use.
@@ -276,6 +297,16 @@ pub(crate) fn check_binding_updates(
     }
 }
 
+/// Reports domains that no mobile can visit.
+pub(crate) fn check_domains(
+    agents: &Agents,
+    mobiles: &[Mobile],
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    micro_mobility::check_mobiles(&agents.domains, mobiles, links, report);
+}
+
 /// Reports flows between mobiles with home addresses of different versions of IP.
 pub(crate) fn check_flows(
     raw: &RawScenario,
@@ -303,7 +334,7 @@ fn home_agent(
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<usize> {
-    let Agents { ipv6, ipv4 } = around.agents;
+    let Agents { ipv6, ipv4, .. } = around.agents;
     let name_of = |node: NodeIndex| around.links.nodes[node.0].as_str();
     let ipv6 = HomeAgents {
         version: "IPv6",
@@ -330,6 +361,7 @@ impl World {
     pub(crate) fn add_protocols(&mut self) {
         self.add_ipv6_agents();
         self.add_ipv4_agents();
+        self.add_domain_routers();
     }
 
     /// Returns a mobile's care-of address in a cell, if it has one there.

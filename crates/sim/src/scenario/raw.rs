@@ -7,7 +7,7 @@ use super::raw_losses::RawLoss;
 use super::raw_reception::RawLine;
 use super::raw_tracks::RawTrack;
 use super::units::{PositiveTime, Time};
-use crate::mobility::{RawForeignAgent, RawHomeAgent, RawMobility};
+use crate::mobility::{RawDomain, RawForeignAgent, RawHomeAgent, RawMobility};
 use crate::transport::aerotp::keys::RawAerotpGateways;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -52,6 +52,9 @@ pub struct RawScenario {
     /// Foreign agents of Mobile IPv4 by the name of their node. Default: none.
     #[serde(default)]
     pub foreign_agents: Named<RawForeignAgent>,
+    /// Micro-mobility domains of mobiles with Mobile IPv4 by a name of the user's choice. Default: none.
+    #[serde(default)]
+    pub micro_mobility: Named<RawDomain>,
     /// Pairs of AeroTP gateways by a name of the user's choice, at the ends of a link each. Default: none.
     #[serde(default)]
     pub aerotp_gateways: Named<RawAerotpGateways>,

@@ -231,6 +231,7 @@ pub(super) fn resolve(
     let agents = Agents::resolve(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
     mobility::check_tunnels(&raw.changes, &mobiles, report);
+    mobility::check_domains(&agents, &mobiles, &links, report);
     let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);

@@ -1,5 +1,7 @@
 //! The agents of Mobile IPv4 as layers of a node.
 
+mod domains;
+
 use super::{
     AddressServer, CareOf, Dropped, ForeignAgent, HomeAgent, MobileNode, MobileNodeEvent, Transmit,
     words,
@@ -8,10 +10,12 @@ use crate::crosslayer::Signal;
 use crate::host::Discarded;
 use crate::host::layer::{Arrival, Counters, Layer, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::micro_mobility;
 use crate::packet::{IpHeader, Packet, Wording};
 use crate::time::Instant;
 use crate::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr};
+use domains::{DomainEvent, Domains};
 
 /// A mobile node, with the source of its care-of address on each link.
 #[derive(Debug)]
@@ -22,6 +26,7 @@ pub struct Mobile {
     preferred: Option<InterfaceId>,
     /// Interfaces whose links came up before the mobile was to use them.
     waiting: Vec<InterfaceId>,
+    domains: Domains,
     told: Told,
 }
 
@@ -33,8 +38,14 @@ impl Mobile {
             care_of,
             preferred: None,
             waiting: Vec::new(),
+            domains: Domains::default(),
             told: Told::default(),
         }
+    }
+
+    /// Adds a micro-mobility domain, in which the mobile keeps one co-located care-of address.
+    pub fn add_domain(&mut self, client: micro_mobility::Client) {
+        self.domains.add(client);
     }
 
     /// Sets the source of the care-of address of an interface from now on, such as for another cell's link.
@@ -47,6 +58,12 @@ impl Mobile {
 
     fn attach(&mut self, now: Instant, interface: InterfaceId) {
         self.waiting.retain(|&waiting| waiting != interface);
+        if let Some(address) = self.domains.attach(now, interface) {
+            // The registration follows at once, so that both ways pass as soon as the path allows; a new one waits for
+            // the path.
+            self.node.follow(now, interface, address);
+            return;
+        }
         let mut known = self.care_of.iter();
         if let Some(&(_, care_of)) = known.find(|(known, _)| *known == interface) {
             self.node.attach(now, interface, care_of);
@@ -56,6 +73,24 @@ impl Mobile {
     /// Returns the mobile node.
     pub fn node(&self) -> &MobileNode {
         &self.node
+    }
+
+    /// Registers over a path that has been set up, or reports that the mobile kept its registration.
+    fn handle_domains(&mut self, now: Instant) {
+        while let Some(event) = self.domains.poll_event() {
+            let news = match event {
+                DomainEvent::Prepared => Signal::HandoverPrepared,
+                DomainEvent::Ready(interface, address) => {
+                    let point = self.node.registered(now);
+                    if point.is_none_or(|point| point.interface != interface) {
+                        self.node.attach(now, interface, CareOf::Known(address));
+                        continue;
+                    }
+                    Signal::Registered(interface)
+                }
+            };
+            self.told.add(Some(news), None);
+        }
     }
 
     fn take_events_apart(&mut self) {
@@ -85,14 +120,16 @@ impl Layer for Mobile {
     }
 
     fn has_address(&self, address: IpAddr) -> bool {
-        self.node.is_own(address)
+        self.node.is_own(address) || self.domains.have(address)
     }
 
     fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
-        match packet.ip.destination.is_ipv4() && (arrival.is_own || self.takes(&packet.ip)) {
-            true => self.node.handle_packet(now, arrival.interface, packet),
-            false => Some(packet),
+        if !packet.ip.destination.is_ipv4() || !(arrival.is_own || self.takes(&packet.ip)) {
+            return Some(packet);
         }
+        let other = self.domains.handle_packet(now, packet);
+        self.handle_domains(now);
+        self.node.handle_packet(now, arrival.interface, other?)
     }
 
     fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
@@ -106,11 +143,16 @@ impl Layer for Mobile {
         self.node.redirect(now, packet)
     }
 
-    // The link to use may be announced before or after it is up. Mobile IPv4 has no preparation, so a link that is
-    // going down changes nothing.
+    // The link to use may be announced before or after it is up. Only a domain prepares a handover: without one, a link
+    // that is going down changes nothing.
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
-        let &Signal::Link(interface, event) = signal else {
-            return;
+        let (interface, event) = match *signal {
+            Signal::Link(interface, event) => (interface, event),
+            Signal::HandoverForeseen(interface) => {
+                self.domains.prepare(now, interface);
+                return self.handle_domains(now);
+            }
+            _ => return,
         };
         match event {
             LinkEvent::HandoverImminent => {
@@ -123,10 +165,13 @@ impl Layer for Mobile {
             LinkEvent::Up if !self.waiting.contains(&interface) => self.waiting.push(interface),
             LinkEvent::Down => {
                 self.waiting.retain(|&waiting| waiting != interface);
+                self.domains.detach(interface);
                 self.node.detach(interface);
             }
+            LinkEvent::Rollback => self.domains.stay(),
             _ => {}
         }
+        self.handle_domains(now);
     }
 
     fn source_towards(&self, remote: IpAddr, port: u16) -> Option<IpAddr> {
@@ -139,6 +184,9 @@ impl Layer for Mobile {
     fn poll_step(&mut self) -> Option<Step> {
         if let Some((kind, quoted)) = self.node.poll_error() {
             return Some(Step::Tell(kind, quoted));
+        }
+        if let Some((interface, packet)) = self.domains.poll_transmit() {
+            return Some(Step::Send(interface, packet));
         }
         self.node.poll_transmit().map(Step::from)
     }
@@ -154,15 +202,20 @@ impl Layer for Mobile {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.node.poll_timeout()
+        let timeouts = [self.node.poll_timeout(), self.domains.poll_timeout()];
+        timeouts.into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.node.handle_timeout(now);
+        self.domains.handle_timeout(now);
+        self.handle_domains(now);
     }
 
     fn counters(&self) -> Counters {
-        Counters::from(self.node.dropped())
+        let mut dropped = self.node.dropped();
+        dropped.malformed += self.domains.refused();
+        Counters::from(dropped)
     }
 }
 

@@ -15,7 +15,6 @@
 mod acquisition;
 mod address_server;
 mod advertiser;
-mod clock;
 mod discovery;
 mod encapsulations;
 mod foreign_agent;
@@ -25,10 +24,10 @@ mod mobile_node;
 mod policy;
 mod words;
 
+pub use crate::mobility::clock::{Clock, REPLAY_TOLERANCE};
 pub use acquisition::ConflictCheck;
 pub use address_server::AddressServer;
 pub use advertiser::Advertising;
-pub use clock::{Clock, REPLAY_TOLERANCE};
 pub use encapsulations::Encapsulations;
 pub use foreign_agent::{ForeignAgent, ForeignAgentConfig, ForeignAgentEvent};
 pub use home_agent::{HomeAgent, HomeAgentConfig, HomeAgentEvent};

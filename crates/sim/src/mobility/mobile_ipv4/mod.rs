@@ -40,6 +40,8 @@ pub struct MobileIpv4 {
     pub sends_at_request: bool,
     /// Lifetime of a registration request, in seconds.
     pub lifetime: u16,
+    /// True if a micro-mobility domain prepares handovers.
+    pub prepares_handovers: bool,
 }
 
 impl MobileIpv4 {

@@ -179,6 +179,7 @@ pub(in crate::mobility) fn mobility(
             &path.key("lifetime"),
             report,
         ),
+        prepares_handovers: around.agents.prepare_handovers(),
     }
 }
 

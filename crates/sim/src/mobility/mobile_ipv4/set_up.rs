@@ -1,7 +1,7 @@
 //! The agents of Mobile IPv4 in a world.
 
 use super::{CareOfSource, MobileIpv4, PolicyRule};
-use crate::addresses::{ACCESS_LENGTH, on_access_link};
+use crate::addresses::{ACCESS_LENGTH, MOBILE, ROUTER, on_access_link};
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, Mobile, Scenario};
 use crate::world::World;
@@ -29,9 +29,6 @@ const ADVERTISEMENTS: Duration = Duration::from_secs(1);
 const LONGEST_RELAYED: u16 = 65_534;
 /// Lease time of DHCP: a day; no standard sets it.
 const LEASE: Duration = Duration::from_secs(86_400);
-/// Numbers of the router and the mobile among the hosts of an access link's network.
-const ROUTER: u32 = 1;
-const MOBILE: u32 = 2;
 
 /// Returns the mobiles with Mobile IPv4 and their numbers.
 fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &MobileIpv4)> {
@@ -164,6 +161,10 @@ impl World {
         let mut care_of = Vec::new();
         for link in access_links(&self.scenario, &mobile.attachment) {
             let interface = self.net.interface(node, link);
+            if let Some(address) = self.domain_address(number, link) {
+                care_of.push((link, address.into()));
+                continue;
+            }
             let own = on_access_link(link, MOBILE);
             let source = self.care_of_source(mobility, (node, link), [home_address, own]);
             sources.push((interface, source));
@@ -177,7 +178,10 @@ impl World {
             sources.push((interface, CareOf::ForeignAgent));
             self.add_cell_networks(radio, mobility.care_of);
         }
-        let layer = mobile_ipv4::Mobile::new(MobileNode::new(config), sources);
+        let mut layer = mobile_ipv4::Mobile::new(MobileNode::new(config), sources);
+        for client in self.domain_clients(number) {
+            layer.add_domain(client);
+        }
         self.net.nodes[node].host.add_layer(layer);
         self.net.mobiles[number].protocol = Some(ProtocolRun {
             home_agent: home_node,

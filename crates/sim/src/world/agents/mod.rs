@@ -108,12 +108,17 @@ impl World {
         if router == node && destination == care_of {
             return Some((destination, interface));
         }
+        let routes = self.net.nodes[node].host.routes();
+        if destination == care_of && self.scenario.agents.route_mobiles_at(node) {
+            let towards = self.net.nodes[router].host.address();
+            return Some((destination, routes.lookup(towards)?));
+        }
         if protocol.home_agent != node || destination == care_of {
             return None;
         }
         let interface = match router == node {
             true => interface,
-            false => self.net.nodes[node].host.routes().lookup(care_of)?,
+            false => routes.lookup(care_of)?,
         };
         Some((care_of, interface))
     }

@@ -12,6 +12,7 @@ mod failback;
 mod gateways;
 mod handover;
 mod handover_service;
+mod micro_mobility;
 mod mobile_ipv4;
 mod mobility;
 mod network;

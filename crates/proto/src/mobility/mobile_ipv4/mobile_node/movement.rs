@@ -1,6 +1,6 @@
 //! Movement: the mobile's links, agents and addresses, and the registration that follows from them.
 
-use super::registration::Target;
+use super::registration::{Bound, Target};
 use super::{
     Acquisition, Attachment, CareOf, Discovery, InterfaceId, MobileNode, MobileNodeEvent, News,
     Point, Step,
@@ -42,6 +42,37 @@ impl MobileNode {
         self.chosen = Some(interface);
         self.reconsider(now, false);
         self.handle_timeout(now);
+    }
+
+    /// Attaches to a link on which the mobile keeps its registered co-located care-of address, as within a micro-mobility
+    /// domain: the home agent need not know. Does nothing if that address is not registered.
+    pub fn follow(&mut self, now: Instant, interface: InterfaceId, address: Ipv4Addr) {
+        let kept = |bound: &Bound| {
+            bound.is_colocated && bound.point.care_of_address == address && now < bound.expires
+        };
+        let Some(place) = self.bindings.iter().position(kept) else {
+            return;
+        };
+        let mut bound = self.bindings.remove(place);
+        bound.point.interface = interface;
+        bound.target.point.interface = interface;
+        self.bindings.push(bound);
+        if let Some(pending) = &mut self.pending
+            && pending.target.point.care_of_address == address
+        {
+            pending.target.point.interface = interface;
+        }
+        self.attachments.retain(|link| link.interface != interface);
+        let attachment = Attachment {
+            interface,
+            care_of: CareOf::Known(address),
+            discovery: Discovery::default(),
+            acquisition: None,
+            address: Some(address),
+        };
+        // Before an old link with the same address.
+        self.attachments.insert(0, attachment);
+        self.chosen = Some(interface);
     }
 
     /// Detaches from a link that is gone or shall no longer be used.

@@ -326,6 +326,67 @@ fn mistakes_in_mobile_ipv4_are_told() {
     assert_messages(&cases);
 }
 
+#[test]
+fn mistakes_in_micro_mobility_are_told() {
+    let (prefix, protocol) = (
+        r#"prefix = "192.0.2.0/24""#,
+        r#"protocol = "mobile-ipv4", home_agent = "agent""#,
+    );
+    let domains = |text: &str| {
+        mobile(prefix, protocol).replace("[mobiles.laptop]", &format!("{text}\n[mobiles.laptop]"))
+    };
+    let with = |keys: &str| domains(&format!("micro_mobility.campus = {{ {keys} }}"));
+    let right = r#"protocol = "hawaii", root = "agent", routers = ["router"], path_setup = "msf", buffer = "9 kB", refresh = "9 s""#;
+    assert!(parse(&with(right), "test.toml", Path::new("."), &[]).is_ok());
+    let cases = [
+        (
+            with(r#"protocol = "mpls", root = "agent", routers = []"#),
+            "micro_mobility.campus.protocol: unknown protocol \"mpls\" (valid: hawaii, cellular-ip)",
+        ),
+        (
+            with(r#"protocol = "hawaii", routers = []"#),
+            "micro_mobility.campus: key \"root\" is missing",
+        ),
+        (
+            with(r#"protocol = "cellular-ip", root = "agent", routers = [], path_setup = "msf""#),
+            "micro_mobility.campus.path_setup: \"path_setup\" does not go with protocol = \"cellular-ip\"",
+        ),
+        (
+            with(r#"protocol = "hawaii", root = "agent", routers = ["rooter"]"#),
+            "micro_mobility.campus.routers[0]: unknown node \"rooter\"; did you mean \"router\"?",
+        ),
+        (
+            with(r#"protocol = "hawaii", root = "agent", routers = ["router", "agent"]"#),
+            "micro_mobility.campus.routers[1]: \"agent\" is listed twice, or is the root; expected each router once",
+        ),
+        (
+            with(r#"protocol = "hawaii", root = "agent", routers = ["router"]"#)
+                .replace("[\"router\", \"agent\"]", "[\"router\", \"hub\"]"),
+            "micro_mobility.campus.routers: no links lead from \"router\" to the root over routers of the domain alone; \
+             expected the routers between them, too",
+        ),
+        (
+            domains(
+                "micro_mobility.one = { protocol = \"hawaii\", root = \"agent\", routers = [\"router\"] }\n\
+                 micro_mobility.two = { protocol = \"hawaii\", root = \"router\", routers = [] }",
+            ),
+            "micro_mobility.two.root: \"router\" is a router of \"one\"; expected a node in one domain",
+        ),
+        (
+            with(r#"protocol = "hawaii", root = "router", routers = ["laptop"]"#),
+            "micro_mobility.campus: \"laptop\" is a mobile; expected routers that do not move",
+        ),
+        (
+            with(r#"protocol = "hawaii", root = "hub", routers = []"#).replace(
+                "[mobiles",
+                "links.far = { between = [\"agent\", \"hub\"], kind = \"wired\" }\n[mobiles",
+            ),
+            "micro_mobility.campus: no mobile with Mobile IPv4 has a link to one of its routers; expected a mobile with",
+        ),
+    ];
+    assert_messages(&cases);
+}
+
 /// Each supports one version of IP.
 #[test]
 fn a_flow_between_the_versions_is_a_mistake() {

@@ -1,4 +1,5 @@
-//! The clock behind registration timestamps, and the replay protection by them (RFC 5944 section 5.7.1).
+//! The clock behind the timestamps of Mobile IPv4 and of micro-mobility, and the replay protection by them (RFC 5944
+//! section 5.7.1).
 
 use crate::time::{Duration, Instant};
 

@@ -1,0 +1,174 @@
+//! HAWAII: the examples of its path set-up schemes, and the losses at a handoff.
+
+use super::*;
+
+/// Returns a domain in which the mobile has set up its path at the old base station.
+fn settled(protocol: Protocol) -> Domain {
+    let mut domain = Domain::new(protocol);
+    domain.attach(OLD);
+    domain.net.run_until(at(1_000));
+    domain
+}
+
+/// Power-up: hop by hop from the base station to the root, which acknowledges; the way back takes four hops.
+#[test]
+fn power_up_leads_from_the_root_to_the_mobile() {
+    let mut domain = Domain::new(UNF);
+    domain.attach(OLD);
+    let changes = domain.changes(Duration::from_millis(100));
+    assert_eq!(
+        changes,
+        [
+            (10, OLD, vec![MOBILE]),
+            (20, R1, vec![OLD]),
+            (30, R0, vec![R1]),
+            (40, ROOT, vec![R0]),
+        ]
+    );
+    let ready = ClientEvent::Ready(interface(MOBILE, OLD));
+    assert_eq!(domain.phone().events, [(at(80), ready)]);
+    assert!(domain.reaches());
+}
+
+/// The draft's UNF example: new base station, R2, crossover router, R1, old base station; the root's entry stays. The
+/// old base station acknowledges.
+#[test]
+fn unf_changes_entries_from_the_new_base_station_on() {
+    let mut domain = settled(UNF);
+    domain.attach(NEW);
+    let changes = domain.changes(Duration::from_millis(200));
+    assert_eq!(
+        changes,
+        [
+            (10, NEW, vec![MOBILE]),
+            (20, R2, vec![NEW]),
+            (30, R0, vec![R2]),
+            (40, R1, vec![R0]),
+            (50, OLD, vec![R1]),
+        ]
+    );
+    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
+    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
+}
+
+/// The draft's MSF example: old base station, R1, crossover router, R2, new base station, which acknowledges.
+#[test]
+fn msf_changes_entries_from_the_old_base_station_on() {
+    let mut domain = settled(MSF);
+    domain.attach(NEW);
+    let changes = domain.changes(Duration::from_millis(200));
+    assert_eq!(
+        changes,
+        [
+            (50, OLD, vec![R1]),
+            (60, R1, vec![R0]),
+            (70, R0, vec![R2]),
+            (80, R2, vec![NEW]),
+            (90, NEW, vec![MOBILE]),
+        ]
+    );
+    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
+    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
+}
+
+/// A packet a millisecond, and a mobile that hears one base station at a time. UNF loses what passes the crossover
+/// router until the message arrives there, and what is then still below it on the old side: the round trip between the
+/// mobile and the crossover router, except for the old air, 30 + 20 ms.
+#[test]
+fn unf_loses_a_round_trip_to_the_crossover_router() {
+    let mut domain = settled(UNF);
+    domain.stream_until(at(2_000));
+    domain.attach(NEW);
+    domain.stream_until(at(3_000));
+    domain.net.run_for(Duration::from_secs(1));
+    let (lost, doubled) = domain.lost_and_doubled();
+    assert!((49..=51).contains(&lost), "{lost} lost");
+    assert_eq!(doubled, 0);
+}
+
+/// With a mobile that hears both for longer than 50 ms, none.
+#[test]
+fn a_mobile_that_hears_both_base_stations_loses_nothing() {
+    for protocol in [UNF, MSF, HARD] {
+        let mut domain = settled(protocol);
+        domain.stream_until(at(2_000));
+        domain.air().hears_both = true;
+        domain.attach(NEW);
+        domain.stream_until(at(3_000));
+        domain.net.run_for(Duration::from_secs(1));
+        assert_eq!(domain.lost_and_doubled(), (0, 0), "{protocol:?}");
+    }
+}
+
+/// MSF's old base station forwards what reaches it after the mobile has left, if it keeps these packets: none is lost.
+/// Without the buffer, those of 50 ms are: until the request has come from the mobile, over the crossover router.
+#[test]
+fn msf_forwards_what_the_old_base_station_keeps() {
+    for (buffer, expected) in [(0, 49..=51), (64_000, 0..=0)] {
+        let mut domain = Domain::with(MSF, |config| config.buffer = buffer);
+        domain.attach(OLD);
+        domain.net.run_until(at(1_000));
+        domain.stream_until(at(2_000));
+        domain.break_air(OLD);
+        domain.attach(NEW);
+        domain.stream_until(at(3_000));
+        domain.net.run_for(Duration::from_secs(1));
+        let (lost, doubled) = domain.lost_and_doubled();
+        assert!(expected.contains(&lost), "{lost} lost with {buffer} B");
+        assert_eq!(doubled, 0);
+        let old = domain.router(OLD).counters();
+        assert_eq!(old.buffered.held, old.buffered.released);
+        assert_eq!(old.buffered.held > 0, buffer > 0);
+    }
+}
+
+/// After the mobile's return, from the other side.
+#[test]
+fn a_mobile_comes_and_goes() {
+    for protocol in [UNF, MSF, HARD, SEMISOFT] {
+        let mut domain = settled(protocol);
+        for base_station in [NEW, OLD, NEW, OLD] {
+            domain.attach(base_station);
+            domain.net.run_for(Duration::from_millis(500));
+            assert!(domain.reaches(), "{protocol:?} at {base_station}");
+        }
+    }
+}
+
+/// Entries are soft state: six seconds after the last message there is none, and packets end at the root.
+#[test]
+fn entries_expire_without_refreshes() {
+    for protocol in [UNF, MSF, HARD] {
+        let mut domain = settled(protocol);
+        domain.net.run_until(at(20_000));
+        assert_eq!(domain.ways().len(), 4, "kept by refreshes");
+        domain.phone().client.detach(interface(MOBILE, OLD));
+        domain.net.run_until(at(24_000));
+        assert_eq!(domain.ways().len(), 4, "at most two seconds old, four ago");
+        domain.net.run_until(at(26_100));
+        assert!(domain.ways().is_empty());
+        assert!(!domain.reaches());
+        assert_eq!(domain.router(ROOT).counters().discarded.no_route, 1);
+        // Timestamps are forgotten, too.
+        domain.net.run_until(at(60_000));
+        assert!(domain.router(ROOT).poll_timeout().is_none());
+    }
+}
+
+/// A router that has lost its entries does not send packets back up, from where they would return.
+#[test]
+fn packets_do_not_go_round_where_an_entry_is_missing() {
+    let mut domain = settled(UNF);
+    *domain.router(R1) = DomainRouter::new(router_config(R1, UNF));
+    let before = domain.net.sent.len();
+    assert!(!domain.reaches());
+    assert_eq!(
+        domain.net.sent.len() - before,
+        3,
+        "outside, root and R0 send it"
+    );
+    assert_eq!(domain.router(R1).counters().discarded.no_route, 1);
+    // The next refresh repairs the path.
+    domain.net.run_for(Duration::from_secs(2));
+    assert!(domain.reaches());
+}

@@ -1,0 +1,172 @@
+//! HAWAII and Cellular IP in whole worlds.
+//!
+//! A phone is 5 ms from its base stations. West and middle are 10 ms below the same router, which is 10 ms below the
+//! root; east is 20 ms below the root. The correspondent is 10 ms from the root, the home agent 100 ms. A datagram goes
+//! every millisecond.
+
+use super::signals::{first, signals};
+use super::*;
+
+const LINKS: &str = r#"
+    [links.west-air]
+    between = ["west", "phone"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+    [links.middle-air]
+    between = ["middle", "phone"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+    [links.east-air]
+    between = ["east", "phone"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+    [links.west-ground]
+    between = ["junction", "west"]
+    kind = "wired"
+    rate = "1 Gbit/s"
+    delay = "10 ms"
+    [links.middle-ground]
+    between = ["junction", "middle"]
+    kind = "wired"
+    rate = "1 Gbit/s"
+    delay = "10 ms"
+    [links.junction-ground]
+    between = ["root", "junction"]
+    kind = "wired"
+    rate = "1 Gbit/s"
+    delay = "10 ms"
+    [links.east-ground]
+    between = ["root", "east"]
+    kind = "wired"
+    rate = "1 Gbit/s"
+    delay = "20 ms"
+    [links.internet]
+    between = ["home-agent", "root"]
+    kind = "wired"
+    rate = "1 Gbit/s"
+    delay = "100 ms"
+    [links.office]
+    between = ["office", "root"]
+    kind = "wired"
+    rate = "1 Gbit/s"
+    delay = "10 ms"
+    [home_agents.home-agent]
+    prefix = "192.0.2.0/24"
+    [[flows]]
+    name = "voice"
+    from = "office"
+    to = "phone"
+    transport = "udp"
+    traffic = { kind = "constant", rate = "800 kbit/s", packet_size = "100 B" }
+    start = "2 s"
+    stop = "9 s"
+"#;
+
+/// Returns a run of 10 s with a handover at 5 s, with these keys of it; `domain` has the keys of the protocol.
+fn hand_over(to: &str, keys: &str, domain: &str) -> Results {
+    let domain = match domain {
+        "" => String::new(),
+        keys => format!(
+            "[micro_mobility.campus]\nroot = \"root\"\nrouters = [\"junction\", \"west\", \"middle\", \"east\"]\n{keys}\n"
+        ),
+    };
+    let phone = format!(
+        "[mobiles.phone]\nmobility = {{ protocol = \"mobile-ipv4\", home_agent = \"home-agent\" }}\n\
+         timetable = [{{ at = \"0 s\", attach = \"west-air\" }}, {{ at = \"5 s\", attach = \"{to}\", {keys} }}]\n"
+    );
+    run(&scenario(10, &[LINKS, &phone, &domain]))
+}
+
+fn lost(results: &Results) -> u64 {
+    flow(&results.summary, "voice").packets.to_sink.lost
+}
+
+const HARD: &str = r#"handover = "hard", announced = "500 ms""#;
+const UNF: &str = r#"protocol = "hawaii""#;
+const MSF: &str = "protocol = \"hawaii\"\npath_setup = \"msf\"\nbuffer = \"64 kB\"";
+const CELLULAR: &str = r#"protocol = "cellular-ip""#;
+const SEMISOFT: &str = "protocol = \"cellular-ip\"\nhandoff = \"semisoft\"";
+
+/// The loss at a hard handover is the round trip between the phone and the crossover router: 2 * (5 + 10) ms to the
+/// junction, 2 * (5 + 20) ms to the root. Mobile IP takes the way to the home agent, 2 * (5 + 20 + 100) ms. What is in
+/// the air when the link breaks is lost with it.
+#[test]
+fn a_hard_handoff_loses_a_round_trip_to_the_crossover_router() {
+    for (to, expected) in [("middle-air", 30.0), ("east-air", 50.0)] {
+        for domain in [UNF, CELLULAR] {
+            let results = hand_over(to, HARD, domain);
+            near(lost(&results) as f64, expected, 2.0);
+            let rows = signals(&results);
+            let mut later = rows.iter().filter(|row| row.sent_s > 4.0);
+            assert!(later.all(|row| row.name != "Registration Request"));
+        }
+        near(lost(&hand_over(to, HARD, "")) as f64, 250.0, 2.0);
+    }
+}
+
+/// A semisoft handoff loses only what was in the air, both old and new, as the phone moved: 5 ms. Without an
+/// announcement it is a hard one.
+#[test]
+fn a_semisoft_handoff_loses_less_than_the_delay_of_the_air() {
+    for to in ["middle-air", "east-air"] {
+        let results = hand_over(to, HARD, SEMISOFT);
+        assert!(lost(&results) <= 6, "{} lost", lost(&results));
+        let rows = signals(&results);
+        let request = first(&rows, "Semisoft Request", 4.0);
+        near(request.sent_s, 4.5, 0.0001);
+        let update = first(&rows, "Semisoft Route Update", 4.0);
+        assert_eq!(update.way().1, "root");
+    }
+    let results = hand_over("middle-air", r#"handover = "hard""#, SEMISOFT);
+    near(lost(&results) as f64, 30.0, 2.0);
+}
+
+/// MSF's old base station forwards all that comes after the phone has left. Lost is what was in the air: 5 ms.
+#[test]
+fn msf_forwards_what_comes_late() {
+    for to in ["middle-air", "east-air"] {
+        let results = hand_over(to, HARD, MSF);
+        assert!(lost(&results) <= 6, "{} lost", lost(&results));
+        let agents = &results.summary.agents;
+        let west = agents.iter().find(|agent| agent.node == "west");
+        let west = west.expect("a base station that holds packets");
+        assert!(west.held > 0 && west.held == west.released);
+    }
+}
+
+/// A soft handover loses nothing: the phone hears both.
+#[test]
+fn soft_handovers_lose_nothing() {
+    for domain in [UNF, MSF, CELLULAR, SEMISOFT] {
+        let results = hand_over("middle-air", r#"overlap = "300 ms""#, domain);
+        assert_eq!(lost(&results), 0, "{domain}");
+    }
+}
+
+/// HAWAII's phone has its path set up when the acknowledgment has come: 25 ms to the old base station and back.
+#[test]
+fn a_handover_is_complete_with_the_acknowledgment() {
+    let results = hand_over("middle-air", HARD, UNF);
+    let handover = &results.summary.handovers[0];
+    near(handover.completed_s.expect("complete") - 5.0, 0.05, 0.002);
+    let rows = signals(&results);
+    // Each router on the way forwards it by its own entry.
+    let hops = rows
+        .iter()
+        .filter(|row| row.sent_s > 5.0 && row.name == "Path Setup Acknowledgment");
+    let hops: Vec<_> = hops.collect();
+    let ways: Vec<_> = hops.iter().map(|row| row.way()).collect();
+    assert_eq!(
+        ways,
+        [
+            ("west", "junction"),
+            ("junction", "middle"),
+            ("middle", "phone")
+        ]
+    );
+    let acknowledgment = hops[2];
+    assert_eq!(handover.completed_s, acknowledgment.decided_s);
+}
