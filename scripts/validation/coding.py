@@ -20,7 +20,7 @@ STEPS = ((0, 1e-4), (20, 1e-3), (40, 1e-4))
 
 
 def tail(length: int, parity: int, bit_error_rate: float) -> float:
-    """Returns the probability that a codeword has more wrong bytes than half its parity, summed from the smallest term."""
+    """Returns the probability that a codeword has more wrong bytes than half its parity."""
     wrong = -math.expm1(8 * math.log1p(-bit_error_rate))
     most = parity // 2
     terms = (math.comb(length, k) * wrong**k * (1 - wrong) ** (length - k) for k in range(length, most, -1))
