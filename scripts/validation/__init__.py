@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from validation import aerotp, channels, coding, control, links, mobility, network, peers, queues, quic, radio, tcp, tdma
+from validation import (
+    aerotp,
+    channels,
+    coding,
+    control,
+    links,
+    mobility,
+    network,
+    peers,
+    queues,
+    quic,
+    radio,
+    tcp,
+    tdma,
+)
 from validation.row import Row
 
 Cases = dict[str, Callable[[], Iterator[Row]]]

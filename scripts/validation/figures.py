@@ -177,7 +177,7 @@ def bit_errors(at: Axes) -> None:
 
 def link_coding(at: Axes) -> None:
     times, parity = lab.series(coding.steps(), "parity", "link l down")
-    at.step(np.append(0, times), np.append(2, parity), where="post", color="#2563eb", label="parity of a codeword (B)")
+    at.step([0, *times, 60], [2, *parity, parity[-1]], where="post", color="#2563eb", label="parity of a codeword (B)")
     edges = [begin for begin, _ in coding.STEPS] + [60]
     sufficient = [coding.weakest(rate) for _, rate in coding.STEPS]
     at.stairs(sufficient, edges, baseline=None, linestyle="--", label="weakest sufficient", **THEORY)

@@ -273,6 +273,7 @@ _BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 _RATES_OF_KINDS = {
     "geo": "5 Mbit/s",
     "gsm": "9.6 kbit/s",
+    "tdma": "5 Mbit/s",
     "wifi": "11 Mbit/s",
     "wifi6": "720 Mbit/s",
     "lte": "32 Mbit/s",

@@ -25,6 +25,8 @@ FAST = ["links.radio.user_rate=158 kbit/s"]
 
 #: A dedicated data rate as a standing grant on the return link.
 STANDING = ["links.radio.standing_grant=true"]
+#: Delays of the ground with which D3's row of 1024 B then holds.
+GROUND = [f"links.{link}.delay=11 ms" for link in ("home-ground", "foreign-ground", "airline")]
 
 
 class AircraftRun:

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Schema};
 use toml::{Table, Value};
 
 /// Keys of other tools, with the key here.
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 15] = [
     ("bandwidth", "rate"),
     ("bit_rate", "rate"),
     ("bitrate", "rate"),
@@ -20,6 +20,7 @@ const KEYS: [(&str, &str); 14] = [
     ("queue_size", "queue"),
     ("cc", "congestion"),
     ("dama", "demand"),
+    ("fec", "coding"),
     ("protocol", "transport"),
 ];
 

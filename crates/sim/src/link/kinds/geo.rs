@@ -1,6 +1,7 @@
 //! A channel over a geostationary satellite: 5 Mbit/s, 290 ms one way, 250 packets (study S).
 //!
-//! Scope: a rate, a delay and a queue, and the assignment of return capacity; coding is not modelled. The delay is study S's (RTT 580 ms); the path up and down alone takes 239 to 278 ms.
+//! Scope: a rate, a delay and a queue, and the assignment of return capacity. The delay is study S's (RTT 580 ms); the path
+//! up and down alone takes 239 to 278 ms.
 
 use super::super::config::{LinkConfig, Medium, QueueLimit};
 use super::super::demand::scenario::RawDemand;

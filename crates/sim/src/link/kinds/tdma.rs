@@ -1,6 +1,7 @@
 //! A radio link with fixed slots of a TDMA frame: 5 Mbit/s, 10 ms, 100 packets, a slot for each direction.
 //!
-//! Rate and delay are those of study A's path, which names TDMA without a frame. So frame and queue are *chosen*: a slot of 2.4 ms carries 1500 B at this rate.
+//! Rate and delay are those of study A's path. The study names TDMA without a frame, so frame and queue are *chosen*: a
+//! slot of 2.4 ms carries 1500 B at this rate.
 
 use super::super::config::{LinkConfig, Medium, QueueLimit};
 use super::super::tdma::scenario::RawFrame;

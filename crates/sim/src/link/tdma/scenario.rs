@@ -32,9 +32,9 @@ pub struct RawFrame {
     /// Time at the end of each slot in which nothing is sent. Default "0 s".
     pub guard: Option<Time>,
     /// Slots in which the first node sends. Default [0].
-    pub down: Option<Vec<u32>>,
+    pub down_slots: Option<Vec<u32>>,
     /// Slots in which the second node sends. Default [1].
-    pub up: Option<Vec<u32>>,
+    pub up_slots: Option<Vec<u32>>,
     /// If true, a packet is cut where a slot ends, and goes on in the next one. Default false.
     pub fragmentation: Option<bool>,
 }
@@ -93,8 +93,8 @@ pub(crate) fn frames(raw: &Named<RawLink>, links: &mut Links, report: &mut Repor
                 }))
             })
         };
-        let down = access("down", &own.raw.down, 0);
-        let up = access("up", &own.raw.up, 1);
+        let down = access("down_slots", &own.raw.down_slots, 0);
+        let up = access("up_slots", &own.raw.up_slots, 1);
         let (Some(down), Some(up)) = (down, up) else {
             continue;
         };

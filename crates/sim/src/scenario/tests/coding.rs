@@ -59,6 +59,11 @@ fn a_link_has_a_code_in_each_direction() {
 fn mistakes_in_codes_are_told() {
     let mistakes = [
         (
+            "down = { coding",
+            "down = { fec",
+            "links.air.down.fec: unknown key \"fec\"; here it is \"coding\"",
+        ),
+        (
             "parity = 32 } }",
             "parity = 33 } }",
             "links.air.down.coding.parity: is 33; expected an even number from 2 to 128",

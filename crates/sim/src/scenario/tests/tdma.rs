@@ -12,13 +12,13 @@ duration = "10 s"
 between = ["ground", "one"]
 kind = "tdma"
 rate = "1 Mbit/s"
-frame = { slots = 5, slot = "10 ms", guard = "1 ms", down = [2, 0], up = [1] }
+frame = { slots = 5, slot = "10 ms", guard = "1 ms", down_slots = [2, 0], up_slots = [1] }
 
 [links.b]
 between = ["ground", "two"]
 kind = "tdma"
 rate = "1 Mbit/s"
-frame = { shares = "a", down = [3], up = [4] }
+frame = { shares = "a", down_slots = [3], up_slots = [4] }
 
 [[changes]]
 at = "1 s"
@@ -69,24 +69,24 @@ fn mistakes_in_frames_are_told() {
             "links.b.frame.slots: belongs to the frame; give it at link \"a\"",
         ),
         (
-            "down = [3]",
-            "down = [2]",
-            "links.b.frame.down: has slot 2, which is also in down of link \"a\"",
+            "down_slots = [3]",
+            "down_slots = [2]",
+            "links.b.frame.down_slots: has slot 2, which is also in down_slots of link \"a\"",
         ),
         (
-            "down = [2, 0]",
-            "down = [2, 2]",
-            "links.a.frame.down: has slot 2, which is also in down of link \"a\"",
+            "down_slots = [2, 0]",
+            "down_slots = [2, 2]",
+            "links.a.frame.down_slots: has slot 2, which is also in down_slots of link \"a\"",
         ),
         (
-            "up = [4]",
-            "up = [5]",
-            "links.b.frame.up: has slot 5; expected slots of the frame, 0 to 4",
+            "up_slots = [4]",
+            "up_slots = [5]",
+            "links.b.frame.up_slots: has slot 5; expected slots of the frame, 0 to 4",
         ),
         (
-            "up = [4]",
-            "up = []",
-            "links.b.frame.up: is empty; expected at least one slot, 0 to 4",
+            "up_slots = [4]",
+            "up_slots = []",
+            "links.b.frame.up_slots: is empty; expected at least one slot, 0 to 4",
         ),
         (
             "guard = \"1 ms\"",
@@ -115,6 +115,6 @@ fn mistakes_in_frames_are_told() {
         ),
     ];
     assert_mistakes_are_named(RIGHT, &mistakes);
-    let cut = RIGHT.replace("up = [1]", "up = [1], fragmentation = true");
+    let cut = RIGHT.replace("up_slots = [1]", "up_slots = [1], fragmentation = true");
     assert_eq!(parsed(&cut).links[0].config.mtu, 1500);
 }

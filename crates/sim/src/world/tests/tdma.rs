@@ -12,7 +12,7 @@ const SLOT_BYTES: u32 = 1125;
 fn link(keys: &str, frame: &str) -> String {
     format!(
         "[links.air]\nbetween = [\"aircraft\", \"ground\"]\nkind = \"tdma\"\nrate = \"1 Mbit/s\"\n{keys}\n\
-         frame = {{ slots = 5, slot = \"10 ms\", guard = \"1 ms\", down = [1], up = [2]{frame} }}\n"
+         frame = {{ slots = 5, slot = \"10 ms\", guard = \"1 ms\", down_slots = [1], up_slots = [2]{frame} }}\n"
     )
 }
 
