@@ -102,6 +102,11 @@ impl LinkConfig {
         self.down.retransmission.is_some() || self.up.retransmission.is_some()
     }
 
+    /// Returns true if it reports what becomes of packets: failed attempts, or the state of queues at its entrance.
+    pub fn reports(&self) -> bool {
+        self.repeats() || self.regulators.iter().any(|regulator| regulator.reports)
+    }
+
     /// Returns a direction by its index: 0 is down, any other up.
     pub(crate) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }

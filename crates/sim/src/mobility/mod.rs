@@ -16,6 +16,7 @@ use crate::world::World;
 use crate::world::wires::RadioPlace;
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 use resolve::HomeAgents;
@@ -237,9 +238,20 @@ impl Mobility {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, between routers, or with the home agent.
-    pub fn prepares_handovers(&self) -> bool {
-        matches!(self, Mobility::Ipv6(own) if own.prepares_handovers())
+    /// Returns the link that carries the messages before a handover, if handovers are prepared.
+    pub fn signalling(&self) -> Option<Signalling> {
+        match self {
+            Mobility::Ipv6(own) => own.signalling(),
+            Mobility::Ipv4(_) => None,
+        }
+    }
+
+    /// Returns the node whose links' events the mobile subscribes to, if it does.
+    pub fn source_of_events(&self) -> Option<NodeIndex> {
+        match self {
+            Mobility::Ipv6(own) => own.source_of_events(),
+            Mobility::Ipv4(_) => None,
+        }
     }
 
     /// Returns true if its binding updates can report the parameters of the link in use.
