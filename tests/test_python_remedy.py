@@ -50,10 +50,11 @@ class Polite:
 
 
 class Careful:
-    """Leaves a link whose backbone fails for the one with the highest rate, by what the point of service tells."""
+    """Leaves a link whose backbone fails or is slow for the one with the highest rate, as the point of service says."""
 
     def on_event(self, event, mobile):
-        if not (event.remote and event.link == "west-wire" and event.name == "Link_Down"):
+        slow = event.name == "Link_Parameters_Report" and event.rate_bps == 500_000
+        if not (event.remote and event.link == "west-wire" and (slow or event.name == "Link_Down")):
             return None
         rates = {name: link.network_rate_bps for name, link in mobile.links.items() if name != mobile.in_use}
         return Decision.Use(max(rates, key=rates.get))
@@ -366,6 +367,10 @@ def test_a_decision_hears_of_links_elsewhere(folder):
     assert 10.02 < handover["at_s"] < 10.021
     names = pa.table(results.signals)["name"].to_pylist()
     assert names.count("MIH_Link_Down indication") == names.count("MIH acknowledgement") == 1
+    slow = ELSEWHERE.replace('state = "down"', 'rate = "500 kbit/s"')
+    slow = slow.replace("events = true", 'events = true, rate_threshold = "1 Mbit/s"')
+    (handover,) = run_text(folder, slow).summary["handovers"]
+    assert 10.02 < handover["at_s"] < 10.021
     deaf = run_text(folder, ELSEWHERE.replace("remote_events = true", "remote_events = false"))
     assert deaf.summary["handovers"] == []
 

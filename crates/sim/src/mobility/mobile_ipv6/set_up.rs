@@ -10,7 +10,7 @@ use crate::world::radio::BehindCell;
 use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use crate::world::{Net, World};
 use baton_proto::host::layer::Rank;
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::address_configuration::{ConfigurationSettings, ConfigurationTimes};
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::buffering::BufferPolicy;
@@ -453,16 +453,18 @@ impl World {
             links[self.net.interface(node, link).0] = self.link_identifier(link);
         }
         let remote = self.scenario.remote_links(&self.scenario.mobiles[number]);
-        let mut remote_links = Vec::with_capacity(remote.len());
-        for LinkIndex(link) in remote {
-            let (known, interface) = (
-                self.link_identifier(link),
-                self.net.interface(service, link),
-            );
-            self.point_of_service(service)
-                .add_own_link(interface, known.clone());
-            remote_links.push(known);
-        }
+        let remote_links = remote.into_iter().map(|LinkIndex(link)| {
+            let known = self.link_identifier(link);
+            let interface = self.net.interface(service, link);
+            let parameters = self.net.nodes[service].host.link_parameters(interface);
+            let own = self.point_of_service(service);
+            own.add_own_link(interface, known.clone());
+            if let Some(parameters) = parameters {
+                own.handle_link(Instant::ZERO, interface, LinkEvent::Parameters(parameters));
+            }
+            known
+        });
+        let remote_links = remote_links.collect();
         HandoverServiceSettings {
             point_of_service: self.net.directory.ipv6(service),
             service_identifier: self.mih_identifier(service),
