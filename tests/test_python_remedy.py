@@ -40,6 +40,26 @@ class Timer:
         return []
 
 
+class Polite:
+    """Half of the flight once the queue at the link's entrance is more than half full."""
+
+    def on_signal(self, signal, transport):
+        if isinstance(signal, Signal.QueueStatus) and signal.packets > signal.capacity_packets // 2:
+            return [Control.LimitFlight(transport.bytes_in_flight // 2)]
+        return []
+
+
+class Careful:
+    """Leaves a link whose backbone fails or is slow for the one with the highest rate, as the point of service says."""
+
+    def on_event(self, event, mobile):
+        slow = event.name == "Link_Parameters_Report" and event.rate_bps == 500_000
+        if not (event.remote and event.link == "west-wire" and (slow or event.name == "Link_Down")):
+            return None
+        rates = {name: link.network_rate_bps for name, link in mobile.links.items() if name != mobile.in_use}
+        return Decision.Use(max(rates, key=rates.get))
+
+
 class Announcer:
     """Study T's option, with the number of the handover."""
 
@@ -271,6 +291,92 @@ def test_a_decision_in_python_is_the_built_in_failback(folder):
     assert [handover["kind"] for handover in results[0].summary["handovers"]] == ["hard", "soft"]
     assert results[0].summary["handovers"] == results[1].summary["handovers"]
     assert_same(*results)
+
+
+def test_a_remedy_hears_of_its_queue(folder):
+    """With a bucket of 1 Mbit/s before a link of 2 Mbit/s, slow start fills the bucket's queue; a remedy that hears of
+    that loses nothing."""
+    bucket = 'shapers = [{ flows = ["download"], rate = "1 Mbit/s", burst = "1500 B", queue = "60 packets", %s }]'
+    full = {}
+    for remedy in ("none", "python:mine.Polite"):
+        links = LINKS.replace('rate = "2 Mbit/s"', 'rate = "2 Mbit/s"\n' + bucket % 'direction = "up", reports = true')
+        timetable = mobile('timetable = [{ at = "0 s", attach = "good" }]')
+        results = baton.Scenario.parse("".join((links, timetable, flow(f'"{remedy}"', up=True))), folder).run()
+        full[remedy] = pa.table(results.packets)["fate"].to_pylist().count("queue full")
+        told = [row for row in pa.table(results.signals).to_pylist() if row["name"] == "SI-C-QUEUE_STATUS"]
+        assert [row["details"] for row in told][:2] == ["QID 1, 1 of 60 packets", "QID 1, 31 of 60 packets"]
+        assert {(row["sender"], row["link"]) for row in told} == {("laptop", "good")}
+    assert full["none"] > 0
+    assert full["python:mine.Polite"] == 0
+
+
+ELSEWHERE = """
+name = "elsewhere"
+duration = "30 s"
+
+[links.west-wire]
+between = ["server", "west"]
+kind = "wired"
+rate = "100 Mbit/s"
+
+[links.east-wire]
+between = ["server", "east"]
+kind = "wired"
+rate = "100 Mbit/s"
+
+[links.first]
+between = ["west", "laptop"]
+kind = "wired"
+rate = "2 Mbit/s"
+delay = "20 ms"
+
+[links.slow]
+between = ["east", "laptop"]
+kind = "wired"
+rate = "100 kbit/s"
+
+[links.fast]
+between = ["east", "laptop"]
+kind = "wired"
+rate = "1 Mbit/s"
+
+[home_agents.server]
+prefix = "2001:db8:1::/64"
+
+[mobiles.laptop]
+decision = { class = "python:mine.Careful", links = ["first", "slow", "fast"] }
+
+[mobiles.laptop.mobility]
+protocol = "mobile-ipv6"
+home_agent = "server"
+mih = { point_of_service = "west", information_service = true, remote_events = true }
+
+[[changes]]
+at = "10 s"
+link = "west-wire"
+state = "down"
+"""
+
+
+def test_a_decision_hears_of_links_elsewhere(folder):
+    """The backbone fails at 10 s; the event takes 20 ms over the first link. Its own links tell the mobile nothing."""
+    results = run_text(folder, ELSEWHERE)
+    (handover,) = results.summary["handovers"]
+    assert (handover["from"], handover["to"]) == ("first", "fast")
+    # 76 B of message and headers at 2 Mbit/s take less than a millisecond.
+    assert 10.02 < handover["at_s"] < 10.021
+    names = pa.table(results.signals)["name"].to_pylist()
+    assert names.count("MIH_Link_Down indication") == names.count("MIH acknowledgement") == 1
+    slow = ELSEWHERE.replace('state = "down"', 'rate = "500 kbit/s"')
+    slow = slow.replace("events = true", 'events = true, rate_threshold = "1 Mbit/s"')
+    (handover,) = run_text(folder, slow).summary["handovers"]
+    assert 10.02 < handover["at_s"] < 10.021
+    deaf = run_text(folder, ELSEWHERE.replace("remote_events = true", "remote_events = false"))
+    assert deaf.summary["handovers"] == []
+
+
+def run_text(folder, text):
+    return baton.Scenario.parse(text, folder).run()
 
 
 def test_the_same_seed_gives_the_same_run(folder):

@@ -50,6 +50,7 @@ pub const TARGETS: [Target; 36] = [
     ("header-registration", messages::check_registration),
     ("header-dhcp", messages::check_dhcp),
     ("header-mih", messages::check_mih),
+    ("header-association", messages::check_association),
     ("split-context", split_context::check),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),
     ("agent-ipv4-home", agents::check_ipv4_home),

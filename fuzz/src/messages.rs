@@ -1,5 +1,6 @@
 //! Messages over UDP between hosts of mobility protocols: parsing and writing round-trip.
 
+use baton_proto::wire::association::AssociationResponse;
 use baton_proto::wire::dhcp::Dhcp;
 use baton_proto::wire::mih::Mih;
 use baton_proto::wire::mobile_ipv4::{AuthenticationKind, Message, SecurityAssociation};
@@ -40,9 +41,16 @@ pub fn check_dhcp(data: &[u8]) {
     }
 }
 
-/// Tries the handover commands of IEEE 802.21.
+/// Tries the messages of IEEE 802.21.
 pub fn check_mih(data: &[u8]) {
     if let Ok(message) = Mih::decode(data) {
         assert_eq!(Mih::decode(&message.encode()), Ok(message));
+    }
+}
+
+/// Tries the Association Response of IEEE 802.11.
+pub fn check_association(data: &[u8]) {
+    if let Ok(frame) = AssociationResponse::decode(data) {
+        assert_eq!(AssociationResponse::decode(&frame.encode()), Ok(frame));
     }
 }

@@ -929,6 +929,23 @@ class Signal:
         __match_args__ = ()
         def __new__(cls) -> Signal.AllAcknowledged: ...
 
+    @final
+    class QueueStatus(Signal):
+        """To a connection of the node that feeds a link: new state of its queue at the link's entrance
+        (SI-C-QUEUE_STATUS, of a shaper with reports): its QID, packets that wait, full packets that it holds, and the
+        link's shortest round-trip time in seconds."""
+
+        __match_args__ = ("queue", "packets", "capacity_packets", "round_trip")
+        def __new__(cls, queue: int, packets: int, capacity_packets: int, round_trip: float) -> Signal.QueueStatus: ...
+        @property
+        def queue(self) -> int: ...
+        @property
+        def packets(self) -> int: ...
+        @property
+        def capacity_packets(self) -> int: ...
+        @property
+        def round_trip(self) -> float: ...
+
 @final
 class TransportView:
     """Facts that a remedy may know of its connection."""
@@ -1134,6 +1151,14 @@ class LinkEvent:
     def link(self) -> str | None:
         """The link that says so; None for Asked."""
 
+    @property
+    def remote(self) -> bool:
+        """True for a link of the point of service, which reports it over the network (remote_events)."""
+
+    @property
+    def rate_bps(self) -> int | None:
+        """Data rate in bit/s that has crossed the threshold, in a remote Link_Parameters_Report."""
+
 @final
 class MobileView:
     """A mobile's view when it decides."""
@@ -1169,6 +1194,19 @@ class LinkView:
     @property
     def received_dbm(self) -> float | None:
         """Received power in dBm, where it is known and enough to be measured."""
+
+    @property
+    def network_rate_bps(self) -> int | None:
+        """Data rate of its network in bit/s, the lower one of both directions, once the information service has
+        told."""
+
+    @property
+    def network_channel_khz(self) -> tuple[int, int] | None:
+        """Lowest and highest frequency of its channel in kHz, once the information service has told, if known there."""
+
+    @property
+    def network_router(self) -> str | None:
+        """Address of its router, once the information service has told."""
 
 @disjoint_base
 class Decision:

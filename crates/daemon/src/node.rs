@@ -153,7 +153,7 @@ fn attachment(config: &FailbackConfig) -> Attachment {
         interfaces: access.collect(),
         policy: Policy::Preference(Box::new(Preference::new(config.times(), interfaces))),
         registers: true,
-        prepares_handovers: false,
+        signalling: None,
         detaches_old: false,
     })
 }

@@ -86,7 +86,7 @@ impl Decisions {
     /// Returns the decision of a class; the classes' own process has checked that the class exists.
     pub fn named(&self, class: &str) -> decision::External {
         let (pipe, name) = (self.clone(), class.to_owned());
-        decision::External::new(class, move |mobile, _| {
+        decision::External::new(class, move |mobile, _, _| {
             let asked = Asked {
                 class: name.clone(),
                 ..Asked::default()

@@ -5,12 +5,12 @@
 //! others come from the connection itself or from its peer. A [`Remedy`] answers with [`Control`]s, which the host
 //! applies to the connection ([`crate::host`] owns the order). There are no subscriptions.
 
-use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
+use crate::interface::{InterfaceId, LinkEvent, LinkParameters, QueueStatus};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use crate::wire::prefix::Prefix;
 use core::fmt::Debug;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 use core::num::NonZeroU8;
 
 /// Parameters of a mobile's link, as far as known (IEEE 802.21's Link_Parameters_Report).
@@ -73,6 +73,28 @@ impl PathParameters {
 /// Returns the bandwidth-delay product of a path in bytes.
 pub fn pipe(rate: DataRate, round_trip: Duration) -> u32 {
     u32::try_from(rate.bits_in(round_trip) / 8).unwrap_or(u32::MAX)
+}
+
+/// Information about a network before the mobile uses it (IEEE 802.21's information service).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkInformation {
+    /// Data rate; of a link with two, the lower one.
+    pub rate: DataRate,
+    /// Lowest and highest frequency of the channel in kHz, if known.
+    pub channel_khz: Option<[u32; 2]>,
+    /// Address of the router.
+    pub router: Ipv6Addr,
+}
+
+/// An event of a link elsewhere, reported over the network (IEEE 802.21's event service).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteEvent {
+    /// Number of the link among those that the mobile has subscribed to.
+    pub link: usize,
+    /// The event.
+    pub event: LinkEvent,
+    /// The link's data rate, in a report of parameters.
+    pub rate: Option<DataRate>,
 }
 
 /// A handover that has begun.
@@ -141,6 +163,10 @@ pub enum Signal {
     AddressAcquired(InterfaceId, IpAddr),
     /// From a layer: the point of service has answered about the next handover, or timed out.
     HandoverPrepared,
+    /// From a layer: information about the network at this interface.
+    Informed(InterfaceId, NetworkInformation),
+    /// From a layer: an event of a link elsewhere.
+    Remote(RemoteEvent),
     /// From a layer: a correspondent on this node has learned that this peer has moved.
     PeerMoved(IpAddr, PeerMoved),
     /// From a layer: the home agent on this node has a new binding, of a home address or a mobile network.
@@ -171,6 +197,9 @@ pub enum CrossLayerSignal {
     AllAcknowledged,
     /// To a sender: a base station has again failed to transmit a segment in flight, and keeps trying.
     BadState,
+    /// To a connection of the node that feeds a link: new state of the connection's queue at the link's entrance
+    /// (SI-C-QUEUE_STATUS; study S, section 2).
+    QueueStatus(QueueStatus),
 }
 
 impl CrossLayerSignal {

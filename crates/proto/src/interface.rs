@@ -1,5 +1,6 @@
 //! Interfaces of a node, events of the links behind them, and the node's commands to the media.
 
+use crate::packet::FlowId;
 use crate::rate::DataRate;
 use crate::time::Duration;
 
@@ -47,6 +48,22 @@ pub enum LinkEvent {
     QueueDrained,
     /// Link_Parameters_Report: new parameters of the link.
     Parameters(LinkParameters),
+    /// SI-C-QUEUE_STATUS: new state of the queue of a flow at the link's entrance (not in 802.21).
+    QueueStatus(FlowId, QueueStatus),
+}
+
+/// State of a queue at a link's entrance, for the node that feeds the link (ETSI TS 102 463's SI-C-QUEUE_STATUS; study S,
+/// section 2): the lower layers' part of a queue's specification (QIDSPEC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueStatus {
+    /// The queue's identifier on its link (QID), from 1.
+    pub queue: u16,
+    /// Packets waiting.
+    pub packets: u32,
+    /// Full packets that the queue holds.
+    pub capacity_packets: u32,
+    /// Shortest round-trip time of the link.
+    pub round_trip: Duration,
 }
 
 /// Status of a packet that a node has handed to a medium (IEEE 802.21's Link_PDU_Transmit_Status).
@@ -143,6 +160,7 @@ impl LinkEvent {
             LinkEvent::HandoverImminent => "Link_Handover_Imminent",
             LinkEvent::HandoverComplete => "Link_Handover_Complete",
             LinkEvent::QueueDrained => "Queue drained",
+            LinkEvent::QueueStatus(..) => "SI-C-QUEUE_STATUS",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::classes::attempt;
 use baton_proto::mobility::attachment::decision::{self, Answer, Occasion};
+use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,30 +12,47 @@ use std::sync::Arc;
 /// The decision that a class is.
 pub(crate) fn external(name: &str, class: &Bound<'_, PyAny>) -> decision::External {
     let class = class.clone().unbind();
-    decision::External::new(name, move |_, links| {
+    decision::External::new(name, move |_, links, remote| {
         let object = attempt(|py| class.call0(py));
         Box::new(PythonDecision {
             object,
             links: links.into(),
+            remote: remote.into(),
         })
     })
 }
 
-/// An object of such a class, and the names of the links that it chooses from.
+/// An object of such a class, and the names of the links that it chooses from, and of those elsewhere.
 #[derive(Debug)]
 struct PythonDecision {
     object: Option<Py<PyAny>>,
     links: Arc<[String]>,
+    remote: Box<[String]>,
 }
 
 impl decision::Decision for PythonDecision {
     fn on_event(&mut self, occasion: Occasion, mobile: &decision::MobileView) -> Option<Answer> {
         let object = self.object.as_ref()?;
-        let (name, link) = match occasion {
-            Occasion::Said(place, event) => (event.name(), self.links.get(place).cloned()),
-            Occasion::Asked => ("Asked", None),
+        let event = match occasion {
+            Occasion::Said(place, event) => LinkEvent {
+                name: event.name(),
+                link: self.links.get(place).cloned(),
+                remote: false,
+                rate: None,
+            },
+            Occasion::Remote(place, event, rate) => LinkEvent {
+                name: event.name(),
+                link: self.remote.get(place).cloned(),
+                remote: true,
+                rate,
+            },
+            Occasion::Asked => LinkEvent {
+                name: "Asked",
+                link: None,
+                remote: false,
+                rate: None,
+            },
         };
-        let event = LinkEvent { name, link };
         let view = MobileView {
             view: mobile.clone(),
             names: Arc::clone(&self.links),
@@ -67,6 +85,8 @@ impl decision::Decision for PythonDecision {
 pub(crate) struct LinkEvent {
     name: &'static str,
     link: Option<String>,
+    remote: bool,
+    rate: Option<DataRate>,
 }
 
 #[pymethods]
@@ -82,6 +102,18 @@ impl LinkEvent {
     #[getter]
     fn link(&self) -> Option<&str> {
         self.link.as_deref()
+    }
+
+    /// True for a link of the point of service, which reports it over the network (remote_events).
+    #[getter]
+    fn remote(&self) -> bool {
+        self.remote
+    }
+
+    /// Data rate in bit/s that has crossed the threshold, in a remote Link_Parameters_Report.
+    #[getter]
+    fn rate_bps(&self) -> Option<u64> {
+        self.rate.map(DataRate::bits_per_second)
     }
 
     fn __repr__(&self) -> String {
@@ -151,6 +183,24 @@ impl LinkView {
     #[getter]
     fn received_dbm(&self) -> Option<f64> {
         self.0.received_dbm
+    }
+
+    /// Data rate of its network in bit/s, the lower one of both directions, once the information service has told.
+    #[getter]
+    fn network_rate_bps(&self) -> Option<u64> {
+        self.0.network.map(|network| network.rate.bits_per_second())
+    }
+
+    /// Lowest and highest frequency of its channel in kHz, once the information service has told, if known there.
+    #[getter]
+    fn network_channel_khz(&self) -> Option<(u32, u32)> {
+        self.0.network?.channel_khz.map(|[low, high]| (low, high))
+    }
+
+    /// Address of its router, once the information service has told.
+    #[getter]
+    fn network_router(&self) -> Option<String> {
+        self.0.network.map(|network| network.router.to_string())
     }
 
     fn __repr__(&self) -> String {

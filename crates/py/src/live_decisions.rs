@@ -26,7 +26,8 @@ impl LiveDecisions {
         for mobile in &scenario.mobiles {
             if let AttachmentPolicy::Decision(chosen) = &mobile.attachment {
                 let name = &scenario.nodes[mobile.node.0];
-                let decision = raising(|| chosen.decision.build(name, &chosen.names))?;
+                let remote = scenario.remote_names(mobile);
+                let decision = raising(|| chosen.decision.build(name, &chosen.names, &remote))?;
                 by_mobile.insert(name.clone(), decision);
             }
         }

@@ -164,6 +164,15 @@ pub(crate) enum Signal {
     BadState {},
     /// All that was out is acknowledged.
     AllAcknowledged {},
+    /// To a connection of the node that feeds a link: new state of its queue at the link's entrance (SI-C-QUEUE_STATUS, of a
+    /// shaper with reports): its QID, packets that wait, full packets that it holds, and the link's shortest round-trip time in
+    /// seconds.
+    QueueStatus {
+        queue: u16,
+        packets: u32,
+        capacity_packets: u32,
+        round_trip: f64,
+    },
 }
 
 impl From<&CrossLayerSignal> for Signal {
@@ -190,6 +199,12 @@ impl From<&CrossLayerSignal> for Signal {
             },
             CrossLayerSignal::BadState => Signal::BadState {},
             CrossLayerSignal::AllAcknowledged => Signal::AllAcknowledged {},
+            CrossLayerSignal::QueueStatus(status) => Signal::QueueStatus {
+                queue: status.queue,
+                packets: status.packets,
+                capacity_packets: status.capacity_packets,
+                round_trip: status.round_trip.as_secs_f64(),
+            },
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Decisions of classes in Python in a live run: questions of the emulator, and replies of the process with the
 //! classes. Each is a JSON object on a line.
 
+use baton_proto::crosslayer::NetworkInformation;
 use baton_proto::interface::LinkEvent;
 use baton_proto::mobility::attachment::decision::{self, Answer, MobileView, Occasion};
+use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
+use core::net::Ipv6Addr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,12 @@ pub struct Question {
     pub mobile: String,
     /// Event of a link by the standard's name, and the link's place; none if the decision asked to be called again.
     event: Option<(String, usize)>,
+    /// True if the event is one of a link elsewhere.
+    #[serde(default)]
+    remote: bool,
+    /// That link's data rate, in a report of parameters.
+    #[serde(default)]
+    rate_bps: Option<u64>,
     now_ns: u64,
     used: Option<usize>,
     position_m: Option<f64>,
@@ -39,23 +48,62 @@ struct LinkView {
     up: bool,
     going_down: bool,
     received_dbm: Option<f64>,
+    #[serde(default)]
+    network: Option<Network>,
+}
+
+/// Information about a link's network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Network {
+    rate_bps: u64,
+    channel_khz: Option<[u32; 2]>,
+    router: Ipv6Addr,
+}
+
+impl From<NetworkInformation> for Network {
+    fn from(network: NetworkInformation) -> Network {
+        Network {
+            rate_bps: network.rate.bits_per_second(),
+            channel_khz: network.channel_khz,
+            router: network.router,
+        }
+    }
+}
+
+impl From<Network> for NetworkInformation {
+    fn from(network: Network) -> NetworkInformation {
+        NetworkInformation {
+            rate: DataRate::from_bits_per_second(network.rate_bps),
+            channel_khz: network.channel_khz,
+            router: network.router,
+        }
+    }
 }
 
 impl Question {
     /// Creates the question of a mobile.
     pub fn new(mobile: &str, occasion: Occasion, view: &MobileView) -> Question {
         let event = match occasion {
-            Occasion::Said(place, event) => Some((event.name().to_owned(), place)),
+            Occasion::Said(place, event) | Occasion::Remote(place, event, _) => {
+                Some((event.name().to_owned(), place))
+            }
             Occasion::Asked => None,
+        };
+        let rate = match occasion {
+            Occasion::Remote(_, _, rate) => rate,
+            _ => None,
         };
         let links = view.links.iter().map(|link| LinkView {
             up: link.up,
             going_down: link.going_down,
             received_dbm: link.received_dbm,
+            network: link.network.map(Network::from),
         });
         Question {
             mobile: mobile.to_owned(),
             event,
+            remote: matches!(occasion, Occasion::Remote(..)),
+            rate_bps: rate.map(DataRate::bits_per_second),
             now_ns: view.now.as_nanos(),
             used: view.used,
             position_m: view.position_m,
@@ -68,7 +116,12 @@ impl Question {
         let occasion = match &self.event {
             Some((name, place)) => {
                 let mut events = EVENTS.into_iter();
-                Occasion::Said(*place, events.find(|event| event.name() == name)?)
+                let event = events.find(|event| event.name() == name)?;
+                let rate = self.rate_bps.map(DataRate::from_bits_per_second);
+                match self.remote {
+                    true => Occasion::Remote(*place, event, rate),
+                    false => Occasion::Said(*place, event),
+                }
             }
             None => Occasion::Asked,
         };
@@ -76,6 +129,7 @@ impl Question {
             up: link.up,
             going_down: link.going_down,
             received_dbm: link.received_dbm,
+            network: link.network.map(NetworkInformation::from),
         });
         let view = MobileView {
             now: Instant::from_nanos(self.now_ns),
@@ -196,11 +250,22 @@ mod tests {
                     up: received_dbm.is_some(),
                     going_down: received_dbm.is_none(),
                     received_dbm,
+                    network: received_dbm.map(|_| NetworkInformation {
+                        rate: DataRate::from_bits_per_second(u64::MAX),
+                        channel_khz: Some([1, u32::MAX]),
+                        router: Ipv6Addr::LOCALHOST,
+                    }),
                 })
                 .to_vec(),
         };
         let heard = EVENTS.map(|event| Occasion::Said(2, event));
-        for occasion in heard.into_iter().chain([Occasion::Asked]) {
+        let rate = DataRate::from_bits_per_second(7000);
+        let others = [
+            Occasion::Asked,
+            Occasion::Remote(1, LinkEvent::ParametersReport, Some(rate)),
+            Occasion::Remote(0, LinkEvent::Down, None),
+        ];
+        for occasion in heard.into_iter().chain(others) {
             let line = encode(&Question::new("laptop", occasion, &view));
             let question: Question = decode(&line).expect("a question");
             let (put, seen) = question.put().expect("an event");

@@ -25,6 +25,7 @@ _UNLOADED = ["mobiles.train.track.from=8 km", "flows.download.start=149 s", "dur
 _ENTERING = ["mobiles.train.track.from=8 km", "flows.download.start=29 s", "duration=30 s"]
 _SATELLITE_ONCE_UP = "mobiles.train.decision.class=python:margin.SatelliteOnceUp"
 _WITH_SERVICE = 'mobiles.train.mobility.mih={ point_of_service = "gateway" }'
+_WITH_FORWARD_SERVICE = 'mobiles.train.mobility.mih={ point_of_service = "gateway", signalling = "forward" }'
 #: For recovery: the tunnel comes after 405 s, as in single.toml, the download is alone, and the run is long enough.
 _LONG = ["mobiles.train.track.begin=300 s", "duration=900 s", "flows.steady.start=899 s", "record.packets=false"]
 #: Schemes whose recovery is compared.
@@ -117,6 +118,7 @@ def measured(file: Path, seed: int) -> Figures:
     short_after = handover(journey(file, seed, _UNLOADED, TOO_LITTLE), "satellite")
     once_up = handover(journey(file, seed, [*_UNLOADED, _SATELLITE_ONCE_UP]), "satellite")
     serviced = handover(journey(file, seed, [*_ENTERING, _WITH_SERVICE]), "wifi")
+    forward = handover(journey(file, seed, [*_ENTERING, _WITH_FORWARD_SERVICE]), "wifi")
     loaded = handover(journey(file, seed, ["duration=120 s"]), "wifi")
     return {
         "S8.a": to_wifi.duration_s,
@@ -137,6 +139,8 @@ def measured(file: Path, seed: int) -> Figures:
         "S8.p": serviced.lost,
         "S8.q": loaded.duration_s,
         "S8.r": loaded.lost,
+        "S8.u": forward.duration_s,
+        "S8.v": forward.lost,
     }
 
 

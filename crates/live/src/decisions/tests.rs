@@ -28,7 +28,7 @@ fn view(milliseconds: u64) -> MobileView {
 
 fn laptop(decisions: &Decisions) -> Box<dyn decision::Decision> {
     let class: External = decisions.named("mine.Chooser");
-    class.build("laptop", &["near".to_owned(), "far".to_owned()])
+    class.build("laptop", &["near".to_owned(), "far".to_owned()], &[])
 }
 
 fn reply(far: &mut impl Write, decided: Decided) {

@@ -1,7 +1,7 @@
 //! The links of a host: their last reported state, and the delivery of link events to the host's parts.
 
 use super::{Host, InterfaceId, LinkEvent};
-use crate::crosslayer::Signal;
+use crate::crosslayer::{CrossLayerSignal, Signal};
 use crate::interface::{LinkParameters, StatusInterests, TransmitStatus};
 use crate::packet::Packet;
 use crate::rate::DataRate;
@@ -100,6 +100,10 @@ impl Host {
     /// Takes in a medium's event of the link at one of this host's interfaces; then drain the polls. At a mobile's
     /// access links, the attachment selects the events for the other parts.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        if let LinkEvent::QueueStatus(flow, status) = event {
+            let signal = CrossLayerSignal::QueueStatus(status);
+            return self.sockets.signal_to_flow(now, flow, &signal);
+        }
         let count = self.interface_mtus.len();
         if let Some(mtu) = self.interface_mtus.get_mut(interface.0) {
             if let LinkEvent::Parameters(parameters) = event {

@@ -315,6 +315,17 @@ impl Sockets {
         });
     }
 
+    /// Signals to the remedies of a flow's connections.
+    pub fn signal_to_flow(&mut self, now: Instant, flow: FlowId, signal: &CrossLayerSignal) {
+        self.table.touch_if(|socket| {
+            let hears = socket.flow == Some(flow) && !socket.remedies.is_empty();
+            if hears {
+                socket.signal(now, signal);
+            }
+            hears
+        });
+    }
+
     /// Returns the peers of connections, once for each connection that is not closed.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
         let open = |socket: &&Socket| socket.connection.state() != State::Closed;

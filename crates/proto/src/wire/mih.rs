@@ -1,29 +1,49 @@
-//! MIH messages by which a mobile, its point of service and other networks prepare and complete a handover: commands of
-//! IEEE 802.21-2008 (clause 8) over UDP (RFC 5677).
+//! Messages of media-independent handover functions over UDP (IEEE 802.21-2008 clause 8, RFC 5677): management, events,
+//! commands and information.
 //!
-//! Header, message and TLV numbers, and data types are as in Wireshark and ODTONE; the TLVs of each message (clause
-//! 8.6.3) are from memory. Messages with acknowledgement or fragmentation are rejected: every request gets a response,
-//! which suffices as acknowledgement, and no message is long. Unknown TLVs are skipped.
+//! Header, message and TLV numbers, and data types are as in Wireshark and ODTONE; the TLVs of the messages between
+//! networks (clause 8.6.3) are from memory. Fragments are rejected, since no message is long. Unknown TLVs and
+//! information elements are skipped.
 
+mod event;
 mod found;
+mod handover;
+mod information;
+mod service;
 mod values;
 mod words;
 
-pub use values::{LONGEST_NAME, LinkIdentifier, MihfId};
+pub use event::{Event, Events, LinkChange};
+pub use handover::{Content, Handover, Step};
+pub use information::Network;
+pub use service::{Answer, Capabilities, Request, Response, Service};
+pub use values::{Crossing, LONGEST_NAME, LinkIdentifier, MihfId, Threshold};
 pub(super) use words::words;
 
 use super::{DecodeError, expect_length, u16_at};
 use found::Found;
+use values::Writer;
 
 /// UDP port (RFC 5677 section 8).
 pub const PORT: u16 = 4551;
+/// Longest list of information in a response, in bytes. Chosen: with the headers, a message fits IPv6's smallest MTU.
+pub const LONGEST_INFORMATION: usize = 1100;
 
 const HEADER: &str = "MIH";
 const HEADER_LENGTH: usize = 8;
 const VERSION: u8 = 1;
-const COMMAND_SERVICE: u16 = 3;
+/// Flags: acknowledgement requested, acknowledgement.
+const ACK_REQUEST: u8 = 0x08;
+const ACK_RESPONSE: u8 = 0x04;
+/// Service identifiers.
+const MANAGEMENT: u16 = 1;
+const EVENTS: u16 = 2;
+const COMMANDS: u16 = 3;
+const INFORMATION: u16 = 4;
+/// Operation codes.
 const REQUEST: u16 = 1;
 const RESPONSE: u16 = 2;
+const INDICATION: u16 = 3;
 
 /// TLV numbers (IEEE 802.21-2008, annex L).
 mod tlv {
@@ -31,13 +51,30 @@ mod tlv {
     pub const DESTINATION: u8 = 2;
     pub const STATUS: u8 = 3;
     pub const LINK_TYPE: u8 = 4;
+    pub const EVENT_LIST: u8 = 5;
+    pub const COMMAND_LIST: u8 = 6;
+    pub const QUERY_TYPES: u8 = 7;
+    pub const TRANSPORTS: u8 = 8;
+    pub const LINK_ADDRESSES: u8 = 9;
+    pub const REGISTER_CODE: u8 = 11;
+    pub const VALID_TIME: u8 = 12;
     pub const LINK_IDENTIFIER: u8 = 13;
+    pub const LINK_DOWN_REASON: u8 = 20;
+    pub const TIME_INTERVAL: u8 = 21;
+    pub const GOING_DOWN_REASON: u8 = 22;
+    pub const PARAMETER_REPORTS: u8 = 23;
+    pub const LINK_IDENTIFIERS: u8 = 25;
+    pub const THRESHOLDS: u8 = 29;
+    pub const THRESHOLD_STATUS: u8 = 30;
     pub const CANDIDATES: u8 = 31;
     pub const PREFERRED: u8 = 32;
     pub const RESOURCES_ASKED: u8 = 33;
     pub const HANDOVER_RESULT: u8 = 40;
     pub const RESOURCE_STATUS: u8 = 41;
     pub const RETENTION: u8 = 42;
+    pub const QUERY: u8 = 43;
+    pub const LONGEST_RESPONSE: u8 = 47;
+    pub const INFORMATION: u8 = 48;
     pub const MOBILE: u8 = 52;
     pub const REPORT_RESOURCES: u8 = 53;
     pub const TARGET: u8 = 55;
@@ -47,17 +84,6 @@ mod tlv {
     pub const REQUESTED: u8 = 63;
     /// Bound of the decoded TLV numbers.
     pub const END: usize = 64;
-}
-
-/// Subject of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Query of a candidate's resources: MN_HO_Candidate_Query, N2N_HO_Query_Resources.
-    Query,
-    /// Commitment to a handover: MN_HO_Commit, N2N_HO_Commit.
-    Commit,
-    /// Completion of a handover: MN_HO_Complete, N2N_HO_Complete.
-    Complete,
 }
 
 /// Result of a request (IEEE 802.21's STATUS).
@@ -100,225 +126,170 @@ impl Status {
     }
 }
 
+/// Message identifier: service, operation and action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageId(u16);
+
+impl MessageId {
+    const fn new(service: u16, operation: u16, action: u16) -> MessageId {
+        MessageId(service << 12 | operation << 10 | action)
+    }
+
+    const fn parts(self) -> (u16, u16, u16) {
+        (self.0 >> 12, self.0 >> 10 & 3, self.0 & 0x03FF)
+    }
+}
+
 /// Contents of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// A request about this link: the candidate, the target or the new one.
-    Request(LinkIdentifier),
-    /// The response, about the same link; a refusal may omit it.
-    Response {
-        /// Result of the request.
-        status: Status,
-        /// The link.
-        link: Option<LinkIdentifier>,
-    },
+pub enum Body {
+    /// A handover command or its response.
+    Handover(Handover),
+    /// A request of another service.
+    Request(Request),
+    /// The response to it.
+    Response(Response),
+    /// The indication of a remote event.
+    Event(Event),
+    /// The acknowledgement of a message with this identifier (clause 8.2.2).
+    Acknowledgement(MessageId),
 }
 
 /// An MIH message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mih {
-    /// Transaction ID, 12 bits, which matches a response to its request.
+    /// Transaction ID, 12 bits, which matches a response or acknowledgement to its message.
     pub transaction: u16,
+    /// True to request an acknowledgement.
+    pub wants_acknowledgement: bool,
     /// Sender.
     pub source: MihfId,
     /// Receiver.
     pub destination: MihfId,
-    /// The mobile, in a message between networks; a mobile's own messages have none.
-    pub mobile: Option<MihfId>,
-    /// Subject.
-    pub step: Step,
-    /// Link in use by the mobile, in its candidate query.
-    pub current: Option<LinkIdentifier>,
     /// Contents.
-    pub content: Content,
+    pub body: Body,
 }
 
 impl Mih {
-    /// Builds the response to this request; with the link if it succeeds.
-    pub fn response(&self, status: Status) -> Mih {
-        let (Content::Request(link)
-        | Content::Response {
-            link: Some(link), ..
-        }) = &self.content
-        else {
-            return self.clone();
-        };
+    /// Creates a message that requests no acknowledgement, from the first function to the second.
+    pub fn new(transaction: u16, [source, destination]: [MihfId; 2], body: Body) -> Mih {
         Mih {
-            source: self.destination.clone(),
-            destination: self.source.clone(),
-            current: None,
-            content: Content::Response {
-                status,
-                link: (status == Status::Success).then(|| link.clone()),
-            },
-            ..self.clone()
+            transaction,
+            wants_acknowledgement: false,
+            source,
+            destination,
+            body,
         }
     }
 
-    fn is_request(&self) -> bool {
-        matches!(self.content, Content::Request(_))
+    /// Creates the answer to this message, with the same transaction.
+    pub fn answer(&self, body: Body) -> Mih {
+        let ends = [self.destination.clone(), self.source.clone()];
+        Mih::new(self.transaction, ends, body)
     }
 
-    /// Returns the standard's name.
-    pub fn name(&self) -> &'static str {
-        match (self.step, self.mobile.is_some(), self.is_request()) {
-            (Step::Query, false, true) => "MN_HO_Candidate_Query request",
-            (Step::Query, false, false) => "MN_HO_Candidate_Query response",
-            (Step::Query, true, true) => "N2N_HO_Query_Resources request",
-            (Step::Query, true, false) => "N2N_HO_Query_Resources response",
-            (Step::Commit, false, true) => "MN_HO_Commit request",
-            (Step::Commit, false, false) => "MN_HO_Commit response",
-            (Step::Commit, true, true) => "N2N_HO_Commit request",
-            (Step::Commit, true, false) => "N2N_HO_Commit response",
-            (Step::Complete, false, true) => "MN_HO_Complete request",
-            (Step::Complete, false, false) => "MN_HO_Complete response",
-            (Step::Complete, true, true) => "N2N_HO_Complete request",
-            (Step::Complete, true, false) => "N2N_HO_Complete response",
+    /// Creates the response to this handover command; `None` for another message.
+    pub fn response(&self, status: Status) -> Option<Mih> {
+        match &self.body {
+            Body::Handover(handover) => {
+                Some(self.answer(Body::Handover(handover.response(status))))
+            }
+            _ => None,
         }
     }
 
-    /// Returns the action identifier.
-    fn action(&self) -> u16 {
-        match (self.step, self.mobile.is_some()) {
-            (Step::Query, false) => 5,
-            (Step::Query, true) => 6,
-            (Step::Commit, false) => 7,
-            (Step::Commit, true) => 9,
-            (Step::Complete, false) => 10,
-            (Step::Complete, true) => 11,
+    /// Creates the acknowledgement of this message.
+    pub fn acknowledgement(&self) -> Mih {
+        self.answer(Body::Acknowledgement(self.identifier()))
+    }
+
+    fn identifier(&self) -> MessageId {
+        match &self.body {
+            Body::Handover(handover) => handover.identifier(),
+            Body::Request(request) => request.service().identifier(REQUEST),
+            Body::Response(response) => response.service().identifier(RESPONSE),
+            Body::Event(event) => MessageId::new(EVENTS, INDICATION, event.action()),
+            Body::Acknowledgement(of) => *of,
         }
     }
 
     /// Encodes the message as a UDP payload.
     pub fn encode(&self) -> Vec<u8> {
-        let operation = if self.is_request() { REQUEST } else { RESPONSE };
-        let message = COMMAND_SERVICE << 12 | operation << 10 | self.action();
-        let mut out = vec![VERSION << 4, 0];
-        out.extend_from_slice(&message.to_be_bytes());
-        out.extend_from_slice(&(self.transaction & 0x0FFF).to_be_bytes());
-        out.extend_from_slice(&[0; 2]);
-        let mut write = |kind: u8, value: &[u8]| {
-            out.extend_from_slice(&[kind, value.len() as u8]);
-            out.extend_from_slice(value);
+        let acknowledges = matches!(self.body, Body::Acknowledgement(_));
+        let mut first = VERSION << 4;
+        first |= if self.wants_acknowledgement {
+            ACK_REQUEST
+        } else {
+            0
         };
-        write(tlv::SOURCE, &self.source.value());
-        write(tlv::DESTINATION, &self.destination.value());
-        if let Content::Response { status, .. } = self.content {
-            write(tlv::STATUS, &[status.number()]);
+        first |= if acknowledges { ACK_RESPONSE } else { 0 };
+        let mut out = Writer(vec![first, 0]);
+        out.bytes(&self.identifier().0.to_be_bytes());
+        out.bytes(&(self.transaction & 0x0FFF).to_be_bytes());
+        out.bytes(&[0; 2]);
+        out.tlv(tlv::SOURCE, &self.source.value());
+        out.tlv(tlv::DESTINATION, &self.destination.value());
+        match &self.body {
+            Body::Handover(handover) => handover.write(&mut out),
+            Body::Request(request) => request.write(&mut out),
+            Body::Response(response) => response.write(&mut out),
+            Body::Event(event) => event.write(&mut out),
+            Body::Acknowledgement(_) => {}
         }
-        if let Some(mobile) = &self.mobile {
-            write(tlv::MOBILE, &mobile.value());
-        }
-        if let (true, Some(current)) = (self.has_current(), &self.current) {
-            write(tlv::LINK_IDENTIFIER, &current.value());
-        }
-        match &self.content {
-            Content::Request(link)
-            | Content::Response {
-                link: Some(link), ..
-            } => self.write_link(link, &mut write),
-            Content::Response { link: None, .. } => {}
-        }
-        let length = (out.len() - HEADER_LENGTH) as u16;
-        out[6..8].copy_from_slice(&length.to_be_bytes());
-        out
-    }
-
-    /// Returns true if the message may name the link in use.
-    fn has_current(&self) -> bool {
-        self.step == Step::Query && self.mobile.is_none() && self.is_request()
-    }
-
-    /// Writes the link in this message's form, with the accompanying TLVs. Resources are empty: no class of service.
-    fn write_link(&self, link: &LinkIdentifier, write: &mut impl FnMut(u8, &[u8])) {
-        match (self.step, self.mobile.is_some(), self.is_request()) {
-            (Step::Query, between_networks, true) => {
-                write(tlv::CANDIDATES, &link.as_candidates());
-                write(tlv::RESOURCES_ASKED, &values::NO_SERVICE_QUALITY);
-                if !between_networks {
-                    write(tlv::REPORT_RESOURCES, &[1]);
-                }
-            }
-            (Step::Query, false, false) => write(tlv::PREFERRED, &link.as_preferred()),
-            (Step::Query, true, false) => {
-                write(tlv::RESOURCE_STATUS, &[1]);
-                write(tlv::CANDIDATES, &link.as_candidates());
-            }
-            (Step::Commit, false, _) => {
-                write(tlv::LINK_TYPE, &[link.link_type]);
-                write(tlv::TARGET, &link.as_target());
-            }
-            (Step::Commit, true, true) => {
-                write(tlv::MOBILE_LINK, &link.value());
-                write(tlv::POINT_OF_ATTACHMENT, &link.address_value());
-                write(tlv::REQUESTED, &values::NOTHING_REQUESTED);
-            }
-            (Step::Commit, true, false) => {
-                write(tlv::MOBILE_LINK, &link.value());
-                write(tlv::ASSIGNED, &values::NOTHING_ASSIGNED);
-            }
-            (Step::Complete, _, is_request) => {
-                write(tlv::LINK_IDENTIFIER, &link.value());
-                // Success, or no resource retention.
-                let kind = match is_request {
-                    true => tlv::HANDOVER_RESULT,
-                    false => tlv::RETENTION,
-                };
-                write(kind, &[0]);
-            }
-        }
+        let length = u16::try_from(out.0.len() - HEADER_LENGTH).unwrap_or(u16::MAX);
+        out.0[6..8].copy_from_slice(&length.to_be_bytes());
+        out.0
     }
 
     /// Decodes a UDP payload. Bytes after the message's length are ignored.
     ///
     /// # Errors
-    /// Too few bytes; another version, service, operation or action; flags; a TLV that is missing or too long.
+    /// Too few bytes; another version, service, operation or action; a fragment; a TLV that is missing or too long.
     pub fn decode(bytes: &[u8]) -> Result<Mih, DecodeError> {
         expect_length(HEADER, bytes, HEADER_LENGTH)?;
         if bytes[0] >> 4 != VERSION {
             return Err(field("version", u32::from(bytes[0] >> 4)));
         }
-        if bytes[0] & 0x0F != 0 || bytes[1] >> 1 != 0 {
+        if bytes[0] & 0x0F & !(ACK_REQUEST | ACK_RESPONSE) != 0 || bytes[1] >> 1 != 0 {
             return Err(field("flags", u32::from(u16_at(bytes, 0) & 0x0FFF)));
         }
-        let message = u16_at(bytes, 2);
-        let (step, between_networks) = match message & 0x03FF {
-            5 => (Step::Query, false),
-            6 => (Step::Query, true),
-            7 => (Step::Commit, false),
-            9 => (Step::Commit, true),
-            10 => (Step::Complete, false),
-            11 => (Step::Complete, true),
-            other => return Err(field("action", u32::from(other))),
-        };
-        if message >> 12 != COMMAND_SERVICE {
-            return Err(field("service", u32::from(message >> 12)));
-        }
+        let acknowledges = bytes[0] & ACK_RESPONSE != 0;
+        let identifier = MessageId(u16_at(bytes, 2));
         let end = HEADER_LENGTH + usize::from(u16_at(bytes, 6));
         expect_length(HEADER, bytes, end)?;
         let found = Found::read(&bytes[HEADER_LENGTH..end])?;
-        let mut read = Mih {
-            transaction: u16_at(bytes, 4) & 0x0FFF,
-            source: MihfId::read(&mut found.needed(tlv::SOURCE)?)?,
-            destination: MihfId::read(&mut found.needed(tlv::DESTINATION)?)?,
-            mobile: match between_networks {
-                true => Some(MihfId::read(&mut found.needed(tlv::MOBILE)?)?),
-                false => None,
-            },
-            step,
-            current: None,
-            content: match message >> 10 & 3 {
-                REQUEST => Content::Request(found.link(step, between_networks, true)?),
-                RESPONSE => found.response(step, between_networks)?,
-                other => return Err(field("operation", u32::from(other))),
-            },
+        let ends = [
+            MihfId::read(&mut found.needed(tlv::SOURCE)?)?,
+            MihfId::read(&mut found.needed(tlv::DESTINATION)?)?,
+        ];
+        let body = match acknowledges && found.has_only_ends() {
+            true => Body::Acknowledgement(identifier),
+            false => Body::read(identifier, &found)?,
         };
-        if read.has_current()
-            && let Some(mut current) = found.value(tlv::LINK_IDENTIFIER)
-        {
-            read.current = Some(LinkIdentifier::read(&mut current)?);
+        Ok(Mih {
+            wants_acknowledgement: bytes[0] & ACK_REQUEST != 0,
+            ..Mih::new(u16_at(bytes, 4) & 0x0FFF, ends, body)
+        })
+    }
+}
+
+impl Body {
+    fn read(identifier: MessageId, found: &Found<'_>) -> Result<Body, DecodeError> {
+        let (service, operation, action) = identifier.parts();
+        match (service, operation) {
+            (MANAGEMENT | COMMANDS | INFORMATION, REQUEST | RESPONSE) => {
+                let Some(known) = Service::of(service, action) else {
+                    return Handover::read(identifier, found).map(Body::Handover);
+                };
+                match operation {
+                    REQUEST => Request::read(known, found).map(Body::Request),
+                    _ => Response::read(known, found).map(Body::Response),
+                }
+            }
+            (EVENTS, INDICATION) => Event::read(action, found).map(Body::Event),
+            (MANAGEMENT..=INFORMATION, _) => Err(field("operation", u32::from(operation))),
+            _ => Err(field("service", u32::from(service))),
         }
-        Ok(read)
     }
 }
 

@@ -127,6 +127,11 @@ impl LinkConfig {
         keep(&mut self.up, &of.up);
     }
 
+    /// Returns true if it reports what becomes of packets: failed attempts, or the state of queues at its entrance.
+    pub fn reports(&self) -> bool {
+        self.repeats() || self.regulators.iter().any(|regulator| regulator.reports)
+    }
+
     /// Returns a direction by its index: 0 is down, any other up.
     pub(crate) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }

@@ -37,7 +37,7 @@ use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, Shared};
 use dcf::Dcf;
 use direction::Direction;
 use queue::{Class, Management, Offered};
-use regulator::{Admission, Entrance};
+use regulator::{Admission, Entrance, Waiting};
 
 /// End of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -314,6 +314,11 @@ impl Link {
             self.note_deadline(from);
         }
         admission == Admission::Passes
+    }
+
+    /// Returns the next queue at the entrance with a new state to be reported.
+    pub fn poll_queue_report(&mut self) -> Option<Waiting> {
+        self.entrance.as_mut()?.poll_report()
     }
 
     /// Releases the packets that shapers have held long enough.

@@ -32,6 +32,8 @@ pub struct RegulatorConfig {
     pub burst: u64,
     /// Fate of excess packets.
     pub excess: Excess,
+    /// True if the state of its queue is reported to the node that feeds the link.
+    pub reports: bool,
 }
 
 /// Fate of excess packets.
@@ -49,6 +51,23 @@ pub(super) struct Entrance {
     regulators: Vec<Regulator>,
     /// Buckets by end and flow.
     places: BTreeMap<(End, FlowId), usize>,
+    /// Regulators whose queues have a new state to be reported.
+    changed: Vec<usize>,
+}
+
+/// The state of a queue, for a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The end at which packets enter.
+    pub from: End,
+    /// The regulator's number among the link's, from 1.
+    pub number: u16,
+    /// Its flows.
+    pub flows: Vec<FlowId>,
+    /// Packets waiting.
+    pub packets: u32,
+    /// Capacity.
+    pub limit: QueueLimit,
 }
 
 /// Fate of a packet at the entrance.
@@ -88,10 +107,42 @@ impl Entrance {
         offered: Offered,
     ) -> Admission {
         let place = flow.and_then(|flow| self.places.get(&(from, flow)));
-        match place {
-            Some(&place) => self.regulators[place].offer(now, offered),
-            None => Admission::Passes,
+        let Some(&place) = place else {
+            return Admission::Passes;
+        };
+        let admission = self.regulators[place].offer(now, offered);
+        self.note_change(place);
+        admission
+    }
+
+    /// Notes a queue whose state has changed since its last report.
+    fn note_change(&mut self, place: usize) {
+        if self.regulators[place].has_news() && !self.changed.contains(&place) {
+            self.changed.push(place);
         }
+    }
+
+    /// Returns the next queue with a new state, for a report.
+    pub fn poll_report(&mut self) -> Option<Waiting> {
+        while let Some(place) = self.changed.pop() {
+            let own = &mut self.regulators[place];
+            let Excess::Waits(limit) = own.excess else {
+                continue;
+            };
+            // It may have changed back.
+            if own.has_news() {
+                own.reported = own.level();
+                let places = self.places.iter().filter(|(_, one)| **one == place);
+                return Some(Waiting {
+                    from: own.from,
+                    number: place as u16 + 1,
+                    flows: places.map(|((_, flow), _)| *flow).collect(),
+                    packets: own.waiting.len() as u32,
+                    limit,
+                });
+            }
+        }
+        None
     }
 
     /// Returns the time at which a waiting packet may pass, and its regulator; at equal times the first one.
@@ -109,13 +160,21 @@ impl Entrance {
     /// Lets the next packet pass whose time has come.
     pub fn release(&mut self, now: Instant) -> Option<Released> {
         let (_, place) = self.next().filter(|&(at, _)| at <= now)?;
-        self.regulators[place].release(now)
+        let released = self.regulators[place].release(now);
+        self.note_change(place);
+        released
     }
 
     /// Takes out the packets waiting at an end, one queue after another.
     pub fn take_waiting(&mut self, from: End) -> Vec<PacketId> {
-        let at_end = self.regulators.iter_mut().filter(|own| own.from == from);
-        at_end.flat_map(Regulator::take_waiting).collect()
+        let mut taken = Vec::new();
+        for place in 0..self.regulators.len() {
+            if self.regulators[place].from == from {
+                taken.extend(self.regulators[place].take_waiting());
+                self.note_change(place);
+            }
+        }
+        taken
     }
 
     /// Returns the packets and bytes waiting at an end.
@@ -136,9 +195,37 @@ struct Regulator {
     waiting: VecDeque<Offered>,
     /// Bytes waiting.
     bytes: u64,
+    reports: bool,
+    /// Level of the queue at the last report.
+    reported: Level,
+}
+
+/// Level of a queue: a change is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Empty,
+    AtMostHalf,
+    OverHalf,
 }
 
 impl Regulator {
+    fn level(&self) -> Level {
+        let over_half = match self.excess {
+            Excess::Dropped => false,
+            Excess::Waits(QueueLimit::Packets(most)) => self.waiting.len() > most as usize / 2,
+            Excess::Waits(QueueLimit::Bytes(most)) => self.bytes > most / 2,
+        };
+        match (self.waiting.is_empty(), over_half) {
+            (true, _) => Level::Empty,
+            (false, false) => Level::AtMostHalf,
+            (false, true) => Level::OverHalf,
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        self.reports && self.level() != self.reported
+    }
+
     fn new(config: &RegulatorConfig) -> Regulator {
         Regulator {
             from: config.from,
@@ -146,6 +233,8 @@ impl Regulator {
             excess: config.excess,
             waiting: VecDeque::new(),
             bytes: 0,
+            reports: config.reports,
+            reported: Level::Empty,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::world::World;
 use crate::world::wires::RadioPlace;
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 use resolve::HomeAgents;
@@ -261,12 +262,20 @@ impl Mobility {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, between routers or agents, with the home agent, or
-    /// in a domain.
-    pub fn prepares_handovers(&self) -> bool {
+    /// Returns the link that carries the messages before a handover, if handovers are prepared: with a point of service,
+    /// between routers or agents, with the home agent, or in a domain.
+    pub fn signalling(&self) -> Option<Signalling> {
         match self {
-            Mobility::Ipv6(own) => own.prepares_handovers(),
-            Mobility::Ipv4(own) => own.preregistration || own.prepares_handovers,
+            Mobility::Ipv6(own) => own.signalling(),
+            Mobility::Ipv4(own) => own.prepares_handovers().then_some(Signalling::Backward),
+        }
+    }
+
+    /// Returns the node whose links' events the mobile subscribes to, if it does.
+    pub fn source_of_events(&self) -> Option<NodeIndex> {
+        match self {
+            Mobility::Ipv6(own) => own.source_of_events(),
+            Mobility::Ipv4(_) => None,
         }
     }
 

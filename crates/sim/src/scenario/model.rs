@@ -141,6 +141,30 @@ impl Scenario {
         behind.collect()
     }
 
+    /// Returns the links whose events a mobile subscribes to: those of its point of service between nodes that do not move.
+    pub fn remote_links(&self, mobile: &Mobile) -> Vec<LinkIndex> {
+        let source = mobile
+            .mobility
+            .as_deref()
+            .and_then(Mobility::source_of_events);
+        let Some(source) = source else {
+            return Vec::new();
+        };
+        let moves = |node: &NodeIndex| self.mobiles.iter().any(|mobile| mobile.node == *node);
+        let links = self.links.iter().enumerate();
+        let there =
+            links.filter(|(_, link)| link.ends.contains(&source) && !link.ends.iter().any(moves));
+        there.map(|(number, _)| LinkIndex(number)).collect()
+    }
+
+    /// Returns the names of a mobile's [remote links](Self::remote_links).
+    pub fn remote_names(&self, mobile: &Mobile) -> Vec<String> {
+        let links = self.remote_links(mobile).into_iter();
+        links
+            .map(|link| self.link_name(link).into_owned())
+            .collect()
+    }
+
     /// Returns true if any mobile has a mobility protocol.
     pub fn has_protocols(&self) -> bool {
         !self.agents.is_empty()

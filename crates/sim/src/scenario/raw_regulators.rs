@@ -18,6 +18,9 @@ pub struct RawShaper {
     pub burst: Size,
     /// Capacity of the queue in which the excess waits.
     pub queue: QueueSize,
+    /// Reports of the queue to the node that feeds the link, whenever it begins to fill, is more than half full, at most half
+    /// full again, or empty (SI-C-QUEUE_STATUS). Default false.
+    pub reports: Option<bool>,
     /// Direction of the link. Default "down".
     pub direction: Option<RawWay>,
 }

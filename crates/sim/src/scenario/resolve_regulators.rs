@@ -65,6 +65,7 @@ struct Written<'a> {
     rate: super::units::Rate,
     burst: super::units::Size,
     excess: Excess,
+    reports: bool,
     direction: Option<RawWay>,
 }
 
@@ -76,6 +77,7 @@ impl<'a> Written<'a> {
             rate: raw.rate,
             burst: raw.burst,
             excess: Excess::Waits(raw.queue.0),
+            reports: raw.reports.unwrap_or(false),
             direction: raw.direction,
         }
     }
@@ -87,6 +89,7 @@ impl<'a> Written<'a> {
             rate: raw.rate,
             burst: raw.burst,
             excess: Excess::Dropped,
+            reports: false,
             direction: raw.direction,
         }
     }
@@ -123,6 +126,7 @@ impl<'a> Written<'a> {
             rate: self.rate.0,
             burst: self.burst.0,
             excess: self.excess,
+            reports: self.reports,
         }
     }
 }

@@ -3,8 +3,10 @@
 use super::{Net, World};
 use crate::link::End;
 use crate::link::config::{LinkConfig, QueueLimit};
+use crate::link::regulator::Waiting;
 use crate::packets::PacketId;
-use baton_proto::interface::{LinkEvent, LinkParameters, TransmitStatus};
+use baton_proto::interface::{LinkEvent, LinkParameters, QueueStatus, TransmitStatus};
+use baton_proto::packet::Wording;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
@@ -103,6 +105,37 @@ impl World {
         }
     }
 
+    /// Reports the new state of a queue at a link's entrance to the node that feeds the link, and records it.
+    fn tell_queue(&mut self, link: usize, waiting: &Waiting) {
+        let config = self.net.wires.config(link);
+        let status = QueueStatus {
+            queue: waiting.number,
+            packets: waiting.packets,
+            capacity_packets: full_packets(waiting.limit, config.mtu),
+            round_trip: config.round_trip_delay(),
+        };
+        let (node, interface) = self.net.wires.ends(link)[waiting.from.index()];
+        let details = format!(
+            "QID {}, {} of {} packets",
+            status.queue, status.packets, status.capacity_packets
+        );
+        for &flow in &waiting.flows {
+            let event = LinkEvent::QueueStatus(flow, status);
+            let host = &mut self.net.nodes[node].host;
+            host.handle_link(self.now, interface, event);
+        }
+        self.record_link(node, link, Wording::new("SI-C-QUEUE_STATUS", details));
+        self.pump(node);
+    }
+
+    /// Reports the queues at a link's entrance that have new states.
+    #[cold]
+    pub(super) fn tell_queues(&mut self, link: usize) {
+        while let Some(waiting) = self.net.wires[link].link.poll_queue_report() {
+            self.tell_queue(link, &waiting);
+        }
+    }
+
     /// Lets each medium report its parameters at both ends, before anything happens.
     pub(super) fn introduce_links(&mut self) {
         let between_nodes = self.net.wires.iter().flat_map(|wire| {
@@ -177,10 +210,15 @@ fn is_half_full(config: &LinkConfig, end: End, (packets, bytes): (u32, u64)) -> 
 
 /// Returns the capacity of the queue at an end in full packets.
 fn queue_packets(config: &LinkConfig, from: End) -> u32 {
-    match config.direction(from.index()).queue.limit {
+    full_packets(config.direction(from.index()).queue.limit, config.mtu)
+}
+
+/// Returns the number of full packets that a queue holds.
+fn full_packets(limit: QueueLimit, mtu: u32) -> u32 {
+    match limit {
         QueueLimit::Packets(packets) => packets,
         QueueLimit::Bytes(bytes) => {
-            let packets = bytes / u64::from(FULL_PACKET.min(config.mtu));
+            let packets = bytes / u64::from(FULL_PACKET.min(mtu));
             u32::try_from(packets).unwrap_or(u32::MAX)
         }
     }
@@ -196,6 +234,13 @@ pub(super) fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
 }
 
 impl Net {
+    /// Returns the rate of full packets over a link, the lower one of both directions.
+    pub(crate) fn packet_rate(&self, link: usize) -> DataRate {
+        let config = self.wires.config(link);
+        let rates = End::ALL.map(|from| packet_rate(config, from));
+        rates[0].min(rates[1])
+    }
+
     /// Lets an access link report an event of the mobile to the network's end after all that the mobile's node does now.
     pub(super) fn tell_network_later(&mut self, link: usize, event: LinkEvent) {
         self.to_tell.push((link, event));

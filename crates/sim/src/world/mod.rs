@@ -8,6 +8,7 @@
 mod accounts;
 mod aerotp_gateways;
 pub(crate) mod agents;
+mod association;
 mod build;
 mod by_hand;
 mod carriers;
@@ -359,11 +360,15 @@ impl World {
             let wire = &mut self.net.wires[link];
             wire.touched = false;
             let is_access = wire.mobile.is_some();
-            if wire.repeats {
+            let reports = wire.reports;
+            if reports {
                 self.tell_failures(link);
             }
             while let Some(fate) = self.net.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
+            }
+            if reports {
+                self.tell_queues(link);
             }
             if is_access {
                 self.report_drained(link);

@@ -18,6 +18,7 @@ impl World {
     /// Computes the events of links, and takes down links that are not received at the start.
     pub(super) fn add_receptions(&mut self) {
         let seed = Seed(self.scenario.seed);
+        let mut out_of_reach = Vec::new();
         for (link, spec) in self.scenario.links.iter().enumerate() {
             let Some(along) = &spec.reception else {
                 continue;
@@ -32,12 +33,16 @@ impl World {
                     let wire = &mut self.net.wires[link];
                     wire.works = false;
                     wire.link.set_down(Instant::ZERO, false);
+                    out_of_reach.push((link, along.mobile.0));
                     continue;
                 }
                 let number = self.script.notices.len() as u32;
                 self.script.notices.push(ScheduledLinkEvent { link, event });
                 self.queue.push(event.at, Event::Notice(number));
             }
+        }
+        for (link, node) in out_of_reach {
+            self.conceal_queue(link, node);
         }
     }
 

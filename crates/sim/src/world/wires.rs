@@ -94,8 +94,8 @@ pub(crate) struct Wire {
     /// Packets offered at ends A and B.
     pub offered: [u64; 2],
     pub touched: bool,
-    /// True if it sends again what its channel loses.
-    pub repeats: bool,
+    /// True if it reports failed attempts or the state of queues at its entrance.
+    pub reports: bool,
     /// The kinds of packet status that the nodes at ends A and B want.
     pub interests: [StatusInterests; 2],
     /// True if routes lead over it: always, but for the access links that a mobile is not attached to.
@@ -123,7 +123,7 @@ pub(crate) struct Wire {
 impl Wire {
     fn new(ends: [NodeInterface; 2], config: Shared<LinkConfig>, seed: Seed) -> Wire {
         Wire {
-            repeats: config.repeats(),
+            reports: config.reports(),
             link: Link::new(config, seed),
             timer: Timer::default(),
             touched: false,

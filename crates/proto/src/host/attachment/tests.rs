@@ -67,7 +67,7 @@ fn mobile(registers: bool) -> (Host, Heard) {
         interfaces: vec![access(wifi), access(satellite)],
         policy: Policy::Timetable(Timetable::new(Some(wifi), vec![handover])),
         registers,
-        prepares_handovers: false,
+        signalling: None,
         detaches_old: false,
     });
     host.set_attachment(machine, false);

@@ -17,6 +17,8 @@ pub(super) struct Access {
     pub changes_cell: bool,
     /// True if the mobility protocol was told that the link is up.
     pub told_up: bool,
+    /// True if the link was made usable for messages before a handover.
+    pub joined: bool,
     /// True if the mobility protocol's latest registration was here.
     pub registered: bool,
     /// True after a command to block the link.
@@ -46,6 +48,7 @@ impl Access {
             lost_at: None,
             changes_cell: false,
             told_up: false,
+            joined: false,
             registered: false,
             detached: false,
             reroutes: false,

@@ -2,6 +2,7 @@
 
 use super::policy::{Due, InUse};
 use super::{Handover, OldQueue};
+use crate::crosslayer::{NetworkInformation, RemoteEvent};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::attachment::decision::{
     Answer, Decision, LinkView, MobileView, Occasion, Response,
@@ -75,6 +76,23 @@ impl Decider {
         if let Some(place) = self.place_of(interface) {
             self.links[place].view.received_dbm = dbm;
         }
+    }
+
+    /// Takes in information about the network at an interface.
+    pub(super) fn inform(&mut self, interface: InterfaceId, network: NetworkInformation) {
+        if let Some(place) = self.place_of(interface) {
+            self.links[place].view.network = Some(network);
+        }
+    }
+
+    /// Takes in an event of a link elsewhere.
+    pub(super) fn handle_remote(&mut self, now: Instant, event: RemoteEvent, used: InUse) {
+        let RemoteEvent { link, event, rate } = event;
+        self.ask(
+            now,
+            Occasion::Remote(link, event, rate),
+            self.place_used(used),
+        );
     }
 
     pub(super) fn set_position(&mut self, metres: f64) {

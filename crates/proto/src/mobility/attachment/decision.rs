@@ -1,6 +1,8 @@
 //! Interface for a link-selection policy outside this crate: link events in, answers out.
 
+use crate::crosslayer::NetworkInformation;
 use crate::interface::LinkEvent;
+use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt;
 use std::sync::Arc;
@@ -10,6 +12,9 @@ use std::sync::Arc;
 pub enum Occasion {
     /// An event of the link at this index among the candidates.
     Said(usize, LinkEvent),
+    /// An event of a link elsewhere, by its place among those that the mobile subscribes to, and its data rate in a report of
+    /// parameters.
+    Remote(usize, LinkEvent, Option<DataRate>),
     /// The end of the delay that [`Answer::AskAgain`] set.
     Asked,
 }
@@ -23,6 +28,8 @@ pub struct LinkView {
     pub going_down: bool,
     /// Received power in dBm, if known and strong enough to be measured.
     pub received_dbm: Option<f64>,
+    /// Information about its network, by the information service.
+    pub network: Option<NetworkInformation>,
 }
 
 /// The state of a mobile that a decision sees.
@@ -76,8 +83,9 @@ pub trait Decision: fmt::Debug + Send {
     }
 }
 
-/// A constructor of a mobile's decision from the mobile's name and those of its candidate links.
-type Factory = dyn Fn(&str, &[String]) -> Box<dyn Decision> + Send + Sync;
+/// A constructor of a mobile's decision from the names of the mobile, of its candidate links, and of the links elsewhere
+/// whose events it gets.
+type Factory = dyn Fn(&str, &[String], &[String]) -> Box<dyn Decision> + Send + Sync;
 
 /// A named decision outside this crate. Two are equal if they share a factory.
 #[derive(Clone)]
@@ -87,11 +95,11 @@ pub struct External {
 }
 
 impl External {
-    /// Creates the decision `name`; `factory` receives the names of the mobile and of its links, in the order of their
-    /// indices.
+    /// Creates the decision `name`; `factory` receives the names of the mobile, of its links, and of the links elsewhere, in
+    /// the order of their indices.
     pub fn new(
         name: &str,
-        factory: impl Fn(&str, &[String]) -> Box<dyn Decision> + Send + Sync + 'static,
+        factory: impl Fn(&str, &[String], &[String]) -> Box<dyn Decision> + Send + Sync + 'static,
     ) -> External {
         External {
             name: name.into(),
@@ -104,9 +112,9 @@ impl External {
         &self.name
     }
 
-    /// Builds the decision of a mobile with these links.
-    pub fn build(&self, mobile: &str, links: &[String]) -> Box<dyn Decision> {
-        (self.factory)(mobile, links)
+    /// Builds the decision of a mobile with these links, and these links elsewhere.
+    pub fn build(&self, mobile: &str, links: &[String], remote: &[String]) -> Box<dyn Decision> {
+        (self.factory)(mobile, links, remote)
     }
 }
 

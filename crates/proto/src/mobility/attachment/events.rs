@@ -28,7 +28,7 @@ impl Attachment {
             LinkEvent::Down => access.up = false,
             _ => {}
         }
-        if attached && !access.detached {
+        if attached && !access.detached || access.joined {
             self.pass_on(interface, event);
         }
         self.tell_policy(now, interface, event);
@@ -49,7 +49,8 @@ impl Attachment {
             LinkEvent::Detected
             | LinkEvent::HandoverComplete
             | LinkEvent::QueueDrained
-            | LinkEvent::Parameters(_) => {}
+            | LinkEvent::Parameters(_)
+            | LinkEvent::QueueStatus(..) => {}
         }
     }
 

@@ -42,6 +42,7 @@ pub use timetable::{Entry, Timetable};
 use crate::host::burst::Burst;
 use crate::interface::{InterfaceId, LinkCommand, LinkEvent, LinkParameters};
 use crate::mobility::attachment::failback::FailbackTimes;
+use crate::mobility::handover_service::Signalling;
 use crate::time::Instant;
 use access::Access;
 use plan::{Plan, Step};
@@ -66,8 +67,9 @@ pub struct Settings {
     pub policy: Policy,
     /// True if a mobility protocol reports when a handover is complete; without one, attachment completes it.
     pub registers: bool,
-    /// True to prepare handovers, with a point of service (IEEE 802.21), the routers (RFC 5568) or the home agent.
-    pub prepares_handovers: bool,
+    /// Link that carries the messages before a handover, if handovers are prepared: with a point of service (IEEE 802.21),
+    /// the routers (RFC 5568) or the home agent.
+    pub signalling: Option<Signalling>,
     /// True if an interface loses its addresses with its link, like a kernel's interface: an old link is then detached
     /// once it has drained or was lost.
     pub detaches_old: bool,
@@ -79,7 +81,7 @@ pub struct Attachment {
     interfaces: Box<[Access]>,
     policy: Policy,
     registers: bool,
-    prepares_handovers: bool,
+    signalling: Option<Signalling>,
     detaches_old: bool,
     attached: Option<InterfaceId>,
     /// The radio network to use, even while none of its cells is available.
@@ -125,7 +127,7 @@ impl Attachment {
             interfaces: interfaces.collect(),
             policy: settings.policy,
             registers: settings.registers,
-            prepares_handovers: settings.prepares_handovers,
+            signalling: settings.signalling,
             detaches_old: settings.detaches_old,
             attached: None,
             network: None,
@@ -205,13 +207,25 @@ impl Attachment {
         self.policy.handle_parameters(interface, link);
     }
 
-    /// Takes in a signal of the node's layers: the mobile is registered, or a handover prepared.
+    /// Takes in a signal of the node's layers: the mobile is registered, a handover prepared, or news of the point of service
+    /// for a decision.
     pub fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         match (*signal, self.attached) {
             (Signal::Registered(interface), _) | (Signal::Deregistered, Some(interface)) => {
                 self.handle_registered(interface);
             }
             (Signal::HandoverPrepared, _) => self.handle_prepared(now),
+            (Signal::Informed(interface, network), _) => {
+                if let Policy::Decision(decider) = &mut self.policy {
+                    decider.inform(interface, network);
+                }
+            }
+            (Signal::Remote(event), _) => {
+                let used = self.in_use();
+                if let Policy::Decision(decider) = &mut self.policy {
+                    decider.handle_remote(now, event, used);
+                }
+            }
             _ => {}
         }
     }

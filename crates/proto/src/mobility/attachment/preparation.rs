@@ -4,7 +4,8 @@
 
 use super::policy::Due;
 use super::{Attachment, Handover, Signal};
-use crate::interface::{InterfaceId, LinkEvent};
+use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
+use crate::mobility::handover_service::Signalling;
 use crate::time::Instant;
 
 /// A handover in preparation.
@@ -37,7 +38,10 @@ impl Attachment {
     pub(super) fn prepare(&mut self, to: InterfaceId) -> bool {
         let usable = self.access(to).is_some_and(|access| access.is_usable());
         let moves = self.attached.is_some_and(|attached| attached != to);
-        let asks = self.prepares_handovers && usable && moves;
+        let asks = self.signalling.is_some() && usable && moves;
+        if asks && self.signalling == Some(Signalling::Forward) {
+            self.join(to);
+        }
         if asks {
             self.preparation = Some(Box::new(Preparation {
                 to,
@@ -47,6 +51,22 @@ impl Attachment {
             self.signal(Signal::HandoverForeseen(to));
         }
         asks
+    }
+
+    /// Makes a link usable beside the link in use, so that the mobile gets an address there.
+    fn join(&mut self, interface: InterfaceId) {
+        let Some(access) = self
+            .access_mut(interface)
+            .filter(|access| !access.is_network)
+        else {
+            return;
+        };
+        let is_new = access.up && !access.told_up;
+        (access.joined, access.detached) = (true, false);
+        self.command(interface, LinkCommand::Attach);
+        if is_new {
+            self.say_up(interface);
+        }
     }
 
     /// Begins a handover that is due, unless it waits for its preparation.

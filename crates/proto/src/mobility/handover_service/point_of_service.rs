@@ -1,13 +1,22 @@
 //! The point of service, also at the gateways of access networks.
 
+mod subscriptions;
+
+use super::{FIRST_TIMEOUT, LONGEST_TIMEOUT, REQUESTS};
+use crate::crosslayer::Signal;
 use crate::host::Discarded;
 use crate::host::layer::{self, Arrival, Counters, Layer, Rank};
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::{datagram, pop};
-use crate::packet::{Body, Packet, Payload};
+use crate::packet::{Body as PacketBody, Packet, Payload};
 use crate::time::Instant;
-use crate::wire::mih::{Content, LinkIdentifier, Mih, MihfId, PORT, Status, Step};
+use crate::wire::mih::{
+    Answer, Body, Capabilities, Content, Events, Handover, LinkIdentifier, Mih, MihfId, Network,
+    PORT, Request, Response, Status, Step,
+};
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
+use subscriptions::{OwnLink, Subscriptions};
 
 /// Counts of discarded messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +39,16 @@ struct Served {
     link: Option<LinkIdentifier>,
     /// The mobile's request relayed to another network.
     relayed: Option<Relayed>,
+    /// The mobile's registration for further services, if any.
+    registration: Option<Box<Registration>>,
+}
+
+/// A mobile's registration.
+#[derive(Clone, Debug)]
+struct Registration {
+    /// The mobile's links.
+    links: Vec<LinkIdentifier>,
+    subscriptions: Subscriptions,
 }
 
 #[derive(Clone, Debug)]
@@ -45,14 +64,23 @@ struct Relayed {
 /// A point of service, for the mobiles it serves and for other points of service. Before it agrees to a mobile's
 /// request it asks the gateway of the candidate link, and after a handover it informs the gateway of the old link; it
 /// decides about its own links itself. It agrees to every known link, since the resources of a network are not
-/// modelled. It has no timer: a mobile's retransmission repeats the request to the gateway.
+/// modelled: a mobile's retransmission repeats the request to the gateway.
 ///
-/// Pass arriving packets to [`handle_packet`](Self::handle_packet) and drain [`poll_transmit`](Self::poll_transmit).
+/// A mobile that has registered gets the networks of its links on request, and the events of the point of service's own
+/// links that it subscribes to, one after the other: each is retransmitted until it is acknowledged.
+///
+/// Pass arriving packets to [`handle_packet`](Self::handle_packet) and link events to
+/// [`handle_link`](Self::handle_link), call [`handle_timeout`](Self::handle_timeout) at
+/// [`poll_timeout`](Self::poll_timeout), and drain [`poll_transmit`](Self::poll_transmit).
 #[derive(Clone, Debug)]
 pub struct PointOfService {
     own: Gateway,
     gateways: BTreeMap<LinkIdentifier, Gateway>,
+    networks: BTreeMap<LinkIdentifier, Network>,
+    links: BTreeMap<InterfaceId, OwnLink>,
     served: BTreeMap<MihfId, Served>,
+    /// Mobiles to which an event is on its way, and the time of its retransmission.
+    unacknowledged: BTreeMap<MihfId, Instant>,
     transaction: u16,
     counts: PointOfServiceCounts,
     outbox: VecDeque<Packet>,
@@ -67,7 +95,10 @@ impl PointOfService {
                 address,
             },
             gateways: BTreeMap::new(),
+            networks: BTreeMap::new(),
+            links: BTreeMap::new(),
             served: BTreeMap::new(),
+            unacknowledged: BTreeMap::new(),
             transaction: 0,
             counts: PointOfServiceCounts::default(),
             outbox: VecDeque::new(),
@@ -93,6 +124,16 @@ impl PointOfService {
         self.gateways.insert(link, gateway);
     }
 
+    /// Adds information about a network.
+    pub fn add_network(&mut self, network: Network) {
+        self.networks.insert(network.link.clone(), network);
+    }
+
+    /// Adds a link at one of its own interfaces, whose events mobiles may subscribe to.
+    pub fn add_own_link(&mut self, interface: InterfaceId, link: LinkIdentifier) {
+        self.links.insert(interface, OwnLink::new(link));
+    }
+
     /// Adds a mobile to serve.
     pub fn enrol(&mut self, mobile: MihfId) {
         self.served.insert(mobile, Served::default());
@@ -104,8 +145,8 @@ impl PointOfService {
     }
 
     /// Takes in a packet for this host. Returns it if it is not addressed to the point of service.
-    pub fn handle_packet(&mut self, packet: Packet) -> Option<Packet> {
-        let (IpAddr::V6(from), Body::Udp(ports, Payload::Bytes(bytes))) =
+    pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let (IpAddr::V6(from), PacketBody::Udp(ports, Payload::Bytes(bytes))) =
             (packet.ip.source, &packet.body)
         else {
             return Some(packet);
@@ -116,30 +157,175 @@ impl PointOfService {
         }
         let message = Mih::decode(bytes).ok();
         match message.filter(|message| message.destination == self.own.identifier) {
-            Some(message) => self.handle_message(from, message),
+            Some(message) => self.handle_message(now, from, message),
             None => self.counts.unexpected += 1,
         }
         None
     }
 
-    fn handle_message(&mut self, from: Ipv6Addr, message: Mih) {
-        match (&message.content, &message.mobile) {
+    fn handle_message(&mut self, now: Instant, from: Ipv6Addr, message: Mih) {
+        match &message.body {
+            Body::Handover(handover) => {
+                let handover = handover.clone();
+                self.handle_command(from, message, handover);
+            }
+            Body::Request(request) => {
+                let response = match self.grant(from, &message.source, request) {
+                    Ok(answer) => Response::Granted(answer),
+                    Err(status) => Response::Refused(request.service(), status),
+                };
+                self.send(from, &message.answer(Body::Response(response)));
+            }
+            Body::Acknowledgement(_) => self.handle_acknowledgement(now, &message),
+            Body::Response(_) | Body::Event(_) => self.counts.unexpected += 1,
+        }
+    }
+
+    fn handle_command(&mut self, from: Ipv6Addr, message: Mih, handover: Handover) {
+        match (&handover.content, &handover.mobile) {
             (Content::Request(link), None) => {
                 let link = link.clone();
-                self.handle_mobile(from, message, link);
+                self.handle_mobile(from, (message, handover), link);
             }
             (Content::Request(link), Some(_)) => {
-                let status = match self.is_own(link) || message.step == Step::Complete {
+                let status = match self.is_own(link) || handover.step == Step::Complete {
                     true => Status::Success,
                     false => Status::Rejected,
                 };
-                self.send(from, &message.response(status));
+                self.respond(from, &message, status);
             }
             (Content::Response { status, .. }, Some(mobile)) => {
-                let (status, mobile) = (*status, mobile.clone());
-                self.handle_onward(&mobile, &message, status);
+                self.handle_onward(mobile, &message, *status);
             }
             (Content::Response { .. }, None) => self.counts.unexpected += 1,
+        }
+    }
+
+    /// Grants a mobile's request of a further service, or refuses it.
+    fn grant(
+        &mut self,
+        from: Ipv6Addr,
+        mobile: &MihfId,
+        request: &Request,
+    ) -> Result<Answer, Status> {
+        let served = self.served.get_mut(mobile);
+        let known = |link: &LinkIdentifier| {
+            let is_known = self.links.values().any(|own| own.is(link));
+            is_known.then_some(()).ok_or(Status::Rejected)
+        };
+        Ok(match request {
+            Request::Discover => {
+                let links = self.links.values().map(|own| own.identifier().clone());
+                Answer::Capabilities(Capabilities {
+                    links: links.collect(),
+                    events: Events::ALL,
+                })
+            }
+            Request::Register(links) => {
+                let registration = Registration {
+                    links: links.clone(),
+                    subscriptions: Subscriptions::new(from),
+                };
+                served.ok_or(Status::Unauthorized)?.registration = Some(Box::new(registration));
+                Answer::Registered
+            }
+            Request::GetInformation => {
+                let links = registered(served)?.links.iter();
+                let networks = links.filter_map(|link| self.networks.get(link));
+                Answer::Information(networks.cloned().collect())
+            }
+            Request::Subscribe(link, events) => {
+                let own = registered(served)?;
+                known(link)?;
+                let events = events.and(Events::ALL);
+                own.subscriptions.subscribe(link, events);
+                Answer::Subscribed(link.clone(), events)
+            }
+            Request::ConfigureThresholds(link, thresholds) => {
+                let own = registered(served)?;
+                known(link)?;
+                own.subscriptions.configure(link, thresholds);
+                Answer::Configured(link.clone(), thresholds.clone())
+            }
+        })
+    }
+
+    /// Takes in an event of the link at one of its own interfaces, and reports it to subscribed mobiles.
+    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        let Some(link) = self.links.get_mut(&interface) else {
+            return;
+        };
+        let before = link.rate();
+        link.note(event);
+        let mut concerned = Vec::new();
+        for (mobile, served) in &mut self.served {
+            if let Some(registration) = &mut served.registration
+                && registration.subscriptions.report(link, (before, event))
+            {
+                concerned.push(mobile.clone());
+            }
+        }
+        for mobile in concerned {
+            self.send_event(now, &mobile);
+        }
+    }
+
+    /// Takes in a mobile's acknowledgement of an event, and sends it the next one.
+    fn handle_acknowledgement(&mut self, now: Instant, message: &Mih) {
+        let own = self.subscriptions(&message.source);
+        if own.is_some_and(|own| own.handle_acknowledgement(message)) {
+            self.send_event(now, &message.source);
+        } else {
+            self.counts.unexpected += 1;
+        }
+    }
+
+    /// Sends a mobile its next event, unless one is not acknowledged.
+    fn send_event(&mut self, now: Instant, mobile: &MihfId) {
+        let transaction = self.transaction.wrapping_add(1) & 0x0FFF;
+        let ends = [&self.own.identifier, mobile].map(Clone::clone);
+        let Some(own) = self.subscriptions(mobile) else {
+            return;
+        };
+        if let Some(message) = own.next_event(now, transaction, ends) {
+            let address = own.address;
+            self.transaction = transaction;
+            self.send(address, &message);
+        }
+        self.note_unacknowledged(mobile);
+    }
+
+    /// Notes if an event is on its way to a mobile.
+    fn note_unacknowledged(&mut self, mobile: &MihfId) {
+        let deadline = self.subscriptions(mobile).and_then(|own| own.deadline());
+        match deadline {
+            Some(at) => self.unacknowledged.insert(mobile.clone(), at),
+            None => self.unacknowledged.remove(mobile),
+        };
+    }
+
+    fn subscriptions(&mut self, mobile: &MihfId) -> Option<&mut Subscriptions> {
+        let registration = self.served.get_mut(mobile)?.registration.as_mut()?;
+        Some(&mut registration.subscriptions)
+    }
+
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.unacknowledged.values().copied().min()
+    }
+
+    /// Retransmits the events that are due, or gives up on them and sends the next ones.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let due = self.unacknowledged.iter().filter(|(_, at)| **at <= now);
+        let due: Vec<MihfId> = due.map(|(mobile, _)| mobile.clone()).collect();
+        for mobile in due {
+            if let Some(own) = self.subscriptions(&mobile)
+                && let Some(message) = own.retransmit(now)
+            {
+                let address = own.address;
+                self.send(address, &message);
+            }
+            self.send_event(now, &mobile);
         }
     }
 
@@ -148,10 +334,15 @@ impl PointOfService {
         gateway.is_some_and(|gateway| *gateway == self.own)
     }
 
-    /// Handles a mobile's request.
-    fn handle_mobile(&mut self, from: Ipv6Addr, request: Mih, link: LinkIdentifier) {
+    /// Handles a mobile's command.
+    fn handle_mobile(
+        &mut self,
+        from: Ipv6Addr,
+        (request, handover): (Mih, Handover),
+        link: LinkIdentifier,
+    ) {
         let Some(served) = self.served.get_mut(&request.source) else {
-            return self.send(from, &request.response(Status::Unauthorized));
+            return self.respond(from, &request, Status::Unauthorized);
         };
         // A retransmission, which repeats the request to the gateway.
         if let Some(relayed) = &served.relayed
@@ -161,14 +352,17 @@ impl PointOfService {
             return self.send(to, &onward);
         }
         served.relayed = None;
-        let asked = match request.step {
+        let asked = match handover.step {
             Step::Query => {
-                served.link = request.current.clone();
+                served.link = handover.current.clone();
                 Some(link.clone())
             }
             Step::Commit => Some(link.clone()),
             // The mobile's previous link, if known.
             Step::Complete => {
+                if let Some(registration) = &mut served.registration {
+                    registration.subscriptions.address = from;
+                }
                 let before = served.link.replace(link.clone());
                 before.filter(|before| *before != link)
             }
@@ -178,29 +372,28 @@ impl PointOfService {
         match gateway.filter(|gateway| known && **gateway != self.own) {
             Some(gateway) => {
                 let gateway = gateway.clone();
-                self.relay(from, request, gateway);
+                self.relay(from, (request, handover), gateway);
             }
             None => {
                 let status = match known {
                     true => Status::Success,
                     false => Status::Rejected,
                 };
-                self.send(from, &request.response(status));
+                self.respond(from, &request, status);
             }
         }
     }
 
     /// Sends a request or report about a mobile to another network, and keeps the mobile's request for the response.
-    fn relay(&mut self, from: Ipv6Addr, request: Mih, gateway: Gateway) {
+    fn relay(&mut self, from: Ipv6Addr, (request, handover): (Mih, Handover), gateway: Gateway) {
         self.transaction = self.transaction.wrapping_add(1) & 0x0FFF;
-        let onward = Mih {
-            transaction: self.transaction,
-            source: self.own.identifier.clone(),
-            destination: gateway.identifier,
+        let handover = Handover {
             mobile: Some(request.source.clone()),
             current: None,
-            ..request.clone()
+            ..handover
         };
+        let ends = [self.own.identifier.clone(), gateway.identifier];
+        let onward = Mih::new(self.transaction, ends, Body::Handover(handover));
         self.send(gateway.address, &onward);
         if let Some(served) = self.served.get_mut(&request.source) {
             served.relayed = Some(Relayed {
@@ -214,12 +407,20 @@ impl PointOfService {
 
     /// Takes in a response from another network and answers the mobile.
     fn handle_onward(&mut self, mobile: &MihfId, answer: &Mih, status: Status) {
-        let answers = |relayed: &mut Relayed| *answer == relayed.onward.response(status);
+        let answers =
+            |relayed: &mut Relayed| relayed.onward.response(status).as_ref() == Some(answer);
         let served = self.served.get_mut(mobile);
         let relayed = served.and_then(|served| served.relayed.take_if(answers));
         match relayed {
-            Some(relayed) => self.send(relayed.from, &relayed.request.response(status)),
+            Some(relayed) => self.respond(relayed.from, &relayed.request, status),
             None => self.counts.unexpected += 1,
+        }
+    }
+
+    /// Responds to a command.
+    fn respond(&mut self, to: Ipv6Addr, request: &Mih, status: Status) {
+        if let Some(response) = request.response(status) {
+            self.send(to, &response);
         }
     }
 
@@ -234,13 +435,32 @@ impl PointOfService {
     }
 }
 
+fn registered(served: Option<&mut Served>) -> Result<&mut Registration, Status> {
+    let registration = served.and_then(|served| served.registration.as_deref_mut());
+    registration.ok_or(Status::Unauthorized)
+}
+
 impl Layer for PointOfService {
     fn rank(&self) -> Rank {
         Rank::PointOfService
     }
 
-    fn input(&mut self, _now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
-        self.handle_packet(packet)
+    fn input(&mut self, now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.handle_packet(now, packet)
+    }
+
+    fn handle_signal(&mut self, now: Instant, signal: &Signal) {
+        if let Signal::Link(interface, event) = *signal {
+            self.handle_link(now, interface, event);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        PointOfService::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        PointOfService::handle_timeout(self, now);
     }
 
     fn poll_step(&mut self) -> Option<layer::Step> {

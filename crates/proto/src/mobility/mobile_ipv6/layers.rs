@@ -9,6 +9,7 @@ use crate::host::Discarded;
 use crate::host::layer::{Arrival, Counters, Layer, Neighbor, Rank, Step, Transmitted};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
+use crate::mobility::handover_service::HandoverServiceEvent;
 use crate::mobility::tunnel::Refused;
 use crate::packet::{Body, IpHeader, Packet, Wording};
 use crate::time::Instant;
@@ -258,9 +259,18 @@ impl MobileNode {
                     self.interface_with(on_link).map(Signal::Registered)
                 }
                 MobileEvent::Deregistered => Some(Signal::Deregistered),
-                MobileEvent::HandoverService(_)
-                | MobileEvent::FastHandover(_)
-                | MobileEvent::Announced(_) => Some(Signal::HandoverPrepared),
+                MobileEvent::HandoverService(event) => Some(match event {
+                    HandoverServiceEvent::Prepared | HandoverServiceEvent::Unprepared => {
+                        Signal::HandoverPrepared
+                    }
+                    HandoverServiceEvent::Information(interface, information) => {
+                        Signal::Informed(interface, information)
+                    }
+                    HandoverServiceEvent::Remote(event) => Signal::Remote(event),
+                }),
+                MobileEvent::FastHandover(_) | MobileEvent::Announced(_) => {
+                    Some(Signal::HandoverPrepared)
+                }
                 _ => None,
             };
             self.told.add(news, words::of_mobile(&event));

@@ -31,7 +31,7 @@ use crate::mobility::address_configuration::{
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
 use crate::mobility::handover_service::{
-    self, HandoverService, HandoverServiceEvent, HandoverServiceSettings,
+    self, HandoverService, HandoverServiceEvent, HandoverServiceSettings, Signalling,
 };
 use crate::mobility::mobile_ipv6::prefix_assignment::{PrefixAssignment, PrefixEvent};
 use crate::mobility::network_access::{AccessEvent, AccessSettings, NetworkAccess};
@@ -199,7 +199,8 @@ pub enum MobileEvent {
     HomePrefix(PrefixEvent),
     /// Result of a request for network access.
     Access(AccessEvent),
-    /// Result of [preparing a handover](MobileNode::prepare_handover).
+    /// Event of the point of service: the result of [preparing a handover](MobileNode::prepare_handover), information
+    /// about a network, or a remote event.
     HandoverService(HandoverServiceEvent),
 }
 
@@ -441,11 +442,20 @@ impl MobileNode {
     pub fn prepare_handover(&mut self, now: Instant, interface: InterfaceId) {
         self.ask_for_router(now, interface);
         self.prepare_announcement(now, interface);
-        let place = self.speaks_from();
+        let (speaks_from, ahead) = (self.speaks_from(), self.ahead_at(interface));
+        let used = self.interface();
         if let (Some(service), Some(settings)) =
             (&mut self.handover_service, &self.settings.handover_service)
         {
-            service.prepare(now, (place, interface), settings);
+            match (settings.signalling, ahead) {
+                (Signalling::Backward, _) => {
+                    service.prepare(now, (used, interface), speaks_from, settings);
+                }
+                (Signalling::Forward, None) => service.await_place(now, interface),
+                (Signalling::Forward, ahead) => {
+                    service.prepare(now, (used, interface), ahead, settings)
+                }
+            }
             self.follow_handover_service();
         }
     }
@@ -580,16 +590,13 @@ impl MobileNode {
         }
         self.follow_access(now);
         let place = self.find_place();
-        if place == self.place {
+        let before = self.attachment();
+        let moves = place != self.place;
+        self.place = place;
+        self.follow_place(now, moves);
+        if !moves {
             return self.follow_anchor_points(now);
         }
-        let before = self.attachment();
-        self.place = place;
-        let speaks_from = self.speaks_from();
-        if let Some(service) = &mut self.handover_service {
-            service.follow(speaks_from);
-        }
-        self.follow_handover_service();
         if self.attachment() != before {
             let event = MobileEvent::Attached(self.attachment());
             self.events.push_back(event);
@@ -627,11 +634,11 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// Takes in the point of service's answer.
-    fn handle_service_answer(&mut self, now: Instant, bytes: &[u8]) {
+    /// Takes in a message from the point of service to this place.
+    fn handle_service_message(&mut self, now: Instant, at: handover_service::Place, bytes: &[u8]) {
         if let (Some(service), Some(settings)) =
             (&mut self.handover_service, &self.settings.handover_service)
-            && !service.handle_answer(now, bytes, settings)
+            && !service.handle_message(now, at, bytes, settings)
         {
             self.counts_mut().unexpected += 1;
         }
@@ -648,6 +655,31 @@ impl MobileNode {
         }
     }
 
+    /// Ends the exchanges with the point of service at places that the mobile has left, prepares a handover that awaits an
+    /// address, and requests the services that the mobile lacks from where it is.
+    fn follow_place(&mut self, now: Instant, moves: bool) {
+        let Some(mut service) = self.handover_service.take() else {
+            return;
+        };
+        let speaks_from = self.speaks_from();
+        service.follow(|place| speaks_from == Some(place) || self.ahead_at(place.0) == Some(place));
+        if moves {
+            service.note_move();
+        }
+        let awaited = service.awaited();
+        if let Some(interface) = awaited
+            && let Some(place) = self.ahead_at(interface)
+            && let Some(settings) = &self.settings.handover_service
+        {
+            service.prepare(now, (self.interface(), interface), Some(place), settings);
+        }
+        if let (Some(place), Some(settings)) = (speaks_from, &self.settings.handover_service) {
+            service.request_services(now, place, settings);
+        }
+        self.handover_service = Some(service);
+        self.follow_handover_service();
+    }
+
     fn follow_handover_service(&mut self) {
         let Some(service) = &mut self.handover_service else {
             return;
@@ -662,6 +694,19 @@ impl MobileNode {
         let address = self.on_link_care_of();
         let address = address.unwrap_or(self.settings.home_address);
         Some((self.interface()?, address))
+    }
+
+    /// Returns an interface and the mobile's address there, if messages before a handover take the new link.
+    fn ahead_at(&self, interface: InterfaceId) -> Option<handover_service::Place> {
+        let settings = self.settings.handover_service.as_ref()?;
+        if settings.signalling == Signalling::Backward {
+            return None;
+        }
+        match self.interfaces.get(interface)?.attachment() {
+            Attachment::None => None,
+            Attachment::Home => Some((interface, self.settings.home_address)),
+            Attachment::Away(care_of) => Some((interface, care_of)),
+        }
     }
 
     /// Chooses the preferred interface if it is attached and admitted, otherwise the one in use, otherwise the first.

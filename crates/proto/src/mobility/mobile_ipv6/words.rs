@@ -63,6 +63,13 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
         MobileEvent::HandoverService(HandoverServiceEvent::Unprepared) => {
             ("Handover Not Prepared", String::new())
         }
+        MobileEvent::HandoverService(HandoverServiceEvent::Information(_, network)) => {
+            let rate = network.rate.bits_per_second() / 1000;
+            let details = format!("{rate} kbit/s, router {}", network.router);
+            ("Network Information", details)
+        }
+        // The message itself is in the record.
+        MobileEvent::HandoverService(HandoverServiceEvent::Remote(_)) => return None,
     };
     Some(Wording::new(name, details))
 }

@@ -1,7 +1,7 @@
 //! TLVs of a received message.
 
 use super::values::Reader;
-use super::{Content, LinkIdentifier, Status, Step, field, tlv};
+use super::{Status, field, tlv};
 use crate::wire::DecodeError;
 
 /// TLV values by number; the last of repeated ones.
@@ -31,46 +31,16 @@ impl<'a> Found<'a> {
             .ok_or_else(|| field("missing TLV", u32::from(kind)))
     }
 
-    /// Decodes the link, from the TLV that `Mih::write_link` uses.
-    pub(super) fn link(
-        &self,
-        step: Step,
-        between_networks: bool,
-        is_request: bool,
-    ) -> Result<LinkIdentifier, DecodeError> {
-        let kind = match (step, between_networks) {
-            (Step::Query, false) if !is_request => tlv::PREFERRED,
-            (Step::Query, _) => tlv::CANDIDATES,
-            (Step::Commit, true) => tlv::MOBILE_LINK,
-            (Step::Commit, false) => {
-                let link_type = self.needed(tlv::LINK_TYPE)?.byte()?;
-                return LinkIdentifier::read_target(link_type, &mut self.needed(tlv::TARGET)?);
-            }
-            (Step::Complete, _) => tlv::LINK_IDENTIFIER,
-        };
-        let mut value = self.needed(kind)?;
-        if step == Step::Query {
-            // The first of the list; further ones would leave a choice to the mobile.
-            let count = value.byte()?;
-            if count == 0 {
-                return Err(field("candidates", 0));
-            }
-        }
-        LinkIdentifier::read(&mut value)
+    /// Returns true for a message that names its ends only.
+    pub(super) fn has_only_ends(&self) -> bool {
+        let ends = [tlv::SOURCE, tlv::DESTINATION].map(usize::from);
+        let mut rest = self.0.iter().enumerate();
+        rest.all(|(kind, value)| value.is_none() || ends.contains(&kind))
     }
 
-    pub(super) fn response(
-        &self,
-        step: Step,
-        between_networks: bool,
-    ) -> Result<Content, DecodeError> {
+    pub(super) fn status(&self) -> Result<Status, DecodeError> {
         let number = self.needed(tlv::STATUS)?.byte()?;
         let status = Status::ALL.get(usize::from(number)).copied();
-        let status = status.ok_or_else(|| field("status", u32::from(number)))?;
-        let link = match status {
-            Status::Success => Some(self.link(step, between_networks, false)?),
-            _ => None,
-        };
-        Ok(Content::Response { status, link })
+        status.ok_or_else(|| field("status", u32::from(number)))
     }
 }

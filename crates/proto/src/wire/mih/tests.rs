@@ -1,3 +1,4 @@
+use super::service::MOST_LISTED;
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -11,16 +12,21 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.chunks(2).map(|two| two[0] << 4 | two[1]).collect()
 }
 
+fn message(body: Body) -> Mih {
+    Mih::new(0x123, [b"mn", b"gw"].map(|name| MihfId::new(name)), body)
+}
+
+fn wifi() -> LinkIdentifier {
+    LinkIdentifier::new(LinkIdentifier::IEEE_802_11, b"wifi")
+}
+
 fn request(step: Step, mobile: Option<MihfId>) -> Mih {
-    Mih {
-        transaction: 0x123,
-        source: MihfId::new(b"mn"),
-        destination: MihfId::new(b"gw"),
+    message(Body::Handover(Handover {
         mobile,
         step,
         current: None,
-        content: Content::Request(LinkIdentifier::new(19, b"wifi")),
-    }
+        content: Content::Request(wifi()),
+    }))
 }
 
 /// Checks a message laid out by hand: 4 bits of version, 4 of flags, 7 of fragment number and 1 reserved; 4 bits of
@@ -29,13 +35,167 @@ fn request(step: Step, mobile: Option<MihfId>) -> Mih {
 #[test]
 fn a_message_as_the_standard_lays_it_out() {
     let complete = bytes(
-        "10 00 34 0a 01 23 00 16  01 03 02 6d 6e  02 03 02 67 77  0d 07 13 05 04 77 69 66 69  28 01 00",
+        "10 00 34 0a 01 23 00 16  01 03 02 6d 6e  02 03 02 67 77  0d 08 13 05 04 77 69 66 69 00  28 01 00",
     );
     let mut expected = complete.clone();
     expected[7] = (complete.len() - 8) as u8;
     let message = request(Step::Complete, None);
     assert_eq!(message.encode(), expected);
     assert_eq!(Mih::decode(&expected), Ok(message));
+}
+
+/// Checks messages of the other services laid out by hand, from service, operation and action on, without the two ends.
+#[test]
+fn services_as_the_standard_lays_them_out() {
+    let threshold = Threshold {
+        rate: 1000,
+        crossing: Crossing::Below,
+    };
+    let event = |change| {
+        Body::Event(Event {
+            link: wifi(),
+            change,
+        })
+    };
+    let link = "0d 08 13 05 04 77 69 66 69 00";
+    for (identifier, body, tlvs) in [
+        (0x1401, Body::Request(Request::Discover), String::new()),
+        // The list has one link. The code asks for a new registration.
+        (
+            0x1402,
+            Body::Request(Request::Register(vec![wifi()])),
+            "19 08 01 13 05 04 77 69 66 69  0b 01 00".to_owned(),
+        ),
+        (
+            0x1802,
+            Body::Response(Response::Granted(Answer::Registered)),
+            "03 01 00  0c 04 00 00 00 00".to_owned(),
+        ),
+        // Bits 1 and 2, from the left: Link_Up and Link_Down.
+        (
+            0x1404,
+            Body::Request(Request::Subscribe(
+                wifi(),
+                Events(Events::UP.0 | Events::DOWN.0),
+            )),
+            format!("{link}  05 04 60 00 00 00"),
+        ),
+        // One parameter, the data rate; no interval; a normal threshold; one threshold: 1000 kbit/s, below.
+        (
+            0x3402,
+            Body::Request(Request::ConfigureThresholds(wifi(), vec![threshold])),
+            format!("{link}  1d 09 01 00 00 00 00 01 03 e8 01"),
+        ),
+        (
+            0x3802,
+            Body::Response(Response::Granted(Answer::Configured(
+                wifi(),
+                vec![threshold],
+            ))),
+            format!("03 01 00  {link}  1e 07 01 00 00 03 e8 01 01"),
+        ),
+        (
+            0x4801,
+            Body::Response(Response::Refused(
+                Service::Information,
+                Status::Unauthorized,
+            )),
+            "03 01 03".to_owned(),
+        ),
+        (0x2C02, event(LinkChange::Up), link.to_owned()),
+        (0x2C03, event(LinkChange::Down), format!("{link}  14 01 01")),
+        // One report: the data rate, a value of two bytes, 999 kbit/s, and a threshold.
+        (
+            0x2C05,
+            event(LinkChange::Rate {
+                rate: 999,
+                threshold,
+            }),
+            format!("{link}  17 0a 01 00 00 00 03 e7 01 03 e8 01"),
+        ),
+        (
+            0x2C06,
+            event(LinkChange::GoingDown),
+            format!("{link}  15 02 00 00  16 01 01"),
+        ),
+    ] {
+        let tlvs = bytes(&format!("01 03 02 6d 6e  02 03 02 67 77 {tlvs}"));
+        let head = [
+            0x10,
+            0,
+            (identifier >> 8) as u8,
+            identifier as u8,
+            0x01,
+            0x23,
+            0,
+            tlvs.len() as u8,
+        ];
+        let expected = [&head[..], &tlvs].concat();
+        let message = message(body);
+        assert_eq!(message.encode(), expected, "{}", message.name());
+        assert_eq!(Mih::decode(&expected), Ok(message));
+    }
+}
+
+/// Checks an information response laid out by hand: a list of one, with one element, the list of networks.
+#[test]
+fn information_as_the_standard_lays_it_out() {
+    let router = "2001:db8::1".parse().expect("an address");
+    let mut network = Network::new(wifi(), b"op", 11_000, router);
+    network.channel = Some([2_401_000, 2_423_000]);
+    let point = "10 00 02 00 06 05 04 77 69 66 69  10 00 02 02 08 00 24 a2 e8 00 24 f8 d8 \
+                 10 00 02 05 13 00 02 10 20 01 0d b8 00 00 00 00 00 00 00 00 00 00 00 01";
+    let network_type = "10 00 00 00 04 01 13 00 00";
+    let operator = "10 00 00 01 04 02 6f 70 02";
+    let rate = "10 00 01 06 04 00 00 2a f8";
+    let network_bytes = format!("{network_type} {operator} {rate} 10 00 03 02 30 {point}");
+    let list = format!("10 00 03 01 50 {network_bytes}");
+    let body = Body::Response(Response::Granted(Answer::Information(vec![network])));
+    let encoded = message(body.clone()).encode();
+    let expected = bytes(&format!("03 01 00  30 5c 01 01 10 00 03 00 55 {list}"));
+    assert_eq!(encoded[18..], expected);
+    assert_eq!(Mih::decode(&encoded).map(|read| read.body), Ok(body));
+}
+
+/// An acknowledgement has the message's identifier and transaction, and the flag; a response may have the flag too.
+#[test]
+fn acknowledgements_are_told_from_responses() {
+    let event = Mih {
+        wants_acknowledgement: true,
+        ..message(Body::Event(Event {
+            link: wifi(),
+            change: LinkChange::Up,
+        }))
+    };
+    assert_eq!(event.encode()[0], 0x18);
+    let expected = bytes("14 00 2c 02 01 23 00 0a  01 03 02 67 77  02 03 02 6d 6e");
+    assert_eq!(event.acknowledgement().encode(), expected);
+    assert_eq!(Mih::decode(&expected), Ok(event.acknowledgement()));
+    let response = request(Step::Complete, None)
+        .response(Status::Success)
+        .expect("a command");
+    let mut flagged = response.encode();
+    flagged[0] |= 0x04;
+    assert_eq!(Mih::decode(&flagged), Ok(response));
+}
+
+/// A response has no more networks than fit one packet.
+#[test]
+fn a_long_list_of_networks_is_cut() {
+    let network = |number: u16| {
+        let link = LinkIdentifier::new(19, &number.to_be_bytes());
+        Network::new(link, b"operator", 1, core::net::Ipv6Addr::UNSPECIFIED)
+    };
+    let all: Vec<Network> = (0..100).map(network).collect();
+    let body = Body::Response(Response::Granted(Answer::Information(all.clone())));
+    let encoded = message(body).encode();
+    assert!(encoded.len() <= 1280 - 48, "{} B", encoded.len());
+    let read = Mih::decode(&encoded).expect("a message").body;
+    let Body::Response(Response::Granted(Answer::Information(some))) = read else {
+        panic!("{read:?}");
+    };
+    assert!(some.len() > 10);
+    assert_eq!(some, all[..some.len()]);
 }
 
 /// Checks the action numbers of the standard's command service.
@@ -52,7 +212,7 @@ fn each_message_has_its_number() {
     ] {
         let request = request(step, mobile.clone().filter(|_| between));
         assert_eq!(u16_at(&request.encode(), 2), 0x3400 | action);
-        let response = request.response(Status::Rejected);
+        let response = request.response(Status::Rejected).expect("a command");
         assert_eq!(u16_at(&response.encode(), 2), 0x3800 | action);
         assert_eq!(response.source, request.destination);
     }
@@ -67,10 +227,12 @@ fn what_is_not_spoken_is_refused() {
         Mih::decode(&bytes).expect_err("wrong").to_string()
     };
     assert_eq!(changed(0, 0x20), "MIH: field version holds 2");
-    // One requests an acknowledgement; the other is a fragment.
-    assert_eq!(changed(0, 0x18), "MIH: field flags holds 2048");
+    // Unauthenticated information, more fragments, and a later fragment.
+    assert_eq!(changed(0, 0x12), "MIH: field flags holds 512");
+    assert_eq!(changed(0, 0x11), "MIH: field flags holds 256");
     assert_eq!(changed(1, 0x02), "MIH: field flags holds 2");
-    assert_eq!(changed(2, 0x24), "MIH: field service holds 2");
+    assert_eq!(changed(2, 0x24), "MIH: field operation holds 1");
+    assert_eq!(changed(2, 0x54), "MIH: field service holds 5");
     assert_eq!(changed(2, 0x3C), "MIH: field operation holds 3");
     assert_eq!(changed(3, 8), "MIH: field action holds 8");
     // Without its source TLV.
@@ -106,30 +268,130 @@ fn links() -> impl Strategy<Value = LinkIdentifier> {
     (any::<u8>(), names()).prop_map(|(kind, name)| LinkIdentifier::new(kind, &name))
 }
 
-fn messages() -> impl Strategy<Value = Mih> {
+fn handovers() -> impl Strategy<Value = Body> {
     let steps = prop::sample::select(vec![Step::Query, Step::Commit, Step::Complete]);
-    let ends = (names(), names(), prop::option::of(names()));
-    let statuses = prop::option::of(prop::sample::select(Status::ALL.to_vec()));
-    let parts = (ends, steps, links(), prop::option::of(links()), statuses);
-    (0..0x1000_u16, parts).prop_map(|(transaction, parts)| {
-        let ((source, destination, mobile), step, link, current, status) = parts;
-        let mut message = Mih {
-            transaction,
-            source: MihfId::new(&source),
-            destination: MihfId::new(&destination),
-            mobile: mobile.map(|name| MihfId::new(&name)),
+    let mobile = prop::option::of(names().prop_map(|name| MihfId::new(&name)));
+    let parts = (
+        mobile,
+        steps,
+        links(),
+        prop::option::of(links()),
+        prop::option::of(statuses()),
+    );
+    parts.prop_map(|(mobile, step, link, current, status)| {
+        let mut handover = Handover {
+            mobile,
             step,
             current: None,
             content: Content::Request(link),
         };
-        if message.has_current() {
-            message.current = current;
+        if handover.has_current() {
+            handover.current = current;
         }
-        match status {
-            Some(status) => message.response(status),
-            None => message,
-        }
+        Body::Handover(match status {
+            Some(status) => handover.response(status),
+            None => handover,
+        })
     })
+}
+
+fn statuses() -> impl Strategy<Value = Status> {
+    prop::sample::select(Status::ALL.to_vec())
+}
+
+fn thresholds() -> impl Strategy<Value = Threshold> {
+    (any::<u16>(), any::<bool>()).prop_map(|(rate, above)| Threshold {
+        rate,
+        crossing: if above {
+            Crossing::Above
+        } else {
+            Crossing::Below
+        },
+    })
+}
+
+fn events() -> impl Strategy<Value = Body> {
+    let change = (any::<u16>(), thresholds())
+        .prop_map(|(rate, threshold)| LinkChange::Rate { rate, threshold });
+    let change = prop_oneof![
+        Just(LinkChange::Up),
+        Just(LinkChange::Down),
+        Just(LinkChange::GoingDown),
+        change,
+    ];
+    (links(), change).prop_map(|(link, change)| Body::Event(Event { link, change }))
+}
+
+fn networks() -> impl Strategy<Value = Vec<Network>> {
+    let one = (
+        links(),
+        names(),
+        any::<u32>(),
+        any::<Option<[u32; 2]>>(),
+        any::<u128>(),
+    );
+    let one = one.prop_map(|(link, operator, rate, channel, router)| {
+        let mut network = Network::new(link, &operator, rate, router.into());
+        network.channel = channel;
+        network
+    });
+    // The longest ones fit a response.
+    prop::collection::vec(one, 0..5)
+}
+
+fn services() -> impl Strategy<Value = Body> {
+    let listed = prop::collection::vec(links(), 0..=MOST_LISTED);
+    let set = prop::collection::vec(thresholds(), 0..=MOST_LISTED);
+    let parts = (
+        links(),
+        any::<u32>().prop_map(Events),
+        listed,
+        set,
+        networks(),
+    );
+    let all = parts.prop_flat_map(|(link, events, links, set, networks)| {
+        let requests = [
+            Request::Discover,
+            Request::Register(links.clone()),
+            Request::Subscribe(link.clone(), events),
+            Request::ConfigureThresholds(link.clone(), set.clone()),
+            Request::GetInformation,
+        ];
+        let answers = [
+            Answer::Capabilities(Capabilities { links, events }),
+            Answer::Registered,
+            Answer::Subscribed(link.clone(), events),
+            Answer::Configured(link, set),
+            Answer::Information(networks),
+        ];
+        let granted = answers.map(|answer| Body::Response(Response::Granted(answer)));
+        let all = requests.map(Body::Request).into_iter().chain(granted);
+        prop::sample::select(all.collect::<Vec<_>>())
+    });
+    let refusal = (prop::sample::select(Service::ALL.to_vec()), statuses());
+    let refusal = refusal.prop_filter("a refusal", |(_, status)| *status != Status::Success);
+    let refusals =
+        refusal.prop_map(|(service, status)| Body::Response(Response::Refused(service, status)));
+    prop_oneof![4 => all, 1 => refusals]
+}
+
+fn messages() -> impl Strategy<Value = Mih> {
+    let bodies = prop_oneof![
+        handovers(),
+        events(),
+        services(),
+        any::<u16>().prop_map(|identifier| Body::Acknowledgement(MessageId(identifier))),
+    ];
+    let parts = (0..0x1000_u16, any::<bool>(), names(), names(), bodies);
+    parts.prop_map(
+        |(transaction, wants_acknowledgement, source, destination, body)| {
+            let ends = [MihfId::new(&source), MihfId::new(&destination)];
+            Mih {
+                wants_acknowledgement,
+                ..Mih::new(transaction, ends, body)
+            }
+        },
+    )
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! TLV values: identifiers of MIH functions and of links (IEEE 802.21-2008, annex F).
 
 use super::{HEADER, field};
-use crate::wire::{DecodeError, expect_length};
+use crate::wire::{DecodeError, expect_length, u16_at, u32_at};
 
 /// Maximum length of the name of an MIH function or a link, in bytes. Chosen, so that each length fits one byte; the
 /// standard's is 253.
@@ -18,7 +18,42 @@ pub(super) const NOTHING_REQUESTED: [u8; 8] = [0; 8];
 /// ASGN_RES_SET: no class of service, and no container.
 pub(super) const NOTHING_ASSIGNED: [u8; 7] = [0; 7];
 
+/// Bytes of a message.
+pub(super) struct Writer(pub Vec<u8>);
+
+impl Writer {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Writes a TLV with a number of one byte.
+    pub(super) fn tlv(&mut self, kind: u8, value: &[u8]) {
+        self.0.push(kind);
+        self.counted(value);
+    }
+
+    /// Writes a length, and the bytes that it counts.
+    pub(super) fn counted(&mut self, value: &[u8]) {
+        self.length(value.len());
+        self.bytes(value);
+    }
+
+    /// Writes a length (clause 8.4.2), as [`Reader::length`] reads it.
+    fn length(&mut self, length: usize) {
+        match length.checked_sub(129) {
+            None => self.0.push(length as u8),
+            Some(_) => {
+                let excess = (length - 128).to_be_bytes();
+                let zeros = excess.iter().take_while(|&&byte| byte == 0).count();
+                self.0.push(0x80 | (excess.len() - zeros) as u8);
+                self.bytes(&excess[zeros..]);
+            }
+        }
+    }
+}
+
 /// The rest of a value.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -48,8 +83,29 @@ impl<'a> Reader<'a> {
         Ok(longer.saturating_add(128))
     }
 
+    pub(super) fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.take(2).map(|bytes| u16_at(bytes, 0))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.take(4).map(|bytes| u32_at(bytes, 0))
+    }
+
+    /// Reads a list of up to `most` elements.
+    pub(super) fn list<T>(
+        &mut self,
+        most: usize,
+        mut element: impl FnMut(&mut Reader<'a>) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
+        let count = self.length()?;
+        if count > most {
+            return Err(field("list length", count as u32));
+        }
+        (0..count).map(|_| element(self)).collect()
+    }
+
     /// Reads an OCTET_STRING of up to [`LONGEST_NAME`] bytes.
-    fn name(&mut self) -> Result<Box<[u8]>, DecodeError> {
+    pub(super) fn name(&mut self) -> Result<Box<[u8]>, DecodeError> {
         let length = self.length()?;
         if length > LONGEST_NAME {
             return Err(field("name length", length as u32));
@@ -58,8 +114,68 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn cut(name: &[u8]) -> Box<[u8]> {
+pub(super) fn cut(name: &[u8]) -> Box<[u8]> {
     name[..name.len().min(LONGEST_NAME)].into()
+}
+
+/// Encodes a NETWORK_TYPE: a link type, without subtypes and extension.
+pub(super) const fn network_type(link_type: u8) -> [u8; 4] {
+    [1, link_type, 0, 0]
+}
+
+/// Reads the link type of a NETWORK_TYPE; zero if it has none.
+pub(super) fn read_network_type(reader: &mut Reader<'_>) -> Result<u8, DecodeError> {
+    let link_type = match reader.byte()? {
+        0 => 0,
+        _ => reader.byte()?,
+    };
+    if reader.byte()? != 0 {
+        reader.take(8)?;
+    }
+    if reader.byte()? != 0 {
+        let length = reader.length()?;
+        reader.take(length)?;
+    }
+    Ok(link_type)
+}
+
+/// Direction in which a value crosses a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// The value has become at least the threshold.
+    Above,
+    /// The value has become less than the threshold.
+    Below,
+}
+
+/// A threshold of a link's data rate (THRESHOLD).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// Data rate in kbit/s.
+    pub rate: u16,
+    /// Direction.
+    pub crossing: Crossing,
+}
+
+/// LINK_PARAM_TYPE of the data rate: a generic parameter.
+pub(super) const DATA_RATE: [u8; 2] = [0, 0];
+
+impl Threshold {
+    pub(super) fn value(self) -> [u8; 3] {
+        let [high, low] = self.rate.to_be_bytes();
+        [high, low, self.crossing as u8]
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Threshold, DecodeError> {
+        Ok(Threshold {
+            rate: reader.u16()?,
+            crossing: match reader.byte()? {
+                0 => Crossing::Above,
+                1 => Crossing::Below,
+                other => return Err(field("threshold direction", u32::from(other))),
+            },
+        })
+    }
 }
 
 /// Identifier of an MIH function, unique in its network (MIHF_ID).
@@ -121,6 +237,16 @@ impl LinkIdentifier {
         [&[self.link_type], &*self.address_value()].concat()
     }
 
+    /// Encodes a LINK_TUPLE_ID without a point of attachment beyond the link.
+    pub(super) fn as_tuple(&self) -> Vec<u8> {
+        [&*self.value(), &[0]].concat()
+    }
+
+    /// Encodes a NET_TYPE_ADDR: a NETWORK_TYPE and the address.
+    pub(super) fn as_network_address(&self) -> Vec<u8> {
+        [&network_type(self.link_type)[..], &self.address_value()].concat()
+    }
+
     /// Encodes a list of one LINK_POA_LIST, without points of attachment beyond the link.
     pub(super) fn as_candidates(&self) -> Vec<u8> {
         [&[1], &*self.value(), &[0]].concat()
@@ -151,7 +277,19 @@ impl LinkIdentifier {
         }
     }
 
-    fn read_address(link_type: u8, reader: &mut Reader<'_>) -> Result<LinkIdentifier, DecodeError> {
+    /// Reads a NET_TYPE_ADDR.
+    pub(super) fn read_network_address(
+        reader: &mut Reader<'_>,
+    ) -> Result<LinkIdentifier, DecodeError> {
+        let link_type = read_network_type(reader)?;
+        LinkIdentifier::read_address(link_type, reader)
+    }
+
+    /// Reads a LINK_ADDR.
+    pub(super) fn read_address(
+        link_type: u8,
+        reader: &mut Reader<'_>,
+    ) -> Result<LinkIdentifier, DecodeError> {
         match reader.byte()? {
             OTHER_ADDRESS => Ok(LinkIdentifier {
                 link_type,

@@ -1,7 +1,10 @@
 //! Messages of IEEE 802.21 as text.
 
 use super::super::Words;
-use super::{Content, LinkIdentifier, Mih, PORT};
+use super::{
+    Answer, Body, Content, Event, LinkChange, LinkIdentifier, Mih, PORT, REQUEST, RESPONSE,
+    Request, Response,
+};
 
 /// Describes the message in a UDP datagram, if its ports are this protocol's.
 pub(in super::super) fn words(ports: [u16; 2], datagram: &[u8]) -> Option<Words> {
@@ -12,16 +15,83 @@ pub(in super::super) fn words(ports: [u16; 2], datagram: &[u8]) -> Option<Words>
 }
 
 impl Mih {
+    /// Returns the standard's name of the message.
+    pub fn name(&self) -> &'static str {
+        match &self.body {
+            Body::Handover(handover) => handover.name(),
+            Body::Request(request) => request.service().name(REQUEST),
+            Body::Response(response) => response.service().name(RESPONSE),
+            Body::Event(event) => event.name(),
+            Body::Acknowledgement(_) => "MIH acknowledgement",
+        }
+    }
+
     fn words(&self) -> Words {
-        let of_link =
-            |link: &LinkIdentifier| format!("link {}", String::from_utf8_lossy(link.address()));
-        let details = match &self.content {
-            Content::Request(link) => of_link(link),
-            Content::Response { status, link } => match link {
-                Some(link) => format!("{}, {}", status.text(), of_link(link)),
-                None => status.text().to_owned(),
+        let details = match &self.body {
+            Body::Handover(handover) => match &handover.content {
+                Content::Request(link) => link.words(),
+                Content::Response { status, link } => match link {
+                    Some(link) => format!("{}, {}", status.text(), link.words()),
+                    None => status.text().to_owned(),
+                },
             },
+            Body::Request(request) => request.words(),
+            Body::Response(Response::Granted(answer)) => answer.words(),
+            Body::Response(Response::Refused(_, status)) => status.text().to_owned(),
+            Body::Event(event) => event.words(),
+            Body::Acknowledgement(_) => format!("transaction {}", self.transaction),
         };
         (self.name(), details)
+    }
+}
+
+impl LinkIdentifier {
+    fn words(&self) -> String {
+        format!("link {}", String::from_utf8_lossy(self.address()))
+    }
+}
+
+impl Request {
+    fn words(&self) -> String {
+        match self {
+            Request::Discover | Request::GetInformation => String::new(),
+            Request::Register(links) => links_of(links),
+            Request::Subscribe(link, _) | Request::ConfigureThresholds(link, _) => link.words(),
+        }
+    }
+}
+
+impl Answer {
+    fn words(&self) -> String {
+        match self {
+            Answer::Capabilities(own) => links_of(&own.links),
+            Answer::Registered => String::new(),
+            Answer::Subscribed(link, _) | Answer::Configured(link, _) => link.words(),
+            Answer::Information(networks) => {
+                let links = networks.iter().map(|network| network.link.clone());
+                links_of(&links.collect::<Vec<_>>())
+            }
+        }
+    }
+}
+
+impl Event {
+    fn words(&self) -> String {
+        match self.change {
+            LinkChange::Rate { rate, .. } => format!("{}, {rate} kbit/s", self.link.words()),
+            _ => self.link.words(),
+        }
+    }
+}
+
+/// Describes a list of links.
+fn links_of(links: &[LinkIdentifier]) -> String {
+    let names: Vec<_> = links
+        .iter()
+        .map(|link| String::from_utf8_lossy(link.address()))
+        .collect();
+    match names.len() {
+        1 => format!("link {}", names[0]),
+        _ => format!("links {}", names.join(", ")),
     }
 }

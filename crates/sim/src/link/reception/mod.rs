@@ -35,6 +35,14 @@ pub struct ReceptionEvent {
 }
 
 impl Reception {
+    /// Returns the carrier's frequency in kHz, if known.
+    pub fn frequency_khz(&self) -> Option<u32> {
+        match self {
+            Reception::LineOfSight(_) => None,
+            Reception::Coverage(coverage) => Some((coverage.radio.frequency_hz / 1e3) as u32),
+        }
+    }
+
     /// Returns all events that a link reports to a mobile on this run, in order of time. A link is up at the start
     /// unless it reports at once that it is down.
     pub fn events(&self, run: &LineRun) -> Vec<ReceptionEvent> {

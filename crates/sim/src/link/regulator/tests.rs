@@ -17,6 +17,7 @@ fn config(excess: Excess) -> RegulatorConfig {
         rate: MEGABIT,
         burst: 3000,
         excess,
+        reports: false,
     }
 }
 
@@ -26,6 +27,42 @@ fn entrance(config: RegulatorConfig) -> Entrance {
 
 fn shaper() -> Entrance {
     entrance(config(Excess::Waits(QueueLimit::Packets(1000))))
+}
+
+/// A queue of eight packets: reports when it begins to fill, when it is more than half full, at most half full again, and
+/// empty; in between none.
+#[test]
+fn a_queue_reports_its_levels() {
+    let mut own = entrance(RegulatorConfig {
+        reports: true,
+        burst: 1000,
+        ..config(Excess::Waits(QueueLimit::Packets(8)))
+    });
+    let mut told = Vec::new();
+    for &id in &packet_ids(10) {
+        own.offer(Instant::ZERO, End::A, Some(OTHER), of(id, 1000));
+        while let Some(report) = own.poll_report() {
+            assert_eq!(
+                (report.from, report.number, &report.flows[..]),
+                (End::A, 1, &[FLOW, OTHER][..])
+            );
+            assert_eq!(report.limit, QueueLimit::Packets(8));
+            told.push(report.packets);
+        }
+    }
+    while own.next_release() != Instant::NEVER {
+        own.release(own.next_release());
+        told.extend(own.poll_report().map(|report| report.packets));
+    }
+    assert_eq!(told, [1, 5, 4, 0]);
+    // At once: a report has the latest state, and none if the queue is as it was.
+    for &id in &packet_ids(6) {
+        own.offer(at_us(100_000), End::A, Some(FLOW), of(id, 1000));
+    }
+    assert_eq!(own.poll_report().map(|report| report.packets), Some(5));
+    assert_eq!(own.poll_report(), None);
+    assert_eq!(own.take_waiting(End::A).len(), 5);
+    assert_eq!(own.poll_report().map(|report| report.packets), Some(0));
 }
 
 fn of(packet: PacketId, length: u32) -> Offered {

@@ -178,6 +178,7 @@ pub(super) fn shaped() -> LinkConfig {
         rate: DataRate::from_bits_per_second(500_000),
         burst: 1500,
         excess: Excess::Waits(QueueLimit::Packets(3)),
+        reports: false,
     }];
     config
 }

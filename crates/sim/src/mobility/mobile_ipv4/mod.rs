@@ -46,10 +46,15 @@ pub struct MobileIpv4 {
     /// Lifetime of a registration request, in seconds.
     pub lifetime: u16,
     /// True if a micro-mobility domain prepares handovers.
-    pub prepares_handovers: bool,
+    pub domain_prepares: bool,
 }
 
 impl MobileIpv4 {
+    /// Returns true if handovers are prepared, with agents or in a domain.
+    pub(super) fn prepares_handovers(&self) -> bool {
+        self.preregistration || self.domain_prepares
+    }
+
     /// Returns the protocol of a mobile, if it is this one.
     fn of(mobile: &Mobile) -> Option<&MobileIpv4> {
         match mobile.mobility.as_deref()? {

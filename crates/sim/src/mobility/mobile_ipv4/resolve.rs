@@ -195,7 +195,7 @@ pub(in crate::mobility) fn mobility(
             &path.key("lifetime"),
             report,
         ),
-        prepares_handovers: around.agents.prepare_handovers(),
+        domain_prepares: around.agents.prepare_handovers(),
     }
 }
 

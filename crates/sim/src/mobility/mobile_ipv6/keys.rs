@@ -110,6 +110,27 @@ pub struct RawAaa {
 pub struct RawMih {
     /// The point of service: a node that does not move.
     pub point_of_service: String,
+    /// Link that carries the messages before a handover. Default "backward".
+    pub signalling: Option<RawSignalling>,
+    /// Query of the networks around, at the mobile's first place, for its decision: each access link's data rate, channel
+    /// and router. Default false.
+    pub information_service: Option<bool>,
+    /// Subscription to events of the point of service's links between nodes that do not move, for the mobile's decision.
+    /// Default false.
+    pub remote_events: Option<bool>,
+    /// Data rate of these links at which they report their parameters, up to 65,535 kbit/s; it goes with remote_events.
+    /// Default: none.
+    pub rate_threshold: Option<Rate>,
+}
+
+/// Link that carries the messages before a handover (study S, section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawSignalling {
+    /// The link in use.
+    Backward,
+    /// The new link, which the mobile joins for that beside the link in use.
+    Forward,
 }
 
 /// Duplicate address detection, or the reason that none is needed.

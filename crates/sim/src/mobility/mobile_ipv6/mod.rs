@@ -13,6 +13,7 @@ pub use anchor_points::{AnchorPoint, RawAnchorPoint};
 use baton_proto::host::layer::Neighbor;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
+use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Duration;
@@ -44,8 +45,8 @@ pub struct MobileIpv6 {
     pub advertisements: Advertisements,
     /// Access control before a care-of address is used.
     pub aaa: Option<AccessControl>,
-    /// Node of the point of service, if handovers are prepared.
-    pub point_of_service: Option<NodeIndex>,
+    /// Services of IEEE 802.21, if handovers are prepared by them.
+    pub mih: Option<HandoverServices>,
     /// True if it uses route optimization.
     pub route_optimization: bool,
     /// True if it asks its home agent to hold packets.
@@ -73,11 +74,18 @@ impl MobileIpv6 {
         }
     }
 
-    /// Returns true if handovers are prepared: with a point of service, between routers, or with the home agent.
-    pub(super) fn prepares_handovers(&self) -> bool {
-        self.point_of_service.is_some()
-            || self.predicts_handovers
-            || self.predictive_binding_updates
+    /// Returns the link that carries the messages before a handover, if handovers are prepared: with a point of service,
+    /// between routers, or with the home agent.
+    pub(super) fn signalling(&self) -> Option<Signalling> {
+        let others = self.predicts_handovers || self.predictive_binding_updates;
+        let own = self.mih.map(|services| services.signalling);
+        own.or_else(|| others.then_some(Signalling::Backward))
+    }
+
+    /// Returns the node whose links' events the mobile subscribes to, if it does.
+    pub(super) fn source_of_events(&self) -> Option<NodeIndex> {
+        let services = self.mih.filter(|services| services.remote_events);
+        services.map(|services| services.point_of_service)
     }
 
     /// Describes a mobile with an address on an access link to the router there.
@@ -110,6 +118,21 @@ pub struct AccessControl {
     pub server: NodeIndex,
     /// Processing time of a request.
     pub processing: Duration,
+}
+
+/// Services of IEEE 802.21 to a mobile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverServices {
+    /// Node of the point of service.
+    pub point_of_service: NodeIndex,
+    /// Link that carries the messages before a handover.
+    pub signalling: Signalling,
+    /// True if the mobile queries the networks around.
+    pub information: bool,
+    /// True if it subscribes to events of the point of service's links.
+    pub remote_events: bool,
+    /// Data rate of these links, in kbit/s, at which a report is due.
+    pub rate_threshold: Option<u16>,
 }
 
 /// Times of access routers' advertisements.

@@ -1,9 +1,10 @@
 //! Resolution of Mobile IPv6 and NEMO.
 
 use super::keys::{
-    RawAdvertisements, RawBuffering, RawDetection, RawFastHandovers, RawMobileNode, RawOverflow,
+    RawAdvertisements, RawBuffering, RawDetection, RawFastHandovers, RawMih, RawMobileNode,
+    RawOverflow, RawSignalling,
 };
-use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
+use super::{AccessControl, Advertisements, HandoverServices, HomeAgent, MobileIpv6};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
 use crate::mobility::resolve::{Surroundings, home_link};
 use crate::mobility::{RawHomeAgent, RawMobility};
@@ -16,6 +17,7 @@ use crate::scenario::resolve_links::Links;
 use crate::scenario::units::{PositiveTime, prefix};
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
+use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
@@ -223,15 +225,42 @@ fn access_control(
     })
 }
 
-/// Resolves the node of the point of service.
-fn point_of_service(
+/// Resolves the services of IEEE 802.21.
+fn handover_services(
     own: &RawMobileNode,
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
-) -> Option<NodeIndex> {
-    let name = &own.mih.as_ref()?.point_of_service;
-    fixed_node(name, &path.key("point_of_service"), around, report)
+) -> Option<HandoverServices> {
+    let raw = own.mih.as_ref()?;
+    let name = &raw.point_of_service;
+    Some(HandoverServices {
+        point_of_service: fixed_node(name, &path.key("point_of_service"), around, report)?,
+        signalling: match raw.signalling.unwrap_or(RawSignalling::Backward) {
+            RawSignalling::Backward => Signalling::Backward,
+            RawSignalling::Forward => Signalling::Forward,
+        },
+        information: raw.information_service.unwrap_or(false),
+        remote_events: raw.remote_events.unwrap_or(false),
+        rate_threshold: rate_threshold(raw, &path.key("rate_threshold"), report),
+    })
+}
+
+/// Resolves the data rate at which a remote link reports its parameters, in kbit/s.
+fn rate_threshold(raw: &RawMih, path: &Path, report: &mut Report<'_>) -> Option<u16> {
+    let rate = raw.rate_threshold?.0;
+    if raw.remote_events != Some(true) {
+        let message = "is for remote events; expected remote_events = true".to_owned();
+        report.wrong(path, message);
+    }
+    let threshold = u16::try_from(rate.bits_per_second() / 1000).ok();
+    let threshold = threshold.filter(|&threshold| threshold > 0);
+    if threshold.is_none() {
+        let message =
+            "does not fit a message; expected \"1 kbit/s\" to \"65.535 Mbit/s\"".to_owned();
+        report.wrong(path, message);
+    }
+    threshold
 }
 
 /// Resolves a node that does not move.
@@ -298,7 +327,7 @@ pub(in crate::mobility) fn mobility(
             RawAdvertisements::Seldom => Advertisements::Seldom,
         },
         aaa: access_control(own, &path.key("aaa"), around, report),
-        point_of_service: point_of_service(own, &path.key("mih"), around, report),
+        mih: handover_services(own, &path.key("mih"), around, report),
         route_optimization: own.route_optimization.unwrap_or(false),
         asks_for_buffering: own.asks_for_buffering.unwrap_or(false),
         predictive_binding_updates: predictive_binding_updates(

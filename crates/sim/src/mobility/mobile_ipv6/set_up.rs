@@ -1,6 +1,6 @@
 //! The agents of Mobile IPv6 and NEMO in a world.
 
-use super::{AccessControl, Advertisements, HomeAgent, MobileIpv6};
+use super::{AccessControl, Advertisements, HandoverServices, HomeAgent, MobileIpv6};
 use crate::addresses::{access_prefix, node_addresses};
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario, StationId};
@@ -10,7 +10,7 @@ use crate::world::radio::BehindCell;
 use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use crate::world::{Net, World};
 use baton_proto::host::layer::Rank;
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::address_configuration::{ConfigurationSettings, ConfigurationTimes};
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::buffering::BufferPolicy;
@@ -25,7 +25,7 @@ use baton_proto::mobility::mobile_ipv6::{
 };
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
+use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId, Network};
 use baton_proto::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
@@ -273,8 +273,8 @@ impl World {
         }
         let credentials = mobility.aaa.map(|aaa| self.enrol(aaa, &name, home_address));
         let handover_service = mobility
-            .point_of_service
-            .map(|service| self.add_handover_service(node.0, service.0, access));
+            .mih
+            .map(|services| self.add_handover_service((number, node.0), services, access));
         let anchors = self.enrol_at_anchor_points(number, &name);
         let settings = MobileSettings {
             home_address: match agent.prefix_pool {
@@ -455,10 +455,11 @@ impl World {
     /// mobile's settings for them.
     fn add_handover_service(
         &mut self,
-        node: usize,
-        service: usize,
+        (number, node): (usize, usize),
+        services: HandoverServices,
         access: &Access,
     ) -> HandoverServiceSettings {
+        let service = services.point_of_service.0;
         let identifier = self.mih_identifier(node);
         self.point_of_service(service).enrol(identifier.clone());
         // Links other than access links are prepared nowhere.
@@ -476,16 +477,56 @@ impl World {
                 let gateway = self.point_of_service(router);
                 let in_charge = (gateway.identifier().clone(), gateway.address());
                 gateway.add_link(known.clone(), in_charge.clone());
-                self.point_of_service(service).add_link(known, in_charge);
+                let network = self.network(link, known.clone(), router);
+                let own = self.point_of_service(service);
+                own.add_link(known, in_charge);
+                own.add_network(network);
             }
             links[self.net.interface(node, link).0] = self.link_identifier(link);
         }
+        let remote = self.scenario.remote_links(&self.scenario.mobiles[number]);
+        let remote_links = remote.into_iter().map(|LinkIndex(link)| {
+            let known = self.link_identifier(link);
+            let interface = self.net.interface(service, link);
+            let parameters = self.net.nodes[service].host.link_parameters(interface);
+            let own = self.point_of_service(service);
+            own.add_own_link(interface, known.clone());
+            if let Some(parameters) = parameters {
+                own.handle_link(Instant::ZERO, interface, LinkEvent::Parameters(parameters));
+            }
+            known
+        });
+        let remote_links = remote_links.collect();
         HandoverServiceSettings {
             point_of_service: self.net.directory.ipv6(service),
             service_identifier: self.mih_identifier(service),
             identifier,
             links,
+            signalling: services.signalling,
+            information: services.information,
+            remote_links,
+            rate_threshold: services.rate_threshold,
         }
+    }
+
+    /// Returns the information service's description of an access link or cell, whose operator is its router.
+    fn network(&self, link: usize, known: LinkIdentifier, router: usize) -> Network {
+        let rate = self.net.packet_rate(link).bits_per_second() / 1000;
+        let (operator, address) = (
+            &self.scenario.nodes[router],
+            self.net.directory.ipv6(router),
+        );
+        let rate = u32::try_from(rate).unwrap_or(u32::MAX);
+        let mut network = Network::new(known, operator.as_bytes(), rate, address);
+        let along = self
+            .scenario
+            .links
+            .get(link)
+            .and_then(|spec| spec.reception.as_ref());
+        network.channel = along
+            .and_then(|along| along.reception.frequency_khz())
+            .map(|at| [at; 2]);
+        network
     }
 
     /// Returns the point of service at a node, creating it if needed.
@@ -521,7 +562,7 @@ impl World {
         interface: InterfaceId,
     ) {
         let mobility = MobileIpv6::of(&self.scenario.mobiles[number]);
-        if mobility.is_none_or(|own| own.point_of_service.is_none()) {
+        if mobility.is_none_or(|own| own.mih.is_none()) {
             return;
         }
         let known = self.link_identifier(self.net.wires.number(place));

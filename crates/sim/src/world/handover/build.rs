@@ -23,15 +23,13 @@ impl World {
     pub(in crate::world) fn add_mobile(&mut self, number: usize, flows: Vec<usize>, is_real: bool) {
         let mobile = self.scenario.mobiles[number].clone();
         let node = mobile.node.0;
-        let policy = policy(&mobile.attachment, &self.scenario, (self, node));
+        let remote = self.scenario.remote_names(&mobile);
+        let policy = policy(&mobile.attachment, &self.scenario, (self, node), &remote);
         let machine = Attachment::new(Settings {
             interfaces: self.net.access_interfaces(number, node),
             policy,
             registers: mobile.mobility.is_some(),
-            prepares_handovers: mobile
-                .mobility
-                .as_deref()
-                .is_some_and(Mobility::prepares_handovers),
+            signalling: mobile.mobility.as_deref().and_then(Mobility::signalling),
             detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
         });
         let reports_paths = self.load.reports_paths(&mobile, &flows);
@@ -110,6 +108,7 @@ fn policy(
     chosen: &AttachmentPolicy,
     scenario: &Scenario,
     (world, node): (&World, usize),
+    remote: &[String],
 ) -> Policy {
     let interface = |link: &LinkIndex| world.net.interface(node, link.0);
     match chosen {
@@ -142,7 +141,9 @@ fn policy(
         }
         AttachmentPolicy::Decision(chosen) => {
             let interfaces = chosen.links.iter().map(interface).collect();
-            let decision = chosen.decision.build(&scenario.nodes[node], &chosen.names);
+            let decision = chosen
+                .decision
+                .build(&scenario.nodes[node], &chosen.names, remote);
             Policy::Decision(Box::new(Decider::new(decision, interfaces)))
         }
     }

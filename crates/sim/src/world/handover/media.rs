@@ -116,7 +116,7 @@ impl World {
         let change = self.scenario.changes[number].clone();
         let wire = &mut self.net.wires[change.link.0];
         let is_new = wire.works != change.up || *wire.link.config() != *change.config;
-        wire.repeats = change.config.repeats();
+        wire.reports = change.config.reports();
         let mut config = change.config;
         if config.adapts_code() {
             config.keep_codes(wire.link.config());
@@ -148,7 +148,11 @@ impl World {
         self.net.touch(link);
         if let (Some(number), true) = (mobile, turned) {
             self.note_turn(number, link, up);
-            let interface = self.net.interface(self.net.mobiles[number].node.0, link);
+            let node = self.net.mobiles[number].node.0;
+            let interface = self.net.interface(node, link);
+            if up {
+                self.associate(link, node);
+            }
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
             // A link that a mobile does not use is up for the mobile alone, which may then take it.
             let tells_network = !up || self.net.mobiles[number].attached == Some(link);

@@ -35,8 +35,8 @@ impl World {
                 self.record_link_signal(node, link, event.event);
             }
             LinkEvent::ParametersReport => self.report_power(link, event),
-            // A network reports neither.
-            LinkEvent::CellGoingDown | LinkEvent::Parameters(_) => {}
+            // A network reports none of these.
+            LinkEvent::CellGoingDown | LinkEvent::Parameters(_) | LinkEvent::QueueStatus(..) => {}
         }
     }
 

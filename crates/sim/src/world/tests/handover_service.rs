@@ -34,7 +34,13 @@ fn travel(movement: &str, service: Option<&str>) -> Results {
 }
 
 fn travel_with(movement: &str, service: Option<&str>, changes: &str) -> Results {
-    let mih = service.map(|node| format!(", mih = {{ point_of_service = \"{node}\" }}"));
+    let keys = service.map(|node| format!("point_of_service = \"{node}\""));
+    travel_by(movement, keys.as_deref(), changes)
+}
+
+/// Runs a movement with these keys of the point of service.
+fn travel_by(movement: &str, keys: Option<&str>, changes: &str) -> Results {
+    let mih = keys.map(|keys| format!(", mih = {{ {keys} }}"));
     let aircraft = format!(
         "[mobiles.aircraft]\n{movement}\nmobility = {{ protocol = \"mobile-ipv6\", home_agent = \"home-agent\", \
          home_link = \"home-cell\", duplicate_address_detection = \"icao-address\"{} }}\n",
@@ -115,6 +121,19 @@ fn a_soft_handover_is_later_by_two_exchanges() {
             assert_eq!(told.count(), 1, "{service}");
         }
     }
+}
+
+/// The messages go by the new cell, whose router is the point of service, one hop away.
+#[test]
+fn forward_signalling_goes_by_the_new_link() {
+    let alone = took(&travel(SOFT, None));
+    let keys = "point_of_service = \"foreign-router\", signalling = \"forward\"";
+    let results = travel_by(SOFT, Some(keys), "");
+    let expected = by_the_paths(&results, &ALONE, [&[CELL], &[]]);
+    near(took(&results) - alone, expected, 1e-8);
+    let rows = signals(&results);
+    let mut before = rows.iter().filter(|row| ALONE.contains(&row.name.as_str()));
+    assert!(before.all(|row| row.link == "foreign-cell"));
 }
 
 /// The exchanges take some 0.28 s: an announcement one second ahead hides them, one of 0.1 s hides that much of them.

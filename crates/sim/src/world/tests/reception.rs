@@ -63,6 +63,52 @@ fn a_train_prefers_the_tunnel_s_access_points_and_loses_nothing() {
     assert_eq!(flow(&results.summary, "f").lost_packets, 0);
 }
 
+/// Study S, table 2: the Association Response tells the train of the access point's queue, 50 ms after the first
+/// reception at 1900 − 474.34 m. Before that it does not know.
+#[test]
+fn an_access_point_tells_of_its_queue_at_the_association() {
+    let mobile = format!(
+        "[mobiles.train]\nfailback = {{ prefer = [\"tunnel\", \"satellite\"], hold_time = \"0 s\" }}\n{TRACK}\n"
+    );
+    let links = LINKS.replace("medium_access = false", "queue = \"20 packets\"");
+    let text = scenario(60, &[&links, &mobile]);
+    let rows = signals(&run(&text));
+    let told: Vec<_> = rows
+        .iter()
+        .filter(|row| row.name == "Association Response")
+        .collect();
+    assert_eq!(told.len(), 1, "the access points follow without a gap");
+    near(told[0].sent_s, 14.306_58, 1e-3);
+    assert_eq!(told[0].way(), ("gateway", "train"));
+    assert_eq!(
+        (told[0].link.as_str(), told[0].details.as_str()),
+        ("tunnel", "queue of 20 packets")
+    );
+    assert_eq!(told[0].fate, "delivered");
+    let mut world = unrecorded(&text);
+    let train = world
+        .scenario
+        .nodes
+        .iter()
+        .position(|name| name == "train")
+        .unwrap();
+    let tunnel = world
+        .scenario
+        .links
+        .iter()
+        .position(|link| link.config.name == "tunnel")
+        .unwrap();
+    let interface = world.net.interface(train, tunnel);
+    for (until_ms, known) in [(14_300, None), (14_310, Some(20))] {
+        world.run_until(baton_proto::time::Instant::from_millis(until_ms), 1_000_000);
+        let told = world.net.nodes[train]
+            .host
+            .link_parameters(interface)
+            .unwrap();
+        assert_eq!(told.incoming_queue, known, "{until_ms}");
+    }
+}
+
 #[test]
 fn a_train_with_a_satellite_alone_loses_what_is_sent_in_the_tunnel() {
     let mobile = format!(

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::mobility::attachment::failback::FailbackTimes;
+use crate::mobility::handover_service::Signalling;
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -132,15 +133,19 @@ proptest! {
     #[test]
     fn outputs_keep_their_rules(
         number in 0..5usize,
-        flags in any::<[bool; 3]>(),
+        flags in any::<[bool; 4]>(),
         up in prop::collection::vec(0..3usize, 0..3),
         entries in prop::collection::vec((0..1000u64, prop::option::of(0..4usize), handovers()), 0..6),
         steps in prop::collection::vec((0..60u64, steps()), 0..40),
     ) {
-        let [registers, prepares_handovers, detaches_old] = flags;
+        let [registers, prepares, forward, detaches_old] = flags;
+        let signalling = match forward {
+            true => Signalling::Forward,
+            false => Signalling::Backward,
+        };
         let mut mobile = Attachment::new(Settings {
             registers,
-            prepares_handovers,
+            signalling: prepares.then_some(signalling),
             detaches_old,
             ..settings(policy(number, &entries))
         });

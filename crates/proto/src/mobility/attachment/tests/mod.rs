@@ -38,7 +38,7 @@ fn settings(policy: Policy) -> Settings {
         interfaces: INTERFACES.to_vec(),
         policy,
         registers: false,
-        prepares_handovers: false,
+        signalling: None,
         detaches_old: false,
     }
 }

@@ -2,11 +2,16 @@
 
 use super::*;
 use crate::mobility::attachment::failback::FailbackTimes;
+use crate::mobility::handover_service::Signalling;
 
 fn mobile(policy: Policy) -> Timeline {
+    mobile_with(policy, Signalling::Backward)
+}
+
+fn mobile_with(policy: Policy, signalling: Signalling) -> Timeline {
     let settings = Settings {
         registers: true,
-        prepares_handovers: true,
+        signalling: Some(signalling),
         ..settings(policy)
     };
     let mut mobile = Timeline::begin(settings, &[0, 1]);
@@ -53,6 +58,30 @@ fn an_announced_handover_is_prepared_before_it_is_due() {
     assert_eq!(late.told_at(20_180)[0], format!("{BEGUN} at 20000"));
 }
 
+/// With forward signalling the mobile joins the new link for the messages, and the protocol hears once that it is up.
+#[test]
+fn forward_signalling_joins_the_new_link_ahead() {
+    let soft = || timetable(0, &[entry(20_000, Some(1), SOFT)]);
+    let mut mobile = mobile_with(soft(), Signalling::Forward);
+    let joined = ["1: Attach", "protocol: 1 Up", "prepare 1"];
+    assert_eq!(mobile.told_at(20_000), joined);
+    mobile.prepared(20_280);
+    let told = mobile.told_at(20_280);
+    assert_eq!(told[0], format!("{BEGUN} at 20000"));
+    let to_protocol: Vec<&String> = told
+        .iter()
+        .filter(|one| one.starts_with("protocol"))
+        .collect();
+    assert_eq!(to_protocol, ["protocol: 1 HandoverImminent"]);
+    // A joined link that goes down and comes back meanwhile.
+    let mut mobile = mobile_with(soft(), Signalling::Forward);
+    assert_eq!(mobile.told_at(20_000), joined);
+    mobile.hear(20_100, 1, LinkEvent::Down);
+    assert_eq!(mobile.told_at(20_100), ["protocol: 1 Down"]);
+    mobile.hear(20_200, 1, LinkEvent::Up);
+    assert_eq!(mobile.told_at(20_200), ["protocol: 1 Up"]);
+}
+
 #[test]
 fn a_hard_handover_waits_for_nobody() {
     let handover = hard(300, OldQueue::Discarded);
@@ -80,7 +109,7 @@ fn preference() -> Policy {
 fn returning() -> Timeline {
     let settings = Settings {
         registers: true,
-        prepares_handovers: true,
+        signalling: Some(Signalling::Backward),
         ..settings(preference())
     };
     let mut mobile = Timeline::begin(settings, &[0]);

@@ -35,7 +35,7 @@ impl MobileNode {
         if let Some(settings) = &self.settings.handover_service
             && let Some(bytes) = message_bytes(&packet, settings.point_of_service, mih::PORT)
         {
-            self.handle_service_answer(now, bytes);
+            self.handle_service_message(now, (interface, destination), bytes);
             return None;
         }
         if self.prefix.is_some()

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::mobility::handover_service::{
-    HandoverServiceEvent, HandoverServiceSettings, PointOfServiceCounts,
+    HandoverServiceEvent, HandoverServiceSettings, PointOfServiceCounts, Signalling,
 };
-use crate::wire::mih::{Content, LinkIdentifier, Mih, Status, Step};
+use crate::wire::mih::{Body as MihBody, Content, Handover, LinkIdentifier, Mih, Status, Step};
 use HandoverServiceEvent::{Prepared, Unprepared};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -26,31 +26,43 @@ const MESSAGES: [&str; 12] = [
     "MN_HO_Complete response",
 ];
 
-fn first_link() -> LinkIdentifier {
+pub(super) fn first_link() -> LinkIdentifier {
     LinkIdentifier::new(19, b"first")
 }
 
-fn second_link() -> LinkIdentifier {
+pub(super) fn second_link() -> LinkIdentifier {
     LinkIdentifier::new(18, b"second")
 }
 
-fn mobile() -> MihfId {
+pub(super) fn mobile() -> MihfId {
     MihfId::new(b"mobile")
 }
 
-fn service(number: usize) -> MihfId {
+pub(super) fn service(number: usize) -> MihfId {
     MihfId::new(SERVICES[number].as_bytes())
 }
 
-fn settings() -> MobileSettings {
+pub(super) fn settings(signalling: Signalling) -> MobileSettings {
+    with_services(service_settings(signalling))
+}
+
+pub(super) fn with_services(settings: HandoverServiceSettings) -> MobileSettings {
     MobileSettings {
-        handover_service: Some(Box::new(HandoverServiceSettings {
-            point_of_service: ip(SERVICES[0]),
-            service_identifier: service(0),
-            identifier: mobile(),
-            links: vec![first_link(), second_link()],
-        })),
+        handover_service: Some(Box::new(settings)),
         ..mobile_settings()
+    }
+}
+
+pub(super) fn service_settings(signalling: Signalling) -> HandoverServiceSettings {
+    HandoverServiceSettings {
+        point_of_service: ip(SERVICES[0]),
+        service_identifier: service(0),
+        identifier: mobile(),
+        links: vec![first_link(), second_link()],
+        signalling,
+        information: false,
+        remote_links: vec![],
+        rate_threshold: None,
     }
 }
 
@@ -61,7 +73,11 @@ fn world() -> World {
 
 /// A network in which this gateway has the mobile's first link.
 fn world_of(gateway: usize) -> World {
-    let mut world = World::new(settings(), agent_settings(), subscriber());
+    world_with(gateway, Signalling::Backward)
+}
+
+fn world_with(gateway: usize, signalling: Signalling) -> World {
+    let mut world = World::new(settings(signalling), agent_settings(), subscriber());
     let known = [0, 1].map(|number| (service(number), ip(SERVICES[number])));
     world.services[0].enrol(mobile());
     world.services[0].add_link(first_link(), known[gateway].clone());
@@ -240,6 +256,50 @@ fn a_lost_link_ends_the_preparation() {
     assert_eq!(world.times_of(MESSAGES[0]), [1000]);
 }
 
+/// Forward signalling: the messages take the new link, so that they outlast the link in use, and end with the new one.
+#[test]
+fn forward_signalling_takes_the_new_link() {
+    for (lost, expected) in [
+        (None, (3160, Prepared)),
+        (Some(0), (3160, Prepared)),
+        (Some(1), (3030, Unprepared)),
+    ] {
+        let mut world = world_with(1, Signalling::Forward);
+        world.attach(1, 2);
+        world.run_until(at(3000));
+        assert_eq!(world.mobile.interface(), Some(InterfaceId(0)));
+        let now = world.now();
+        world.mobile.prepare_handover(now, InterfaceId(1));
+        world.run_until(at(3030));
+        if let Some(interface) = lost {
+            world.detach(interface);
+        }
+        world.run_until(at(20_000));
+        assert_eq!(prepared(&world), [expected], "{lost:?}");
+    }
+    // The query names the link in use, so that its gateway hears of the end.
+    let mut world = world_with(1, Signalling::Forward);
+    world.attach(1, 2);
+    world.run_until(at(3000));
+    hand_over(&mut world);
+    assert_eq!(world.times_of(MESSAGES[9]).len(), 1);
+    // Without an address on the new link they wait for one, up to seven seconds.
+    let mut world = world_with(1, Signalling::Forward);
+    let now = world.now();
+    world.mobile.prepare_handover(now, InterfaceId(1));
+    world.run_until(at(2000));
+    assert_eq!(world.times_of(MESSAGES[0]), []);
+    world.attach(1, 2);
+    world.run_until(at(3000));
+    // The advertisement takes 20 ms.
+    assert_eq!(prepared(&world), [(2180, Prepared)]);
+    let now = world.now();
+    world.detach(1);
+    world.mobile.prepare_handover(now, InterfaceId(1));
+    world.run_until(at(20_000));
+    assert_eq!(prepared(&world)[1..], [(10_000, Unprepared)]);
+}
+
 #[test]
 fn refusals_end_it() {
     // The gateway does not know the link as its own.
@@ -266,17 +326,22 @@ fn nobody_elses_answer_is_taken() {
     let now = world.now();
     world.mobile.prepare_handover(now, InterfaceId(1));
     world.run_until(at(1010));
-    let right = Mih {
-        transaction: 1,
-        source: mobile(),
-        destination: service(0),
+    let right = Handover {
         mobile: None,
         step: Step::Query,
         current: Some(first_link()),
         content: Content::Request(second_link()),
     };
+    let sent = |transaction, handover| {
+        Mih::new(
+            transaction,
+            [mobile(), service(0)],
+            MihBody::Handover(handover),
+        )
+    };
     let answer = |request: Mih, from: &str, world: &mut World| {
-        let bytes = request.response(Status::Success).encode();
+        let response = request.response(Status::Success).expect("a command");
+        let bytes = response.encode();
         let ends = (ip(from), care_of(1));
         let packet = crate::mobility::datagram(ends, mih::PORT, bytes);
         let now = world.now();
@@ -285,19 +350,17 @@ fn nobody_elses_answer_is_taken() {
         world.run_until(now);
         world.times_of(MESSAGES[4]).len()
     };
-    let late = Mih {
-        transaction: 2,
-        ..right.clone()
-    };
-    let other = Mih {
+    let other = Handover {
         content: Content::Request(first_link()),
         ..right.clone()
     };
-    let committed = Mih {
+    let committed = Handover {
         step: Step::Commit,
         ..right.clone()
     };
-    for wrong in [late, other, committed] {
+    let late = sent(2, right.clone());
+    let right = sent(1, right);
+    for wrong in [late, sent(1, other), sent(1, committed)] {
         assert_eq!(answer(wrong, SERVICES[0], &mut world), 0);
     }
     assert_eq!(world.mobile.counts().unexpected, 3);
@@ -326,16 +389,14 @@ proptest! {
         let now = world.now();
         world.mobile.prepare_handover(now, InterfaceId(1));
         world.run_until(at(1030));
-        let request = Mih {
-            transaction: 1,
-            source: mobile(),
-            destination: service(0),
+        let request = Mih::new(1, [mobile(), service(0)], MihBody::Handover(Handover {
             mobile: None,
             step: Step::Query,
             current: None,
             content: Content::Request(second_link()),
-        };
-        let message = if response { request.response(Status::Success) } else { request };
+        }));
+        let answer = request.response(Status::Success);
+        let message = answer.filter(|_| response).unwrap_or(request);
         let mut changed = message.encode();
         let at_byte = at_byte.index(changed.len());
         changed[at_byte] = to;
@@ -346,7 +407,7 @@ proptest! {
             world.mobile.handle_packet(now, InterfaceId(0), packet);
             let to_service = (care_of(1), ip(SERVICES[0]));
             let packet = crate::mobility::datagram(to_service, mih::PORT, bytes);
-            prop_assert_eq!(world.services[0].handle_packet(packet), None);
+            prop_assert_eq!(world.services[0].handle_packet(now, packet), None);
         }
         world.run_until(at(20_000));
         prop_assert_eq!(prepared(&world).len(), 1);

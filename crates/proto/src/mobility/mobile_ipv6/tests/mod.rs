@@ -6,6 +6,7 @@ mod announcement;
 mod group;
 mod handover;
 mod handover_service;
+mod handover_service_events;
 mod hostile;
 mod ipv4_networks;
 mod losses;
@@ -549,6 +550,7 @@ impl Machines for Agents {
     fn poll_timeout(&mut self) -> Option<Instant> {
         let routers = self.routers.iter().map(AccessRouter::poll_timeout);
         let anchors = self.anchors.iter().filter_map(HomeAgent::poll_timeout);
+        let services = self.services.iter().map(PointOfService::poll_timeout);
         let next = [
             self.mobile.poll_timeout(),
             self.home_agent.poll_timeout(),
@@ -557,7 +559,7 @@ impl Machines for Agents {
             routers.min(),
             anchors.min(),
         ];
-        next.into_iter().flatten().min()
+        next.into_iter().chain(services).flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -570,6 +572,9 @@ impl Machines for Agents {
         self.access_server.handle_timeout(now);
         for router in &mut self.routers {
             router.handle_timeout(now);
+        }
+        for service in &mut self.services {
+            service.handle_timeout(now);
         }
     }
 
@@ -641,7 +646,7 @@ impl Machines for Agents {
                 assert_eq!(self.access_server.handle_packet(now, packet), None);
             }
             Arrival::Service(number, packet) => {
-                assert_eq!(self.services[number].handle_packet(packet), None);
+                assert_eq!(self.services[number].handle_packet(now, packet), None);
             }
             Arrival::Correspondent(packet) => {
                 if let Some(packet) = self.correspondent.handle_packet(now, packet)

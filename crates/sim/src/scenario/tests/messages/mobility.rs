@@ -191,6 +191,24 @@ fn mistakes_in_mobile_ipv6_are_told() {
             "mobiles.laptop.mobility.mih.point_of_service: \"laptop\" is a mobile; expected a node that does not move",
         ),
         (
+            mobile(
+                prefix,
+                &format!(
+                    "{protocol}, mih = {{ point_of_service = \"router\", rate_threshold = \"1 Mbit/s\" }}"
+                ),
+            ),
+            "mobiles.laptop.mobility.mih.rate_threshold: is for remote events; expected remote_events = true",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!(
+                    "{protocol}, mih = {{ point_of_service = \"router\", remote_events = true, rate_threshold = \"66 Mbit/s\" }}"
+                ),
+            ),
+            "mobiles.laptop.mobility.mih.rate_threshold: does not fit a message; expected \"1 kbit/s\" to \"65.535 Mbit/s\"",
+        ),
+        (
             mobile(prefix, "mih = { point_of_service = \"router\" }"),
             "mobiles.laptop.mobility: key \"protocol\" is missing",
         ),
