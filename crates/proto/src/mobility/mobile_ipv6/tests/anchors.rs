@@ -168,7 +168,7 @@ fn soft_moves_lose_nothing() {
     }
 }
 
-/// Section 6.1: the previous anchor point gets the new on-link address, and forwards what still comes there.
+/// Section 8: the previous anchor point gets the new on-link address, and forwards what still comes there.
 #[test]
 fn the_previous_anchor_point_forwards_late_packets() {
     let mut world = settled(anchored(None, |_| {}), 1);
@@ -213,7 +213,7 @@ fn the_previous_anchor_point_forwards_late_packets() {
     assert_reachable(&mut world, "moved");
 }
 
-/// Section 7.1: the furthest anchor point that has a preference and a lifetime; the one in use as long as it is
+/// Section 9.1: the furthest anchor point that has a preference and a lifetime; the one in use as long as it is
 /// advertised.
 #[test]
 fn the_furthest_available_anchor_point_is_chosen() {
@@ -271,7 +271,7 @@ fn the_furthest_available_anchor_point_is_chosen() {
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(regional(0)));
 }
 
-/// An anchor point that is advertised without a lifetime has failed (section 8): the mobile does without it at once.
+/// An anchor point that is advertised without a lifetime has failed (section 10): the mobile does without it at once.
 #[test]
 fn an_anchor_point_that_has_failed_is_not_used() {
     for other in [None, Some(1)] {
