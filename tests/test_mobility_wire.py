@@ -48,7 +48,7 @@ PACKETS = [
             "icmpv6.opt.advertisement_interval": "1500",
             "icmpv6.opt.home_agent_preference": "7",
             "icmpv6.opt.home_agent_lifetime": "900",
-            # RFC 5380, section 4.1.
+            # RFC 5380, section 5.
             "icmpv6.opt.map.distance": "2",
             "icmpv6.opt.map.preference": "9",
             "icmpv6.opt.map.flag.r": "1",
@@ -238,7 +238,7 @@ PACKETS = [
         ("2001:db8:5::1", "2001:db8:4::1"),
         {"mip6.mhtype": "15", "mip6.hack.seqnr": "9", "mip6.hack.code": "0"},
     ),
-    # A local binding update (RFC 5380, section 4.2).
+    # A local binding update (RFC 5380, section 4.1).
     (
         (CARE_OF, ANCHOR),
         {

@@ -156,7 +156,7 @@ pub struct BindingUpdate {
     pub link_local_compatible: bool,
     /// K: the key management protocol survives movements.
     pub key_management_mobility: bool,
-    /// M: requests a registration with a mobility anchor point (RFC 5380 section 4.2): a local binding update.
+    /// M: requests a registration with a mobility anchor point (RFC 5380 section 4.1): a local binding update.
     pub anchor_registration: bool,
     /// R: the sender is a mobile router (RFC 3963).
     pub mobile_router: bool,

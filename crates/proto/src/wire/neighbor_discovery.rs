@@ -1,5 +1,5 @@
 //! IPv6 Neighbor Discovery (RFC 4861) with the fields and options that Mobile IPv6 adds (RFC 6275 section 7, RFC 5380
-//! section 4.1), and the messages of fast handovers (RFC 5568 section 6.1).
+//! section 5), and the messages of fast handovers (RFC 5568 section 6.1).
 
 use super::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -63,7 +63,7 @@ pub struct RouterAdvertisement {
     pub advertisement_interval_ms: Option<u32>,
     /// Home agent information (RFC 6275 section 7.4).
     pub home_agent_information: Option<HomeAgentInformation>,
-    /// Mobility anchor points for mobiles on the link (RFC 5380 section 4.1).
+    /// Mobility anchor points for mobiles on the link (RFC 5380 section 5).
     pub anchor_points: Vec<AnchorPoint>,
 }
 
@@ -98,7 +98,7 @@ pub struct HomeAgentInformation {
     pub lifetime_s: NonZeroU16,
 }
 
-/// A mobility anchor point, as the MAP option announces it (RFC 5380 section 4.1).
+/// A mobility anchor point, as the MAP option announces it (RFC 5380 section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnchorPoint {
     /// Distance from the link, 0 to 15: 1 on the link itself. Of several anchor points, mobiles choose the furthest.

@@ -57,7 +57,7 @@ pub struct AdvertisingSettings {
     pub shortest_spacing: Duration,
     /// True to include the maximum time to the next advertisement in each unsolicited one (RFC 6275 section 7.3).
     pub says_interval: bool,
-    /// Mobility anchor points to advertise (RFC 5380 section 4.1).
+    /// Mobility anchor points to advertise (RFC 5380 section 5).
     pub anchor_points: Box<[AnchorPoint]>,
     /// Assumed path MTU to other links, in bytes.
     pub path_mtu: u32,

@@ -13,7 +13,7 @@ use core::net::Ipv6Addr;
 
 const HEADER: &str = "Mobility Header";
 
-/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 5380 section 4.2, RFC 3963 section 4.1, RFC 5555 section
+/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 5380 section 4.1, RFC 3963 section 4.1, RFC 5555 section
 /// 3.1.3).
 const ACKNOWLEDGE: u16 = 0x8000;
 const HOME_REGISTRATION: u16 = 0x4000;

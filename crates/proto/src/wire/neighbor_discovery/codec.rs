@@ -22,7 +22,7 @@ const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 /// ICMPv6 type of the messages of fast handovers, which a subtype tells apart (RFC 5568 section 6.1).
 pub(super) const FAST_HANDOVER: u8 = 154;
 
-/// Types of options (RFC 4861 section 4.6, RFC 6275 sections 7.3 and 7.4, RFC 5380 section 4.1).
+/// Types of options (RFC 4861 section 4.6, RFC 6275 sections 7.3 and 7.4, RFC 5380 section 5).
 const SOURCE_LINK_LAYER_ADDRESS: u8 = 1;
 const TARGET_LINK_LAYER_ADDRESS: u8 = 2;
 const PREFIX_INFORMATION: u8 = 3;

@@ -172,7 +172,7 @@ impl MobileNode {
     }
 
     /// Returns the anchor point for this link, and the end of its validity: the one in use if it is still advertised,
-    /// otherwise the furthest that is available (section 7.1). It stays until the router has advertised itself.
+    /// otherwise the furthest that is available (section 9.1). It stays until the router has advertised itself.
     fn wanted_anchor(&self, now: Instant) -> Option<(Ipv6Addr, Instant)> {
         let own = self.anchors.as_ref()?;
         self.on_link_care_of()?;
@@ -232,7 +232,7 @@ impl MobileNode {
         }
     }
 
-    /// Lets the previous anchor point forward late packets (section 6.1), unless the link that it knows is up.
+    /// Lets the previous anchor point forward late packets (section 8), unless the link that it knows is up.
     fn leave_anchor(&mut self, now: Instant, left: Ipv6Addr) {
         let Some(on_link) = self.on_link_care_of() else {
             return;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::wire::mobility_header::{BindingAcknowledgement, BindingUpdate};
+use crate::wire::neighbor_discovery::{NeighborDiscovery, RouterAdvertisement};
 
 /// Returns the prefix of an anchor point's regional care-of addresses.
 fn anchor_prefix(number: usize) -> Ipv6Prefix {
@@ -167,7 +168,7 @@ fn soft_moves_lose_nothing() {
     }
 }
 
-/// Section 6.1: the previous anchor point gets the new on-link address, and forwards what still comes there.
+/// Section 8: the previous anchor point gets the new on-link address, and forwards what still comes there.
 #[test]
 fn the_previous_anchor_point_forwards_late_packets() {
     let mut world = settled(anchored(None, |_| {}), 1);
@@ -212,7 +213,7 @@ fn the_previous_anchor_point_forwards_late_packets() {
     assert_reachable(&mut world, "moved");
 }
 
-/// Section 7.1: the furthest anchor point that has a preference and a lifetime; the one in use as long as it is
+/// Section 9.1: the furthest anchor point that has a preference and a lifetime; the one in use as long as it is
 /// advertised.
 #[test]
 fn the_furthest_available_anchor_point_is_chosen() {
@@ -270,7 +271,7 @@ fn the_furthest_available_anchor_point_is_chosen() {
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(regional(0)));
 }
 
-/// An anchor point that is advertised without a lifetime has failed (section 8): the mobile does without it at once.
+/// An anchor point that is advertised without a lifetime has failed (section 10): the mobile does without it at once.
 #[test]
 fn an_anchor_point_that_has_failed_is_not_used() {
     for other in [None, Some(1)] {
@@ -495,17 +496,16 @@ fn forged_messages_change_nothing() {
     let stranger = ip("2001:db8:666::6");
     let now = world.now();
     for (home, local) in [(false, true), (true, false), (true, true), (false, false)] {
-        let mut packet = mobility_packet(
-            (stranger, anchor_address(0)),
-            (Some(regional(0)), None),
-            forged(home, local),
-        );
-        world.anchors[0].handle_packet(now, packet.clone());
-        packet.ip.destination = ip(HOME_AGENT).into();
+        let to = |agent, bound| {
+            let message = forged(home, local);
+            mobility_packet((stranger, agent), (Some(bound), None), message)
+        };
+        world.anchors[0].handle_packet(now, to(anchor_address(0), regional(0)));
+        // The home agent has no key here, and would believe its own updates.
         if local {
-            let ends = (stranger, ip(HOME_AGENT));
-            let packet = mobility_packet(ends, (Some(ip(HOME)), None), forged(home, local));
-            world.home_agent.handle_packet(now, packet);
+            world
+                .home_agent
+                .handle_packet(now, to(ip(HOME_AGENT), ip(HOME)));
         }
     }
     // Refusals for a stranger are dropped here.
@@ -520,16 +520,10 @@ fn forged_messages_change_nothing() {
     world.mobile.handle_packet(now, InterfaceId(0), packet);
     assert_eq!(world.mobile.counts().unexpected, 1);
     // Nor does the tunnel carry messages of the link.
-    let advertisement = router(1).settings().clone();
-    let inner = crate::mobility::discovery(
-        advertisement.link_local,
-        regional(0),
-        crate::wire::neighbor_discovery::NeighborDiscovery::RouterAdvertisement(
-            crate::wire::neighbor_discovery::RouterAdvertisement::default(),
-        ),
-    );
-    let outer =
-        crate::mobility::packet(ends.0.into(), ends.1.into(), Body::Tunnel(Box::new(inner)));
+    let message = NeighborDiscovery::RouterAdvertisement(RouterAdvertisement::default());
+    let inner = crate::mobility::discovery(ip("fe80::1"), regional(0), message);
+    let body = Body::Tunnel(Box::new(inner));
+    let outer = crate::mobility::packet(ends.0.into(), ends.1.into(), body);
     world.mobile.handle_packet(now, InterfaceId(0), outer);
     assert_eq!(world.mobile.counts().unregistered, 1);
     assert_reachable(&mut world, "after forgeries");
