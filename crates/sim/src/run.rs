@@ -229,9 +229,7 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
-            // Only with mobility protocols or links that follow mobiles, and only if anything is recorded.
-            signals: (scenario.has_protocols() || scenario.has_positions())
-                && (scenario.record.series || scenario.record.packets),
+            signals: scenario.has_signals() && (scenario.record.series || scenario.record.packets),
         };
         let names = RecordNames {
             links: scenario

@@ -91,6 +91,12 @@ impl Scenario {
         !self.radios.is_empty() || self.links.iter().any(|link| link.reception.is_some())
     }
 
+    /// Returns true if there are signals to record: of mobility protocols, links that follow mobiles, or queues.
+    pub fn has_signals(&self) -> bool {
+        let reports = |link: &LinkSpec| link.config.regulators.iter().any(|one| one.reports);
+        self.has_protocols() || self.has_positions() || self.links.iter().any(reports)
+    }
+
     /// Returns the number of links, those of aircraft to cells included.
     pub fn link_count(&self) -> usize {
         let last = self.radios.last();
