@@ -18,6 +18,7 @@ mod body;
 mod encapsulated;
 mod extended;
 mod identity;
+mod name;
 mod quote;
 mod send_buffer;
 mod transport;
@@ -27,6 +28,7 @@ mod words;
 
 pub use extended::Extended;
 pub use identity::Identity;
+pub use name::PacketName;
 pub(crate) use send_buffer::SendBuffer;
 pub use transport::SegmentWithin;
 pub use verbatim::{Segmentation, Verbatim};
