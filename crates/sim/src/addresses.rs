@@ -1,5 +1,6 @@
 //! Addresses that Baton assigns where a scenario gives none.
 
+use baton_proto::wire::neighbor_discovery::LinkLayerAddress;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -21,6 +22,12 @@ pub const ROUTER: u32 = 1;
 pub const MOBILE: u32 = 2;
 /// Addresses of an access link's network.
 pub const ACCESS_SIZE: u32 = 1 << (32 - ACCESS_LENGTH);
+
+/// Returns the address of a link's access point: a locally administered one with the link's number.
+pub fn access_point(link: usize) -> LinkLayerAddress {
+    let [.., a, b, c, d] = (link as u64).to_be_bytes();
+    LinkLayerAddress([2, 0, a, b, c, d])
+}
 
 /// Returns the IPv4 and IPv6 address `number` places after the first ones.
 pub fn numbered(first: (u32, u128), number: usize) -> [IpAddr; 2] {

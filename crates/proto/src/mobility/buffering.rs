@@ -14,10 +14,9 @@ mod edge;
 
 pub use edge::{EdgeBuffer, Via, fingerprint};
 
-use crate::packet::{FlowId, Identity, Packet};
+use crate::packet::{FlowId, Identity, Packet, PacketName};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use crate::wire::mobile_ipv4::PacketName;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -341,19 +340,6 @@ impl PacketBuffer {
             .filter(|(_, held)| held.ip.destination == packet.ip.destination)
             .filter_map(|(_, held)| Segment::of(held))
             .any(|held| held.covers(&segment))
-    }
-}
-
-impl PacketName {
-    /// Returns the name of an IPv4 packet.
-    pub fn of(packet: &Packet) -> Option<PacketName> {
-        match packet.ip.source {
-            IpAddr::V4(source) => Some(PacketName {
-                source,
-                identification: packet.ip.identification,
-            }),
-            IpAddr::V6(_) => None,
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Agent discovery of Mobile IPv4 (RFC 5944 section 2): ICMP router advertisements and solicitations (RFC 1256), with
 //! the extensions of mobility agents.
 
-use super::mobile_ipv4::link_layer;
 use super::neighbor_discovery::LinkLayerAddress;
 use super::{DecodeError, Words, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
@@ -14,6 +13,14 @@ mod extension {
     pub const MOBILITY_AGENT: u8 = 16;
     pub const PREFIX_LENGTHS: u8 = 19;
     pub const LINK_LAYER_ADDRESS: u8 = 140;
+}
+
+/// Subtypes of the generalised link-layer and IPv4 address extension (RFC 4881 section 9.1).
+pub(super) mod link_layer {
+    /// Identifier of an access point.
+    pub const ACCESS_POINT: u8 = 6;
+    /// IPv4 address of a foreign agent.
+    pub const FOREIGN_AGENT: u8 = 7;
 }
 
 /// A message of agent discovery. Its sender sets the hop limit to 1, so that it stays on the link; foreign agents also

@@ -10,8 +10,7 @@ mod words;
 
 pub use authentication::{AuthenticationKind, NotAuthentic, SecurityAssociation};
 pub use code::Code;
-pub(super) use extension::link_layer;
-pub use extension::{Extension, MOST_NAMED, PacketName, PreviousForeignAgent};
+pub use extension::{Extension, MOST_NAMED, PreviousForeignAgent};
 pub(super) use words::words;
 
 use super::agent_discovery::address_at;

@@ -1,6 +1,7 @@
 //! Mobility protocols in the laboratory: a folder each, with its keys in a scenario, their resolution and the set-up of
 //! its agents. Other modules use a mobile's [`Mobility`] or the [`Agents`], or call the functions here.
 
+mod buffering;
 pub mod micro_mobility;
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;

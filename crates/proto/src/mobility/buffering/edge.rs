@@ -1,9 +1,8 @@
 //! A mobile's buffer at a node at the edge of the network.
 
 use super::{BufferCounts, BufferPolicy, Held, Holding, PacketBuffer};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketName};
 use crate::time::Instant;
-use crate::wire::mobile_ipv4::PacketName;
 use core::hash::Hasher;
 use core::net::IpAddr;
 use siphasher::sip::SipHasher13;

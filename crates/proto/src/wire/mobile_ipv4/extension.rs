@@ -2,6 +2,8 @@
 
 use super::authentication::AuthenticationKind;
 use super::{HEADER, address_at};
+use crate::packet::PacketName;
+use crate::wire::agent_discovery::link_layer;
 use crate::wire::neighbor_discovery::LinkLayerAddress;
 use crate::wire::{DecodeError, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
@@ -18,14 +20,6 @@ mod kind {
     pub const LINK_LAYER_ADDRESS: u8 = 138;
     /// Skippable extension for experiments (RFC 4064).
     pub const EXPERIMENTAL: u8 = 255;
-}
-
-/// Subtypes of the generalised link-layer and IPv4 address extension (RFC 4881 section 9.1).
-pub(in super::super) mod link_layer {
-    /// Identifier of an access point.
-    pub const ACCESS_POINT: u8 = 6;
-    /// IPv4 address of a foreign agent.
-    pub const FOREIGN_AGENT: u8 = 7;
 }
 
 /// Maximum number of packets that an extension names: its length is a byte.
@@ -62,15 +56,6 @@ pub enum Extension {
         /// Contents, at most 255 bytes.
         bytes: Box<[u8]>,
     },
-}
-
-/// Name of a packet: two packets of a source do not have the same identification for a long time (RFC 791).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketName {
-    /// Source address.
-    pub source: Ipv4Addr,
-    /// Identification field of the IP header.
-    pub identification: u16,
 }
 
 /// Previous foreign agent notification, after draft-ietf-mobileip-optim (which never became an RFC). The authenticator

@@ -2,7 +2,7 @@
 //! those of types 1 and 3 and the advertisement with these meanings.
 
 use super::*;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, PacketName};
 use crate::wire::agent_discovery::{
     AgentDiscovery, AgentFlags, MobilityAgent, RouterAdvertisement,
 };

@@ -1,6 +1,6 @@
 //! Mobile IPv4 as it is written in a scenario.
 
-use crate::mobility::mobile_ipv6::RawBuffering;
+use crate::mobility::buffering::RawBuffering;
 use schemars::JsonSchema;
 
 /// Mobile IPv4 (RFC 5944).

@@ -6,7 +6,7 @@ use super::keys::{
 };
 use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
-use crate::mobility::mobile_ipv6::copies_policy;
+use crate::mobility::buffering::copies_policy;
 use crate::mobility::resolve::{Surroundings, home_link};
 use crate::mobility::{RawHomeAgent, RawMobility};
 use crate::scenario::document::Path;

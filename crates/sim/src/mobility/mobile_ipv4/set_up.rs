@@ -1,8 +1,7 @@
 //! The agents of Mobile IPv4 in a world.
 
 use super::{CareOfSource, MobileIpv4, PolicyRule};
-use crate::addresses::{ACCESS_LENGTH, MOBILE, ROUTER, on_access_link};
-use crate::mobility::mobile_ipv6::access_point;
+use crate::addresses::{ACCESS_LENGTH, MOBILE, ROUTER, access_point, on_access_link};
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, Mobile, Scenario};
 use crate::world::World;

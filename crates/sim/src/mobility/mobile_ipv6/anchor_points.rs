@@ -1,10 +1,11 @@
 //! Mobility anchor points (RFC 5380) in the laboratory: their keys, resolution and set-up.
 
 use super::MobileIpv6;
-use super::keys::{RawBuffering, RawDetection};
-use super::resolve::{buffer_policy, check_own, detection, lifetime, overlap};
+use super::keys::RawDetection;
+use super::resolve::{check_own, detection, lifetime, overlap};
 use super::set_up::{PATH_MTU, address_in, long_secret};
 use crate::mobility::Agents;
+use crate::mobility::buffering::{RawBuffering, buffer_policy};
 use crate::rng::Seed;
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;

@@ -1,6 +1,7 @@
 //! Mobile IPv6 and NEMO as they are written in a scenario.
 
-use crate::scenario::units::{PositiveTime, Rate, Size, Time};
+use crate::mobility::buffering::RawBuffering;
+use crate::scenario::units::{PositiveTime, Rate, Time};
 use schemars::JsonSchema;
 
 /// Mobile IPv6 (RFC 6275).
@@ -166,30 +167,4 @@ pub enum RawAdvertisements {
     Frequent,
     /// Every 198 to 600 s (RFC 4861 section 6.2.1): mobiles solicit.
     Seldom,
-}
-
-/// A bounded buffer for a mobile's packets.
-#[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
-pub struct RawBuffering {
-    /// Capacity for one mobile. Default "64 kB".
-    pub size: Option<Size>,
-    /// Longest time for which a packet is held. Default "30 s".
-    pub age: Option<Time>,
-    /// Choice of the packets to drop when there is no room. Default "drop-newest".
-    pub overflow: Option<RawOverflow>,
-    /// Rate at which held packets are sent. Default: all at once.
-    pub pace: Option<Rate>,
-    /// Duplicate suppression: a TCP segment that is already held is dropped; false where IPsec hides the segments.
-    /// Default true.
-    pub drop_duplicates: Option<bool>,
-}
-
-/// Packets that are dropped when a buffer has no room for a newcomer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RawOverflow {
-    /// The newcomer.
-    DropNewest,
-    /// The packets that have waited longest, until there is room.
-    DropOldest,
 }

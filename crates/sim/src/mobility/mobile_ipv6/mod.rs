@@ -20,10 +20,9 @@ use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::{BindingLifetime, MobilityMessage, PacketBuffering};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
-pub use keys::{RawBuffering, RawHomeAgentKeys, RawMobileNode, RawMobileRouter, RawTunnels};
+pub use keys::{RawHomeAgentKeys, RawMobileNode, RawMobileRouter, RawTunnels};
 pub(crate) use resolve::check_tunnels;
-pub(super) use resolve::{check_network, copies_policy, home_agent, mobility};
-pub(super) use set_up::access_point;
+pub(super) use resolve::{check_network, home_agent, mobility};
 pub(crate) use set_up::{addresses, mobile_of};
 
 /// Reason that no binding update concerns a mobile without these protocols.

@@ -1,11 +1,11 @@
 //! Resolution of Mobile IPv6 and NEMO.
 
 use super::keys::{
-    RawAdvertisements, RawBuffering, RawDetection, RawFastHandovers, RawMih, RawMobileNode,
-    RawOverflow, RawSignalling,
+    RawAdvertisements, RawDetection, RawFastHandovers, RawMih, RawMobileNode, RawSignalling,
 };
 use super::{AccessControl, Advertisements, HandoverServices, HomeAgent, MobileIpv6};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
+use crate::mobility::buffering::{buffer_policy, copies_policy};
 use crate::mobility::resolve::{Surroundings, home_link};
 use crate::mobility::{RawHomeAgent, RawMobility};
 use crate::scenario::document::Path;
@@ -16,7 +16,7 @@ use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
 use crate::scenario::units::{PositiveTime, prefix};
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
-use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
+use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::time::Duration;
@@ -118,40 +118,6 @@ fn strategy(raw: &RawHomeAgent, path: &Path, report: &mut Report<'_>) -> Strateg
             report.wrong_key(&path.key("bicasting"), message);
             Strategy::Forward
         }
-    }
-}
-
-pub(super) fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
-    let size = raw.size.map_or(64_000, |size| size.0);
-    BufferPolicy {
-        bytes: u32::try_from(size).unwrap_or(u32::MAX),
-        age: raw.age.map_or(Duration::from_secs(30), |age| age.0),
-        overflow: match raw.overflow.unwrap_or(RawOverflow::DropNewest) {
-            RawOverflow::DropNewest => Overflow::DropNewest,
-            RawOverflow::DropOldest => Overflow::DropOldest,
-        },
-        pace: raw.pace.map(|pace| pace.0),
-        drop_duplicates: raw.drop_duplicates.unwrap_or(true),
-    }
-}
-
-/// Returns the policy of a buffer for copies: it keeps the newest packets, and both of two with the same segment, since
-/// the mobile may lack either.
-pub(in crate::mobility) fn copies_policy(
-    raw: &RawBuffering,
-    (path, what): (&Path, &str),
-    report: &mut Report<'_>,
-) -> BufferPolicy {
-    let keys = [
-        ("overflow", raw.overflow.is_some()),
-        ("drop_duplicates", raw.drop_duplicates.is_some()),
-    ];
-    let allowed = ["size", "age", "pace"];
-    report.misplaced(path, &keys, &allowed, what);
-    BufferPolicy {
-        overflow: Overflow::DropOldest,
-        drop_duplicates: false,
-        ..buffer_policy(raw)
     }
 }
 

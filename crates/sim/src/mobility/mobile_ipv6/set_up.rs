@@ -1,7 +1,7 @@
 //! The agents of Mobile IPv6 and NEMO in a world.
 
 use super::{AccessControl, Advertisements, HandoverServices, HomeAgent, MobileIpv6};
-use crate::addresses::{access_prefix, node_addresses};
+use crate::addresses::{access_point, access_prefix, node_addresses};
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario, StationId};
 use crate::world::agents::{ProtocolRun, access_links};
@@ -26,7 +26,7 @@ use baton_proto::mobility::mobile_ipv6::{
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId, Network};
-use baton_proto::wire::neighbor_discovery::{LinkLayerAddress, ProxyRouter};
+use baton_proto::wire::neighbor_discovery::ProxyRouter;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -122,12 +122,6 @@ pub(super) fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
 
 fn link_local(identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(identifier))
-}
-
-/// Returns the address of a link's access point: a locally administered one with the link's number.
-pub(in crate::mobility) fn access_point(link: usize) -> LinkLayerAddress {
-    let [.., a, b, c, d] = (link as u64).to_be_bytes();
-    LinkLayerAddress([2, 0, a, b, c, d])
 }
 
 /// Returns a secret of twenty bytes.

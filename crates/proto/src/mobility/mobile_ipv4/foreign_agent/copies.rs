@@ -7,10 +7,9 @@
 
 use super::ForeignAgent;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer, Held};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketName};
 use crate::time::Instant;
 use crate::wire::encapsulation::Encapsulation;
-use crate::wire::mobile_ipv4::PacketName;
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, VecDeque};
 

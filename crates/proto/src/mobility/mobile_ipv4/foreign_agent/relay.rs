@@ -5,10 +5,11 @@ use super::preregistration::Ahead;
 use super::visitors::{Departed, NextHop, Pending, ReplyTo};
 use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, Received};
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of, is_host};
+use crate::packet::PacketName;
 use crate::time::Instant;
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Extension, Message, PORT, PacketName, PreviousForeignAgent, Purpose,
-    Reply, Request, RequestFlags,
+    AuthenticationKind, Code, Extension, Message, PORT, PreviousForeignAgent, Purpose, Reply,
+    Request, RequestFlags,
 };
 use core::net::Ipv4Addr;
 

@@ -2,8 +2,8 @@
 //! move.
 
 use crate::interface::InterfaceId;
-use crate::packet::Packet;
-use crate::wire::mobile_ipv4::{MOST_NAMED, PacketName};
+use crate::packet::{Packet, PacketName};
+use crate::wire::mobile_ipv4::MOST_NAMED;
 use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 

@@ -5,10 +5,11 @@ use super::{MobileNode, MobileNodeEvent, Point, Received};
 use crate::mobility::mobile_ipv4::encapsulations::requested;
 use crate::mobility::mobile_ipv4::foreign_agent::binding_update;
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of};
+use crate::packet::PacketName;
 use crate::time::{Duration, Instant};
 use crate::wire::encapsulation::Encapsulation;
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Content, Extension, INFINITE_LIFETIME, Message, PORT, PacketName,
+    AuthenticationKind, Code, Content, Extension, INFINITE_LIFETIME, Message, PORT,
     PreviousForeignAgent, Purpose, Reply, Request, RequestFlags,
 };
 use core::net::Ipv4Addr;

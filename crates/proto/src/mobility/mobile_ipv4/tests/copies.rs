@@ -5,9 +5,10 @@
 
 use super::*;
 use crate::mobility::buffering::{BufferPolicy, Overflow};
+use crate::packet::PacketName;
 use crate::testing::at;
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Extension, Message, PacketName, Purpose, Request, RequestFlags,
+    AuthenticationKind, Code, Extension, Message, Purpose, Request, RequestFlags,
 };
 
 /// Length of a datagram of these tests in bytes.

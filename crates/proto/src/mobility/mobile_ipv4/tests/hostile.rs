@@ -2,11 +2,12 @@
 
 use super::encapsulation::FORMS;
 use super::*;
+use crate::packet::PacketName;
 use crate::wire::agent_discovery::{
     AgentDiscovery, AgentFlags, MobilityAgent, RouterAdvertisement,
 };
 use crate::wire::mobile_ipv4::{
-    AuthenticationKind, Code, Extension, PacketName, PreviousForeignAgent, Purpose, Reply, Request,
+    AuthenticationKind, Code, Extension, PreviousForeignAgent, Purpose, Reply, Request,
     RequestFlags,
 };
 use proptest::prelude::*;
