@@ -97,15 +97,13 @@ impl DomainRouter {
         is_own: bool,
         bytes: &[u8],
     ) -> Look {
-        let Ok(message) = RouteMessage::decode(bytes) else {
-            self.refused.malformed += 1;
-            return Look::Drop;
-        };
-        if !self.config.mobiles.contains_key(&message.mobile) {
-            // A message of another domain passes.
+        let message = RouteMessage::decode(bytes).ok();
+        let message = message.filter(|read| self.config.mobiles.contains_key(&read.mobile));
+        let Some(message) = message else {
+            // Another domain's message passes, as do others' datagrams to this port.
             self.refused.malformed += u64::from(is_own);
             return if is_own { Look::Drop } else { Look::Pass };
-        }
+        };
         if !is_signed(bytes, &self.key(message.mobile)) {
             self.refused.not_authentic += 1;
             return Look::Drop;

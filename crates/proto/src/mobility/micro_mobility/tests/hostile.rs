@@ -52,13 +52,14 @@ fn a_message_must_be_readable_signed_and_new() {
     let with = |message: RouteMessage, key: &[u8; 16]| datagram(message.encode(key), ROOT);
     let stranger = mobile_key(&NETWORK_KEY, Ipv4Addr::new(172, 16, 0, 3));
     let mut expected = Refused::default();
-    for packet in [
-        datagram(vec![1, 1, 0], ROOT),
-        datagram(vec![0; LENGTH], ROOT),
-    ] {
-        inject(&mut domain, packet);
+    // Refused where they are to end; a datagram of others to this port passes.
+    for bytes in [vec![1, 1, 0], vec![0; LENGTH]] {
+        inject(&mut domain, datagram(bytes.clone(), NEW));
         expected.malformed += 1;
         assert_eq!(domain.router(NEW).refused(), expected);
+        inject(&mut domain, datagram(bytes, ROOT));
+        assert_eq!(domain.router(NEW).refused(), expected);
+        assert_eq!(domain.router(ROOT).refused().malformed, expected.malformed);
     }
     for key in [[9; 16], stranger, NETWORK_KEY] {
         inject(&mut domain, with(update(time(1_000)), &key));
