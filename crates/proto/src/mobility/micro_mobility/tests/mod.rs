@@ -188,17 +188,17 @@ impl Domain {
             hosts[a].add_interface(1500);
             hosts[b].add_interface(1500);
         }
-        for from in OUTSIDE..MOBILE {
+        for (from, host) in hosts.iter_mut().enumerate().take(MOBILE) {
+            let routes = host.routes_mut();
             for to in (OUTSIDE..MOBILE).filter(|&to| to != from) {
                 let way = next_hop(from, to).expect("a path");
-                let routes = hosts[from].routes_mut();
                 routes.set(address(to), interface(from, way));
             }
             let to_mobile = match from {
                 ROOT => Rank::DomainRouter.interface(),
                 _ => interface(from, next_hop(from, ROOT).expect("a path")),
             };
-            hosts[from].routes_mut().set(CARE_OF.into(), to_mobile);
+            routes.set(CARE_OF.into(), to_mobile);
         }
         for router in ROUTERS {
             let mut config = router_config(router, protocol);
