@@ -4,6 +4,7 @@
 
 pub mod aerotp;
 pub mod agent_discovery;
+pub mod bundle;
 pub mod checksum;
 pub mod dhcp;
 pub mod encapsulation;
