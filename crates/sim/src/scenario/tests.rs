@@ -5,6 +5,7 @@ mod aerotp_gateways;
 mod aerotp_paths;
 mod copies;
 mod demand;
+mod dtn_gateways;
 mod format_1;
 mod hints;
 mod many;

@@ -13,6 +13,7 @@ mod by_hand;
 mod carriers;
 mod classes;
 mod delays;
+mod dtn_gateways;
 pub mod flow;
 mod gateways;
 mod handover;

@@ -107,7 +107,7 @@ impl From<Discarded> for DiscardedSummary {
 pub struct AgentSummary {
     /// Node of the agent.
     pub node: String,
-    /// "home agent" or "access router".
+    /// "home agent", "access router" or "DTN gateway", whose packets are bundles in custody.
     pub agent: &'static str,
     /// Packets that it held.
     pub held: u64,
