@@ -24,6 +24,7 @@ OVERVIEWS = {
         "t-tcp.md",
         "fec.md",
         "aerotp.md",
+        "dtn.md",
         "quic.md",
     ),
 }

@@ -232,7 +232,7 @@ Handover = TypedDict(
 
 
 class Agent(TypedDict):
-    """Counters of an agent of a mobility protocol, for packets to mobiles that move, or of a DTN gateway, for bundles."""
+    """Counters of an agent of a mobility protocol, for packets to moving mobiles, or of a DTN gateway, for bundles."""
 
     node: Annotated[str, "Its node"]
     agent: Annotated[str, "`home agent`, `access router` or `DTN gateway`"]
@@ -242,7 +242,7 @@ class Agent(TypedDict):
     overflowed_bytes: Annotated[int, "Their bytes"]
     expired: Annotated[int, "Packets dropped because they had waited too long"]
     duplicates: Annotated[
-        int, "TCP segments dropped that were held already, copies that the mobile had from elsewhere, bundles received again"
+        int, "TCP segments held already, copies that the mobile had from elsewhere, bundles received again"
     ]
     most_bytes: Annotated[int, "Most bytes held at once for one mobile; most bytes of data in custody"]
     copies: Annotated[int, "Copies sent to a second place, or to further routers; bundles sent again"]
