@@ -27,6 +27,10 @@ use custody::Custody;
 use reception::Reception;
 use round_trip::RoundTrip;
 
+/// Most bytes of a datagram's payload before there has been a path: IPv6 and UDP in the smallest MTU of IPv6 (RFC 8200
+/// section 5).
+const FIRST_DATAGRAM: usize = 1_280 - 48;
+
 /// Identity of a node, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
@@ -98,6 +102,8 @@ pub struct Counts {
 pub struct Node {
     configuration: Configuration,
     path: Option<Path>,
+    /// Most bytes of a datagram's payload on the latest path.
+    datagram: usize,
     /// Time from which the link is free for another datagram.
     free_at: Instant,
     round_trip: RoundTrip,
@@ -112,8 +118,9 @@ impl Node {
         Node {
             configuration,
             path: None,
+            datagram: FIRST_DATAGRAM,
             free_at: Instant::ZERO,
-            round_trip: RoundTrip::begin(Duration::ZERO),
+            round_trip: RoundTrip::begin(Instant::ZERO, Duration::ZERO),
             custody: Custody::default(),
             reception: Reception::default(),
             counts: Counts::default(),
@@ -140,13 +147,7 @@ impl Node {
     /// Takes custody of a record. Data beyond [`room`](Self::room) is the caller's mistake, and is kept all the same; it
     /// is split into bundles that fit the path, and joins the stream's last bundle that has not left.
     pub fn keep(&mut self, now: Instant, record: Record, flow: Option<FlowId>) {
-        let most = match (&record.content, self.path) {
-            (Content::Data { .. }, Some(path)) => {
-                path.datagram.saturating_sub(self.configuration.overhead())
-            }
-            (Content::Data { .. }, None) => 1_000,
-            _ => usize::MAX,
-        };
+        let most = self.datagram.saturating_sub(self.configuration.overhead());
         self.counts.kept += self.custody.keep(now, record, flow, most.max(1));
         self.counts.most_bytes = self.counts.most_bytes.max(self.custody.bytes());
     }
@@ -167,12 +168,13 @@ impl Node {
         let by = |path: Option<Path>| path.map(|path| path.interface);
         let is_new = by(path) != by(self.path);
         self.path = path;
+        self.datagram = path.map_or(self.datagram, |path| path.datagram);
         if !is_new {
             return;
         }
         self.free_at = now;
         if let Some(path) = path {
-            self.round_trip = RoundTrip::begin(path.round_trip);
+            self.round_trip = RoundTrip::begin(now, path.round_trip);
             self.custody.restart_timers(now + self.round_trip.timeout());
         } else {
             self.custody.stop_timers();

@@ -185,7 +185,7 @@ impl Custody {
             let answered = self.transmissions.range(scope.first..=scope.last);
             let answered: Vec<(u64, Instant)> = answered.map(|(_, &about)| about).collect();
             if let Some(&(_, sent)) = answered.first() {
-                round_trip.sample(now.saturating_since(sent));
+                round_trip.sample(sent, now);
             }
             for (sequence, _) in answered {
                 released += u64::from(self.remove(sequence).is_some());

@@ -86,7 +86,7 @@ impl Configuration {
 
     /// Returns the record of an administrative bundle from the other node.
     pub(super) fn read(&self, bytes: &[u8]) -> Option<AdministrativeRecord> {
-        let bundle = self.from_peer(bytes, ADMINISTRATIVE)?;
+        let bundle = self.bundle_of_peer(bytes, ADMINISTRATIVE)?;
         let is_administrative = bundle.primary.flags & bundle_flags::ADMINISTRATIVE != 0;
         let record = is_administrative.then(|| AdministrativeRecord::decode(&bundle.payload));
         record?.ok()
@@ -94,14 +94,14 @@ impl Configuration {
 
     /// Returns the record in an encapsulated bundle from the other node, and the bundle's creation timestamp.
     pub(super) fn read_encapsulated(&self, bytes: &[u8]) -> Option<(CreationTimestamp, Record)> {
-        let bundle = self.from_peer(bytes, RECORDS)?;
+        let bundle = self.bundle_of_peer(bytes, RECORDS)?;
         let record = Record::decode(&bundle.payload).ok()?;
         Some((bundle.primary.created, record))
     }
 
     /// Returns a bundle, if it is from the other node's endpoint with this service to the same one here, and has no
     /// block without which it must not be processed.
-    fn from_peer(&self, bytes: &[u8], service: u64) -> Option<Bundle> {
+    fn bundle_of_peer(&self, bytes: &[u8], service: u64) -> Option<Bundle> {
         let bundle = Bundle::decode(bytes).ok()?;
         let endpoint = |node| EndpointId::Ipn { node, service };
         let ends = (bundle.primary.source, bundle.primary.destination);

@@ -2,9 +2,9 @@
 //!
 //! Both ends of a connection keep their addresses and ports. A connection has one half at each gateway, a socket of this
 //! host bound to an address of another, and a stream of bundles between the halves. A gateway may itself be an end. It
-//! acknowledges what it has taken into custody, and closes the window when its storage is full. The progress of one
-//! stream is in `dtn/stream.rs`.
+//! acknowledges what it has taken into custody, and closes the window when its storage is full.
 
+mod arrival;
 mod stream;
 mod work;
 

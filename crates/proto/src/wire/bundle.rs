@@ -5,6 +5,7 @@
 
 pub mod cbor;
 mod custody;
+mod fields;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +13,8 @@ pub use custody::{AdministrativeRecord, CustodySignal, Disposition, Encapsulated
 
 use super::DecodeError;
 use cbor::{Reader, write_array, write_bytes, write_unsigned, wrong};
-use crc::{CRC_16_IBM_SDLC, CRC_32_ISCSI, Crc, Table};
 
-/// UDP port of bundle nodes (RFC 7122 section 3.1; registered as "dtn-bundle").
+/// UDP port of bundle nodes (RFC 7122; registered as "dtn-bundle").
 pub const PORT: u16 = 4556;
 
 /// Version in the primary block.
@@ -23,11 +23,6 @@ const VERSION: u64 = 7;
 const PAYLOAD: u64 = 1;
 /// Type of the block integrity block (RFC 9172), which may replace the CRC of the primary block.
 const BLOCK_INTEGRITY: u64 = 11;
-
-/// "CRC-16 X-25".
-static X25: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_IBM_SDLC);
-/// "CRC32C (Castagnoli)".
-static CASTAGNOLI: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// Bundle processing control flags (RFC 9171 section 4.2.3).
 pub mod bundle_flags {
@@ -274,94 +269,4 @@ fn write_block(out: &mut Vec<u8>, head: [u64; 3], crc: CrcType, data: &[u8]) {
     write_unsigned(out, crc.code());
     write_bytes(out, data);
     crc.append(out, start);
-}
-
-impl EndpointId {
-    fn encode(self, out: &mut Vec<u8>) {
-        write_array(out, 2);
-        match self {
-            EndpointId::None => {
-                write_unsigned(out, 1);
-                write_unsigned(out, 0);
-            }
-            EndpointId::Ipn { node, service } => {
-                write_unsigned(out, 2);
-                write_array(out, 2);
-                write_unsigned(out, node);
-                write_unsigned(out, service);
-            }
-        }
-    }
-
-    fn decode(reader: &mut Reader<'_>) -> Result<EndpointId, DecodeError> {
-        reader.array_of(2, "endpoint ID")?;
-        match reader.unsigned("URI scheme code")? {
-            1 => match reader.unsigned("endpoint of scheme dtn")? {
-                0 => Ok(EndpointId::None),
-                other => Err(wrong("endpoint of scheme dtn", other)),
-            },
-            2 => {
-                reader.array_of(2, "endpoint of scheme ipn")?;
-                Ok(EndpointId::Ipn {
-                    node: reader.unsigned("node number")?,
-                    service: reader.unsigned("service number")?,
-                })
-            }
-            other => Err(wrong("URI scheme code", other)),
-        }
-    }
-}
-
-impl CrcType {
-    const fn code(self) -> u64 {
-        match self {
-            CrcType::None => 0,
-            CrcType::Crc16 => 1,
-            CrcType::Crc32c => 2,
-        }
-    }
-
-    fn decode(reader: &mut Reader<'_>) -> Result<CrcType, DecodeError> {
-        match reader.unsigned("CRC type")? {
-            0 => Ok(CrcType::None),
-            1 => Ok(CrcType::Crc16),
-            2 => Ok(CrcType::Crc32c),
-            other => Err(wrong("CRC type", other)),
-        }
-    }
-
-    /// Appends the CRC of the block that begins at `start`; it covers the CRC field with zeros in place of its value.
-    fn append(self, out: &mut Vec<u8>, start: usize) {
-        let value: Vec<u8> = match self {
-            CrcType::None => return,
-            CrcType::Crc16 => {
-                write_bytes(out, &[0; 2]);
-                X25.checksum(&out[start..]).to_be_bytes().into()
-            }
-            CrcType::Crc32c => {
-                write_bytes(out, &[0; 4]);
-                CASTAGNOLI.checksum(&out[start..]).to_be_bytes().into()
-            }
-        };
-        let place = out.len() - value.len();
-        out[place..].copy_from_slice(&value);
-    }
-
-    /// Reads the CRC of the block that begins at `start`, and compares it.
-    fn check(self, reader: &mut Reader<'_>, start: usize) -> Result<(), DecodeError> {
-        if self == CrcType::None {
-            return Ok(());
-        }
-        let covered = reader.since(start).to_vec();
-        let found = reader.bytes("CRC")?;
-        let mut whole = covered;
-        let place = whole.len() + 1;
-        self.append(&mut whole, 0);
-        match whole[place..] == *found {
-            true => Ok(()),
-            false => Err(DecodeError::Checksum {
-                header: cbor::BUNDLE,
-            }),
-        }
-    }
 }

@@ -48,7 +48,7 @@ pub struct Scope {
     pub last: u64,
 }
 
-/// Disposition of a bundle at the receiver. The codes are those of RFC 5050 section 6.1.2, table 8.
+/// Disposition of a bundle at the receiver. The codes are those of RFC 5050 section 6.1.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Disposition {
     /// Custody accepted.
@@ -113,7 +113,10 @@ impl AdministrativeRecord {
                 for scope in &signal.scope {
                     write_array(out, 2);
                     write_unsigned(out, scope.first);
-                    write_unsigned(out, scope.last - scope.first + 1);
+                    write_unsigned(
+                        out,
+                        scope.last.saturating_sub(scope.first).saturating_add(1),
+                    );
                 }
             }
         }
