@@ -17,7 +17,7 @@ const SCOPES: usize = 8;
 /// State of the receiving half.
 #[derive(Debug, Default)]
 pub struct Reception {
-    /// Sequence numbers of the bundles in whose custody this node was or is.
+    /// Sequence numbers of the bundles of which this node has taken custody.
     arrived: Ranges,
     /// The latest transmissions of each disposition.
     answers: BTreeMap<Disposition, Ranges>,

@@ -33,7 +33,7 @@ pub struct Encapsulated {
 /// Custody signal: one disposition of many transmissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustodySignal {
-    /// What the receiver did with the bundles.
+    /// Fate of the bundles at the receiver.
     pub disposition: Disposition,
     /// The transmissions.
     pub scope: Vec<Scope>,
