@@ -19,6 +19,7 @@ LABORATORY = ROOT / "crates/sim/src"
 SET_UP = (
     "mobility/",
     "world/aerotp_gateways.rs",
+    "world/dtn_gateways.rs",
     "world/paths.rs",
     "world/build.rs",
     "world/gateways.rs",

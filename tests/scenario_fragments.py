@@ -81,5 +81,6 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     servers = [mobility["aaa"]["server"] for mobility in protocols if "aaa" in mobility]
     told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]
     cells = [cell["node"] for link in whole["links"].values() for cell in link.get("cells", {}).values()]
+    yield from (pair["between"] for pair in whole.get("dtn_gateways", {}).values())
     for host in [*whole.get("live", {}).get("hosts", []), *agents, *told, *servers, *cells]:
         yield ["middle", host]

@@ -27,6 +27,7 @@ OVERVIEWS = {
         "t-tcp.md",
         "fec.md",
         "aerotp.md",
+        "dtn.md",
         "quic.md",
     ),
 }

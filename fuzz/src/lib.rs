@@ -8,6 +8,7 @@ mod agents;
 mod bytes;
 mod checksums;
 mod daemon;
+mod dtn;
 mod fec;
 mod headers;
 mod messages;
@@ -23,7 +24,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 36] = [
+pub const TARGETS: [Target; 37] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -52,6 +53,7 @@ pub const TARGETS: [Target; 36] = [
     ("header-mih", messages::check_mih),
     ("header-association", messages::check_association),
     ("split-context", split_context::check),
+    ("dtn", dtn::check),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),
     ("agent-ipv4-home", agents::check_ipv4_home),
     ("agent-ipv4-foreign", agents::check_ipv4_foreign),

@@ -232,18 +232,20 @@ Handover = TypedDict(
 
 
 class Agent(TypedDict):
-    """Counters of an agent of a mobility protocol, for packets to mobiles that move."""
+    """Counters of an agent of a mobility protocol, for packets to moving mobiles, or of a DTN gateway, for bundles."""
 
     node: Annotated[str, "Its node"]
-    agent: Annotated[str, "`home agent`, `mobility anchor point` or `access router`"]
-    held: Annotated[int, "Packets that it held"]
-    released: Annotated[int, "Packets that it sent on later"]
-    overflowed: Annotated[int, "Packets dropped because a buffer was full"]
+    agent: Annotated[str, "`home agent`, `mobility anchor point`, `access router`, `domain router` or `DTN gateway`"]
+    held: Annotated[int, "Packets that it held; bundles taken into custody"]
+    released: Annotated[int, "Packets that it sent on later; bundles in the other gateway's custody"]
+    overflowed: Annotated[int, "Packets dropped because a buffer was full; bundles refused, which their sender keeps"]
     overflowed_bytes: Annotated[int, "Their bytes"]
     expired: Annotated[int, "Packets dropped because they had waited too long"]
-    duplicates: Annotated[int, "TCP segments dropped that were held already, copies that the mobile had from elsewhere"]
-    most_bytes: Annotated[int, "Most bytes held at once for one mobile"]
-    copies: Annotated[int, "Copies sent to a second place, or to further routers"]
+    duplicates: Annotated[
+        int, "TCP segments held already, copies that the mobile had from elsewhere, bundles received again"
+    ]
+    most_bytes: Annotated[int, "Most bytes held at once for one mobile; most bytes of data in custody"]
+    copies: Annotated[int, "Copies sent to a second place, or to further routers; bundles sent again"]
 
 
 class Cell(TypedDict):

@@ -7,6 +7,7 @@
 
 pub mod aerotp;
 pub mod crosslayer;
+pub mod dtn;
 pub mod fec;
 pub mod gateways;
 pub mod host;

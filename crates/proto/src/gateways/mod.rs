@@ -1,6 +1,7 @@
 //! Gateways: layers of routers that end other hosts' connections, or inspect packets in transit.
 
 pub mod aerotp;
+pub mod dtn;
 pub mod ingress_filter;
 pub mod nat;
 pub mod path;

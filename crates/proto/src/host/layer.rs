@@ -30,6 +30,8 @@ pub enum Rank {
     Translator,
     /// Gateway that carries connections of other hosts across a link by AeroTP.
     AerotpGateway,
+    /// Gateway that carries connections to another gateway in bundles.
+    BundleGateway,
     /// Gateway for connections of mobiles: snoop and split connections.
     Path,
     /// DHCP servers for care-of addresses.
@@ -71,6 +73,7 @@ impl Rank {
             Rank::IngressFilter => "ingress filter",
             Rank::Translator => "address translator",
             Rank::AerotpGateway => "AeroTP gateway",
+            Rank::BundleGateway => "DTN gateway",
             Rank::Path => "gateway",
             Rank::AddressServer => "address server",
             Rank::HomeAgentIpv4 | Rank::HomeAgent => "home agent",
@@ -149,6 +152,11 @@ impl Around<'_> {
     /// Returns the latest report of an interface's medium, if there was one.
     pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.links.parameters(interface)
+    }
+
+    /// Returns true if the latest report of an interface's medium is that the link is down.
+    pub fn is_link_down(&self, interface: InterfaceId) -> bool {
+        self.links.is_down(interface)
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod aerotp;
 pub mod agent_discovery;
 pub mod association;
+pub mod bundle;
 pub mod checksum;
 pub mod dhcp;
 pub mod encapsulation;

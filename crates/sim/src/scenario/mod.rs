@@ -11,6 +11,7 @@ mod copies;
 mod counted;
 pub(crate) mod defaults;
 pub(crate) mod document;
+pub mod dtn_gateways;
 pub(crate) mod error;
 mod expectation;
 mod format_1;

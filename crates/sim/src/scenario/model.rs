@@ -3,6 +3,7 @@
 pub use super::ipv4_prefix::Ipv4Prefix;
 pub use crate::link::cells::{CellId, StationId};
 
+use super::dtn_gateways::DtnGateways;
 use crate::addresses::CellNetworks;
 use crate::link::cells::NetworkConfig;
 use crate::link::config::{LinkConfig, Shared};
@@ -57,6 +58,8 @@ pub struct Scenario {
     pub carriers: Vec<CarrierConfig>,
     /// AeroTP gateways, in the order of the file.
     pub aerotp_gateways: Vec<AerotpGateways>,
+    /// DTN gateways, in the order of the file.
+    pub dtn_gateways: Vec<DtnGateways>,
     /// Changes of links, in order of time; equal times in the order of the file.
     pub changes: Vec<LinkChange>,
     /// Mobiles and their attachments. A node that is not listed uses all its links all the time.

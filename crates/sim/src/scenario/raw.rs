@@ -1,6 +1,7 @@
 //! A scenario as written. The documentation of these types is that of the format, and its JSON Schema is generated from
 //! them; the meaning of keys in combination is determined by `resolve`.
 
+use super::dtn_gateways::RawDtnGateways;
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
 use super::raw_losses::RawLoss;
@@ -61,6 +62,10 @@ pub struct RawScenario {
     /// Pairs of AeroTP gateways by a name of the user's choice, at the ends of a link each. Default: none.
     #[serde(default)]
     pub aerotp_gateways: Named<RawAerotpGateways>,
+    /// Pairs of DTN gateways by a name of the user's choice: TCP crosses between them in bundles with custody. Default:
+    /// none.
+    #[serde(default)]
+    pub dtn_gateways: Named<RawDtnGateways>,
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,

@@ -13,8 +13,8 @@ use super::resolve_links::Links;
 use super::resolve_radios::Tracks;
 use super::traces::Traces;
 use super::{
-    expectation, idle, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
-    resolve_mobility, resolve_regulators, resolve_remedies,
+    dtn_gateways, expectation, idle, resolve_changes, resolve_flows, resolve_links, resolve_live,
+    resolve_losses, resolve_mobility, resolve_regulators, resolve_remedies,
 };
 use crate::link::demand::scenario as demand;
 use crate::link::tdma::scenario as tdma;
@@ -241,6 +241,7 @@ pub(super) fn resolve(
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     let gateways = &raw.aerotp_gateways;
     let aerotp_gateways = aerotp::gateways::gateways(gateways, &links, (&mobiles, &flows), report);
+    let dtn_gateways = dtn_gateways::gateways(&raw.dtn_gateways, &links, &mobiles, report);
     mobility::check_flows(raw, &flows, &mobiles, report);
     let around = resolve_remedies::RemedyContext {
         links: &links,
@@ -267,6 +268,7 @@ pub(super) fn resolve(
         radios: links.radios,
         carriers,
         aerotp_gateways,
+        dtn_gateways,
         changes,
         mobiles,
         agents,

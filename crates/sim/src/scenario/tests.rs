@@ -6,6 +6,7 @@ mod aerotp_paths;
 mod coding;
 mod copies;
 mod demand;
+mod dtn_gateways;
 mod format_1;
 mod hints;
 mod many;

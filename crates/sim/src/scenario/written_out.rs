@@ -130,6 +130,19 @@ impl<'r> Writer<'r> {
                 whole.aerotp_gateways.0.push((named, copy));
             }
         }
+        whole.dtn_gateways.0.clear();
+        for (name, gateways) in &self.raw.dtn_gateways.0 {
+            let mut nodes = gateways.between.iter();
+            let fleet = nodes.find_map(|node| self.fleets.of_node(node));
+            for number in self.fleets.copies(fleet) {
+                let mut copy = gateways.clone();
+                copy.between
+                    .iter_mut()
+                    .for_each(|node| self.node(number, node));
+                let named = self.note_table("dtn_gateways", name, number);
+                whole.dtn_gateways.0.push((named, copy));
+            }
+        }
         if let Some(hosts) = &self.raw.live.hosts {
             let all = hosts.iter().flat_map(|host| {
                 let copies = self.fleets.copies(self.fleets.of_node(host));

@@ -113,6 +113,7 @@ impl World {
         world.add_ports(real);
         world.add_path_agents();
         world.add_aerotp_gateways();
+        world.add_dtn_gateways();
         world.add_paths();
         world.add_link_addresses();
         world.read_kernels();

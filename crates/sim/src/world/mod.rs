@@ -15,6 +15,7 @@ mod carriers;
 mod classes;
 mod coders;
 mod delays;
+mod dtn_gateways;
 pub mod flow;
 mod gateways;
 mod handover;

@@ -107,7 +107,8 @@ impl From<Discarded> for DiscardedSummary {
 pub struct AgentSummary {
     /// Node of the agent.
     pub node: String,
-    /// "home agent", "mobility anchor point", "access router" or "domain router".
+    /// "home agent", "mobility anchor point", "access router", "domain router" or "DTN gateway", whose packets are bundles in
+    /// custody.
     pub agent: &'static str,
     /// Packets that it held.
     pub held: u64,

@@ -10,6 +10,7 @@ mod conservation;
 mod delays;
 mod demand;
 mod determinism;
+mod dtn_gateways;
 mod failback;
 mod gateways;
 mod handover;

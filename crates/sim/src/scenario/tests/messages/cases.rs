@@ -35,7 +35,7 @@ pub(super) const CASES: &[Case] = &[
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, mobility_anchor_points, aerotp_gateways, changes, losses, flows, record, live, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, micro_mobility, mobility_anchor_points, aerotp_gateways, dtn_gateways, changes, losses, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -731,7 +731,7 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, mobility_anchor_points, aerotp_gateways, changes, losses, flows, record, live, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, micro_mobility, mobility_anchor_points, aerotp_gateways, dtn_gateways, changes, losses, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -743,6 +743,6 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, mobility_anchor_points, aerotp_gateways, changes, losses, flows, record, live, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, micro_mobility, mobility_anchor_points, aerotp_gateways, dtn_gateways, changes, losses, flows, record, live, expect)"#,
     ),
 ];
