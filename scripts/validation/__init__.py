@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from validation import aerotp, channels, control, links, mobility, network, peers, queues, quic, radio, tcp
+from validation import ad_hoc, aerotp, channels, control, links, mobility, network, peers, queues, quic, radio, tcp
 from validation.row import Row
 
 Cases = dict[str, Callable[[], Iterator[Row]]]
 
 SECTIONS: dict[str, Cases] = {
-    "Links and handovers": links.CASES,
+    "Links and handovers": {**links.CASES, **ad_hoc.CASES},
     "L-DACS1": radio.CASES,
     "Mobility protocols": mobility.CASES,
     "Queues": queues.CASES,

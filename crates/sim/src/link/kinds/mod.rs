@@ -8,6 +8,7 @@ pub mod traced;
 pub mod wifi;
 pub mod wired;
 
+use super::ad_hoc::scenario::RawAdHoc;
 use super::cells::RawRadio;
 use super::config::{
     ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium, QueueConfig,
@@ -69,6 +70,7 @@ kinds! {
     FiveG = "5g": today::FiveG,
     Starlink = "starlink": today::Starlink,
     Trace = "trace": traced::Traced,
+    AdHoc = "ad-hoc": RawAdHoc,
     Ldacs1 = "ldacs1": RawRadio,
 }
 
@@ -101,6 +103,11 @@ pub(crate) trait Settings {
 
     /// Returns the settings of a return link on demand.
     fn demand(&self) -> Option<&RawDemand> {
+        None
+    }
+
+    /// Returns the settings of a mobile ad hoc network.
+    fn ad_hoc(&self) -> Option<&RawAdHoc> {
         None
     }
 
