@@ -135,23 +135,18 @@ impl<P> Aerorp<P> {
             self.here.position_m(Duration::ZERO),
             self.here.velocity_m_s(),
         );
-        let in_range = |position: [f64; 3]| distance(own.0, position) <= range_m;
-        let mut neighbours = self.neighbours.iter();
-        let near = neighbours.clone().filter_map(|(&address, seen)| {
-            let motion = seen.motion(now);
-            in_range(motion.0).then_some((address, motion))
-        });
-        if neighbours.any(|(&address, seen)| address == destination && in_range(seen.motion(now).0))
-        {
+        let known = self.neighbours.iter();
+        let fresh = known.filter(|(_, seen)| now < seen.at + NEIGHBOUR_LIFETIME);
+        let near = fresh
+            .map(|(&address, seen)| (address, seen.motion(now)))
+            .filter(|(_, (position, _))| distance(own.0, *position) <= range_m);
+        if near.clone().any(|(address, _)| address == destination) {
             return Some(destination);
         }
         let advertised = self.destinations.get(&destination).map(|(_, seen)| seen);
-        let target = advertised
-            .or(self.neighbours.get(&destination))?
-            .motion(now);
-        // A neighbour that was out of reach as the destination is no way to itself.
-        let others = near.filter(|&(address, _)| address != destination);
-        let ranked = others.map(|(address, motion)| (rank(motion, target, range_m), address));
+        let target = advertised.or(self.neighbours.get(&destination))?;
+        let target = target.motion(now);
+        let ranked = near.map(|(address, motion)| (rank(motion, target, range_m), address));
         let better = |a: &(Rank, Ipv4Addr), b: &(Rank, Ipv4Addr)| {
             a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal)
         };

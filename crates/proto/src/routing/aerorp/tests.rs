@@ -98,6 +98,19 @@ fn the_neighbour_that_intercepts_first_gets_the_datagram() {
 }
 
 #[test]
+fn a_silent_neighbour_is_not_asked() {
+    let mut router = router(Keeping::Ferry);
+    router.handle_frame(
+        Instant::ZERO,
+        SLOW,
+        advertisement(at(90.0, -1.0), 1, at(0.0, 0.0)),
+    );
+    router.send(Instant::from_millis(3999), datagram(1));
+    router.send(Instant::from_millis(4000), datagram(2));
+    assert_eq!(sent(&mut router), [(SLOW, 1)]);
+}
+
+#[test]
 fn a_neighbour_out_of_range_by_now_is_not_asked() {
     let mut router = router(Keeping::Ferry);
     router.handle_frame(
