@@ -25,6 +25,7 @@ _LINK = {
     "queue management": "it was asked for more than it carries: compare the flows' rates with the link's",
     "policer": "they exceeded a policer's rate: compare it with the flows' rates",
     "link down": "it was down: look at the handovers and at [[changes]]",
+    "no route": "no chain of nodes joined its ends, or its routing knew of none: look at relays, range and routing",
     "discarded": "they waited at a handover: look at old_queue",
     "scenario": "[[losses]] requests it",
 }

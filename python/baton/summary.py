@@ -75,7 +75,9 @@ class LostBy(TypedDict):
     queue: Annotated[int, "A link's queue had no room, its discipline chose them, or a policer did"]
     channel: Annotated[int, "A link's channel lost them, or damaged them beyond a checksum"]
     link_down: Annotated[
-        int, "A link was down or went down with them, or its queue was discarded: what a handover or an outage takes"
+        int,
+        "A link was down or went down with them, its network had no route, or its queue was discarded: what a handover "
+        "or an outage takes",
     ]
     buffer: Annotated[int, "An agent's buffer had no room, held them for too long, or held the same segment already"]
     host: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from validation import (
+    ad_hoc,
     aerotp,
     channels,
     coding,
@@ -24,7 +25,7 @@ from validation.row import Row
 Cases = dict[str, Callable[[], Iterator[Row]]]
 
 SECTIONS: dict[str, Cases] = {
-    "Links and handovers": {**links.CASES, **tdma.CASES},
+    "Links and handovers": {**links.CASES, **ad_hoc.CASES, **tdma.CASES},
     "L-DACS1": radio.CASES,
     "Mobility protocols": mobility.CASES,
     "Queues": queues.CASES,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import baton
 from baton import Scenario
-from validation import channels, coding, control, lab, links, peers, queues, tcp, tdma
+from validation import ad_hoc, channels, coding, control, lab, links, peers, queues, tcp, tdma
 
 SCENARIOS = links.TRACES.parent
 THEORY = {"color": "black", "linewidth": 0.8}
@@ -74,6 +74,21 @@ def wifi(at: Axes) -> None:
         xlabel="UDP payload of a packet (B)",
         ylabel="throughput (Mbit/s)",
         title="One saturated 802.11b station, 11 Mbit/s",
+    )
+
+
+def mobile_ad_hoc(at: Axes) -> None:
+    nodes = [5, 10, 20, 30, 45, 60]
+    for routing, colour in zip(ad_hoc.ROUTING, ("#2563eb", "#c2410c", "#15803d"), strict=True):
+        for speed, dash in (("200 m/s", "solid"), ("1200 m/s", "dashed")):
+            shares = ad_hoc.means(routing, [count - 1 for count in nodes], speed, SEEDS)
+            label = routing if dash == "solid" else None
+            at.plot(nodes, shares, marker="o", markersize=3, color=colour, linestyle=dash, label=label)
+    at.set(
+        xlabel="nodes that fly",
+        ylabel="share delivered",
+        ylim=(0, 1.02),
+        title="A packet a second to the centre, 200 m/s (dashed 1200 m/s)",
     )
 
 
@@ -373,6 +388,7 @@ DRAWN = {
     "link-coding": axes(link_coding),
     "tdma": axes(tdma_link),
     "wifi": axes(wifi),
+    "ad-hoc": axes(mobile_ad_hoc),
     "gsm": axes(gsm),
     "trace": axes(trace),
     "queue-drop-tail": axes(drop_tail),

@@ -16,6 +16,7 @@ pub mod mobility;
 pub mod packet;
 pub mod rate;
 pub mod remedies;
+pub mod routing;
 pub mod tcp;
 pub mod testing;
 pub mod time;

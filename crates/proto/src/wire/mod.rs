@@ -2,6 +2,7 @@
 //!
 //! Decoding never panics: bytes become a valid value, or a [`DecodeError`] that names the fault.
 
+pub mod aeronp;
 pub mod aerotp;
 pub mod agent_discovery;
 pub mod association;
@@ -107,7 +108,11 @@ pub mod protocol {
 }
 
 /// Returns an error if there are fewer bytes than `header` needs.
-fn expect_length(header: &'static str, bytes: &[u8], needed: usize) -> Result<(), DecodeError> {
+pub(crate) fn expect_length(
+    header: &'static str,
+    bytes: &[u8],
+    needed: usize,
+) -> Result<(), DecodeError> {
     let actual = bytes.len();
     if actual < needed {
         return Err(DecodeError::Truncated {

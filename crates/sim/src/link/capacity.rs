@@ -15,8 +15,9 @@ impl LinkConfig {
             End::A => &self.down,
             End::B => &self.up,
         };
-        match self.medium {
-            Medium::FullDuplex => {
+        match &self.medium {
+            // In a mobile ad hoc network, of its first hop.
+            Medium::FullDuplex | Medium::AdHoc(_) => {
                 let recorded = direction.trace.as_ref().and_then(|trace| trace.mean_rate());
                 let rate = recorded.unwrap_or(direction.rate);
                 let time = rate.transmission_time(direction.line_bits(length))?;
@@ -25,7 +26,7 @@ impl LinkConfig {
                     Access::Always | Access::OnDemand => Some(time),
                 }
             }
-            Medium::Dcf(dcf) => exchange_time(dcf, direction, length),
+            Medium::Dcf(dcf) => exchange_time(*dcf, direction, length),
         }
     }
 }

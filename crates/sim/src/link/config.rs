@@ -1,5 +1,6 @@
 //! A link's parameters, validated: produced by the scenario, used by the link models.
 
+use super::ad_hoc::AdHocConfig;
 use super::coding::Coding;
 use super::queue::Management;
 use super::regulator::RegulatorConfig;
@@ -164,12 +165,14 @@ impl Start {
 }
 
 /// Medium of a link, shared by its directions or not.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Medium {
     /// Each direction has a channel of its own.
     FullDuplex,
     /// Both directions contend for one channel as IEEE 802.11b stations do.
     Dcf(DcfConfig),
+    /// A mobile ad hoc network lies between the ends.
+    AdHoc(Shared<AdHocConfig>),
 }
 
 impl Medium {
@@ -181,7 +184,7 @@ impl Medium {
     /// Returns the medium's link type in IEEE 802.21.
     pub fn link_type(&self) -> u8 {
         match self {
-            Medium::FullDuplex => LinkIdentifier::OTHER_WIRELESS,
+            Medium::FullDuplex | Medium::AdHoc(_) => LinkIdentifier::OTHER_WIRELESS,
             Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
         }
     }

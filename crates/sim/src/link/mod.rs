@@ -12,6 +12,8 @@
 //! Fates come in order of time, at equal times those offered at end A first, and are reported exactly on time if the
 //! link is polled at its deadlines.
 
+pub mod ad_hoc;
+mod agenda;
 mod capacity;
 pub mod cells;
 mod channel;
@@ -31,6 +33,7 @@ pub mod trace;
 
 use crate::packets::PacketId;
 use crate::rng::Seed;
+use ad_hoc::AdHoc;
 use baton_proto::packet::{BitErrors, FlowId};
 use baton_proto::time::Instant;
 use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, Shared};
@@ -118,6 +121,8 @@ pub enum DropReason {
     RetryLimit,
     /// Link down, or gone down with the packet queued or in flight.
     LinkDown,
+    /// No way through a mobile ad hoc network, or none in time.
+    NoRoute,
     /// Queue discarded at a handover.
     Discarded,
     /// Excess over a policer's rate, or a packet longer than a token bucket's depth.
@@ -137,6 +142,7 @@ impl DropReason {
             DropReason::Shadowing => "shadowing",
             DropReason::RetryLimit => "retry limit",
             DropReason::LinkDown => "link down",
+            DropReason::NoRoute => "no route",
             DropReason::Discarded => "discarded",
             DropReason::Policer => "policer",
             DropReason::Scenario => "scenario",
@@ -177,8 +183,8 @@ pub struct Link {
     deadlines: [Instant; 2],
     /// Time at which a shaper at the entrance releases the next packet, or never.
     release_at: Instant,
-    /// Channel shared by the directions; `None` if each has one of its own.
-    dcf: Option<Box<Dcf>>,
+    /// Medium shared by the directions; `None` if each has a channel of its own.
+    air: Option<Box<Air>>,
     /// Shapers and policers, if there are any.
     entrance: Option<Box<Entrance>>,
     config: Shared<LinkConfig>,
@@ -189,6 +195,15 @@ pub struct Link {
     state: State,
     seed: Seed,
     directions: Directions,
+}
+
+/// A medium shared by the directions.
+#[derive(Debug)]
+enum Air {
+    /// One channel for which both contend.
+    Dcf(Dcf),
+    /// A network between the ends, which keeps all packets itself: the directions are empty.
+    AdHoc(AdHoc),
 }
 
 /// Both directions of a link, created on first use: most of the links between thousands of mobiles and many cells are
@@ -234,7 +249,7 @@ impl Link {
         let mut link = Link {
             deadlines: [Instant::NEVER; 2],
             release_at: Instant::NEVER,
-            dcf: None,
+            air: None,
             entrance: Entrance::new(&config.regulators),
             is_managed: is_managed(&config),
             ways: [config.down.clone(), config.up.clone()],
@@ -262,7 +277,7 @@ impl Link {
 
     #[inline]
     fn take_in(&mut self, now: Instant, from: End, offered: Offered) {
-        if self.dcf.is_none() && self.state == State::Up {
+        if self.air.is_none() && self.state == State::Up {
             let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
             let config = &self.ways[from.index()];
             pipe::offer(direction, config, now, offered);
@@ -338,6 +353,9 @@ impl Link {
     #[cold]
     fn offer_otherwise(&mut self, now: Instant, from: End, offered: Offered) {
         self.move_on(now);
+        if let Some(Air::AdHoc(network)) = self.air.as_deref_mut() {
+            return network.offer(now, from, offered, self.state == State::Up);
+        }
         let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
         match self.state {
             State::Up => {
@@ -360,7 +378,7 @@ impl Link {
         if self.release_at <= now {
             self.release(now);
         }
-        if self.dcf.is_some() {
+        if self.air.is_some() {
             return self.poll_shared(now);
         }
         loop {
@@ -395,6 +413,9 @@ impl Link {
     #[cold]
     fn poll_shared(&mut self, now: Instant) -> Option<Fate> {
         self.catch_up(now);
+        if let Some(Air::AdHoc(network)) = self.air.as_deref_mut() {
+            return network.poll();
+        }
         let directions = self.directions.0.as_mut()?;
         let fates = directions.each_ref().map(Direction::next_fate);
         let from = first_of(fates);
@@ -408,10 +429,15 @@ impl Link {
     /// moves. Mostly there is a fate at that time; medium access may turn out to take longer.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        if let Some(dcf) = &self.dcf {
+        if let Some(air) = &self.air {
             let release = (self.release_at != Instant::NEVER).then_some(self.release_at);
-            let directions = self.directions.made();
-            let own = directions.and_then(|made| dcf.next_deadline(made, &self.config));
+            let own = match &**air {
+                Air::AdHoc(network) => network.next_deadline(),
+                Air::Dcf(dcf) => {
+                    let directions = self.directions.made();
+                    directions.and_then(|made| dcf.next_deadline(made, &self.config))
+                }
+            };
             return earlier(own, release);
         }
         let [down, up] = self.deadlines;
@@ -442,7 +468,8 @@ impl Link {
 
     /// Lets no packet pass until [`set_up`](Link::set_up). With `keep_queue` all packets on the link, including those
     /// in flight, go back to the head of its queue in order and wait, together with packets offered meanwhile that have
-    /// room; all are serialised anew afterwards. Otherwise they are lost, and so are the packets offered meanwhile.
+    /// room; all are serialised anew afterwards. Otherwise they are lost, and so are the packets offered meanwhile. A
+    /// mobile ad hoc network keeps none.
     pub fn set_down(&mut self, now: Instant, keep_queue: bool) {
         self.catch_up(now);
         for direction in self.directions.of(&self.config, self.seed) {
@@ -454,6 +481,7 @@ impl Link {
         if !keep_queue {
             self.drop_at_entrance(now, DropReason::LinkDown);
         }
+        self.empty_network(now, DropReason::LinkDown);
         self.state = if keep_queue {
             State::Holding
         } else {
@@ -466,7 +494,7 @@ impl Link {
     pub fn set_up(&mut self, now: Instant) {
         self.catch_up(now);
         self.state = State::Up;
-        if let Some(dcf) = &mut self.dcf {
+        if let Some(Air::Dcf(dcf)) = self.air.as_deref_mut() {
             dcf.reset(now);
         }
         self.start(now, End::A);
@@ -474,14 +502,22 @@ impl Link {
         self.note_deadlines();
     }
 
-    /// Drops the waiting packets; those being serialised or in flight continue.
+    /// Drops the waiting packets; those being serialised or in flight continue, except in a mobile ad hoc network.
     pub fn discard_queue(&mut self, now: Instant) {
         self.catch_up(now);
         for direction in self.directions.of(&self.config, self.seed) {
             direction.drop_waiting(now, DropReason::Discarded);
         }
         self.drop_at_entrance(now, DropReason::Discarded);
+        self.empty_network(now, DropReason::Discarded);
         self.note_deadlines();
+    }
+
+    /// Loses all packets in a mobile ad hoc network.
+    fn empty_network(&mut self, now: Instant, reason: DropReason) {
+        if let Some(Air::AdHoc(network)) = self.air.as_deref_mut() {
+            network.lose_all(now, reason);
+        }
     }
 
     /// Lets no packet pass until [`set_up`](Link::set_up). Packets that the link itself holds, by its flow control, are
@@ -540,9 +576,13 @@ impl Link {
 
     /// Catches up like [`catch_up`](Link::catch_up), without the releases of shapers.
     fn move_on(&mut self, now: Instant) {
-        if let Some(dcf) = &mut self.dcf {
-            let directions = self.directions.of(&self.config, self.seed);
-            return dcf.catch_up(directions, &self.config, now);
+        match self.air.as_deref_mut() {
+            Some(Air::AdHoc(network)) => return network.catch_up(now),
+            Some(Air::Dcf(dcf)) => {
+                let directions = self.directions.of(&self.config, self.seed);
+                return dcf.catch_up(directions, &self.config, now);
+            }
+            None => {}
         }
         self.catch_up_direction(now, End::A);
         self.catch_up_direction(now, End::B);
@@ -551,6 +591,9 @@ impl Link {
     /// Returns the packets and bytes waiting at an end, at shapers included, as of the last call that took a time, a
     /// packet or fate at this end, or [`catch_up`](Link::catch_up). The packet being serialised is not counted.
     pub fn queue(&self, from: End) -> (u32, u64) {
+        if let Some(Air::AdHoc(network)) = self.air.as_deref() {
+            return network.queue(from);
+        }
         let made = self.directions.made();
         let (packets, bytes) = made.map_or((0, 0), |made| made[from.index()].queue());
         let (shaped, shaped_bytes) = self.at_entrance(from);
@@ -565,6 +608,9 @@ impl Link {
     /// Returns true if no packet offered at this end waits, is being serialised or in flight, as of the same calls as
     /// [`queue`](Link::queue).
     pub fn is_empty(&self, from: End) -> bool {
+        if let Some(Air::AdHoc(network)) = self.air.as_deref() {
+            return network.is_empty(from) && self.at_entrance(from).0 == 0;
+        }
         let made = self.directions.made();
         made.is_none_or(|made| made[from.index()].is_empty()) && self.at_entrance(from).0 == 0
     }
@@ -594,7 +640,7 @@ impl Link {
 
     /// Recomputes the time of a direction's next fate.
     fn note_deadline(&mut self, from: End) {
-        if let (None, Some(directions)) = (&self.dcf, self.directions.made()) {
+        if let (None, Some(directions)) = (&self.air, self.directions.made()) {
             let direction = &directions[from.index()];
             self.deadlines[from.index()] = pipe::next_deadline(direction, &self.ways[from.index()]);
         }
@@ -608,26 +654,31 @@ impl Link {
     /// Begins service of the head of a queue if no packet is in service.
     fn start(&mut self, now: Instant, from: End) {
         let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
-        match &mut self.dcf {
-            Some(dcf) => dcf.start(direction, from, now),
+        match self.air.as_deref_mut() {
+            Some(Air::Dcf(dcf)) => dcf.start(direction, from, now),
+            Some(Air::AdHoc(_)) => {}
             None => pipe::start(direction, &self.ways[from.index()], now),
         }
     }
 
     fn set_medium(&mut self, now: Instant) {
-        match (&mut self.dcf, self.config.medium) {
-            (Some(dcf), Medium::Dcf(config)) => return dcf.reconfigure(config, now),
+        let LinkConfig { name, .. } = &*self.config;
+        self.air = match (self.air.as_deref_mut(), &self.config.medium) {
             (None, Medium::FullDuplex) => return,
-            (dcf, Medium::FullDuplex) => *dcf = None,
-            (dcf, Medium::Dcf(config)) => {
-                *dcf = Some(Box::new(Dcf::new(
-                    config,
-                    &self.config.name,
-                    self.seed,
-                    now,
-                )));
+            (Some(Air::Dcf(dcf)), Medium::Dcf(config)) => return dcf.reconfigure(*config, now),
+            (Some(Air::AdHoc(network)), Medium::AdHoc(_)) => {
+                return network.reconfigure(now, &self.config.down);
             }
-        }
+            (_, Medium::FullDuplex) => None,
+            (_, Medium::Dcf(config)) => {
+                let dcf = Dcf::new(*config, name, self.seed, now);
+                Some(Box::new(Air::Dcf(dcf)))
+            }
+            (_, Medium::AdHoc(config)) => {
+                let network = AdHoc::new(config.clone(), &self.config, self.seed);
+                Some(Box::new(Air::AdHoc(network)))
+            }
+        };
         for direction in self.directions.of(&self.config, self.seed) {
             direction.stop_service();
         }

@@ -54,6 +54,25 @@ impl Position {
         self.altitude_m
     }
 
+    /// Returns the axes at the position, each of length one: east, north, and up from the earth's centre.
+    pub(crate) fn axes(&self) -> [[f64; 3]; 3] {
+        let up = self.direction;
+        let longitude = libm::atan2(up[1], up[0]);
+        let east = [-libm::sin(longitude), libm::cos(longitude), 0.0];
+        let north = [
+            up[1] * east[2] - up[2] * east[1],
+            up[2] * east[0] - up[0] * east[2],
+            up[0] * east[1] - up[1] * east[0],
+        ];
+        [east, north, up]
+    }
+
+    /// Returns its place in metres from the earth's centre, the third axis to the north pole, the first to longitude 0.
+    pub(crate) fn cartesian_m(&self) -> [f64; 3] {
+        let radius = EARTH_RADIUS_M + self.altitude_m;
+        self.direction.map(|part| part * radius)
+    }
+
     /// Returns the slant distance to another point in metres.
     pub fn slant_distance_m(&self, other: &Position) -> f64 {
         let [from, to] = [self, other].map(|point| EARTH_RADIUS_M + point.altitude_m);

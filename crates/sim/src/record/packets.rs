@@ -120,7 +120,7 @@ const COLUMNS: [Column; 19] = [
     ),
 ];
 
-pub(super) const FATES: [&str; 12] = [
+pub(super) const FATES: [&str; 13] = [
     "delivered",
     "under way",
     DropReason::QueueFull.name(),
@@ -133,6 +133,7 @@ pub(super) const FATES: [&str; 12] = [
     DropReason::Scenario.name(),
     DropReason::Shadowing.name(),
     DropReason::Policer.name(),
+    DropReason::NoRoute.name(),
 ];
 
 /// Layout of the table in a file.
@@ -156,7 +157,7 @@ pub(super) const LAYOUT: Layout = Layout {
 struct Dictionary {
     version: u32,
     columns: &'static [Column],
-    fates: [&'static str; 12],
+    fates: [&'static str; 13],
 }
 
 /// Returns the dictionary that ships with the table, as JSON.
@@ -442,6 +443,7 @@ pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
         Some(DropReason::Scenario) => 9,
         Some(DropReason::Shadowing) => 10,
         Some(DropReason::Policer) => 11,
+        Some(DropReason::NoRoute) => 12,
     }
 }
 

@@ -80,6 +80,10 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
     if kind == "trace" {
         keys["rate"] = Value::Null; // its own or a recording's must be given
     }
+    let mut kinds = RawKind::kinds().into_iter();
+    if let (Some(kind), Some(keys)) = (kinds.find(|each| each.name == kind), keys.as_object_mut()) {
+        keys.retain(|key, _| kind.shares(key.split('.').next().unwrap_or(key)));
+    }
     keys
 }
 

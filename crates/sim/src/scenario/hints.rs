@@ -29,7 +29,7 @@ const OF_SATELLITES: &str = "a geostationary satellite is \"geo\"; one in low or
 const NO_LATER_BBR: &str = "only the first version of BBR is modelled, as \"bbr\"; a live run (baton live) uses the kernel's";
 
 /// Keys and words that do not exist here, or not under this name, with the key of a word ("" for a key itself).
-const NOT_MODELLED: [(&str, &str, &str); 17] = [
+const NOT_MODELLED: [(&str, &str, &str); 19] = [
     ("", "ecn", NO_ECN),
     ("", "l4s", NO_ECN),
     ("congestion", "bbr2", NO_LATER_BBR),
@@ -47,6 +47,8 @@ const NOT_MODELLED: [(&str, &str, &str); 17] = [
     ),
     ("kind", "ethernet", "here it is \"wired\""),
     ("kind", "leo", OF_SATELLITES),
+    ("kind", "manet", "here it is \"ad-hoc\""),
+    ("kind", "mesh", "here it is \"ad-hoc\""),
     ("kind", "satellite", OF_SATELLITES),
     (
         "kind",

@@ -6,6 +6,7 @@ use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
 use super::resolve_links::{Links, check_repeating, layers, set_mtu};
+use crate::link::ad_hoc;
 use crate::link::config::{Access, LinkConfig, Shared};
 use crate::link::tdma::scenario::check_slots;
 use baton_proto::time::Instant;
@@ -77,9 +78,10 @@ pub(super) fn change_config(
         }
     }
     set_mtu(raw.mtu, path, config, report);
-    let rate = config.up.rate;
+    let before = config.clone();
     layers(&raw.both, &raw.down, &raw.up, path, config, report);
-    if config.up.access == Access::OnDemand && config.up.rate != rate {
+    ad_hoc::scenario::check_change(&before, config, path, report);
+    if config.up.access == Access::OnDemand && config.up.rate != before.up.rate {
         let message = "changes the rate of a carrier with capacity on demand, which is fixed";
         report.wrong(path, message.to_owned());
     }

@@ -15,6 +15,7 @@ use super::resolve_reception::{along_line, check_lines, shadowing};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
 use crate::addresses::on_access_link;
+use crate::link::ad_hoc;
 use crate::link::cells::{CellId, StationId};
 use crate::link::config::{DirectionConfig, LinkConfig, Start};
 use crate::link::kinds::traced::RawStart;
@@ -275,6 +276,7 @@ pub(super) fn links(
             links.failed.insert(name.clone());
             continue;
         };
+        ad_hoc::scenario::resolve(link, &path, &mut config, traces, report);
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
             check_direction(direction, &path.key(key), sky.end, report);
         }

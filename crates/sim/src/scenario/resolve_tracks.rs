@@ -16,7 +16,7 @@ pub(crate) fn position(raw: &RawPosition) -> Position {
 }
 
 /// Resolves the track at `path`, and the largest delay of its start.
-pub(super) fn track(
+pub(crate) fn track(
     raw: &RawTrack,
     path: &Path,
     traces: &mut Traces<'_>,

@@ -65,6 +65,11 @@ impl Kind {
         }
     }
 
+    /// Returns true if this kind has a key of all kinds.
+    pub fn shares(&self, key: &str) -> bool {
+        (self.shares)(key)
+    }
+
     /// Returns the kind with those of the keys of all kinds alone for which `shares` returns true.
     pub fn sharing(self, shares: fn(&str) -> bool) -> Kind {
         Kind { shares, ..self }

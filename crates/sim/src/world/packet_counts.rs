@@ -19,7 +19,7 @@ pub enum LossCause {
     Queue,
     /// A link's channel lost it, or damaged it beyond a checksum.
     Channel,
-    /// The link was down or went down with it, or its queue was discarded at a handover.
+    /// The link was down, went down with it or had no route for it, or its queue was discarded at a handover.
     LinkDown,
     /// An agent that holds packets for mobiles had no room for it, or held it for too long.
     Buffer,
@@ -38,7 +38,9 @@ impl From<DropReason> for LossCause {
             | DropReason::Shadowing
             | DropReason::RetryLimit
             | DropReason::Scenario => LossCause::Channel,
-            DropReason::LinkDown | DropReason::Discarded => LossCause::LinkDown,
+            DropReason::LinkDown | DropReason::NoRoute | DropReason::Discarded => {
+                LossCause::LinkDown
+            }
         }
     }
 }
@@ -50,7 +52,7 @@ pub struct LossCounts {
     pub queue: u64,
     /// Channels of links lost them, or damaged them beyond a checksum.
     pub channel: u64,
-    /// Links were down or went down with them, or their queues were discarded at a handover.
+    /// Links were down, went down with them or had no route for them, or their queues were discarded at a handover.
     pub link_down: u64,
     /// Buffers of agents had no room for them, held them for too long, or held the same segment already.
     pub buffer: u64,

@@ -51,7 +51,7 @@ fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
         of.count() as u64
     };
     let queue = fates(&["queue full", "queue management", "policer"]);
-    let down = fates(&["link down", "discarded"]);
+    let down = fates(&["link down", "discarded", "no route"]);
     let channel = fates(&["channel error", "burst loss", "shadowing", "retry limit"]);
     let under_way = fates(&["under way"]);
     let counted = [

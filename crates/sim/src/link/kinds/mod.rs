@@ -9,6 +9,7 @@ pub mod traced;
 pub mod wifi;
 pub mod wired;
 
+use super::ad_hoc::scenario::RawAdHoc;
 use super::cells::RawRadio;
 use super::config::{
     Access, ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, LinkKind, Medium,
@@ -72,6 +73,7 @@ kinds! {
     FiveG = "5g": today::FiveG,
     Starlink = "starlink": today::Starlink,
     Trace = "trace": traced::Traced,
+    AdHoc = "ad-hoc": RawAdHoc,
     Ldacs1 = "ldacs1": RawRadio,
 }
 
@@ -109,6 +111,11 @@ pub(crate) trait Settings {
 
     /// Returns the settings of a TDMA link's slots.
     fn frame(&self) -> Option<&RawFrame> {
+        None
+    }
+
+    /// Returns the settings of a mobile ad hoc network.
+    fn ad_hoc(&self) -> Option<&RawAdHoc> {
         None
     }
 

@@ -3,10 +3,11 @@
 use super::allocation::Grant;
 use super::config::NetworkConfig;
 use super::frame::{Multiframe, access_opportunity, superframe_from, superframe_start};
-use super::output::{Agenda, Message, MessageKind};
+use super::output::{Message, MessageKind};
 use super::queue::Ended;
 use super::random_access;
 use super::station::{Attachment, Station};
+use crate::link::agenda::Agenda;
 use crate::link::cells::{CellId, Direction, Event, Fate, Output, StationId};
 use crate::rng::{Keyed, Seed};
 use baton_proto::time::Instant;

@@ -1,9 +1,7 @@
-//! Control messages of a handover, and the queue of tasks and outputs in order of time.
+//! Control messages of a handover.
 
 use crate::link::cells::{CellId, StationId};
 use baton_proto::time::Instant;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 /// A control message on its way between an aircraft and a base station.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,73 +48,3 @@ pub enum MessageKind {
     /// SYNC_POLL, from the new base station in a handover of type 2.
     SynchronisationPoll,
 }
-
-/// Items by time, and by insertion at equal times.
-#[derive(Debug)]
-pub struct Agenda<T> {
-    heap: BinaryHeap<Entry<T>>,
-    inserted: u64,
-}
-
-#[derive(Debug)]
-struct Entry<T> {
-    at: Instant,
-    number: u64,
-    item: T,
-}
-
-impl<T> Agenda<T> {
-    /// Creates an empty agenda.
-    pub fn new() -> Agenda<T> {
-        Agenda {
-            heap: BinaryHeap::new(),
-            inserted: 0,
-        }
-    }
-
-    /// Inserts an item.
-    pub fn push(&mut self, at: Instant, item: T) {
-        let number = self.inserted;
-        self.inserted += 1;
-        self.heap.push(Entry { at, number, item });
-    }
-
-    /// Frees the capacity reserved for growth.
-    pub fn shrink(&mut self) {
-        self.heap.shrink_to_fit();
-    }
-
-    /// Returns the time of the first item.
-    pub fn next(&self) -> Option<Instant> {
-        self.heap.peek().map(|entry| entry.at)
-    }
-
-    /// Takes the first item out if it is due.
-    pub fn pop(&mut self, now: Instant) -> Option<(Instant, T)> {
-        if self.next()? > now {
-            return None;
-        }
-        self.heap.pop().map(|entry| (entry.at, entry.item))
-    }
-}
-
-impl<T> Ord for Entry<T> {
-    /// Compares in reverse: the heap returns the largest, which is thus the earliest.
-    fn cmp(&self, other: &Entry<T>) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
-}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Entry<T>) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Entry<T>) -> bool {
-        self.number == other.number
-    }
-}
-
-impl<T> Eq for Entry<T> {}

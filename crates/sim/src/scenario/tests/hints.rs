@@ -61,6 +61,11 @@ fn words_of_other_tools_are_answered_with_ours() {
             "unknown kind \"satellite\": a geostationary satellite is \"geo\"; one in low orbit is \"starlink\"",
         ),
         (
+            "kind = \"gsm\"",
+            "kind = \"manet\"",
+            "unknown kind \"manet\": here it is \"ad-hoc\"",
+        ),
+        (
             "transport.congestion = \"newreno\"",
             "transport.congestion = \"bbr3\"",
             "unknown congestion \"bbr3\": only the first version of BBR is modelled",

@@ -231,14 +231,14 @@ pub(super) const CASES: &[Case] = &[
         r#"kind = "gsm""#,
         r#"kind = "gms""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, tdma, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, tdma, wifi6, lte, 5g, starlink, trace, ad-hoc, ldacs1)"#,
         ],
     ),
     (
         r#"kind = "gsm""#,
         r#"kind = "aeromacs""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, tdma, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, tdma, wifi6, lte, 5g, starlink, trace, ad-hoc, ldacs1)"#,
         ],
     ),
     (
