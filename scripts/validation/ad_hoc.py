@@ -23,7 +23,7 @@ PUBLISHED = (
 STUCK = (
     "By the time to intercept, a far node that approaches beats a near one that flies away, so that packets are"
     " carried where AODV finds a path: in the runs that it loses, AeroRP has up to 300 packets under way at the"
-    " end, and the others have used up their 64 hops, one a carrier, in 92 to 259 s. Frames do not interfere here,"
+    " end, and the others have used up their 64 hops, one a carrier, in 92 to 224 s. Frames do not interfere here,"
     " which spares AODV's floods."
 )
 """Cause of a difference."""
