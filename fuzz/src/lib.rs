@@ -23,7 +23,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 36] = [
+pub const TARGETS: [Target; 37] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),

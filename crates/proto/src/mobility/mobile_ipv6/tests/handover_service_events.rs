@@ -123,7 +123,7 @@ fn a_mobile_asks_for_its_services_at_its_first_place() {
     assert_eq!(informed.collect::<Vec<_>>(), [(InterfaceId(1), expected)]);
 }
 
-/// Any one or two of the messages lost cost a second each, or three seconds for two of the same exchange.
+/// A lost message costs a second. A message that is always lost ends the requests after three transmissions.
 #[test]
 fn lost_requests_and_responses_are_made_good() {
     let whole = served().ladder.clone();
@@ -139,7 +139,6 @@ fn lost_requests_and_responses_are_made_good() {
         world.attach(0, 1);
         world.run_until(at(20_000));
         assert_eq!(last(&world), Some(without + 1000), "{}", whole[first].1);
-        // The exchange's second request or response is the next message, or the one after it.
         let mut twice = unserved();
         twice.services[0].enrol(mobile());
         twice.lost_names = vec![whole[first].1];
@@ -262,7 +261,7 @@ fn a_refusal_ends_the_requests_until_the_next_move() {
     world.detach(0);
     world.attach(1, 2);
     world.run_until(at(25_000));
-    // What it knows it does not ask again.
+    // Known capabilities are not requested again.
     assert_eq!(world.times_of(expected[0]).len(), 1);
     assert_eq!(
         world
