@@ -198,7 +198,10 @@ def test_every_shipped_scenario_is_listed_and_right(baton):
 @pytest.mark.parametrize(
     ("what", "some"),
     [
-        ("links", {"wired", "geo", "wifi", "gsm", "tdma", "wifi6", "lte", "5g", "starlink", "trace", "ad-hoc", "ldacs1"}),
+        (
+            "links",
+            {"wired", "geo", "wifi", "gsm", "tdma", "wifi6", "lte", "5g", "starlink", "trace", "ad-hoc", "ldacs1"},
+        ),
         ("queues", {"drop-tail", "red", "codel", "priority"}),
         ("congestion", {"reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla"}),
         ("profiles", {"rfc", "ns2", "linux-2.0.36", "linux-6", "classic", "scps-tp"}),
