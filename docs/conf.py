@@ -38,7 +38,7 @@ NAVIGATION = {
         "how-to/*",
     ],
     "Reference": ["glossary", "measures", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
-    "Models and validation": ["models/README", "models/*", "validation", "fidelity", "performance"],
+    "Models and validation": ["models/README", "models/*", "studies", "validation", "fidelity", "performance"],
 }
 # Pages below a page, in the side bar too.
 BELOW = {"reference/scenario": "scenario/*", "validation": "validation/*"}
