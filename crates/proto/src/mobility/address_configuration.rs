@@ -113,8 +113,10 @@ struct Router {
     until: Instant,
     /// End of the valid lifetime of addresses in the prefix.
     valid_until: Instant,
-    /// Mobility anchor points in the latest advertisement, and its time; `None` before the first one.
-    anchor_points: Option<(Box<[AnchorPoint]>, Instant)>,
+    /// True once it has advertised itself.
+    is_advertised: bool,
+    /// Mobility anchor points in the latest advertisement, and its time; `None` without any.
+    anchor_points: Option<Box<(Vec<AnchorPoint>, Instant)>>,
 }
 
 /// Schedule of a repeated message.
@@ -203,8 +205,9 @@ impl AddressConfiguration {
     /// Returns the mobility anchor points in the latest advertisement of the router in use, and its time; `None` if it
     /// has not advertised itself.
     pub fn anchor_points(&self) -> Option<(&[AnchorPoint], Instant)> {
-        let (points, heard) = self.router_in_use()?.anchor_points.as_ref()?;
-        Some((points, *heard))
+        let router = self.router_in_use().filter(|router| router.is_advertised)?;
+        let points = router.anchor_points.as_deref();
+        Some(points.map_or((&[][..], Instant::ZERO), |(points, heard)| (points, *heard)))
     }
 
     fn router_in_use(&self) -> Option<&Router> {
@@ -242,6 +245,7 @@ impl AddressConfiguration {
             prefix: router.prefix,
             until,
             valid_until: until,
+            is_advertised: false,
             anchor_points: None,
         };
         append(&mut self.routers, assumed);
@@ -368,7 +372,9 @@ impl AddressConfiguration {
                 known.map(|known| known.valid_until),
                 information.valid_lifetime_s,
             ),
-            anchor_points: Some((advertisement.anchor_points.as_slice().into(), now)),
+            is_advertised: true,
+            anchor_points: (!advertisement.anchor_points.is_empty())
+                .then(|| Box::new((advertisement.anchor_points.clone(), now))),
         }
     }
 

@@ -61,7 +61,7 @@ pub struct MobileSettings {
     /// modelled.
     pub key: Option<SharedKey>,
     /// Use of mobility anchor points (RFC 5380); `None` to ignore them.
-    pub anchors: Option<AnchorSettings>,
+    pub anchors: Option<Box<AnchorSettings>>,
     /// Network behind the mobile, if it is a mobile router.
     pub router: Option<RouterRegistration>,
     /// Last 64 bits of care-of addresses, and of a home address in an assigned prefix.
@@ -295,7 +295,7 @@ impl MobileNode {
             home: Registration::default(),
             former: None,
             routers: settings.fleet.tells_routers.then(Box::default),
-            anchors: settings.anchors.map(|_| Box::default()),
+            anchors: settings.anchors.as_ref().map(|_| Box::default()),
             known_routers: None,
             group: settings.fleet.has_group.then(Box::default),
             peers: settings.fleet.optimizes_routes.then(Box::default),

@@ -254,7 +254,7 @@ impl World {
         &mut self,
         number: usize,
         name: &str,
-    ) -> Option<AnchorSettings> {
+    ) -> Option<Box<AnchorSettings>> {
         if self.scenario.agents.anchor_points.is_empty() {
             return None;
         }
@@ -280,7 +280,7 @@ impl World {
                 far: (point.node.0, Rank::HomeNetwork.interface()),
             });
         }
-        Some(AnchorSettings { key: Some(key) })
+        Some(Box::new(AnchorSettings { key: Some(key) }))
     }
 
     /// Returns the anchor points that the routers of a node advertise.

@@ -93,7 +93,12 @@ impl MobileNode {
             packet_buffering: (purpose == Purpose::Buffer).then_some(PacketBuffering::Buffer),
             ..BindingUpdate::default()
         });
-        if let Some(key) = self.settings.anchors.and_then(|anchors| anchors.key) {
+        if let Some(key) = self
+            .settings
+            .anchors
+            .as_ref()
+            .and_then(|anchors| anchors.key)
+        {
             sign_for_home(&key, (on_link, regional), &mut message);
         }
         let packet = mobility_packet((on_link, to), (Some(regional), None), message);
@@ -130,7 +135,11 @@ impl MobileNode {
         from: Ipv6Addr,
         answer: &BindingAcknowledgement,
     ) {
-        let key = self.settings.anchors.and_then(|anchors| anchors.key);
+        let key = self
+            .settings
+            .anchors
+            .as_ref()
+            .and_then(|anchors| anchors.key);
         let longest = self.settings.fleet.binding_times.longest_timeout;
         let own = self.anchors.as_mut();
         let Some(anchor) = own.and_then(|own| own.find_mut(from)) else {

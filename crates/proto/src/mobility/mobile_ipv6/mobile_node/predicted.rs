@@ -80,14 +80,15 @@ impl MobileNode {
     /// Asks the present router for that of the next link (section 6.1.1), if moves are prepared.
     pub(super) fn ask_for_router(&mut self, now: Instant, to: InterfaceId) {
         let timeout = self.settings.fleet.binding_times.initial_timeout;
-        let is_elsewhere = self.interface() != Some(to);
+        // Without a home address nobody sends it anything yet.
+        let leads_on = self.interface() != Some(to) && self.has_home_address();
         let Some(routers) = &mut self.routers else {
             return;
         };
         let (left, Some(predicted)) = (routers.last, &mut routers.predicted) else {
             return;
         };
-        let access_point = predicted.access_points.get(&to).filter(|_| is_elsewhere);
+        let access_point = predicted.access_points.get(&to).filter(|_| leads_on);
         let (Some(left), Some(&access_point)) = (left, access_point) else {
             self.end_preparation(false);
             return;

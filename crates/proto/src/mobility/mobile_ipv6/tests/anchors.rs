@@ -50,7 +50,7 @@ fn anchor(number: usize, key: Option<SharedKey>, settings: HomeAgentSettings) ->
 /// Returns the usual mobile, which uses anchor points.
 fn anchored(key: Option<SharedKey>, change: impl FnOnce(&mut FleetSettings)) -> MobileSettings {
     MobileSettings {
-        anchors: Some(AnchorSettings { key }),
+        anchors: Some(Box::new(AnchorSettings { key })),
         ..mobile_with(change)
     }
 }

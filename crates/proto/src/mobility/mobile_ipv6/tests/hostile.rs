@@ -333,7 +333,7 @@ proptest! {
             prefixes: Box::new([behind, ipv4]),
             explicit: true,
         });
-        let anchors = is_anchored.then(AnchorSettings::default);
+        let anchors = is_anchored.then(Box::<AnchorSettings>::default);
         let settings = MobileSettings { router, anchors, ..settings };
         let mut mobile = MobileNode::new(settings, 2, [1; 16]);
         let mut agent = HomeAgent::new(HomeAgentSettings {
