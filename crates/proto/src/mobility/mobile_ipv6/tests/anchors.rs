@@ -57,7 +57,7 @@ fn anchored(key: Option<SharedKey>, change: impl FnOnce(&mut FleetSettings)) -> 
 
 /// Returns a network in which the routers of links 1 and 2 advertise these anchor points.
 fn world_with(mobile: MobileSettings, points: [&[AnchorPoint]; 2]) -> World {
-    let key = mobile.anchors.and_then(|anchors| anchors.key);
+    let key = mobile.anchors.as_ref().and_then(|anchors| anchors.key);
     let mut world = World::new(mobile, agent_settings(), subscriber());
     world.anchors = (0..2)
         .map(|number| anchor(number, key, anchor_settings(number)))
