@@ -115,7 +115,7 @@ impl Scene {
             }
             6 => self.arrive(to, bytes.u8() < 200),
             _ => {
-                self.now = self.now + Duration::from_millis(u64::from(bytes.u8()));
+                self.now += Duration::from_millis(u64::from(bytes.u8()));
                 self.poll();
             }
         }
