@@ -33,6 +33,7 @@ SECTIONS: dict[str, Cases] = {
     "AeroTP and its codes": aerotp.CASES,
     "QUIC": quic.CASES,
     "Shapers, retransmission, flow control and T/TCP": network.CASES,
+    "Custody of DTN gateways": network.CUSTODY,
     "TCP profiles": tcp.CASES,
     "Congestion controls": control.CASES,
     "Other implementations: ns-3": peers.NS3,
@@ -45,7 +46,16 @@ CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in case
 
 QUICK = (
     *("wired", "geo", "demand", "tdma", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
-    *("policer", "flow-control", "t-tcp", "aerotp-first-byte", "quic"),
+    *(
+        "micro-mobility",
+        "hierarchical-mobile-ipv6",
+        "policer",
+        "flow-control",
+        "t-tcp",
+        "dtn",
+        "aerotp-first-byte",
+        "quic",
+    ),
     *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )
 """Cases that take a moment, which the tests repeat."""

@@ -18,6 +18,7 @@ CLOSE, CLOSELY = 1e-3, "deterministic; messages take some microseconds on the li
 MANY = range(1, 101)
 """Runs of a moment, where times are drawn."""
 AGENTS = {4: "192.0.2.0/24", 6: "2001:db8:1::/64"}
+ENDS = {"from": "peer", "to": "mobile"}
 PING = {"from": "mobile", "to": "peer", "transport": "icmp", "traffic": "ping", "start": "5 s", "stop": "9 s"}
 
 
@@ -64,8 +65,7 @@ def ping(version: int, keys: dict[str, Any]) -> float:
 
 def handoff(keys: dict[str, Any], agents: dict[str, Any]) -> dict[str, Any]:
     """Returns the summary of a stream of a datagram per millisecond across a hard handover between foreign agents."""
-    ends = {"from": "peer", "to": "mobile"}
-    stream = lab.datagrams({"rate": "800 kbit/s", "packet_size": "100 B"}, start="5 s", stop="15 s", **ends)
+    stream = lab.datagrams({"rate": "800 kbit/s", "packet_size": "100 B"}, start="5 s", stop="15 s", **ENDS)
     found: dict[str, Any] = run(4, True, keys, flows=[stream], foreign_agents=agents).summary
     return found
 
@@ -143,4 +143,37 @@ def mobile_ipv6() -> Iterator[Row]:
         yield Row(name, page, what, "s", ours, oracle, source, CLOSE, CLOSELY)
 
 
-CASES = {"mobile-ipv4": mobile_ipv4, "mobile-ipv6": mobile_ipv6}
+def micro_mobility() -> Iterator[Row]:
+    """Yields rows on handoffs inside a domain, whose crossover router is the hub."""
+    page = "micro-mobility"
+    stream = lab.datagrams({"rate": "800 kbit/s", "packet_size": "100 B"}, start="5 s", stop="15 s", **ENDS)
+    source = "closed form: 5 ms on the link and 10 ms to it, 300 ms, 15 ms from the mobile to the hub"
+    for name, keys in (
+        ("HAWAII, UNF", {"protocol": "hawaii", "path_setup": "unf"}),
+        ("Cellular IP, hard", {"protocol": "cellular-ip", "handoff": "hard"}),
+    ):
+        domain = {"hub": {"root": "hub", "routers": ["near", "far"], **keys}}
+        found = run(4, True, {}, flows=[stream], micro_mobility=domain).summary["flows"][0]
+        ours = 10_000 - float(found["delivered_bytes"]) / 100
+        what = f"datagrams lost in a hard handoff, {name}"
+        reason = "a datagram a millisecond; messages take some microseconds"
+        yield Row(f"{page}.{keys['protocol']}", page, what, "", ours, 330, source, 0.01, reason)
+
+
+def hierarchical_mobile_ipv6() -> Iterator[Row]:
+    """Yields rows on a handover inside the domain of an anchor point at the hub."""
+    page = "hierarchical-mobile-ipv6"
+    known = {"duplicate_address_detection": "icao-address"}
+    anchor = {"prefix": "2001:db8:9::/64", "access_routers": ["near", "far"]}
+    points = {"hub": {**anchor, "duplicate_address_detection": "unique-prefix"}}
+    ours = handover(6, True, known, mobility_anchor_points=points)
+    source = "closed form: 300 ms, 5 ms for the advertisement, 2 · 15 ms to the anchor point"
+    yield Row(f"{page}.handover", page, "hard handover in its domain", "s", ours, 0.335, source, CLOSE, CLOSELY)
+
+
+CASES = {
+    "mobile-ipv4": mobile_ipv4,
+    "mobile-ipv6": mobile_ipv6,
+    "micro-mobility": micro_mobility,
+    "hierarchical-mobile-ipv6": hierarchical_mobile_ipv6,
+}
