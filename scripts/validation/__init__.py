@@ -46,16 +46,8 @@ CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in case
 
 QUICK = (
     *("wired", "geo", "demand", "tdma", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
-    *(
-        "micro-mobility",
-        "hierarchical-mobile-ipv6",
-        "policer",
-        "flow-control",
-        "t-tcp",
-        "dtn",
-        "aerotp-first-byte",
-        "quic",
-    ),
+    *("micro-mobility", "hierarchical-mobile-ipv6", "policer", "flow-control", "t-tcp", "dtn"),
+    *("aerotp-first-byte", "quic"),
     *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )
 """Cases that take a moment, which the tests repeat."""
