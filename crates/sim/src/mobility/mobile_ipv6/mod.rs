@@ -34,8 +34,6 @@ pub(super) const NOT_SPOKEN: &str = "learns of a handover from a binding update;
 pub struct MobileIpv6 {
     /// Its home agent, by its place among those of Mobile IPv6.
     pub home_agent: usize,
-    /// Its number among the mobiles of that home agent.
-    pub number_there: u64,
     /// Access link on which it is at home.
     pub home_link: Option<LinkIndex>,
     /// Duplicate address detection of care-of addresses.

@@ -275,8 +275,6 @@ pub(in crate::mobility) fn mobility(
     if around.agents.ipv6[home_agent].prefix_pool.is_some() {
         check_assignment(raw, own, path, report);
     }
-    let others = around.others.iter().filter_map(MobileIpv6::of);
-    let number_there = others.filter(|one| one.home_agent == home_agent).count() as u64;
     let lifetime = lifetime(raw.lifetime, Duration::from_secs(3600));
     if lifetime.units == 0 {
         let message = "is shorter than 4 s, the unit of binding lifetimes".to_owned();
@@ -284,7 +282,6 @@ pub(in crate::mobility) fn mobility(
     }
     MobileIpv6 {
         home_agent,
-        number_there,
         home_link,
         detection: detection(own.duplicate_address_detection),
         advertisements: match own.advertisements.unwrap_or(RawAdvertisements::AtLinkUp) {

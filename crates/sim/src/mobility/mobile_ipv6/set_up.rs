@@ -48,6 +48,11 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
         IpAddr::V4(address) => address.to_ipv6_mapped(),
     };
     let mut addresses: Vec<Ipv6Addr> = (0..scenario.nodes.len()).map(fixed).collect();
+    // Mobiles of each home agent that are not yet counted off: prefixes are assigned in the order of the file.
+    let mut before = vec![0; scenario.agents.ipv6.len()];
+    for mobility in scenario.mobiles.iter().filter_map(MobileIpv6::of) {
+        before[mobility.home_agent] += 1;
+    }
     // A node that may belong to several mobiles belongs to the first.
     for (number, mobile) in scenario.mobiles.iter().enumerate().rev() {
         let Some(mobility) = MobileIpv6::of(mobile) else {
@@ -59,15 +64,16 @@ pub(crate) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
             }
         }
         let agent = &scenario.agents.ipv6[mobility.home_agent];
-        addresses[mobile.node.0] = home_address(mobility, number, agent);
+        before[mobility.home_agent] -= 1;
+        let pool = agent.prefix_pool;
+        let assigned = pool.and_then(|pool| PrefixPool::nth(pool, before[mobility.home_agent]));
+        addresses[mobile.node.0] = home_address(assigned, number, agent);
     }
     addresses
 }
 
-/// Returns the home address of a mobile: in its prefix of the home agent's pool, if there is one for each.
-fn home_address(mobility: &MobileIpv6, number: usize, agent: &HomeAgent) -> Ipv6Addr {
-    let pool = agent.prefix_pool;
-    let assigned = pool.and_then(|pool| PrefixPool::nth(pool, mobility.number_there));
+/// Returns the home address of a mobile: in the prefix that it is assigned, if there is one for each.
+fn home_address(assigned: Option<Ipv6Prefix>, number: usize, agent: &HomeAgent) -> Ipv6Addr {
     // A mobile without a prefix never comes to its address.
     address_in(assigned.unwrap_or(agent.prefix), number)
 }
@@ -219,6 +225,16 @@ impl World {
         host.layers_mut().get_or_add(HomeNetwork::default);
     }
 
+    /// Lends a mobile a prefix, if the home agent at `node` has a pool: it was here before the run, since flows know its
+    /// address.
+    fn lend_prefix(&mut self, node: usize, identifier: u64) -> Option<Ipv6Prefix> {
+        let host = &mut self.net.nodes[node].host;
+        let home_agent = host.layer_mut::<mobile_ipv6::HomeAgent>()?;
+        home_agent
+            .prefix_server_mut()?
+            .lend(Instant::ZERO, identifier)
+    }
+
     fn add_mobile_node(
         &mut self,
         (number, node): (usize, NodeIndex),
@@ -231,7 +247,8 @@ impl World {
         let agent = self.scenario.agents.ipv6[mobility.home_agent].clone();
         let identifier = identifier(number);
         let network_prefix = self.scenario.mobiles[number].network_prefix;
-        let home_address = home_address(mobility, number, &agent);
+        let assigned = self.lend_prefix(agent.node.0, identifier);
+        let home_address = home_address(assigned, number, &agent);
         let key = SharedKey {
             security_parameter_index: 256 + number as u32,
             key: long_secret(seed, &format!("mobile {name} home key")),
@@ -307,11 +324,7 @@ impl World {
         let host = &mut self.net.nodes[agent.node.0].host;
         if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {
             match home_agent.prefix_server_mut() {
-                Some(server) => {
-                    // The mobiles were here before, in the order of the file: flows know their addresses.
-                    server.lend(Instant::ZERO, identifier);
-                    server.enrol(subscriber);
-                }
+                Some(server) => server.enrol(subscriber),
                 None => home_agent.subscribe(subscriber),
             }
             if !group.is_empty() {
