@@ -10,6 +10,7 @@ mod datagrams;
 mod opening;
 mod work;
 
+use super::halves::{end, opens};
 use crate::aerotp::{self, Configuration, Identity};
 use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
 use crate::host::sockets::Sockets;
@@ -25,7 +26,7 @@ use crate::time::Instant;
 use crate::wire::aerotp::{AerotpPacket, Mode};
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::protocol;
-use crate::wire::tcp::{TcpFlags, TcpHeader};
+use crate::wire::tcp::TcpHeader;
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -397,17 +398,6 @@ impl AerotpGateway {
             }
         }
     }
-}
-
-/// Returns an end of a connection.
-fn end(address: IpAddr, port: u16) -> Endpoint {
-    Endpoint { address, port }
-}
-
-fn opens(header: &TcpHeader) -> bool {
-    header.flags.contains(TcpFlags::SYN)
-        && !header.flags.contains(TcpFlags::ACK)
-        && !header.flags.contains(TcpFlags::RST)
 }
 
 impl Layer for AerotpGateway {

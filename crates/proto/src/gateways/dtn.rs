@@ -8,6 +8,7 @@ mod arrival;
 mod stream;
 mod work;
 
+use super::halves::{opens, segment_ends};
 use crate::dtn::{Configuration, Counts, Node, Path, Ranges, StreamId};
 use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
 use crate::host::sockets::Sockets;
@@ -16,13 +17,12 @@ use crate::host::{Discarded, RouteTable, SocketId};
 use crate::interface::InterfaceId;
 use crate::mobility::buffering::BufferCounts;
 use crate::packet::{Body, Packet};
-use crate::tcp::Endpoint;
 use crate::tcp::profile::Profile;
 use crate::time::{Duration, Instant};
 use crate::wire::bundle::PORT;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::protocol;
-use crate::wire::tcp::{TcpFlags, TcpHeader};
+use crate::wire::tcp::TcpHeader;
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -158,27 +158,6 @@ impl BundleGateway {
             headers,
         })
     }
-}
-
-/// Returns an end of a connection.
-fn end(address: IpAddr, port: u16) -> Endpoint {
-    Endpoint { address, port }
-}
-
-/// Returns the ends of a TCP segment, the sender first, and its header.
-fn segment_ends(packet: &Packet) -> Option<(Pair, &TcpHeader)> {
-    let Body::Tcp(header, _) = &packet.body else {
-        return None;
-    };
-    let from = end(packet.ip.source, header.source_port);
-    let to = end(packet.ip.destination, header.destination_port);
-    Some(((from, to), header))
-}
-
-fn opens(header: &TcpHeader) -> bool {
-    header.flags.contains(TcpFlags::SYN)
-        && !header.flags.contains(TcpFlags::ACK)
-        && !header.flags.contains(TcpFlags::RST)
 }
 
 impl Layer for BundleGateway {

@@ -2,6 +2,7 @@
 
 pub mod aerotp;
 pub mod dtn;
+mod halves;
 pub mod ingress_filter;
 pub mod nat;
 pub mod path;

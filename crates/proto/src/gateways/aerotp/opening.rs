@@ -2,10 +2,11 @@
 
 use super::{AerotpGateway, Near, Pair, Splice, end};
 use crate::aerotp::{self, Configuration};
+use crate::gateways::halves::{Outcome, deliver};
 use crate::host::SocketId;
 use crate::host::layer::Around;
-use crate::host::sockets::{Delivery, Opening};
-use crate::packet::{Body, FlowId, Packet, Payload};
+use crate::host::sockets::Opening;
+use crate::packet::{Body, FlowId, Packet};
 use crate::tcp;
 use crate::tcp::profile::Profile;
 use crate::time::Instant;
@@ -46,32 +47,12 @@ impl AerotpGateway {
 
     /// Passes a segment to its half; a closed one answers with a reset.
     fn deliver(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
-        let Body::Tcp(header, payload) = packet.body else {
-            return false;
+        let Outcome::Nobody(reset) = deliver(&mut self.sockets, now, around, packet) else {
+            return true;
         };
-        let (local, remote) = (
-            end(packet.ip.destination, header.destination_port),
-            end(packet.ip.source, header.source_port),
-        );
-        let mtu = || around.mtu_towards(remote.address);
-        match self
-            .sockets
-            .deliver(now, (local, remote), &header, payload, mtu)
-        {
-            Delivery::Taken | Delivery::Accepted(_) => true,
-            Delivery::Nobody(reset) => {
-                self.discarded.no_receiver += 1;
-                if let Some(reset) = reset {
-                    let (ends, body) = (
-                        (local.address, remote.address),
-                        Body::Tcp(reset, Payload::EMPTY),
-                    );
-                    let packet = around.origin.packet(ends, body, packet.flow);
-                    self.outbox.push_back(packet);
-                }
-                false
-            }
-        }
+        self.discarded.no_receiver += 1;
+        self.outbox.extend(reset);
+        false
     }
 
     /// Opens the AeroTP connection for a SYN.

@@ -1,11 +1,12 @@
 //! Arrivals at a gateway: segments from this side, and bundles from the other gateway.
 
 use super::stream::{Half, Stream};
-use super::{BundleGateway, MOST_STREAMS, end, segment_ends};
+use super::{BundleGateway, MOST_STREAMS};
 use crate::dtn::{Content, Record, StreamId};
+use crate::gateways::halves::{Outcome, deliver, end, segment_ends};
 use crate::host::layer::Around;
-use crate::host::sockets::{Delivery, Opening};
-use crate::packet::{Body, FlowId, Packet, Payload};
+use crate::host::sockets::Opening;
+use crate::packet::{Body, FlowId, Packet};
 use crate::time::Instant;
 use core::net::SocketAddr;
 
@@ -47,30 +48,14 @@ impl BundleGateway {
 
     /// Passes a segment to its half; a closed one answers with a reset.
     fn deliver(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
-        let Body::Tcp(header, payload) = packet.body else {
-            return false;
+        let Outcome::Nobody(reset) = deliver(&mut self.sockets, now, around, packet) else {
+            return true;
         };
-        let (local, remote) = (
-            end(packet.ip.destination, header.destination_port),
-            end(packet.ip.source, header.source_port),
-        );
-        let mtu = || around.mtu_towards(remote.address);
-        match self
-            .sockets
-            .deliver(now, (local, remote), &header, payload, mtu)
-        {
-            Delivery::Taken | Delivery::Accepted(_) => true,
-            Delivery::Nobody(reset) => {
-                self.discarded.no_receiver += 1;
-                if let Some(reset) = reset {
-                    let ends = (local.address, remote.address);
-                    let body = Body::Tcp(reset, Payload::EMPTY);
-                    let packet = around.origin.packet(ends, body, packet.flow);
-                    self.hand_out(packet);
-                }
-                false
-            }
+        self.discarded.no_receiver += 1;
+        if let Some(reset) = reset {
+            self.hand_out(reset);
         }
+        false
     }
 
     /// Gives a stream its half.

@@ -1,6 +1,7 @@
 //! A client, two gateways and a server in a row; 1 ms, 100 ms and 1 ms apart, the gateways' link with 5 Mbit/s.
 
 use super::*;
+use crate::gateways::halves::end;
 use crate::host::{HostEvent, SocketEvent};
 use crate::interface::{LinkEvent, LinkParameters};
 use crate::packet::pattern_byte;

@@ -42,6 +42,18 @@ const POINTS: [LinkLayerAddress; 2] = [
 
 const HOP: Duration = Duration::from_millis(10);
 
+/// Runs without losses, and with each one and two of the counted messages lost; `run` takes their places, and returns the
+/// number of messages.
+fn lose_any_two(run: impl Fn(&[usize]) -> usize) {
+    let counted = run(&[]);
+    for first in 0..counted {
+        run(&[first]);
+        for second in first + 1..counted {
+            run(&[first, second]);
+        }
+    }
+}
+
 fn association(index: u32) -> SecurityAssociation {
     SecurityAssociation {
         index,

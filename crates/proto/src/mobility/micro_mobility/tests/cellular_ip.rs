@@ -2,13 +2,6 @@
 
 use super::*;
 
-fn settled(protocol: Protocol) -> Domain {
-    let mut domain = Domain::new(protocol);
-    domain.attach(OLD);
-    domain.net.run_until(at(1_000));
-    domain
-}
-
 /// A route update changes the entries from the new base station to the crossover router, and refreshes those above. The
 /// old ones stay until they expire.
 #[test]
@@ -33,14 +26,7 @@ fn a_route_update_changes_entries_up_to_the_crossover_router() {
 /// As with UNF: the round trip between the mobile and the crossover router, except for the old air.
 #[test]
 fn a_hard_handoff_loses_a_round_trip_to_the_crossover_router() {
-    let mut domain = settled(HARD);
-    domain.stream_until(at(2_000));
-    domain.attach(NEW);
-    domain.stream_until(at(3_000));
-    domain.net.run_for(Duration::from_secs(1));
-    let (lost, doubled) = domain.lost_and_doubled();
-    assert!((49..=51).contains(&lost), "{lost} lost");
-    assert_eq!(doubled, 0);
+    assert_a_round_trip_is_lost(HARD);
 }
 
 /// The request reaches the new base station after its way over the old one, 10 + 40 ms. Then copies are made from the

@@ -2,14 +2,6 @@
 
 use super::*;
 
-/// Returns a domain in which the mobile has set up its path at the old base station.
-fn settled(protocol: Protocol) -> Domain {
-    let mut domain = Domain::new(protocol);
-    domain.attach(OLD);
-    domain.net.run_until(at(1_000));
-    domain
-}
-
 /// Power-up: hop by hop from the base station to the root, which acknowledges; the way back takes four hops.
 #[test]
 fn power_up_leads_from_the_root_to_the_mobile() {
@@ -71,19 +63,11 @@ fn msf_changes_entries_from_the_old_base_station_on() {
     assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
 }
 
-/// A packet a millisecond, and a mobile that hears one base station at a time. UNF loses what passes the crossover
-/// router until the message arrives there, and what is then still below it on the old side: the round trip between the
-/// mobile and the crossover router, except for the old air, 30 + 20 ms.
+/// UNF loses what passes the crossover router until the message arrives there, and what is then still below it on the
+/// old side.
 #[test]
 fn unf_loses_a_round_trip_to_the_crossover_router() {
-    let mut domain = settled(UNF);
-    domain.stream_until(at(2_000));
-    domain.attach(NEW);
-    domain.stream_until(at(3_000));
-    domain.net.run_for(Duration::from_secs(1));
-    let (lost, doubled) = domain.lost_and_doubled();
-    assert!((49..=51).contains(&lost), "{lost} lost");
-    assert_eq!(doubled, 0);
+    assert_a_round_trip_is_lost(UNF);
 }
 
 /// With a mobile that hears both for longer than 50 ms, none.

@@ -7,13 +7,6 @@ use proptest::prelude::*;
 
 const KEY: fn() -> [u8; 16] = || mobile_key(&NETWORK_KEY, CARE_OF);
 
-fn settled(protocol: Protocol) -> Domain {
-    let mut domain = Domain::new(protocol);
-    domain.attach(OLD);
-    domain.net.run_until(at(1_000));
-    domain
-}
-
 fn update(timestamp: u64) -> RouteMessage {
     RouteMessage {
         kind: RouteKind::Update,

@@ -89,6 +89,27 @@ fn next_hop(from: usize, to: usize) -> Option<usize> {
     (from != OUTSIDE).then(|| parent(from))
 }
 
+/// Returns a domain in which the mobile has set up its path at the old base station.
+fn settled(protocol: Protocol) -> Domain {
+    let mut domain = Domain::new(protocol);
+    domain.attach(OLD);
+    domain.net.run_until(at(1_000));
+    domain
+}
+
+/// A packet a millisecond, and a mobile that hears one base station at a time: lost is the round trip between the mobile
+/// and the crossover router, except for the old air, 30 + 20 ms.
+fn assert_a_round_trip_is_lost(protocol: Protocol) {
+    let mut domain = settled(protocol);
+    domain.stream_until(at(2_000));
+    domain.attach(NEW);
+    domain.stream_until(at(3_000));
+    domain.net.run_for(Duration::from_secs(1));
+    let (lost, doubled) = domain.lost_and_doubled();
+    assert!((49..=51).contains(&lost), "{lost} lost");
+    assert_eq!(doubled, 0);
+}
+
 fn router_config(router: usize, protocol: Protocol) -> DomainRouterConfig {
     let air = [OLD, NEW].contains(&router);
     DomainRouterConfig {
