@@ -23,10 +23,19 @@ pub const MOBILE: u32 = 2;
 /// Addresses of an access link's network.
 pub const ACCESS_SIZE: u32 = 1 << (32 - ACCESS_LENGTH);
 
-/// Returns the address of a link's access point: a locally administered one with the link's number.
+/// Returns the address of a link's access point.
 pub fn access_point(link: usize) -> LinkLayerAddress {
-    let [.., a, b, c, d] = (link as u64).to_be_bytes();
-    LinkLayerAddress([2, 0, a, b, c, d])
+    locally_administered(0, link)
+}
+
+/// Returns the address of a node as a station of access points.
+pub fn station(node: usize) -> LinkLayerAddress {
+    locally_administered(0x10, node)
+}
+
+fn locally_administered(kind: u8, number: usize) -> LinkLayerAddress {
+    let [.., a, b, c, d] = (number as u64).to_be_bytes();
+    LinkLayerAddress([2, kind, a, b, c, d])
 }
 
 /// Returns the IPv4 and IPv6 address `number` places after the first ones.

@@ -3,11 +3,11 @@
 
 use super::World;
 use super::media::parameters;
+use crate::addresses::{access_point, station};
 use crate::record::{SignalRecord, SignalWay};
 use baton_proto::interface::{LinkEvent, LinkParameters};
 use baton_proto::packet::Wording;
 use baton_proto::wire::association::AssociationResponse;
-use baton_proto::wire::neighbor_discovery::LinkLayerAddress;
 
 impl World {
     /// Hides the capacity of an access point's queue from a mobile that is out of its reach.
@@ -26,8 +26,8 @@ impl World {
         let here = self.net.wires.end_across(link, node).other();
         let queue = parameters(config, here).incoming_queue;
         let response = AssociationResponse {
-            station: address(0x10, node),
-            access_point: address(0, link),
+            station: station(node),
+            access_point: access_point(link),
             status: 0,
             association: 1,
             queue_packets: queue.map(|packets| u16::try_from(packets).unwrap_or(u16::MAX)),
@@ -74,10 +74,4 @@ impl World {
             },
         });
     }
-}
-
-/// Returns a locally administered address of this kind with a number.
-fn address(kind: u8, number: usize) -> LinkLayerAddress {
-    let [.., a, b, c, d] = (number as u64).to_be_bytes();
-    LinkLayerAddress([2, kind, a, b, c, d])
 }
