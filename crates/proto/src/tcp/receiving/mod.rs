@@ -112,9 +112,7 @@ impl Receiving {
                 Tuning::Linux(Box::new(ReceiveTuning::new(common, &self.data, now)))
             }
             Autotuning::RightSizing => {
-                let window = first_window(profile).0;
-                let tuning = RightSizing::new(profile.receive_buffer, window);
-                Tuning::RightSizing(Box::new(tuning))
+                Tuning::RightSizing(Box::new(RightSizing::new(profile.receive_buffer)))
             }
         };
         if common.recovers_as_linux() && common.negotiated.window_shifts.is_none() {

@@ -114,6 +114,11 @@ impl Receiver {
         more > 0
     }
 
+    /// Returns the size of the buffer in bytes.
+    pub(in crate::tcp) fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
     /// Sets the size of the buffer; the offered window stays.
     pub(in crate::tcp) fn set_buffer(&mut self, bytes: u32) {
         self.buffer = bytes;

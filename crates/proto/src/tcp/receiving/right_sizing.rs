@@ -18,8 +18,6 @@ const FIRST_SEGMENTS: u32 = 2;
 pub(super) struct RightSizing {
     /// Largest window, in bytes.
     largest: u32,
-    /// Present window, in bytes.
-    window: u32,
     /// Shortest round-trip time.
     round_trip: Option<Duration>,
     /// Both begin with an arrival.
@@ -41,11 +39,10 @@ pub(super) fn first_window(buffer: u32, segment_size: u32) -> u32 {
 }
 
 impl RightSizing {
-    /// Starts with the window that the SYN offered.
-    pub(super) fn new(largest: u32, window: u32) -> RightSizing {
+    /// Starts for a window of at most `largest` bytes.
+    pub(super) fn new(largest: u32) -> RightSizing {
         RightSizing {
             largest,
-            window,
             round_trip: None,
             counts: None,
         }
@@ -62,7 +59,7 @@ impl RightSizing {
         if !matches!(arrival, Arrival::InOrder { .. }) {
             return;
         }
-        let (next, window) = (data.next(), u64::from(self.window));
+        let (next, window) = (data.next(), u64::from(data.buffer()));
         let counts = self.counts.get_or_insert(Counts {
             window: (now, next + window),
             round: (now, next),
@@ -81,8 +78,7 @@ impl RightSizing {
         }
     }
 
-    fn grow(&mut self, data: &mut Receiver, wanted: u32) {
-        self.window = self.window.max(wanted.min(self.largest));
-        data.set_buffer(self.window);
+    fn grow(&self, data: &mut Receiver, wanted: u32) {
+        data.set_buffer(data.buffer().max(wanted.min(self.largest)));
     }
 }
