@@ -32,8 +32,8 @@ own_dpkg() {
 }
 own_dpkg --install "$package"
 
-for file in usr/bin/batond usr/lib/systemd/system/batond-{home-agent,mobile-router}.service \
-    usr/share/doc/batond/{copyright,changelog.gz,batond.md,examples/{home-agent,mobile-router}.toml}; do
+for file in usr/bin/batond usr/lib/systemd/system/batond-{gateway,home-agent,mobile-router}.service \
+    usr/share/doc/batond/{copyright,changelog.gz,batond.md,examples/{gateway,home-agent,mobile-router}.toml}; do
     [[ -s $root/$file ]] || fail "/$file is not in the package"
 done
 [[ $("$root/usr/bin/batond" --version) == "batond $version" ]] || fail "the installed program does not tell its version"
@@ -58,7 +58,7 @@ if command -v systemd-analyze >/dev/null; then
     # The system's own units, and the program by which they are reloaded, are not in the root.
     install -D /bin/true "$root/bin/kill"
     cp -a /usr/lib/systemd/system/{network,multi-user,sysinit,basic,shutdown}.target "$root/usr/lib/systemd/system/" 2>/dev/null || true
-    for unit in batond-home-agent.service batond-mobile-router.service; do
+    for unit in batond-gateway.service batond-home-agent.service batond-mobile-router.service; do
         systemd-analyze verify --man=no --root="$root" "$unit" || fail "systemd-analyze verify $unit"
         # Ten times the exposure, of 100.
         systemd-analyze security --offline=true --root="$root" --threshold=25 --no-pager "$unit" >"$root/security" ||

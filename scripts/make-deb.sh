@@ -35,10 +35,11 @@ Depends: libc6 (>= ${c_library#GLIBC_}), libgcc-s1
 Recommends: procps
 Section: net
 Priority: optional
-Description: mobile router and home agent over encrypted tunnels
+Description: mobile router, home agent and AeroTP gateway over encrypted tunnels
  Keeps a vehicle's networks reachable while it changes its uplink: connections
  are carried through an encrypted tunnel to a home agent on the ground, and the
- tunnel moves from uplink to uplink (Mobile IPv6, NEMO).
+ tunnel moves from uplink to uplink (Mobile IPv6, NEMO). A pair of gateways
+ carries TCP and UDP across bad links by AeroTP.
 CONTROL
 
 mkdir -p dist

@@ -47,7 +47,8 @@ def validator(role: str) -> Draft202012Validator:
 
 def role_of(config: dict) -> str:
     """The role whose keys a configuration has."""
-    return "mobile-router" if "uplinks" in config else "home-agent" if "routers" in config else "node"
+    roles = {"uplinks": "mobile-router", "routers": "home-agent", "peer": "gateway"}
+    return next((role for key, role in roles.items() if key in config), "node")
 
 
 def with_keys(text: str) -> str:
@@ -80,8 +81,8 @@ def test_what_is_shown_is_valid_to_the_schema_and_to_the_daemon(name, tmp_path):
 
 
 def test_every_role_is_shown():
-    complete = [text for text in SHOWN.values() if "home_address" in text or "routers" in text]
-    assert {role_of(loads(text)) for text in complete} == {"mobile-router", "home-agent", "node"}
+    complete = [text for text in SHOWN.values() if any(key in text for key in ("home_address", "routers", "peer"))]
+    assert {role_of(loads(text)) for text in complete} == {"mobile-router", "home-agent", "gateway", "node"}
 
 
 @pytest.mark.parametrize("role", ["mobile-router", "home-agent"])
@@ -89,7 +90,7 @@ def test_the_how_to_shows_the_packaged_examples(role):
     assert (EXAMPLES / f"{role}.toml").read_text(encoding="utf-8") in blocks(HOW_TO)
 
 
-@pytest.mark.parametrize("role", ["mobile-router", "home-agent"])
+@pytest.mark.parametrize("role", ["mobile-router", "home-agent", "gateway"])
 def test_an_example_without_the_keys_of_its_operator_is_refused(role):
     file = EXAMPLES / f"{role}.toml"
     assert not validator(role).is_valid(loads(file.read_text(encoding="utf-8")))
@@ -114,6 +115,14 @@ def test_an_example_without_the_keys_of_its_operator_is_refused(role):
         ("home-agent", "listen", ["0.0.0.0"]),
         ("home-agent", "longest_lifetime", "-4 s"),
         ("home-agent", "routers", "all"),
+        ("gateway", "peer.public_key", PUBLIC_KEY[:-2]),
+        ("gateway", "networks", ["10.9.0.0"]),
+        ("gateway", "networks", "10.9.0.0/16"),
+        ("gateway", "links", [{"name": "satellite", "endpoint": "198.51.100.1"}]),
+        ("gateway", "links", [{"name": "satellite", "endpoint": "198.51.100.1:4191", "rate": "2 Mbps"}]),
+        ("gateway", "rules", [{"mode": "sure"}]),
+        ("gateway", "rules", [{"class": 8}]),
+        ("gateway", "rules", [{"port": 0}]),
     ],
 )
 def test_a_wrong_value_is_invalid_to_the_schema_and_to_the_daemon(role, path, wrong, tmp_path):

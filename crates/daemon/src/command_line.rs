@@ -33,12 +33,17 @@ pub enum Action {
         /// The configuration, a TOML file
         config: PathBuf,
     },
+    /// Run one of a pair of gateways, which carry TCP and UDP across bad links as AeroTP
+    Gateway {
+        /// The configuration, a TOML file
+        config: PathBuf,
+    },
     /// Run a node of Mobile IPv6 on links of its own, without encryption
     Node {
         /// The configuration, a TOML file
         config: PathBuf,
     },
-    /// Read a configuration of any of the three, and say what is wrong
+    /// Read a configuration of any of the four, and say what is wrong
     Check {
         /// The configuration, a TOML file
         config: PathBuf,

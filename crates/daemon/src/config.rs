@@ -9,7 +9,7 @@ pub use changes::changed_keys;
 pub(crate) use check::{check_home_address, is_device_name};
 pub(crate) use values::SOCKET_ADDRESS;
 pub use values::{
-    Address, Ipv6Network, Lifetime, Mtu, Network, Secret, SecurityParameterIndex, Time,
+    Address, Ipv6Network, Lifetime, Mtu, Network, Rate, Secret, SecurityParameterIndex, Time,
 };
 
 use baton_proto::mobility::attachment::failback::FailbackTimes;

@@ -10,7 +10,7 @@ use crate::node::{self, Plan};
 use crate::operation::control::{Answer, Asker, Command, Control, Request};
 use crate::operation::metrics;
 use crate::operation::service::ServiceManager;
-use crate::operation::status::Status;
+use crate::operation::status::{GatewayStatus, Status};
 use crate::port::Port;
 use crate::role::{Role, RoleFile};
 use crate::routing::Installed;
@@ -18,6 +18,7 @@ use baton_linux::addresses::AddressMonitor;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::{Signals, Waker};
+use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
 use baton_proto::time::Duration;
 use std::fs::File;
@@ -115,7 +116,7 @@ impl<'a> Daemon<'a> {
         }
         let host = File::open(RANDOM).and_then(|mut random| {
             let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();
-            node::host(&node, &interfaces, || {
+            node.host(&interfaces, || {
                 let mut secret = [0; 16];
                 random.read_exact(&mut secret).map(|()| secret)
             })
@@ -204,7 +205,9 @@ impl<'a> Daemon<'a> {
         }
         let uplinks = match &self.role {
             Role::MobileRouter(config) => config.uplinks.prefer.join(", "),
-            Role::HomeAgent(_) | Role::Node(_) => "none: this is not a mobile router".to_owned(),
+            Role::HomeAgent(_) | Role::Gateway(_) | Role::Node(_) => {
+                "none: this is not a mobile router".to_owned()
+            }
         };
         let wanted = uplink.unwrap_or_default();
         Answer::Refused(format!(
@@ -228,6 +231,12 @@ impl<'a> Daemon<'a> {
             ..Status::default()
         };
         (status.packets.received, status.packets.sent) = (counts.received, counts.sent);
+        let gateway = self.driver.host_mut().layer::<AerotpGateway>();
+        status.gateway = gateway.map(|gateway| GatewayStatus {
+            connections: gateway.connections() as u64,
+            tcp: gateway.halves() as u64,
+            custody_bytes: gateway.custody(),
+        });
         for (cause, number) in losses(&counts, self.driver.host_mut()) {
             status.lose(cause, number);
         }
@@ -285,6 +294,7 @@ impl<'a> Daemon<'a> {
                 own.routers = new.routers.clone();
                 format!("{own:?}") == format!("{new:?}")
             }
+            (Role::Gateway(own), Role::Gateway(new)) => format!("{own:?}") == format!("{new:?}"),
             // A secret has no printed form, so the texts are compared.
             (Role::Node(_), Role::Node(_)) => false,
             _ => {

@@ -11,7 +11,7 @@ use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::wait_readable;
 use baton_proto::host::Host;
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::packet::Packet;
 use baton_proto::time::{Duration, Instant};
 use std::io;
@@ -245,6 +245,11 @@ impl Driver {
                     port.mtu = mtu;
                     self.engine.host_mut().set_mtu(interface, mtu);
                 }
+                MediumEvent::Parameters(parameters) => {
+                    port.mtu = parameters.mtu;
+                    let event = LinkEvent::Parameters(parameters);
+                    self.tell(owner, interface, event);
+                }
                 MediumEvent::Up => {
                     (port.says_up, port.rests_until) = (Some(true), None);
                     self.set_up(owner, (interface, true));
@@ -261,6 +266,12 @@ impl Driver {
                 MediumEvent::News(news) => owner.handle_news(self.ports.now, interface, &news),
             }
         }
+    }
+
+    /// Tells the node of an event of a medium.
+    fn tell(&mut self, owner: &mut impl Owner, interface: InterfaceId, event: LinkEvent) {
+        self.engine
+            .handle_event(self.ports.now, (interface, event), owner, &mut self.ports);
     }
 
     /// Tells the node and its owner that a medium is up or down, unless they know.

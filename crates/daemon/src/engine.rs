@@ -77,6 +77,17 @@ impl Engine {
             true => LinkEvent::Up,
             false => LinkEvent::Down,
         };
+        self.handle_event(now, (interface, event), owner, outlet);
+    }
+
+    /// Takes in an event of the link at an interface.
+    pub fn handle_event(
+        &mut self,
+        now: Instant,
+        (interface, event): (InterfaceId, LinkEvent),
+        owner: &mut impl Owner,
+        outlet: &mut impl Outlet,
+    ) {
         self.host.handle_link(now, interface, event);
         self.drain(now, owner, outlet);
     }
@@ -98,8 +109,7 @@ impl Engine {
             true => LinkEvent::GoingDown,
             false => LinkEvent::Rollback,
         };
-        self.host.handle_link(now, interface, event);
-        self.drain(now, owner, outlet);
+        self.handle_event(now, (interface, event), owner, outlet);
     }
 
     /// Takes in a restart of a mobile node's home agent.

@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::keys::{self, Public};
 use crate::medium::Medium;
 use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
-use crate::node::Plan;
+use crate::node::{Node, Plan};
 use crate::port::Port;
 use crate::protection::{Protection, Unencrypted};
 use crate::routing::Routing;
@@ -193,7 +193,7 @@ impl HomeAgentRole {
         ];
         Ok(Plan {
             ports,
-            node: self.node(self.mobiles()?, care_of),
+            node: Node::MobileIpv6(Box::new(self.node(self.mobiles()?, care_of))),
             routing: Routing {
                 device: self.device.0.clone(),
                 to: self.prefixes(),

@@ -10,6 +10,7 @@ pub mod device;
 pub mod driver;
 pub mod engine;
 pub mod forecast;
+pub mod gateway;
 pub mod home_agent;
 pub mod keys;
 pub mod medium;

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     let done = match CommandLine::parse().action {
         Action::MobileRouter { config } => return run(RoleName::MobileRouter, &config),
         Action::HomeAgent { config } => return run(RoleName::HomeAgent, &config),
+        Action::Gateway { config } => return run(RoleName::Gateway, &config),
         Action::Node { config } => return run(RoleName::Node, &config),
         Action::Check { config } => match RoleFile::read(None, &config) {
             Ok(file) => {

@@ -6,6 +6,7 @@ use crate::operation::status::Status;
 use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
+use baton_proto::interface::LinkParameters;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use baton_proto::wire::DecodeError;
@@ -24,6 +25,8 @@ pub enum MediumEvent {
     Restarted,
     /// The longest packet has changed, in bytes.
     Mtu(u32),
+    /// The link's parameters.
+    Parameters(LinkParameters),
     /// News only for the node's operator.
     News(News),
 }

@@ -8,7 +8,7 @@ use crate::config::{
 use crate::device::Device;
 use crate::forecast::{Forecast, ForecastConfig};
 use crate::keys::{self, Public};
-use crate::node::{Plan, shared_key};
+use crate::node::{Node, Plan, shared_key};
 use crate::port::Port;
 use crate::protection::{Protection, Unencrypted};
 use crate::routing::Routing;
@@ -210,7 +210,7 @@ impl MobileRouterConfig {
         ports.push(Device::open_tunnel(&self.device.0, longest, kernel)?);
         Ok(Plan {
             ports,
-            node: self.node(association),
+            node: Node::MobileIpv6(Box::new(self.node(association))),
             routing: Routing {
                 device: self.device.0.clone(),
                 to: Vec::new(),

@@ -5,6 +5,7 @@ use crate::config::{
     Network, Registration, Secret, SecurityParameterIndex, SubscriberConfig,
 };
 use crate::device::{Device, DeviceError};
+use crate::gateway::GatewayConfig;
 use crate::port::Port;
 use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
@@ -45,12 +46,39 @@ const BUFFER: BufferPolicy = BufferPolicy {
 /// A node to run: its interfaces, and its configuration.
 #[derive(Debug)]
 pub struct Plan {
-    /// The interfaces, a mobile's access links first.
+    /// The interfaces, a mobile's or a gateway's links first.
     pub ports: Vec<Port>,
     /// The configuration, whose interfaces have the names of the ports.
-    pub node: Config,
+    pub node: Node,
     /// Routes and rules for the kernel.
     pub routing: Routing,
+}
+
+/// The configuration of a node.
+#[derive(Debug)]
+pub enum Node {
+    /// A node of Mobile IPv6.
+    MobileIpv6(Box<Config>),
+    /// One of a pair of gateways.
+    Gateway(Box<GatewayConfig>),
+}
+
+impl Node {
+    /// Builds the node with these interfaces, each given by its name and its MTU in bytes. `random` returns a new
+    /// secret at each call, from the kernel's randomness.
+    ///
+    /// # Errors
+    /// Errors of `random`.
+    pub fn host(
+        &self,
+        interfaces: &[(&str, u32)],
+        random: impl FnMut() -> io::Result<[u8; 16]>,
+    ) -> io::Result<Host> {
+        match self {
+            Node::MobileIpv6(config) => host(config, interfaces, random),
+            Node::Gateway(config) => config.host(interfaces, random),
+        }
+    }
 }
 
 /// Opens the devices of a node, in the order of its interfaces.
@@ -64,8 +92,7 @@ pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>
         .collect()
 }
 
-/// Builds a node with these interfaces, each given by its name and its MTU in bytes. `random` returns a new secret at
-/// each call, from the kernel's randomness.
+/// Builds a node of Mobile IPv6, as [`Node::host`] does.
 ///
 /// # Errors
 /// Errors of `random`.

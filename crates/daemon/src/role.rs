@@ -2,9 +2,10 @@
 
 use crate::config::{self, Config, schema};
 use crate::forecast::Forecaster;
+use crate::gateway::GatewayConfig;
 use crate::home_agent::HomeAgentRole;
 use crate::mobile_router::MobileRouterConfig;
-use crate::node::{self, Plan};
+use crate::node::{self, Node, Plan};
 use crate::operation::control::FOLDER;
 use crate::protection::Protection;
 use crate::routing::Routing;
@@ -22,6 +23,8 @@ pub enum RoleName {
     MobileRouter,
     /// The home agent of mobile routers
     HomeAgent,
+    /// One of a pair of gateways that carry TCP and UDP as AeroTP
+    Gateway,
     /// A node of Mobile IPv6 on links of its own
     Node,
 }
@@ -32,6 +35,7 @@ impl RoleName {
         match self {
             RoleName::MobileRouter => schema::of::<MobileRouterConfig>("mobile-router"),
             RoleName::HomeAgent => schema::of::<HomeAgentRole>("home-agent"),
+            RoleName::Gateway => schema::of::<GatewayConfig>("gateway"),
             RoleName::Node => schema::of::<Config>("node"),
         }
     }
@@ -47,8 +51,8 @@ pub struct RoleFile {
 }
 
 impl RoleFile {
-    /// Reads the configuration of a role, or of the role shown by its keys: only a mobile router has `uplinks`, and
-    /// only a home agent `routers`.
+    /// Reads the configuration of a role, or of the role shown by its keys: only a mobile router has `uplinks`, only a
+    /// home agent `routers`, and only a gateway a `peer`.
     ///
     /// # Errors
     /// The file, the line and the key, the mistake, and the expected value.
@@ -59,6 +63,7 @@ impl RoleFile {
         let name = name.unwrap_or_else(|| match () {
             () if keys.contains_key("uplinks") => RoleName::MobileRouter,
             () if keys.contains_key("routers") => RoleName::HomeAgent,
+            () if keys.contains_key("peer") => RoleName::Gateway,
             () => RoleName::Node,
         });
         let role = Role::parse(name, &text, path)?;
@@ -73,6 +78,8 @@ pub enum Role {
     MobileRouter(MobileRouterConfig),
     /// A home agent.
     HomeAgent(HomeAgentRole),
+    /// A gateway.
+    Gateway(Box<GatewayConfig>),
     /// A node of Mobile IPv6 on links of its own.
     Node(Config),
 }
@@ -83,6 +90,9 @@ impl Role {
         let role = match name {
             RoleName::MobileRouter => config::parse(text, file).map(Role::MobileRouter),
             RoleName::HomeAgent => config::parse(text, file).map(Role::HomeAgent),
+            RoleName::Gateway => {
+                config::parse(text, file).map(|config| Role::Gateway(Box::new(config)))
+            }
             RoleName::Node => config::parse(text, file).map(Role::Node),
         };
         role.map_err(|error| error.to_string())
@@ -93,6 +103,7 @@ impl Role {
         match self {
             Role::MobileRouter(_) => "mobile router",
             Role::HomeAgent(_) => "home agent",
+            Role::Gateway(_) => "gateway",
             Role::Node(_) => "node",
         }
     }
@@ -107,7 +118,7 @@ impl Role {
                 "forecast",
             ],
             Role::HomeAgent(_) => &["routers"],
-            Role::Node(_) => &[],
+            Role::Gateway(_) | Role::Node(_) => &[],
         }
     }
 
@@ -116,6 +127,7 @@ impl Role {
         let (control, metrics) = match self {
             Role::MobileRouter(config) => (&config.control, config.metrics),
             Role::HomeAgent(config) => (&config.control, config.metrics),
+            Role::Gateway(config) => (&config.control, config.metrics),
             Role::Node(_) => return (None, None),
         };
         let name = self.name().replace(' ', "-");
@@ -148,7 +160,7 @@ impl Role {
                     .filter(|router| is_plain(&router.protection))
                     .count()
             }
-            Role::Node(_) => 0,
+            Role::Gateway(_) | Role::Node(_) => 0,
         };
         let of = match self {
             Role::HomeAgent(_) => format!("of {number} of its routers"),
@@ -169,11 +181,12 @@ impl Role {
         match self {
             Role::MobileRouter(config) => config.open(kernel),
             Role::HomeAgent(config) => config.open(kernel),
+            Role::Gateway(config) => config.open(kernel),
             Role::Node(config) => {
                 let ports = node::open_ports(config, kernel).map_err(|error| error.to_string())?;
                 Ok(Plan {
                     ports,
-                    node: config.clone(),
+                    node: Node::MobileIpv6(Box::new(config.clone())),
                     routing: Routing::default(),
                 })
             }

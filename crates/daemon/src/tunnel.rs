@@ -17,7 +17,8 @@ pub mod paths;
 pub mod pieces;
 pub mod plain;
 pub mod uplink;
-mod words;
+pub mod watch;
+pub mod words;
 
 /// SPI of the key of registrations, which both ends of a path compute (RFC 4285 section 5: from 256).
 pub const REGISTRATION: SecurityParameterIndex = SecurityParameterIndex(256);

@@ -1,5 +1,6 @@
 //! Values of a configuration, valid once parsed.
 
+use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::{Ipv6Prefix, Prefix};
@@ -161,10 +162,7 @@ impl TryFrom<String> for Time {
 
     fn try_from(text: String) -> Result<Time, String> {
         let read = || {
-            let end = text.find(char::is_alphabetic)?;
-            let (number, unit) = text.split_at(end);
-            let (_, factor) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
-            let time = number.trim_end().parse::<f64>().ok()? * factor;
+            let time = number_with_unit(&text, &TIME_UNITS)?;
             let is_time = (0.0..=LONGEST_TIME).contains(&time);
             is_time.then(|| Time(Duration::from_nanos(time.round() as u64)))
         };
@@ -174,6 +172,47 @@ impl TryFrom<String> for Time {
             )
         })
     }
+}
+
+/// Pattern of a rate, for editors.
+const RATE_PATTERN: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(bit/s|kbit/s|Mbit/s|Gbit/s)$";
+
+/// A rate of IP packets with its unit, up to a terabit per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("pattern" = RATE_PATTERN))]
+pub struct Rate(#[schemars(with = "String")] pub DataRate);
+
+/// Units of rates, in bits per second.
+const RATE_UNITS: [(&str, f64); 4] = [
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+];
+
+impl TryFrom<String> for Rate {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Rate, String> {
+        let rate = number_with_unit(&text, &RATE_UNITS);
+        match rate {
+            Some(rate) if (1.0..=1e12).contains(&rate) => {
+                Ok(Rate(DataRate::from_bits_per_second(rate.round() as u64)))
+            }
+            _ => Err(format!(
+                "\"{text}\": expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, up to 1000 Gbit/s, such as \"2 Mbit/s\""
+            )),
+        }
+    }
+}
+
+/// Reads a number followed by one of the units.
+fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let end = text.find(char::is_alphabetic)?;
+    let (number, unit) = text.split_at(end);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    Some(number.trim_end().parse::<f64>().ok()? * factor)
 }
 
 /// Lifetime of a binding: from the shortest that a message can say (4 s, RFC 6275 section 6.1.7) to the longest.

@@ -122,6 +122,24 @@ pub fn text(status: &Status) -> String {
         })
         .collect();
     out.one("held_packets", "gauge", "Packets held for a router.", &held);
+    if let Some(gateway) = &status.gateway {
+        let gauges = [
+            ("connections", "Connections carried.", gateway.connections),
+            (
+                "tcp_connections",
+                "Connections carried of TCP.",
+                gateway.tcp,
+            ),
+            (
+                "custody_bytes",
+                "Bytes acknowledged to their sender that the other gateway has not acknowledged.",
+                gateway.custody_bytes,
+            ),
+        ];
+        for (name, help, value) in gauges {
+            out.one(name, "gauge", help, &[("", value as f64)]);
+        }
+    }
     out.paths(&paths(status));
     out.0
 }

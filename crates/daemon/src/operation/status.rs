@@ -29,10 +29,13 @@ pub struct Status {
     pub packets: PacketStatus,
     /// Handovers.
     pub handovers: HandoverStatus,
-    /// Uplinks of a mobile router.
+    /// Uplinks of a mobile router, or links of a gateway.
     pub uplinks: Vec<PathStatus>,
     /// Routers of a home agent.
     pub routers: Vec<RouterStatus>,
+    /// Connections of a gateway.
+    #[serde(default)]
+    pub gateway: Option<GatewayStatus>,
     /// Rejected datagrams, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// The capture under way.
@@ -57,6 +60,17 @@ pub struct PacketStatus {
     pub sent: u64,
     /// Packets lost, by cause.
     pub lost: BTreeMap<String, u64>,
+}
+
+/// Connections of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayStatus {
+    /// Connections carried now, of TCP and UDP.
+    pub connections: u64,
+    /// Those of TCP that are not closed.
+    pub tcp: u64,
+    /// Bytes acknowledged to their sender that the other gateway has not acknowledged yet.
+    pub custody_bytes: u64,
 }
 
 /// Handovers since the start of the daemon.
@@ -218,6 +232,13 @@ impl fmt::Display for Status {
             for path in &router.paths {
                 writeln!(f, "  path {path}")?;
             }
+        }
+        if let Some(gateway) = &self.gateway {
+            writeln!(
+                f,
+                "{} connections carried, {} of TCP, {} B in custody",
+                gateway.connections, gateway.tcp, gateway.custody_bytes
+            )?;
         }
         let handovers = &self.handovers;
         writeln!(

@@ -6,13 +6,14 @@ use super::datagrams::{MOST_READ, Outgoing, Sockets};
 use super::held::{Held, MOST_UNDER_WAY, Stranded, UnderWay};
 use super::outer::{self, Outer};
 use super::pieces::Cutter;
+use super::watch::{Change, Watch};
 use super::words;
 use crate::capture::{Direction, Tap, View};
 use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, Status};
-use baton_linux::addresses::{AddressChange, InterfaceAddress};
+use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
-use baton_linux::netlink::{InterfaceIndex, RouteSocket};
+use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, Initiator, NotSent};
 use baton_proto::mobility::discovery;
@@ -24,7 +25,7 @@ use baton_proto::wire::neighbor_discovery::{
 };
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -46,13 +47,7 @@ pub struct Ends {
 
 /// An uplink.
 pub struct Uplink {
-    device: String,
-    index: Option<InterfaceIndex>,
-    /// True if the kernel says that the device is up.
-    is_device_up: bool,
-    /// This machine's addresses of the home agent's IP version, of all devices: the kernel may report an address before
-    /// its device is known here.
-    addresses: BTreeSet<InterfaceAddress>,
+    watch: Watch,
     path: Initiator,
     number: u8,
     remote: SocketAddr,
@@ -88,10 +83,7 @@ impl Uplink {
         (ends, stranded): (Ends, Stranded),
     ) -> Uplink {
         Uplink {
-            device: device.to_owned(),
-            index: None,
-            is_device_up: false,
-            addresses: BTreeSet::new(),
+            watch: Watch::new(device, remote.is_ipv4()),
             path,
             number,
             remote,
@@ -113,16 +105,10 @@ impl Uplink {
         }
     }
 
-    /// Returns true if the device is up and has an address from which the home agent can be reached.
-    fn can_send(&self) -> bool {
-        let mut addresses = self.addresses.iter();
-        self.is_device_up && addresses.any(|address| Some(address.interface) == self.index)
-    }
-
     /// Updates the path after a change of its device or of the device's addresses.
     fn follow_device(&mut self, now: Instant) {
         self.sockets.view.forget_sources();
-        if !self.can_send() {
+        if !self.watch.can_send() {
             // The kernel would send by this device from another device's address, and the home agent would answer to
             // that.
             self.sockets.close();
@@ -143,7 +129,7 @@ impl Uplink {
         };
         // The kernel chooses the source of each datagram, so that a removed address is never used again.
         let local = SocketAddr::new(any, 0);
-        let opened = self.sockets.open(&[local], Some(&self.device));
+        let opened = self.sockets.open(&[local], Some(self.watch.device()));
         if let Err(error) = &opened {
             let news = News::of(format!("cannot be used: {error}"));
             self.events.push_back(MediumEvent::News(news));
@@ -156,7 +142,7 @@ impl Uplink {
         while let Some(event) = self.path.poll_event() {
             match event {
                 // A datagram that arrived before the device went down does not prove that the path is up.
-                Event::Up if !self.can_send() => self.path.uplink_down(now),
+                Event::Up if !self.watch.can_send() => self.path.uplink_down(now),
                 Event::Up => {
                     self.take_assignment();
                     self.events.push_back(MediumEvent::Up);
@@ -385,33 +371,16 @@ impl Medium for Uplink {
     }
 
     fn handle_link(&mut self, now: Instant, change: &LinkChange) {
-        match change {
-            LinkChange::Is(link) if link.name == self.device => {
-                self.is_device_up = link.is_up;
-                if self.index.replace(link.index) != Some(link.index) {
-                    self.sockets.close();
-                }
-            }
-            LinkChange::Gone(index) if self.index == Some(*index) => {
-                self.index = None;
-                self.is_device_up = false;
-                self.sockets.close();
-            }
-            _ => return,
+        match self.watch.handle_link(change) {
+            Some(Change::Device) => self.sockets.close(),
+            Some(Change::State) => {}
+            None => return,
         }
         self.follow_device(now);
     }
 
     fn handle_address(&mut self, now: Instant, change: &AddressChange) {
-        let (AddressChange::Is(address) | AddressChange::Gone(address)) = change;
-        if address.address.is_ipv4() != self.remote.is_ipv4() {
-            return;
-        }
-        let has_changed = match change {
-            AddressChange::Is(_) => self.addresses.insert(*address),
-            AddressChange::Gone(_) => self.addresses.remove(address),
-        };
-        if has_changed && Some(address.interface) == self.index {
+        if self.watch.handle_address(change) {
             self.follow_device(now);
             self.path.uplink_moved(now);
         }
@@ -445,7 +414,7 @@ impl Medium for Uplink {
     }
 
     fn report(&mut self, now: Instant, status: &mut Status) {
-        let name = (self.device.clone(), self.path.is_up());
+        let name = (self.watch.device().to_owned(), self.path.is_up());
         let (remote, mtu) = (self.remote, self.path.packet_mtu());
         let measured = self.path.measured(now);
         status
@@ -459,7 +428,7 @@ impl Medium for Uplink {
     }
 
     fn set_tap(&mut self, name: &str, tap: &Tap) {
-        self.sockets.view = View::new(tap, name, Some(&self.device));
+        self.sockets.view = View::new(tap, name, Some(self.watch.device()));
     }
 
     fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {
@@ -470,7 +439,7 @@ impl Medium for Uplink {
 impl core::fmt::Debug for Uplink {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Uplink")
-            .field("device", &self.device)
+            .field("device", &self.watch.device())
             .field("remote", &self.remote)
             .finish_non_exhaustive()
     }

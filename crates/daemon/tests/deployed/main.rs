@@ -4,6 +4,7 @@ mod announced;
 mod attacks;
 mod captures;
 mod deaths;
+mod gateways;
 mod handovers;
 mod hardships;
 mod plain;

@@ -306,27 +306,32 @@ impl AerotpGateway {
     fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
         let leads_across = || routes.lookup(packet.ip.destination) == Some(self.airborne);
         let (source, destination) = (packet.ip.source, packet.ip.destination);
+        if let Body::Aerotp(_) = &packet.body {
+            return !leads_across();
+        }
+        let Some((protocol, (from, to))) = packet.conversation() else {
+            return false;
+        };
+        self.splices
+            .contains_key(&(end(source, from), end(destination, to)))
+            || leads_across()
+                && self.rule(packet, to).is_some()
+                && (protocol == protocol::UDP || packet.view().tcp.is_some_and(|tcp| opens(&tcp)))
+    }
+
+    /// Takes in a packet that the gateway ends; returns false if it is of no use.
+    fn take(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
+        let (source, destination) = (packet.ip.source, packet.ip.destination);
         match &packet.body {
-            Body::Aerotp(_) => !leads_across(),
+            Body::Aerotp(_) => self.take_from_air(now, around, packet),
             Body::Tcp(header, _) => {
                 let ends = (
                     end(source, header.source_port),
                     end(destination, header.destination_port),
                 );
-                self.splices.contains_key(&ends)
-                    || opens(header)
-                        && leads_across()
-                        && self.rule(packet, header.destination_port).is_some()
+                self.take_segment(now, around, ends, packet)
             }
-            Body::Udp(header, _) => {
-                let ends = (
-                    end(source, header.source_port),
-                    end(destination, header.destination_port),
-                );
-                self.splices.contains_key(&ends)
-                    || leads_across() && self.rule(packet, header.destination_port).is_some()
-            }
-            _ => false,
+            _ => self.take_datagram(now, around, packet),
         }
     }
 
@@ -430,19 +435,15 @@ impl Layer for AerotpGateway {
         if !self.takes(&packet, around.routes) {
             return Ended::No(packet);
         }
-        let (source, destination) = (packet.ip.source, packet.ip.destination);
-        let is_taken = match &packet.body {
-            Body::Aerotp(_) => self.take_from_air(now, around, packet),
-            Body::Tcp(header, _) => {
-                let ends = (
-                    end(source, header.source_port),
-                    end(destination, header.destination_port),
-                );
-                self.take_segment(now, around, ends, packet)
-            }
-            _ => self.take_datagram(now, around, packet),
-        };
-        match is_taken {
+        if packet.segmentation().is_some() {
+            let pieces = packet.read_segmented().into_iter();
+            let taken = pieces.map(|piece| self.take(now, around, piece));
+            return match taken.fold(false, |one, other| one || other) {
+                true => Ended::Taken,
+                false => Ended::Refused,
+            };
+        }
+        match self.take(now, around, packet) {
             true => Ended::Taken,
             false => Ended::Refused,
         }

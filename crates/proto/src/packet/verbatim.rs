@@ -1,10 +1,15 @@
 //! Packets written by a kernel, carried unchanged and decoded only on demand.
 
-use super::{BitErrors, Body, Identity, IpHeader, Packet};
+use super::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::wire::checksum::updated;
 use crate::wire::ip::IpPayload;
-use crate::wire::{DecodeError, u16_at};
+use crate::wire::tcp::TcpHeader;
+use crate::wire::udp::UdpHeader;
+use crate::wire::{DecodeError, protocol, u16_at};
 use std::sync::Arc;
+
+/// Length of a UDP header, in bytes.
+const UDP_HEADER: usize = 8;
 
 /// A whole IP packet as received. Its header was valid at creation ([`Packet::verbatim`]): version, lengths and IPv4's
 /// checksum. Its payload may be anything.
@@ -65,6 +70,46 @@ impl Packet {
             bit_errors: BitErrors::NONE,
             identity: Identity::NONE,
         })
+    }
+
+    /// Decodes a segmented packet for the node that ends its connection: as one long segment of TCP, or as each of the
+    /// datagrams of UDP. No checksum is verified, since those of its packets do not exist yet. Returns nothing for
+    /// headers that cannot be read.
+    pub fn read_segmented(&self) -> Vec<Packet> {
+        let Body::Verbatim(verbatim) = &self.body else {
+            return Vec::new();
+        };
+        let carried = verbatim.carried();
+        let typed = |body| Packet {
+            ip: self.ip,
+            body,
+            flow: self.flow,
+            retransmission: false,
+            bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
+        };
+        match (carried.protocol, verbatim.segmentation) {
+            (protocol::TCP, Some(_)) => {
+                let read = TcpHeader::read(carried.bytes);
+                let segment = read.map(|(header, payload)| {
+                    typed(Body::Tcp(header, Payload::from_slice(payload)))
+                });
+                segment.into_iter().collect()
+            }
+            (protocol::UDP, Some(segmentation)) => {
+                let Some((header, payload)) = carried.bytes.split_at_checked(UDP_HEADER) else {
+                    return Vec::new();
+                };
+                let header = UdpHeader {
+                    source_port: u16_at(header, 0),
+                    destination_port: u16_at(header, 2),
+                };
+                let pieces = payload.chunks(usize::from(segmentation.segment).max(1));
+                let datagram = |piece| typed(Body::Udp(header, Payload::from_slice(piece)));
+                pieces.map(datagram).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the segmentation of a packet that stands for several.

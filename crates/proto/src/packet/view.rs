@@ -37,6 +37,15 @@ const NOTHING: View<'_> = View {
 };
 
 impl Packet {
+    /// Returns the protocol and the ports of a packet of TCP or UDP, source first. A packet in a tunnel is none, nor is a
+    /// fragment.
+    pub fn conversation(&self) -> Option<(u8, (u16, u16))> {
+        let (protocol, fragment) = self.body.protocol(&self.ip);
+        let has_ports = matches!(protocol, protocol::TCP | protocol::UDP) && fragment == 0;
+        let [source, destination] = self.body.ports();
+        has_ports.then_some((protocol, (source, destination)))
+    }
+
     /// Returns the view of the headers.
     #[inline]
     pub fn view(&self) -> View<'_> {

@@ -1,0 +1,273 @@
+//! A gateway: one of a pair at the ends of links, between which TCP and UDP of other machines go as AeroTP.
+//!
+//! The kernel routes the networks behind the other gateway to a TUN device. What the rules select becomes AeroTP, with
+//! the layer that the simulator has (`baton_proto::gateways::aerotp`); all other packets cross as they are. Each link
+//! is a [path](baton_path) of its own: encrypted, authenticated and measured.
+
+mod link;
+mod rules;
+
+use crate::config::{Configuration, Network, Rate, SOCKET_ADDRESS, is_device_name};
+use crate::device::Device;
+use crate::keys::{self, Public};
+use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
+use crate::node::{Node, Plan};
+use crate::port::Port;
+use crate::routing::Routing;
+use crate::tunnel::outer;
+use baton_linux::netlink::RouteSocket;
+use baton_path::{
+    Initiator, InitiatorConfig, Listener, ListenerConfig, OVERHEAD, PresharedKey, PrivateKey,
+};
+use baton_proto::gateways::aerotp::AerotpGateway;
+use baton_proto::host::Host;
+use baton_proto::interface::InterfaceId;
+use baton_proto::time::Instant;
+use baton_proto::wire::prefix::Prefix;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use link::{End, Link};
+use rules::RuleConfig;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+/// Most links of a pair: as many as the paths of one AeroTP connection.
+const MOST_LINKS: usize = 8;
+/// Address of a node's ICMP errors without one of its own (RFC 7600 section 4.8).
+const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
+
+/// A gateway.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayConfig {
+    /// The path of the socket for commands.
+    pub control: Option<PathBuf>,
+    /// The address of metrics over HTTP.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
+    pub metrics: Option<SocketAddr>,
+    /// The file with its private key.
+    pub private_key: PathBuf,
+    /// Addresses for its ICMP errors.
+    #[serde(default = "without_address")]
+    pub addresses: Vec<IpAddr>,
+    /// The networks behind the other gateway.
+    pub networks: Vec<Network>,
+    /// The TUN device for packets to these networks.
+    #[serde(default)]
+    pub device: TunnelDevice,
+    /// The other gateway.
+    pub peer: PeerConfig,
+    /// The links to the other gateway, in the same order as there.
+    pub links: Vec<LinkConfig>,
+    /// Rules of conversion; the first match counts, and traffic without a match crosses as it is. Without rules all TCP
+    /// and UDP is converted.
+    #[serde(default = "RuleConfig::for_everything")]
+    pub rules: Vec<RuleConfig>,
+}
+
+/// The other gateway of a pair.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeerConfig {
+    /// Its public key.
+    pub public_key: Public,
+    /// The file with a preshared secret, beside their keys.
+    pub preshared_key: Option<PathBuf>,
+}
+
+/// A link.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// Its name.
+    pub name: String,
+    /// The address and port of the other gateway, at the end that calls.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
+    pub endpoint: Option<SocketAddr>,
+    /// The address and port at which the other gateway calls, at the end that listens.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
+    pub listen: Option<SocketAddr>,
+    /// The device by which alone it sends.
+    pub device: Option<String>,
+    /// Its rate from this end.
+    pub rate: Rate,
+}
+
+fn without_address() -> Vec<IpAddr> {
+    vec![DUMMY.into()]
+}
+
+impl Configuration for GatewayConfig {
+    fn check(&self) -> Result<(), String> {
+        if self.addresses.is_empty() {
+            return Err("addresses: expected at least one, or leave the key out".to_owned());
+        }
+        if self.networks.is_empty() {
+            return Err(
+                "networks: expected those behind the other gateway, at least one".to_owned(),
+            );
+        }
+        if self.links.is_empty() || self.links.len() > MOST_LINKS {
+            return Err(format!("links: expected 1 to {MOST_LINKS}"));
+        }
+        let mut names = BTreeSet::new();
+        for (place, link) in self.links.iter().enumerate() {
+            let key = format!("links[{place}]");
+            link.check(&key, &self.device)?;
+            if !names.insert(&link.name) {
+                let name = &link.name;
+                return Err(format!(
+                    "{key}.name: \"{name}\" is the name of another link; expected another"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LinkConfig {
+    fn check(&self, key: &str, inside: &TunnelDevice) -> Result<(), String> {
+        if self.name.is_empty() || self.name == inside.0 {
+            let name = &self.name;
+            return Err(format!(
+                "{key}.name: \"{name}\"; expected a name that is not that of the TUN device"
+            ));
+        }
+        if let Some(device) = &self.device
+            && (!is_device_name(device) || *device == inside.0)
+        {
+            return Err(format!(
+                "{key}.device: \"{device}\" cannot carry a link; expected the name of another device, such as \"wwan0\""
+            ));
+        }
+        match (self.endpoint, self.listen) {
+            (Some(_), None) | (None, Some(_)) => Ok(()),
+            _ => Err(format!(
+                "{key}: expected `endpoint` at the end that calls, or `listen` at the end that is called"
+            )),
+        }
+    }
+}
+
+/// Keys of a gateway's paths.
+struct Keys {
+    own: PrivateKey,
+    preshared: PresharedKey,
+}
+
+impl GatewayConfig {
+    /// Opens the gateway's ports: its links, and the device to the kernel.
+    ///
+    /// # Errors
+    /// The operation that failed, and advice.
+    pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
+        let preshared = self.peer.preshared_key.as_deref();
+        let keys = Keys {
+            own: keys::read_private(&self.private_key)?,
+            preshared: preshared.map_or(Ok(PresharedKey::default()), keys::read_preshared)?,
+        };
+        let links = self.links.iter();
+        let links = links.map(|link| self.open_link(link, &keys, kernel));
+        let mut ports = links.collect::<Result<Vec<Port>, String>>()?;
+        // As on Ethernet: a connection's segments need not fit the links, and the sender of a packet that crosses as it is
+        // is told what does.
+        let longest = 1500 + outer::HEADER as u32;
+        ports.push(Device::open_tunnel(&self.device.0, longest, kernel)?);
+        Ok(Plan {
+            ports,
+            node: Node::Gateway(Box::new(self.clone())),
+            routing: Routing {
+                device: self.device.0.clone(),
+                to: self.prefixes(),
+                ..Routing::default()
+            },
+        })
+    }
+
+    /// Returns the networks behind the other gateway.
+    fn prefixes(&self) -> Vec<Prefix> {
+        self.networks.iter().map(|network| network.0).collect()
+    }
+
+    fn open_link(
+        &self,
+        link: &LinkConfig,
+        keys: &Keys,
+        kernel: &mut RouteSocket,
+    ) -> Result<Port, String> {
+        let device_mtu = link.device.as_deref();
+        let device_mtu = device_mtu.and_then(|name| kernel.link(name).ok());
+        let uplink_mtu = device_mtu.map_or(1500, |link| link.mtu);
+        let uplink_mtu = u16::try_from(uplink_mtu).unwrap_or(u16::MAX);
+        let seed = keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?;
+        let (end, over_ipv4) = match (link.endpoint, link.listen) {
+            (Some(remote), _) => {
+                let config = InitiatorConfig {
+                    local: keys.own.clone(),
+                    home_agent: self.peer.public_key.0,
+                    preshared: keys.preshared.clone(),
+                    remote,
+                    path: 0,
+                    uplink_mtu,
+                    unix_nanoseconds: unix_nanoseconds(),
+                    seed,
+                };
+                let initiator = Initiator::new(Instant::ZERO, config);
+                (End::calling(initiator, remote), remote.is_ipv4())
+            }
+            (None, listen) => {
+                let config = ListenerConfig {
+                    local: keys.own.clone(),
+                    uplink_mtu,
+                    seed,
+                };
+                let mut listener = Listener::new(Instant::ZERO, config);
+                let added = listener.add_peer(self.peer.public_key.0, keys.preshared.clone(), &[]);
+                added.map_err(|error| error.to_string())?;
+                let listen = listen.unwrap_or((Ipv4Addr::UNSPECIFIED, 4191).into());
+                (End::listening(listener, listen), listen.is_ipv4())
+            }
+        };
+        let headers = if over_ipv4 { 28 } else { 48 };
+        // Paths begin with this, and search for more.
+        let mtu = 1280 - headers - OVERHEAD as u32;
+        let medium = Link::new((&link.name, link.device.as_deref()), end, link.rate.0);
+        Ok(Port::new(&link.name, mtu, Box::new(medium)))
+    }
+
+    /// Builds the gateway's node with these interfaces: the links, and the device to the kernel.
+    ///
+    /// # Errors
+    /// Errors of `random`.
+    pub fn host(
+        &self,
+        interfaces: &[(&str, u32)],
+        mut random: impl FnMut() -> io::Result<[u8; 16]>,
+    ) -> io::Result<Host> {
+        let first = self.addresses.first().copied();
+        let mut host = Host::new(first.unwrap_or(DUMMY.into()), random()?);
+        for &address in self.addresses.iter().skip(1) {
+            host.add_address(address);
+        }
+        for &(_, mtu) in interfaces {
+            host.add_interface(mtu);
+        }
+        let rules = self.rules.iter().map(RuleConfig::rule).collect();
+        host.add_layer(AerotpGateway::new(InterfaceId(0), rules, random()?));
+        for prefix in self.prefixes() {
+            host.routes_mut().set_prefix(prefix, InterfaceId(0));
+        }
+        let inside = InterfaceId(self.links.len());
+        for any in [
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(core::net::Ipv6Addr::UNSPECIFIED),
+        ] {
+            if let Some(all) = Prefix::new(any, 0) {
+                host.routes_mut().set_prefix(all, inside);
+            }
+        }
+        Ok(host)
+    }
+}

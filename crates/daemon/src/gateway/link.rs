@@ -1,0 +1,424 @@
+//! A link of a pair of gateways, as a medium of its node: one path, called from one end.
+//!
+//! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no machine behind a
+//! gateway can speak in its name.
+
+use crate::capture::{Tap, View};
+use crate::medium::{Medium, MediumEvent, News, Received};
+use crate::operation::status::{PathStatus, Status};
+use crate::tunnel::datagrams::{MOST_READ, Outgoing, Sockets};
+use crate::tunnel::outer;
+use crate::tunnel::pieces::Cutter;
+use crate::tunnel::watch::{Change, Watch};
+use crate::tunnel::words;
+use baton_linux::addresses::AddressChange;
+use baton_linux::links::LinkChange;
+use baton_linux::netlink::RouteSocket;
+use baton_linux::udp::ReceiveBuffer;
+use baton_path::{
+    Content, Counters, ELIDED, Event, Initiator, Listener, Measured, NotSent, PACKET, PathKey,
+    Rejected, Sent,
+};
+use baton_proto::interface::LinkParameters;
+use baton_proto::packet::{Body, Packet};
+use baton_proto::rate::DataRate;
+use baton_proto::time::{Duration, Instant};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Kinds of packets on the path: the gateways' AeroTP, and all others.
+const AEROTP: u8 = ELIDED;
+const AS_IT_IS: u8 = PACKET;
+
+/// This machine's end of a path.
+pub enum End {
+    /// It calls the other gateway.
+    Calling(Box<Initiator>, SocketAddr),
+    /// It is called at an address. There is one path, once the other gateway has called.
+    Listening(Box<Listener>, SocketAddr, Option<PathKey>),
+}
+
+impl End {
+    /// Creates the end that calls the other gateway at this address.
+    pub fn calling(path: Initiator, remote: SocketAddr) -> End {
+        End::Calling(Box::new(path), remote)
+    }
+
+    /// Creates the end that is called at this address.
+    pub fn listening(listener: Listener, local: SocketAddr) -> End {
+        End::Listening(Box::new(listener), local, None)
+    }
+
+    /// Returns the address of its socket: the kernel chooses the source of a caller's datagrams.
+    fn local(&self) -> SocketAddr {
+        let any: IpAddr = match self {
+            End::Listening(_, local, _) => return *local,
+            End::Calling(_, SocketAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
+            End::Calling(_, SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        SocketAddr::new(any, 0)
+    }
+
+    fn send(
+        &mut self,
+        now: Instant,
+        (kind, packet): (u8, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, NotSent> {
+        match self {
+            End::Calling(path, _) => path.send(now, kind, packet, out),
+            End::Listening(listener, _, key) => {
+                let key = key.ok_or(NotSent::NoSession)?;
+                listener.send(now, key, kind, packet, out)
+            }
+        }
+    }
+
+    fn handle_datagram<'a>(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+    ) -> Result<Option<Content<'a>>, Rejected> {
+        match self {
+            End::Calling(path, _) => path.handle_datagram(now, from, datagram),
+            End::Listening(listener, ..) => {
+                let taken = listener.handle_datagram(now, from, datagram)?;
+                Ok(taken.map(|(_, content)| content))
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddr> {
+        match self {
+            End::Calling(path, _) => path.poll_transmit(now, out),
+            End::Listening(listener, ..) => listener.poll_transmit(now, out),
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        match self {
+            End::Calling(path, _) => path.poll_event(),
+            End::Listening(listener, _, key) => {
+                let (path, event) = listener.poll_event()?;
+                if event == Event::Up {
+                    *key = Some(path);
+                }
+                Some(event)
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            End::Calling(path, _) => path.poll_timeout(),
+            End::Listening(listener, ..) => listener.poll_timeout(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            End::Calling(path, _) => path.handle_timeout(now),
+            End::Listening(listener, ..) => listener.handle_timeout(now),
+        }
+    }
+
+    /// Takes in that its device can send, or cannot.
+    fn follow_device(&mut self, now: Instant, can_send: bool) {
+        // The end that is called learns of the path by its datagrams.
+        let End::Calling(path, _) = self else { return };
+        match can_send {
+            true => path.uplink_up(now),
+            false => path.uplink_down(now),
+        }
+    }
+
+    /// Takes in that the source of its datagrams has changed.
+    fn source_moved(&mut self, now: Instant) {
+        if let End::Calling(path, _) = self {
+            path.uplink_moved(now);
+        }
+    }
+
+    /// Returns the longest packet that the path carries, in bytes; `None` before the other gateway has called.
+    fn packet_mtu(&self) -> Option<u16> {
+        match self {
+            End::Calling(path, _) => Some(path.packet_mtu()),
+            End::Listening(listener, _, key) => Some(listener.path((*key)?)?.packet_mtu),
+        }
+    }
+
+    /// Returns the far end of the path and true if it is up, and its measurements.
+    fn measured(&mut self, now: Instant) -> Option<(SocketAddr, bool, Measured)> {
+        match self {
+            End::Calling(path, remote) => {
+                let is_up = path.is_up();
+                Some((*remote, is_up, path.measured(now)))
+            }
+            End::Listening(listener, _, key) => {
+                let info = listener.path((*key)?)?;
+                let measured = listener.measured(now, (*key)?)?;
+                Some((info.remote, info.is_up, measured))
+            }
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        match self {
+            End::Calling(path, _) => path.counters(),
+            End::Listening(listener, ..) => listener.counters(),
+        }
+    }
+}
+
+/// A link.
+pub struct Link {
+    name: String,
+    end: End,
+    /// The device by which alone it sends, if it is bound to one.
+    watch: Option<Watch>,
+    rate: DataRate,
+    sockets: Sockets,
+    buffer: ReceiveBuffer,
+    outgoing: Outgoing,
+    cutter: Cutter,
+    incoming: VecDeque<Received>,
+    events: VecDeque<MediumEvent>,
+    /// Packets longer than the path carries, sent before its end was known.
+    too_long: u64,
+    /// Congestion-marked packets whose ends do not support ECN.
+    congested: u64,
+}
+
+impl Link {
+    /// Creates a link by a device, which need not exist yet, or by the kernel's routes, with its rate.
+    pub fn new((name, device): (&str, Option<&str>), end: End, rate: DataRate) -> Link {
+        let is_ipv4 = end.local().is_ipv4();
+        let mut link = Link {
+            name: name.to_owned(),
+            end,
+            watch: device.map(|device| Watch::new(device, is_ipv4)),
+            rate,
+            sockets: Sockets::default(),
+            buffer: ReceiveBuffer::default(),
+            outgoing: Outgoing::default(),
+            cutter: Cutter::default(),
+            incoming: VecDeque::new(),
+            events: VecDeque::new(),
+            too_long: 0,
+            congested: 0,
+        };
+        if link.watch.is_none() {
+            link.open_socket();
+        }
+        link
+    }
+
+    /// Opens the socket; returns false, and reports it, on failure.
+    fn open_socket(&mut self) -> bool {
+        let device = self.watch.as_ref().map(Watch::device);
+        let opened = self.sockets.open(&[self.end.local()], device);
+        if let Err(error) = &opened {
+            let news = News::of(format!("cannot be used: {error}"));
+            self.events.push_back(MediumEvent::News(news));
+        }
+        opened.is_ok()
+    }
+
+    fn can_send(&self) -> bool {
+        self.watch.as_ref().is_none_or(Watch::can_send)
+    }
+
+    /// Updates the path after a change of its device or of the device's addresses.
+    fn follow_device(&mut self, now: Instant) {
+        self.sockets.view.forget_sources();
+        let can_send = self.can_send();
+        if !can_send {
+            self.sockets.close();
+        } else if self.sockets.is_empty() && !self.open_socket() {
+            return;
+        }
+        self.end.follow_device(now, can_send);
+        self.take_events(now);
+    }
+
+    fn take_events(&mut self, now: Instant) {
+        while let Some(event) = self.end.poll_event() {
+            match event {
+                // A datagram that arrived before the device went down does not prove that the path is up.
+                Event::Up if !self.can_send() => {
+                    self.end.follow_device(now, false);
+                    continue;
+                }
+                Event::Up => {
+                    self.tell_parameters(now);
+                    self.events.push_back(MediumEvent::Up);
+                }
+                Event::Down => self.events.push_back(MediumEvent::Down),
+                Event::PacketMtu(_) => self.tell_parameters(now),
+                Event::Suspect => self.sockets.view.event("is suspect"),
+                _ => {}
+            }
+            // The node reports the first two itself.
+            if !matches!(event, Event::Up | Event::Down) {
+                let news = words::of(&event).map(News::of);
+                self.events.extend(news.map(MediumEvent::News));
+            }
+        }
+    }
+
+    /// Tells the node of the link's parameters.
+    fn tell_parameters(&mut self, now: Instant) {
+        let Some(mtu) = self.end.packet_mtu() else {
+            return;
+        };
+        let measured = self.end.measured(now);
+        let round_trip = measured.and_then(|(_, _, measured)| measured.round_trip);
+        self.events
+            .push_back(MediumEvent::Parameters(LinkParameters {
+                outgoing: self.rate,
+                incoming: self.rate,
+                round_trip: round_trip.unwrap_or(Duration::ZERO),
+                outgoing_queue: None,
+                incoming_queue: None,
+                mtu: mtu.into(),
+            }));
+    }
+
+    /// Reads the datagrams of one call; returns their number, or `None` if none waits.
+    fn take_batch(&mut self, now: Instant) -> io::Result<Option<usize>> {
+        let Some(mut batch) = self.sockets.receive(0, &mut self.buffer)? else {
+            return Ok(None);
+        };
+        let (sender, carried) = (batch.sender, batch.traffic_class);
+        let mut read = 0;
+        for datagram in batch.datagrams() {
+            read += 1;
+            // A rejected datagram has changed nothing, and the path has counted it.
+            let Ok(Some(content)) = self.end.handle_datagram(now, sender, datagram) else {
+                continue;
+            };
+            if content.kind == AEROTP {
+                self.incoming.push_back(Packet::decode(content.packet));
+            } else if outer::take_mark(carried, content.packet) {
+                self.incoming.push_back(Packet::verbatim(content.packet));
+            } else {
+                self.congested += 1;
+            }
+        }
+        Ok(Some(read))
+    }
+}
+
+impl Medium for Link {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.sockets.descriptors()
+    }
+
+    fn receive(&mut self, now: Instant) -> io::Result<Option<Received>> {
+        loop {
+            if let Some(received) = self.incoming.pop_front() {
+                return Ok(Some(received));
+            }
+            let mut read = 0;
+            while read < MOST_READ
+                && let Some(datagrams) = self.take_batch(now)?
+            {
+                read += datagrams;
+            }
+            self.take_events(now);
+            if read == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn send(&mut self, now: Instant, packet: &Packet) -> bool {
+        let kind = match packet.body {
+            Body::Aerotp(_) => AEROTP,
+            _ => AS_IT_IS,
+        };
+        let class = packet.ip.traffic_class;
+        let (end, sockets, outgoing) = (&mut self.end, &mut self.sockets, &mut self.outgoing);
+        let sent = self.cutter.cut(packet, |bytes| {
+            outgoing.add(sockets, class, |out| {
+                let sent = end.send(now, (kind, bytes), out)?;
+                Ok((sent.to, ()))
+            })
+        });
+        if let Err(NotSent::TooLong(_) | NotSent::MtuUnknown) = sent {
+            self.too_long += 1;
+        }
+        sent.is_ok()
+    }
+
+    fn handle_link(&mut self, now: Instant, change: &LinkChange) {
+        match self.watch.as_mut().and_then(|it| it.handle_link(change)) {
+            Some(Change::Device) => self.sockets.close(),
+            Some(Change::State) => {}
+            None => return,
+        }
+        self.follow_device(now);
+    }
+
+    fn handle_address(&mut self, now: Instant, change: &AddressChange) {
+        let watch = self.watch.as_mut();
+        if watch.is_some_and(|watch| watch.handle_address(change)) {
+            self.follow_device(now);
+            self.end.source_moved(now);
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<MediumEvent> {
+        self.events.pop_front()
+    }
+
+    fn flush(&mut self, now: Instant) {
+        let end = &mut self.end;
+        self.outgoing
+            .flush(&mut self.sockets, |out| end.poll_transmit(now, out));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self.incoming.is_empty() && self.events.is_empty() {
+            true => self.end.poll_timeout(),
+            false => Some(Instant::ZERO),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.end.handle_timeout(now);
+        self.take_events(now);
+    }
+
+    fn report(&mut self, now: Instant, status: &mut Status) {
+        let mtu = self.end.packet_mtu().unwrap_or(0);
+        if let Some((remote, is_up, measured)) = self.end.measured(now) {
+            let path = PathStatus::new((self.name.clone(), is_up), remote, mtu);
+            status.uplinks.push(path.with(measured));
+        }
+        status.reject(self.end.counters());
+        status.lose("longer than a link carries", self.too_long);
+        status.lose("dropped by a congested router", self.congested);
+        status.lose("not taken by a socket", self.outgoing.lost());
+    }
+
+    fn set_tap(&mut self, name: &str, tap: &Tap) {
+        let device = self.watch.as_ref().map(Watch::device);
+        self.sockets.view = View::new(tap, name, device);
+    }
+
+    fn dropped_unread(&self, _kernel: &mut RouteSocket) -> io::Result<u64> {
+        self.sockets.dropped_unread()
+    }
+}
+
+impl core::fmt::Debug for Link {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Link")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! Rules of conversion, as in a scenario.
+
+use crate::config::{Network, Time};
+use baton_proto::aerotp::{Coding, Configuration};
+use baton_proto::fec::erasure::BlockSize;
+use baton_proto::gateways::aerotp::{Rule, Selector};
+use baton_proto::rate::DataRate;
+use baton_proto::tcp::profile::Profile;
+use baton_proto::wire::aerotp::{Mode, ServiceClass};
+use core::num::NonZeroU16;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A rule of conversion. To TCP, mode "unreliable-datagram" is "unreliable-connection".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleConfig {
+    /// The port to which alone it applies: that of the end that did not open the connection.
+    pub port: Option<NonZeroU16>,
+    /// The code point (RFC 2474) to which alone it applies: that of the opening packet.
+    pub code_point: Option<CodePoint>,
+    /// The network of destinations to which alone it applies.
+    pub destination: Option<Network>,
+    /// The guarantees of delivery.
+    #[serde(default)]
+    pub mode: ModeName,
+    /// The service class, 0 (first to wait) to 7 (first to go).
+    #[serde(default)]
+    pub class: Class,
+    /// Redundant packets that restore lost ones.
+    pub blocks: Option<Blocks>,
+    /// The longest wait for a gap to be filled, in modes without retransmission.
+    pub reordering_wait: Option<Time>,
+    /// The longest silence of the other gateway that a connection survives.
+    pub close_timeout: Option<Time>,
+}
+
+/// The guarantees of delivery of a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModeName {
+    /// All data arrives, and the sender is told so only when the receiver has it.
+    Reliable,
+    /// All data arrives; the gateway acknowledges it at once, and keeps it until the other gateway has it.
+    #[default]
+    NearReliable,
+    /// Redundancy alone, and no return channel.
+    QuasiReliable,
+    /// Order alone.
+    UnreliableConnection,
+    /// A packet for each datagram, and no state.
+    UnreliableDatagram,
+}
+
+/// A code point of six bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "u8")]
+#[schemars(inline, extend("maximum" = 63))]
+pub struct CodePoint(u8);
+
+/// A service class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "u8")]
+#[schemars(inline, extend("maximum" = 7))]
+pub struct Class(#[schemars(with = "u8")] ServiceClass);
+
+/// An erasure code across packets: any packets of a block, as many as it has with data, restore all its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "BlockNumbers")]
+#[schemars(with = "BlockNumbers")]
+pub struct Blocks(BlockSize);
+
+/// A block as the file has it.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Blocks")]
+#[serde(deny_unknown_fields)]
+struct BlockNumbers {
+    /// Packets with data.
+    data: u8,
+    /// Redundant packets behind them.
+    repair: u8,
+}
+
+impl TryFrom<u8> for CodePoint {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<CodePoint, String> {
+        match number {
+            0..=63 => Ok(CodePoint(number)),
+            _ => Err(format!("{number}: expected a code point from 0 to 63")),
+        }
+    }
+}
+
+impl TryFrom<u8> for Class {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Class, String> {
+        let class = ServiceClass::new(number).map(Class);
+        class.ok_or_else(|| format!("{number}: expected a class from 0 to 7"))
+    }
+}
+
+impl TryFrom<BlockNumbers> for Blocks {
+    type Error = String;
+
+    fn try_from(BlockNumbers { data, repair }: BlockNumbers) -> Result<Blocks, String> {
+        BlockSize::new(data, repair).map(Blocks).map_err(|_| {
+            format!("{data} data and {repair} repair packets: expected at least one of each, and at most 255 in all")
+        })
+    }
+}
+
+impl RuleConfig {
+    /// Returns the rules that convert everything.
+    pub fn for_everything() -> Vec<RuleConfig> {
+        vec![RuleConfig::default()]
+    }
+
+    /// Returns the rule for the node. Its rates come from the links.
+    pub fn rule(&self) -> Rule {
+        let mut configuration = Configuration::new(DataRate::ZERO);
+        configuration.mode = self.mode.mode();
+        configuration.class = self.class.0;
+        // A path delivers no damaged packets.
+        configuration.coding = Coding::Fixed(Default::default());
+        configuration.blocks = self.blocks.map(|blocks| blocks.0);
+        if let Some(Time(wait)) = self.reordering_wait {
+            configuration.reordering_wait = wait;
+        }
+        if let Some(Time(longest)) = self.close_timeout {
+            configuration.close_timeout = longest;
+        }
+        Rule {
+            selector: Selector {
+                port: self.port.map(NonZeroU16::get),
+                code_point: self.code_point.map(|point| point.0),
+                destination: self
+                    .destination
+                    .map(|Network(prefix)| (prefix.address(), prefix.length())),
+            },
+            configuration,
+            profile: Profile::linux_6(),
+        }
+    }
+}
+
+impl ModeName {
+    const fn mode(self) -> Mode {
+        match self {
+            ModeName::Reliable => Mode::Reliable,
+            ModeName::NearReliable => Mode::NearReliable,
+            ModeName::QuasiReliable => Mode::QuasiReliable,
+            ModeName::UnreliableConnection => Mode::UnreliableConnection,
+            ModeName::UnreliableDatagram => Mode::UnreliableDatagram,
+        }
+    }
+}
