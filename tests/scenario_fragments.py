@@ -47,7 +47,8 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
 def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Links that mobiles, gateways, changes and flows name, with ends that they could have."""
     for gateway in whole.get("aerotp_gateways", {}).values():
-        yield gateway["link"], ["airborne", "ground"]
+        for link in gateway["links"]:
+            yield link, ["airborne", "ground"]
     routers = [
         router for point in whole.get("mobility_anchor_points", {}).values() for router in point["access_routers"]
     ]

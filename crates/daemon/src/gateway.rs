@@ -254,8 +254,10 @@ impl GatewayConfig {
         for &(_, mtu) in interfaces {
             host.add_interface(mtu);
         }
+        let links = (0..).map(InterfaceId).zip(&self.links);
+        let links: Vec<_> = links.map(|(id, link)| (id, link.rate.0)).collect();
         let rules = self.rules.iter().map(RuleConfig::rule).collect();
-        host.add_layer(AerotpGateway::new(InterfaceId(0), rules, random()?));
+        host.add_layer(AerotpGateway::new(&links, rules, random()?));
         for prefix in self.prefixes() {
             host.routes_mut().set_prefix(prefix, InterfaceId(0));
         }

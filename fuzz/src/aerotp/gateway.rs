@@ -62,7 +62,7 @@ pub fn check(data: &[u8]) {
 }
 
 fn rules(mode: Mode) -> Vec<Rule> {
-    let mut configuration = Configuration::new(DataRate::from_bits_per_second(5_000_000));
+    let mut configuration = Configuration::new(DataRate::ZERO);
     configuration.mode = mode;
     configuration.coding = baton_proto::aerotp::Coding::Fixed(protection(0, false));
     configuration.send_buffer = BUFFER;
@@ -85,7 +85,8 @@ fn host(place: u8, mode: Mode) -> Host {
     }
     if place == NEAR || place == FAR {
         let airborne = if place == NEAR { on } else { back };
-        host.add_layer(AerotpGateway::new(airborne, rules(mode), [place; 16]));
+        let links = [(airborne, DataRate::from_bits_per_second(5_000_000))];
+        host.add_layer(AerotpGateway::new(&links, rules(mode), [place; 16]));
     }
     host
 }
@@ -117,12 +118,13 @@ impl Scene {
 
     fn hand_in(&mut self, mut packet: Packet) {
         let (now, length) = (self.now, packet.wire_length());
-        if self
-            .gateway()
-            .route(now, InterfaceId(0), &mut packet, length)
-            == Verdict::Local
-        {
-            self.gateway().handle_packet(now, InterfaceId(0), packet);
+        let from = match packet.body {
+            Body::Aerotp(_) => AIRBORNE,
+            _ => InterfaceId(0),
+        };
+        let verdict = self.gateway().route(now, from, &mut packet, length);
+        if verdict == Verdict::Local {
+            self.gateway().handle_packet(now, from, packet);
         }
     }
 

@@ -5,7 +5,7 @@ use super::configuration::{Configuration, Identity};
 use super::path::{Path, PathId};
 use super::receiver::Receiver;
 use super::sender::Sender;
-use super::{Event, Received, State};
+use super::{Event, Measurement, Received, State};
 use crate::packet::Payload;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
@@ -100,6 +100,10 @@ pub struct Connection {
     pub(super) reset_due: bool,
     pub(super) is_over: bool,
     pub(super) opening_sent: bool,
+    /// True if other connections use the links of the paths, too, and the caller keeps their pace.
+    pub(super) shares_links: bool,
+    /// The latest measurement not yet polled.
+    pub(super) measured: Option<Measurement>,
     is_opener: bool,
     events: VecDeque<Event>,
     pub(super) statistics: Statistics,
@@ -145,6 +149,8 @@ impl Connection {
             reset_due: false,
             is_over: false,
             opening_sent: false,
+            shares_links: false,
+            measured: None,
             is_opener: true,
             events: VecDeque::new(),
             statistics: Statistics::default(),
@@ -198,6 +204,25 @@ impl Connection {
         Some(PathId((self.paths.len() - 1) as u8))
     }
 
+    /// Leaves the pace and the silence of the links to the caller, who sends over them for other connections, too: the
+    /// caller polls [`poll_at_once`](Self::poll_at_once) after each event, and when a link is free
+    /// [`poll_transmit`](Self::poll_transmit) of one connection that [is ready](Self::is_ready).
+    pub fn share_links(&mut self) {
+        self.shares_links = true;
+    }
+
+    /// Sets the time at which the link of a path is free, if it is [shared](Self::share_links).
+    pub fn set_free_at(&mut self, path: PathId, free_at: Instant) {
+        if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
+            path.free_at = free_at;
+        }
+    }
+
+    /// Returns the latest measurement of a path since the last call.
+    pub fn poll_measurement(&mut self) -> Option<Measurement> {
+        self.measured.take()
+    }
+
     /// Changes this end's address on a path. Packets carry the token until the peer answers there.
     pub fn move_to(&mut self, now: Instant, path: PathId, local: IpAddr) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
@@ -213,6 +238,7 @@ impl Connection {
         let index = usize::from(path.0);
         if let Some(path) = self.paths.get_mut(index) {
             path.is_up = true;
+            path.is_leaving = false;
             path.silent = None;
             path.free_at = Instant::ZERO;
             if let Some(rate) = rate {
@@ -237,6 +263,14 @@ impl Connection {
         path.is_up = false;
         if self.paths.iter().any(|path| path.is_up) {
             self.sender.lose_path(index, &mut self.paths[index]);
+        }
+    }
+
+    /// Takes in that a path's link is about to go down, or stays up after all. Data leaves over other paths, if one is
+    /// up; data in flight may still arrive.
+    pub fn link_going_down(&mut self, path: PathId, is_leaving: bool) {
+        if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
+            path.is_leaving = is_leaving;
         }
     }
 

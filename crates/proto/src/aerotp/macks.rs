@@ -1,8 +1,8 @@
 //! Processing of MACKs: arrivals and losses, the window, the round-trip time, and data confirmed by the far end.
 
-use super::Event;
 use super::connection::{Connection, Probing, timestamp};
-use super::path::Path;
+use super::path::{Path, PathId};
+use super::{Event, Measurement};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::Mack;
@@ -79,8 +79,14 @@ impl Connection {
         // The packet that a MACK echoes came over the path that the MACK takes.
         let path = &mut self.paths[self.heard_path];
         path.rate.measured(now, rtt, arrival_rate);
-        let left = now.as_nanos().saturating_sub(since.as_nanos());
-        let answers = |asked: Instant| left >= asked.as_nanos();
+        let left = Instant::from_nanos(now.as_nanos().saturating_sub(since.as_nanos()));
+        let answers = |asked: Instant| left >= asked;
+        self.measured = Some(Measurement {
+            path: PathId(self.heard_path as u8),
+            rtt,
+            left,
+            arrived: core::mem::take(&mut path.arrived),
+        });
         if path.shown_since.is_some_and(answers) {
             path.shown_since = None;
         }

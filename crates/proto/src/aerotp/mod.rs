@@ -34,8 +34,10 @@ pub use configuration::{Coding, Configuration, Identity};
 pub use connection::{Connection, Statistics, timestamp};
 pub use output::reset_reply;
 pub use path::PathId;
+pub(crate) use rate::RateControl;
 
 use crate::packet::Payload;
+use crate::time::{Duration, Instant};
 use crate::wire::aerotp::AerotpPacket;
 use core::net::IpAddr;
 
@@ -50,6 +52,19 @@ pub struct Transmission {
     pub packet: AerotpPacket,
     /// True for retransmitted data.
     pub retransmission: bool,
+}
+
+/// A path as the peer's latest MACK shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// The path that the MACK took, and the packet that it answers.
+    pub path: PathId,
+    /// Round-trip time of that packet.
+    pub rtt: Duration,
+    /// Time at which that packet left.
+    pub left: Instant,
+    /// Bytes of data sent over the path that have arrived since the last measurement.
+    pub arrived: u64,
 }
 
 /// An event for the application. Each kind but `Reset` may come again.

@@ -30,6 +30,15 @@ const SILENT_AFTER: u32 = 2;
 impl Connection {
     /// Returns the next packet to send.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        self.poll(now, true)
+    }
+
+    /// Returns the next packet that waits for no rate: an opening, an end, a probe, a MACK or a reset.
+    pub fn poll_at_once(&mut self, now: Instant) -> Option<Transmission> {
+        self.poll(now, false)
+    }
+
+    fn poll(&mut self, now: Instant, with_data: bool) -> Option<Transmission> {
         if self.reset_due {
             self.reset_due = false;
             return Some(self.reset(now));
@@ -40,7 +49,7 @@ impl Connection {
         if let Some(question) = self.ask_silent(now) {
             return Some(question);
         }
-        if let Some(path) = self.path_to_send(now) {
+        if let Some(path) = self.path_to_send(now, with_data) {
             let probe = core::mem::take(&mut self.probing.due);
             self.statistics.probes += u64::from(probe);
             if !probe && let Some(sent) = self.send_repair(now, path) {
@@ -82,15 +91,23 @@ impl Connection {
         (self.sender.is_ready() || has_repairs) && !self.is_silent()
     }
 
-    /// Returns the path that is free first, if a packet is to be sent over it now.
-    fn path_to_send(&self, now: Instant) -> Option<usize> {
-        let (index, free_at) = self.next_path()?;
-        let pressing = self.probing.due || self.owes_end(now) || !self.opening_sent;
-        (pressing || self.has_data() && free_at <= now).then_some(index)
+    /// Returns true if a packet waits for a path's rate, and some path is up.
+    pub fn is_ready(&self) -> bool {
+        self.has_data() && !self.is_over && self.next_path().is_some()
     }
 
-    /// Returns the time at which the next packet with data may leave.
+    /// Returns the path that is free first, if a packet is to be sent over it now.
+    fn path_to_send(&self, now: Instant, with_data: bool) -> Option<usize> {
+        let (index, free_at) = self.next_path()?;
+        let pressing = self.probing.due || self.owes_end(now) || !self.opening_sent;
+        (pressing || with_data && self.has_data() && free_at <= now).then_some(index)
+    }
+
+    /// Returns the time at which the next packet with data may leave, if the caller does not keep the pace.
     pub(super) fn next_departure(&self) -> Option<Instant> {
+        if self.shares_links {
+            return None;
+        }
         let (_, free_at) = self.next_path()?;
         let at_once = self.probing.due
             || !self.opening_sent
@@ -342,7 +359,9 @@ impl Connection {
         self.statistics.packets += 1;
         self.statistics.retransmitted += u64::from(chunk.again);
         let packet = AerotpPacket::new(header, chunk.payload);
-        self.paths[path].take(now, packet.wire_length());
+        if !self.shares_links {
+            self.paths[path].take(now, packet.wire_length());
+        }
         self.arm_probe(now);
         Transmission {
             path: PathId(path as u8),

@@ -23,11 +23,15 @@ pub(super) struct Path {
     /// Largest packet, IP header included.
     pub mtu: u32,
     pub is_up: bool,
+    /// True from Link_Going_Down to Link_Up or the rollback.
+    pub is_leaving: bool,
     pub rate: RateControl,
     /// Time at which the next packet with data may leave.
     pub free_at: Instant,
     /// Packets in flight over it: the time of each, and the position of its first byte, in the order of sending.
     pub sent: VecDeque<(Instant, u64)>,
+    /// Bytes of data sent over it that have arrived since the last measurement.
+    pub arrived: u64,
     /// Sending time of the newest packet that is known to have arrived.
     pub newest_arrived: Option<Instant>,
     /// Time since which packets to this address carry the token, until the peer answers.
@@ -51,9 +55,11 @@ impl Path {
             remote,
             mtu,
             is_up: true,
+            is_leaving: false,
             rate: RateControl::new(rate),
             free_at: Instant::ZERO,
             sent: VecDeque::new(),
+            arrived: 0,
             newest_arrived: None,
             shown_since: None,
             is_added: false,
@@ -80,6 +86,11 @@ impl Path {
                 choice
             }
         }
+    }
+
+    /// Returns true if data may be sent over it while others may be, too.
+    pub fn is_good(&self) -> bool {
+        self.is_up && !self.is_leaving && self.silent.is_none()
     }
 
     /// Returns its ends, the local one first.

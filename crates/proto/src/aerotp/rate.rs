@@ -15,9 +15,9 @@ const QUEUE: Duration = Duration::from_millis(100);
 /// Age at which the shortest round-trip time is discarded, since paths change.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
-/// The rate of one path.
+/// The rate of one path, or of a link that the paths of several connections share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RateControl {
+pub(crate) struct RateControl {
     rate: DataRate,
     /// Limit of the layer below.
     limit: DataRate,
@@ -30,7 +30,7 @@ pub(super) struct RateControl {
 }
 
 impl RateControl {
-    pub(super) fn new(limit: DataRate) -> RateControl {
+    pub(crate) fn new(limit: DataRate) -> RateControl {
         RateControl {
             rate: limit,
             limit,
@@ -42,16 +42,20 @@ impl RateControl {
         }
     }
 
-    pub(super) fn rate(&self) -> DataRate {
+    pub(crate) fn rate(&self) -> DataRate {
         self.rate
     }
 
-    pub(super) fn smoothed(&self) -> Option<Duration> {
+    pub(crate) fn limit(&self) -> DataRate {
+        self.limit
+    }
+
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }
 
     /// Returns the time until an answer to a packet sent now is due, if the peer delays it by at most `held`.
-    pub(super) fn answer_within(&self, held: Duration) -> Duration {
+    pub(crate) fn answer_within(&self, held: Duration) -> Duration {
         /// Before the first sample; near the round trip over a geostationary satellite, chosen.
         const UNKNOWN: Duration = Duration::from_millis(500);
         const LEAST: Duration = Duration::from_millis(10);
@@ -62,18 +66,18 @@ impl RateControl {
     }
 
     /// Takes in the layer below's rate for a new path.
-    pub(super) fn set_limit(&mut self, limit: DataRate) {
+    pub(crate) fn set_limit(&mut self, limit: DataRate) {
         *self = RateControl::new(limit);
     }
 
     /// Takes in a router's report: its queue fills, and it can forward so much of this.
-    pub(super) fn backpressure(&mut self, now: Instant, rate: DataRate) {
+    pub(crate) fn backpressure(&mut self, now: Instant, rate: DataRate) {
         self.rate = rate.min(self.limit);
         self.grows_at = now + OBEYED;
     }
 
     /// Takes in a round-trip time sample, with the receiver's report of the arrival rate.
-    pub(super) fn measured(&mut self, now: Instant, rtt: Duration, arrival_rate: DataRate) {
+    pub(crate) fn measured(&mut self, now: Instant, rtt: Duration, arrival_rate: DataRate) {
         let smoothed = match self.smoothed {
             None => {
                 self.variation = Duration::from_nanos(rtt.as_nanos() / 2);
@@ -112,7 +116,7 @@ impl RateControl {
     }
 
     /// Takes in time without reports.
-    pub(super) fn grow(&mut self, now: Instant) {
+    pub(crate) fn grow(&mut self, now: Instant) {
         if now < self.grows_at || self.rate >= self.limit {
             return;
         }

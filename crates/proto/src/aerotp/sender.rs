@@ -255,8 +255,10 @@ impl Sender {
         while let Some((first, sent)) = overlapping(&self.outstanding, start, end, |sent| sent.end)
         {
             self.outstanding.remove(&first);
-            new += sent.end.min(end) - first.max(start);
+            let bytes = sent.end.min(end) - first.max(start);
+            new += bytes;
             if let Some(path) = paths.get_mut(usize::from(sent.path)) {
+                path.arrived += bytes;
                 path.newest_arrived = path.newest_arrived.max(Some(sent.at));
             }
             // The receiver kept only a part of it.

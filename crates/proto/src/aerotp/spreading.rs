@@ -2,6 +2,7 @@
 
 use super::Transmission;
 use super::connection::Connection;
+use super::path::PathId;
 use crate::time::{Duration, Instant};
 
 /// A path without answers.
@@ -16,17 +17,16 @@ pub(super) struct Silence {
 }
 
 impl Connection {
-    /// Returns true if data is sent over a path: it is up and not silent, or it is up and all others are down or
-    /// silent.
+    /// Returns true if data is sent over a path: it is good, or it is up and no other is good.
     fn is_usable(&self, index: usize) -> bool {
         let path = &self.paths[index];
-        path.is_up && (path.silent.is_none() || !self.is_live_without(index))
+        path.is_good() || path.is_up && !self.is_live_without(index)
     }
 
-    /// Returns true if there is another path that is up and not silent.
+    /// Returns true if there is another path that is good: up, not about to go down, and not silent.
     fn is_live_without(&self, index: usize) -> bool {
         let mut others = self.paths.iter().enumerate();
-        others.any(|(other, path)| other != index && path.is_up && path.silent.is_none())
+        others.any(|(other, path)| other != index && path.is_good())
     }
 
     /// Returns the paths for data.
@@ -71,7 +71,8 @@ impl Connection {
     /// after they left.
     fn silent_at(&self, index: usize) -> Option<Instant> {
         let path = &self.paths[index];
-        if !path.is_up || path.silent.is_some() || !self.is_live_without(index) {
+        if self.shares_links || !path.is_up || path.silent.is_some() || !self.is_live_without(index)
+        {
             return None;
         }
         let &(at, _) = path.sent.front()?;
@@ -107,13 +108,29 @@ impl Connection {
         for index in 0..self.paths.len() {
             self.sender.forget_known(index, &mut self.paths[index]);
             if self.silent_at(index).is_some_and(|at| at <= now) {
-                self.sender.lose_path(index, &mut self.paths[index]);
-                self.paths[index].silent = Some(Silence {
-                    since: now,
-                    ask_at: now,
-                    asked: 0,
-                });
+                self.fall_silent(now, PathId(index as u8));
             }
+        }
+    }
+
+    /// Leaves out a path without answers, and retransmits its data in flight over others.
+    pub fn fall_silent(&mut self, now: Instant, path: PathId) {
+        let index = usize::from(path.0);
+        let Some(path) = self.paths.get_mut(index) else {
+            return;
+        };
+        self.sender.lose_path(index, path);
+        path.silent = Some(Silence {
+            since: now,
+            ask_at: now,
+            asked: 0,
+        });
+    }
+
+    /// Takes in that a silent path has answers again.
+    pub fn end_silence(&mut self, path: PathId) {
+        if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
+            path.silent = None;
         }
     }
 

@@ -7,53 +7,37 @@
 //! progress of one connection is in `aerotp/work.rs`.
 
 mod datagrams;
+mod links;
 mod opening;
+mod rules;
+mod sending;
+mod splice;
+mod turns;
 mod work;
 
+pub use rules::{Rule, Selector};
+
 use super::halves::{end, opens};
-use crate::aerotp::{self, Configuration, Identity};
+use crate::aerotp::{self, Identity};
 use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
 use crate::host::sockets::Sockets;
 use crate::host::table::Pair;
 use crate::host::{Discarded, RouteTable, SocketId};
-use crate::interface::{InterfaceId, LinkEvent};
-use crate::packet::{Body, FlowId, Packet};
+use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
+use crate::packet::{Body, Packet};
 use crate::rate::DataRate;
-use crate::tcp::Endpoint;
 use crate::tcp::isn::initial_sequence_number;
-use crate::tcp::profile::Profile;
 use crate::time::Instant;
-use crate::wire::aerotp::{AerotpPacket, Mode};
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::protocol;
-use crate::wire::tcp::TcpHeader;
 use core::net::{IpAddr, Ipv4Addr};
+use links::Links;
+use splice::{Near, Splice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use turns::Turns;
 
 /// Maximum number of half-open connections; one more replaces another.
 const MOST_HALF_OPEN: usize = 1024;
-
-/// Selection of packets for a rule. A field that is `None` matches every packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Selector {
-    /// Listening port of the far end.
-    pub port: Option<u16>,
-    /// Differentiated services code point: six bits (RFC 2474).
-    pub code_point: Option<u8>,
-    /// Network of the destination, and the length of its prefix in bits.
-    pub destination: Option<(IpAddr, u8)>,
-}
-
-/// Treatment of the selected connections across the link.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// The selection.
-    pub selector: Selector,
-    /// AeroTP settings between the gateways, above all the mode.
-    pub configuration: Configuration,
-    /// TCP profile of the halves.
-    pub profile: Profile,
-}
 
 /// Discarded packets and connections of a gateway, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,8 +53,7 @@ pub struct GatewayDiscards {
 /// The gateway of one host.
 #[derive(Debug)]
 pub struct AerotpGateway {
-    /// The interface to the other gateway.
-    airborne: InterfaceId,
+    links: Links,
     rules: Vec<Rule>,
     secret: [u8; 16],
     /// The TCP halves.
@@ -78,145 +61,45 @@ pub struct AerotpGateway {
     /// Connections by the ends of their AeroTP connection, own side first.
     splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
-    /// Connections whose other end has not yet proved its address, oldest first.
-    half_open: VecDeque<Pair>,
+    /// Connections whose other end has not yet proved its address, by number.
+    half_open: BTreeMap<u64, Pair>,
+    /// Number of the next connection.
+    next_number: u64,
+    /// Turns to send data.
+    turns: Turns,
     /// Connections with pending work.
     touched: BTreeSet<Pair>,
     deadlines: BTreeSet<(Instant, Pair)>,
     /// The next deadline of a half, as of the latest work.
     half_deadline: Option<Instant>,
-    /// Events of the link not yet acted upon.
-    heard: Vec<LinkEvent>,
-    outbox: VecDeque<Packet>,
+    /// Events of the links not yet acted upon.
+    heard: Vec<(InterfaceId, LinkEvent)>,
+    outbox: VecDeque<Step>,
     discards: GatewayDiscards,
     discarded: Discarded,
 }
 
-/// The end on this side that a splice connects to AeroTP.
-#[derive(Debug)]
-enum Near {
-    /// A SYN, held until the far end has answered.
-    Waiting(Box<TcpHeader>),
-    /// The TCP half here.
-    Tcp(SocketId),
-    /// Datagrams.
-    Udp,
-}
-
-/// One connection across the link.
-#[derive(Debug)]
-struct Splice {
-    /// The ends of the AeroTP connection, own side first.
-    ends: Pair,
-    aerotp: aerotp::Connection,
-    near: Near,
-    rule: usize,
-    flow: Option<FlowId>,
-    /// True until the TCP half here has an answer: no packet goes to the other gateway before.
-    is_held: bool,
-    /// Number of packets from the other gateway.
-    heard: u64,
-    /// True while half open.
-    half_open: bool,
-    /// The packet that opened the connection, needed to refuse it.
-    opened_by: Option<Box<AerotpPacket>>,
-    /// True once the end here has sent all its data.
-    near_finished: bool,
-    /// True once the half here was reset, refused or timed out.
-    near_failed: bool,
-    /// True once the far end has sent all its data.
-    far_finished: bool,
-    /// True once the other gateway has all data of the end here.
-    end_delivered: bool,
-    last_datagram: Instant,
-    deadline: Option<Instant>,
-}
-
-impl Splice {
-    fn new(
-        now: Instant,
-        ends: Pair,
-        aerotp: aerotp::Connection,
-        near: Near,
-        rule: usize,
-        flow: Option<FlowId>,
-    ) -> Splice {
-        Splice {
-            ends,
-            aerotp,
-            near,
-            rule,
-            flow,
-            is_held: false,
-            heard: 0,
-            half_open: true,
-            opened_by: None,
-            near_finished: false,
-            near_failed: false,
-            far_finished: false,
-            end_delivered: false,
-            last_datagram: now,
-            deadline: None,
-        }
-    }
-
-    /// Returns true while the other gateway is not known to be at its packets' source address. Its ACKs prove it, so
-    /// this stays true in modes without ACKs.
-    fn is_half_open(&self) -> bool {
-        !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
-    }
-}
-
-impl Selector {
-    fn selects(&self, packet: &Packet, port: u16) -> bool {
-        let code_point = packet.ip.traffic_class >> 2;
-        self.leads_to(end(packet.ip.destination, port))
-            && self
-                .code_point
-                .is_none_or(|selected| selected == code_point)
-    }
-
-    fn leads_to(&self, far: Endpoint) -> bool {
-        self.port.is_none_or(|selected| selected == far.port)
-            && self
-                .destination
-                .is_none_or(|(network, length)| is_within(far.address, network, length))
-    }
-}
-
-impl Rule {
-    /// Returns the mode for TCP, which needs a connection: for a mode without one, the nearest mode that has one.
-    fn connection_mode(&self) -> Mode {
-        match self.configuration.mode {
-            Mode::UnreliableDatagram => Mode::UnreliableConnection,
-            mode => mode,
-        }
-    }
-}
-
-fn is_within(address: IpAddr, network: IpAddr, length: u8) -> bool {
-    let bits = |address: IpAddr| match address {
-        IpAddr::V4(address) => (u128::from(u32::from(address)) << 96, 32),
-        IpAddr::V6(address) => (u128::from(address), 128),
-    };
-    let ((address, width), (network, other)) = (bits(address), bits(network));
-    let length = u32::from(length).min(width);
-    let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
-    width == other && address & mask == network & mask
-}
-
 impl AerotpGateway {
-    /// Creates a gateway whose `airborne` interface leads to the other gateway. The first matching rule applies;
-    /// packets without one pass unchanged. `secret` keys sequence numbers and tokens.
-    pub fn new(airborne: InterfaceId, rules: Vec<Rule>, secret: [u8; 16]) -> AerotpGateway {
+    /// Creates a gateway with links to the other gateway: their interfaces, and their rates until they report others.
+    /// Each connection spreads its packets over all of them, at most eight. The first matching rule applies; packets
+    /// without one pass unchanged. `secret` keys sequence numbers and tokens.
+    pub fn new(
+        links: &[(InterfaceId, DataRate)],
+        rules: Vec<Rule>,
+        secret: [u8; 16],
+    ) -> AerotpGateway {
+        let delays = rules.iter().map(|rule| rule.configuration.mack_delay);
+        let answers_within = delays.max().unwrap_or_default();
         AerotpGateway {
-            airborne,
+            links: Links::new(links, answers_within),
             rules,
             secret,
             sockets: Sockets::new(secret),
             splices: BTreeMap::new(),
             by_socket: BTreeMap::new(),
-            half_open: VecDeque::new(),
+            half_open: BTreeMap::new(),
+            next_number: 0,
+            turns: Turns::default(),
             touched: BTreeSet::new(),
             deadlines: BTreeSet::new(),
             half_deadline: None,
@@ -257,54 +140,29 @@ impl AerotpGateway {
             .map(|(pair, splice)| (pair, &splice.aerotp))
     }
 
-    /// Notes that the link to the other gateway is up, with this rate if known; later connections start with that rate.
-    fn link_up(&mut self, rate: Option<DataRate>) {
-        if let Some(rate) = rate {
-            for rule in &mut self.rules {
-                rule.configuration.initial_rate = rate;
-            }
-        }
-        for (pair, splice) in &mut self.splices {
-            splice.aerotp.link_up(aerotp::PathId(0), rate);
-            self.touched.insert(*pair);
-        }
+    /// Returns the present rate of the link at an interface.
+    pub fn rate(&self, interface: InterfaceId) -> Option<DataRate> {
+        let mut links = self.links.iter();
+        links
+            .find(|(_, link)| link.interface() == interface)
+            .map(|(_, link)| link.rate())
     }
 
-    /// Notes that the link to the other gateway is down.
-    fn link_down(&mut self) {
-        for splice in self.splices.values_mut() {
-            splice.aerotp.link_down(aerotp::PathId(0));
-        }
-    }
-
-    /// Takes in the rate at which the queue to the other gateway can serve a packet's source, shared by the source's
-    /// sending connections. Returns true if the packet belongs to one of them.
-    fn reduce_rate(&mut self, now: Instant, quoted: &QuotedPacket, rate: DataRate) -> bool {
-        if quoted.protocol != protocol::AEROTP {
-            return false;
-        }
+    /// Returns true if the gateway sends in the name of a packet's source.
+    fn speaks_for(&self, quoted: &QuotedPacket) -> bool {
         let (source, _) = quoted.transport_addresses();
         let lowest = end(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let all = (end(source, 0), lowest)..;
-        let here = |(ends, _): &(&Pair, &mut Box<Splice>)| ends.0.address == source;
-        let own = self.splices.range_mut(all).take_while(here);
-        let mut senders: Vec<(&Pair, &mut Box<Splice>)> =
-            own.filter(|(_, splice)| splice.aerotp.held() > 0).collect();
-        if senders.is_empty() {
-            return false;
-        }
-        let each = rate.bits_per_second() / senders.len() as u64;
-        for (ends, splice) in &mut senders {
-            let rate = DataRate::from_bits_per_second(each);
-            splice.aerotp.backpressure(now, aerotp::PathId(0), rate);
-            self.touched.insert(**ends);
-        }
-        true
+        let mut own = self.splices.range((end(source, 0), lowest)..);
+        quoted.protocol == protocol::AEROTP
+            && own.next().is_some_and(|(ends, _)| ends.0.address == source)
     }
 
     /// Returns true for a packet that this gateway takes.
     fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
-        let leads_across = || routes.lookup(packet.ip.destination) == Some(self.airborne);
+        let leads_across = || {
+            let interface = routes.lookup(packet.ip.destination);
+            interface.is_some_and(|interface| self.links.path(interface).is_some())
+        };
         let (source, destination) = (packet.ip.source, packet.ip.destination);
         if let Body::Aerotp(_) = &packet.body {
             return !leads_across();
@@ -320,10 +178,16 @@ impl AerotpGateway {
     }
 
     /// Takes in a packet that the gateway ends; returns false if it is of no use.
-    fn take(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
+    fn take(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        interface: InterfaceId,
+        packet: Packet,
+    ) -> bool {
         let (source, destination) = (packet.ip.source, packet.ip.destination);
         match &packet.body {
-            Body::Aerotp(_) => self.take_from_air(now, around, packet),
+            Body::Aerotp(_) => self.take_from_air(now, around, interface, packet),
             Body::Tcp(header, _) => {
                 let ends = (
                     end(source, header.source_port),
@@ -352,14 +216,25 @@ impl AerotpGateway {
         }
     }
 
-    fn add(&mut self, splice: Splice) {
+    fn add(&mut self, mut splice: Splice) {
         let ends = splice.ends;
-        self.half_open.push_back(ends);
+        splice.number = self.next_number;
+        self.next_number += 1;
+        self.half_open.insert(splice.number, ends);
         if let Near::Tcp(socket) = splice.near {
             self.by_socket.insert(socket, ends);
         }
         self.splices.insert(ends, Box::new(splice));
         self.touched.insert(ends);
+    }
+
+    /// Takes a connection out, for work on it; then put it back.
+    fn take_out(&mut self, ends: &Pair) -> Option<Box<Splice>> {
+        let mut splice = self.splices.remove(ends)?;
+        if let Some(deadline) = splice.deadline.take() {
+            self.deadlines.remove(&(deadline, *ends));
+        }
+        Some(splice)
     }
 
     /// Removes a half-open connection if there are too many: the oldest of those with at most one packet received, or
@@ -368,25 +243,19 @@ impl AerotpGateway {
         if self.half_open.len() < MOST_HALF_OPEN {
             return None;
         }
-        let hardly_heard = |ends: &Pair| {
-            let splice = self.splices.get(ends);
-            splice.is_none_or(|splice| splice.heard < 2)
+        let all = || {
+            let known = |(&number, ends)| Some((number, self.splices.get(ends)?));
+            self.half_open.iter().filter_map(known)
         };
-        let last_heard = |place: &usize| {
-            let splice = self.splices.get(&self.half_open[*place]);
-            splice.map(|splice| splice.aerotp.last_heard())
-        };
-        let place = self.half_open.iter().position(hardly_heard);
-        let place = place.or_else(|| (0..self.half_open.len()).min_by_key(last_heard))?;
-        let ends = self.half_open.remove(place)?;
+        let oldest = all().find(|(_, splice)| splice.heard < 2);
+        let least_heard = || all().min_by_key(|(_, splice)| splice.aerotp.last_heard());
+        let (number, _) = oldest.or_else(least_heard)?;
+        let ends = self.half_open.remove(&number)?;
         self.discards.half_open += 1;
         self.touched.remove(&ends);
-        let splice = self.splices.remove(&ends)?;
+        let splice = self.take_out(&ends)?;
         if let Near::Tcp(socket) = splice.near {
             self.by_socket.remove(&socket);
-        }
-        if let Some(deadline) = splice.deadline {
-            self.deadlines.remove(&(deadline, ends));
         }
         Some(splice)
     }
@@ -431,63 +300,109 @@ impl Layer for AerotpGateway {
         self.takes(packet, routes)
     }
 
-    fn end(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> Ended {
+    fn end(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        interface: InterfaceId,
+        packet: Packet,
+    ) -> Ended {
         if !self.takes(&packet, around.routes) {
             return Ended::No(packet);
         }
         if packet.segmentation().is_some() {
             let pieces = packet.read_segmented().into_iter();
-            let taken = pieces.map(|piece| self.take(now, around, piece));
+            let taken = pieces.map(|piece| self.take(now, around, interface, piece));
             return match taken.fold(false, |one, other| one || other) {
                 true => Ended::Taken,
                 false => Ended::Refused,
             };
         }
-        match self.take(now, around, packet) {
+        match self.take(now, around, interface, packet) {
             true => Ended::Taken,
             false => Ended::Refused,
         }
     }
 
     fn work(&mut self, now: Instant, around: &mut Around<'_>) {
-        for event in core::mem::take(&mut self.heard) {
-            let link = around.link_parameters(self.airborne);
-            match event {
-                LinkEvent::Up => self.link_up(link.map(|link| link.outgoing)),
-                _ => self.link_down(),
+        for (interface, event) in core::mem::take(&mut self.heard) {
+            self.handle_link(interface, event, around.link_parameters(interface));
+        }
+        loop {
+            self.work_splices(now, around);
+            if !self.give_turn(now, around) {
+                break;
             }
         }
-        self.work_splices(now, around);
         self.send_segments(now, around);
         self.half_deadline = self.sockets.poll_timeout();
     }
 
     fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
-        if interface == self.airborne && matches!(event, LinkEvent::Up | LinkEvent::Down) {
-            self.heard.push(event);
+        let concerns_links = matches!(
+            event,
+            LinkEvent::Up
+                | LinkEvent::Down
+                | LinkEvent::GoingDown
+                | LinkEvent::CellGoingDown
+                | LinkEvent::Rollback
+                | LinkEvent::Parameters(_)
+        );
+        if concerns_links && self.links.path(interface).is_some() {
+            self.heard.push((interface, event));
         }
     }
 
+    fn status_interests(&self) -> StatusInterests {
+        StatusInterests {
+            queued: true,
+            ..StatusInterests::default()
+        }
+    }
+
+    /// Takes in the pressure of a queue at the entrance of a link.
+    fn handle_transmit_status(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        _packet: &Packet,
+        status: TransmitStatus,
+    ) -> bool {
+        if let TransmitStatus::Queued {
+            pressure: Some(served),
+        } = status
+            && let Some((_, link)) = self.links.by_interface(interface)
+        {
+            link.backpressure(now, served);
+        }
+        false
+    }
+
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
-        if let IcmpError::Backpressure { rate } = error {
-            let rate = DataRate::from_bits_per_second(u64::from(rate) * 1000);
-            return self.reduce_rate(now, quoted, rate);
+        // Reports about the queues before the links, which the gateway has taken in itself.
+        if matches!(error, IcmpError::Backpressure { .. }) {
+            return self.speaks_for(quoted);
         }
         self.sockets.is_about(quoted) && self.sockets.handle_icmp(now, error, quoted)
     }
 
     fn poll_step(&mut self) -> Option<Step> {
-        self.outbox.pop_front().map(Step::Originate)
+        self.outbox.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let splices = self.deadlines.first().map(|&(at, _)| at);
-        splices.into_iter().chain(self.half_deadline).min()
+        let turn = self.links.first_free().filter(|_| !self.turns.is_empty());
+        let turn = turn.map(|(_, link)| link.free_at());
+        let silence = self.links.next_silence();
+        let all = [splices, self.half_deadline, turn, silence];
+        all.into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
         self.handle_deadlines(now);
+        self.note_silence(now);
     }
 
     fn counters(&self) -> Counters {

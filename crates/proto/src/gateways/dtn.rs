@@ -186,7 +186,13 @@ impl Layer for BundleGateway {
         self.is_datagram(packet) || self.takes_segment(packet, routes)
     }
 
-    fn end(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> Ended {
+    fn end(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        _interface: InterfaceId,
+        packet: Packet,
+    ) -> Ended {
         if self.is_datagram(&packet) {
             return match self.take_datagram(now, around, packet) {
                 true => Ended::Taken,

@@ -149,6 +149,11 @@ impl Around<'_> {
         mtu_towards(self.routes, self.interface_mtus, destination)
     }
 
+    /// Returns the MTU of an interface in bytes.
+    pub fn mtu(&self, interface: InterfaceId) -> u32 {
+        self.interface_mtus.get(interface.0).copied().unwrap_or(0)
+    }
+
     /// Returns the latest report of an interface's medium, if there was one.
     pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
         self.links.parameters(interface)
@@ -289,8 +294,14 @@ pub trait Layer: Any + Debug + Send {
         false
     }
 
-    /// Takes in an arrived packet that the layer ends, before the packet is offered to all layers.
-    fn end(&mut self, _now: Instant, _around: &mut Around<'_>, packet: Packet) -> Ended {
+    /// Takes in a packet that arrived by an interface and that the layer ends, before the packet is offered to all layers.
+    fn end(
+        &mut self,
+        _now: Instant,
+        _around: &mut Around<'_>,
+        _interface: InterfaceId,
+        packet: Packet,
+    ) -> Ended {
         Ended::No(packet)
     }
 

@@ -117,10 +117,11 @@ impl Layers {
         &mut self,
         now: Instant,
         around: &mut Around<'_>,
+        interface: InterfaceId,
         mut packet: Packet,
     ) -> Ended {
         for layer in &mut self.all {
-            match layer.end(now, around, packet) {
+            match layer.end(now, around, interface, packet) {
                 Ended::No(back) => packet = back,
                 ended => return ended,
             }

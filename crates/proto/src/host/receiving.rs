@@ -44,7 +44,7 @@ impl Host {
         let Some((layers, mut around)) = self.layers_around() else {
             return;
         };
-        match layers.end(now, &mut around, packet) {
+        match layers.end(now, &mut around, interface, packet) {
             Ended::No(packet) => self.offer_to_others(now, interface, packet),
             Ended::Taken => self.accepted = true,
             Ended::Refused => {}

@@ -40,6 +40,23 @@ impl Connection {
         self.sender.flow.space.buffer.write_payload(payload)
     }
 
+    /// Writes payloads from another connection: `take` returns the next one, of at most so many bytes, and is called
+    /// only while there is room. Before a write the room may shrink, since the buffer tunes itself.
+    /// [`Event::Writable`](super::Event::Writable) follows when there is room again.
+    pub fn put_all(&mut self, mut take: impl FnMut(u64) -> Option<Payload>) {
+        if !self.may_write() {
+            return;
+        }
+        self.sender.before_write();
+        let flow = &mut self.sender.flow;
+        while flow.space.buffer.room() > 0
+            && let Some(payload) = take(flow.space.buffer.room())
+        {
+            flow.space.buffer.write_payload(&payload);
+        }
+        flow.room.note_write(flow.space.buffer.room() == 0);
+    }
+
     /// Holds ACKs from now on until [`release_acknowledgments`](Self::release_acknowledgments) allows them: for a
     /// gateway that confirms only data confirmed by the far end.
     pub fn hold_acknowledgments(&mut self) {

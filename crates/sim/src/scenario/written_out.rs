@@ -123,9 +123,13 @@ impl<'r> Writer<'r> {
         }
         whole.aerotp_gateways.0.clear();
         for (name, gateways) in &self.raw.aerotp_gateways.0 {
-            for number in self.fleets.copies_of_link(&gateways.link) {
+            let mut links = gateways.links.iter();
+            let fleet = links.find_map(|link| self.fleets.of_link(link));
+            for number in self.fleets.copies(fleet) {
                 let mut copy = gateways.clone();
-                self.link(number, &mut copy.link);
+                copy.links
+                    .iter_mut()
+                    .for_each(|link| self.link(number, link));
                 let named = self.note_table("aerotp_gateways", name, number);
                 whole.aerotp_gateways.0.push((named, copy));
             }

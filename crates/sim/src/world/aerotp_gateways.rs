@@ -3,8 +3,9 @@
 use super::World;
 use crate::link::End;
 use crate::rng::Seed;
-use crate::transport::aerotp::GatewayRule;
+use crate::transport::aerotp::{AerotpGateways, GatewayRule};
 use baton_proto::gateways::aerotp::{AerotpGateway, Rule};
+use baton_proto::interface::InterfaceId;
 use baton_proto::rate::DataRate;
 
 impl World {
@@ -13,16 +14,13 @@ impl World {
         let seed = Seed(self.scenario.seed);
         self.net.real.meet_gateways |= !self.scenario.aerotp_gateways.is_empty();
         for gateways in &self.scenario.aerotp_gateways {
-            let wire = &self.net.wires[gateways.link.0];
-            for end in [End::A, End::B] {
-                let (node, interface) = wire.present_ends()[end.index()];
-                let link = self.net.nodes[node].host.link_parameters(interface);
-                let rate = link.map_or(DataRate::ZERO, |link| link.outgoing);
-                let rules = gateways.rules.iter().map(|given| rule(given, rate));
-                let name = &self.scenario.nodes[node];
+            for node in gateways.ends(&self.scenario.links) {
+                let links = self.links_at(node.0, gateways);
+                let rules = gateways.rules.iter().map(rule);
+                let name = &self.scenario.nodes[node.0];
                 let secret = seed.secret(&format!("node {name} aerotp gateway"));
-                let gateway = AerotpGateway::new(interface, rules.collect(), secret);
-                let host = &mut self.net.nodes[node].host;
+                let gateway = AerotpGateway::new(&links, rules.collect(), secret);
+                let host = &mut self.net.nodes[node.0].host;
                 host.add_layer(gateway);
                 for flow in &self.load.flows {
                     if let Some(code_point) = flow.spec.code_point {
@@ -32,12 +30,27 @@ impl World {
             }
         }
     }
+
+    /// Returns a gateway's interfaces to the other one, and the rates of the links there.
+    fn links_at(&self, node: usize, gateways: &AerotpGateways) -> Vec<(InterfaceId, DataRate)> {
+        let ends = gateways.links.iter().flat_map(|link| {
+            let wire = &self.net.wires[link.0];
+            wire.present_ends()
+        });
+        let host = &self.net.nodes[node].host;
+        let here = ends.filter(|&(at, _)| at == node);
+        here.map(|(_, interface)| {
+            let link = host.link_parameters(interface);
+            (interface, link.map_or(DataRate::ZERO, |link| link.outgoing))
+        })
+        .collect()
+    }
 }
 
-fn rule(given: &GatewayRule, rate: DataRate) -> Rule {
+fn rule(given: &GatewayRule) -> Rule {
     Rule {
         selector: given.selector,
-        configuration: given.aerotp.at(rate),
+        configuration: given.configuration.clone(),
         profile: given.profile.clone(),
     }
 }

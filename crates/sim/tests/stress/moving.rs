@@ -131,7 +131,7 @@ impl Generator {
             ]);
             let _ = writeln!(
                 self.text,
-                "\n[aerotp_gateways.air]\nlink = \"ground\"\n{rule}"
+                "\n[aerotp_gateways.air]\nlinks = [\"ground\"]\n{rule}"
             );
         }
     }

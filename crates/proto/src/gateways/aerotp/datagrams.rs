@@ -1,9 +1,9 @@
 //! UDP across the link: without state, or as records of a connection.
 
 use super::{AerotpGateway, Near, Pair, Splice, end};
-use crate::aerotp::{self, Coding};
+use crate::aerotp::Coding;
 use crate::host::AerotpDatagram;
-use crate::host::layer::Around;
+use crate::host::layer::{Around, Step};
 use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::time::Instant;
 use crate::wire::aerotp::{AerotpPacket, Condition, Mode, Protection};
@@ -32,6 +32,7 @@ impl AerotpGateway {
             };
             let configuration = self.rules[rule].configuration.clone();
             if configuration.mode == Mode::UnreliableDatagram {
+                let across_class = configuration.class;
                 let across = AerotpDatagram {
                     source_port: header.source_port,
                     to: ends.1,
@@ -45,13 +46,12 @@ impl AerotpGateway {
                 };
                 let body = Body::Aerotp(Box::new(across.into_packet(now)));
                 let packet = around.origin.packet((source, destination), body, flow);
-                self.outbox.push_back(packet);
-                return true;
+                self.wait(now);
+                let has_room = self.turns.add_datagram(across_class, packet);
+                self.discards.datagrams += u64::from(!has_room);
+                return has_room;
             }
-            let mtu = around.mtu_towards(destination);
-            let identity = self.identity(now, &ends);
-            let addresses = (source, destination);
-            let aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
+            let aerotp = self.connection(now, around, &ends, configuration, true);
             self.add_splice(Splice::new(now, ends, aerotp, Near::Udp, rule, flow));
         }
         let Some(splice) = self.splices.get_mut(&ends) else {
@@ -96,6 +96,6 @@ impl AerotpGateway {
         };
         let body = Body::Udp(header, payload);
         let packet = around.origin.packet((from.address, to.address), body, flow);
-        self.outbox.push_back(packet);
+        self.outbox.push_back(Step::Originate(packet));
     }
 }

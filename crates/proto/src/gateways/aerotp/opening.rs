@@ -1,11 +1,14 @@
 //! Opening of connections across the link: by a SYN from this side, or by a packet from the other gateway.
 
+use super::links::Link;
+use super::sending::path_ends;
 use super::{AerotpGateway, Near, Pair, Splice, end};
-use crate::aerotp::{self, Configuration};
+use crate::aerotp::{self, Configuration, PathId};
 use crate::gateways::halves::{Outcome, deliver};
 use crate::host::SocketId;
-use crate::host::layer::Around;
+use crate::host::layer::{Around, Step};
 use crate::host::sockets::Opening;
+use crate::interface::InterfaceId;
 use crate::packet::{Body, FlowId, Packet};
 use crate::tcp;
 use crate::tcp::profile::Profile;
@@ -51,7 +54,7 @@ impl AerotpGateway {
             return true;
         };
         self.discarded.no_receiver += 1;
-        self.outbox.extend(reset);
+        self.outbox.extend(reset.map(Step::Originate));
         false
     }
 
@@ -67,14 +70,11 @@ impl AerotpGateway {
         let Some(rule) = self.rule(packet, ends.1.port) else {
             return;
         };
-        let mtu = around.mtu_towards(ends.1.address);
         let mut configuration = self.rules[rule].configuration.clone();
         configuration.mode = self.rules[rule].connection_mode();
         let passes_through = configuration.mode == Mode::Reliable;
         configuration.confirms = passes_through;
-        let identity = self.identity(now, &ends);
-        let addresses = (ends.0.address, ends.1.address);
-        let mut aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
+        let mut aerotp = self.connection(now, around, &ends, configuration, true);
         aerotp.set_offer(offer_of(syn));
         let near = Near::Waiting(Box::new(*syn));
         let mut splice = Splice::new(now, ends, aerotp, near, rule, packet.flow);
@@ -90,6 +90,41 @@ impl AerotpGateway {
             splice.near = Near::Tcp(socket);
         }
         self.add_splice(splice);
+    }
+
+    /// Creates a connection with a path for each link, which it opens or answers.
+    pub(super) fn connection(
+        &self,
+        now: Instant,
+        around: &Around<'_>,
+        ends: &Pair,
+        configuration: Configuration,
+        opens: bool,
+    ) -> aerotp::Connection {
+        let make = match opens {
+            true => aerotp::Connection::connect,
+            false => aerotp::Connection::accept,
+        };
+        let mut links = self.links.iter();
+        let identity = self.identity(now, ends);
+        let first = path_ends(ends, PathId(0));
+        let mtu = |link: Option<&Link>| link.map_or(0, |link| around.mtu(link.interface()));
+        let mtu_of_first = mtu(links.next().map(|(_, link)| link));
+        let mut aerotp = make(now, configuration, identity, first, mtu_of_first);
+        aerotp.share_links();
+        for (path, link) in links {
+            aerotp.add_path(now, path_ends(ends, path), mtu(Some(link)), link.rate());
+        }
+        for (path, link) in self.links.iter() {
+            if !link.is_up() {
+                aerotp.link_down(path);
+            }
+            aerotp.link_going_down(path, link.is_leaving());
+            if link.is_silent() {
+                aerotp.fall_silent(now, path);
+            }
+        }
+        aerotp
     }
 
     /// Answers a SYN in the name of the far end, with only the options that the far end has agreed to, if it was asked.
@@ -122,10 +157,15 @@ impl AerotpGateway {
         &mut self,
         now: Instant,
         around: &mut Around<'_>,
+        interface: InterfaceId,
         packet: Packet,
     ) -> bool {
         let (source, destination, flow) = (packet.ip.source, packet.ip.destination, packet.flow);
         let Body::Aerotp(body) = packet.body else {
+            return false;
+        };
+        let Some(path) = self.links.path(interface) else {
+            self.discards.strangers += 1;
             return false;
         };
         if body.header.mode == Mode::UnreliableDatagram {
@@ -143,7 +183,7 @@ impl AerotpGateway {
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
                     let reset = Body::Aerotp(Box::new(reset));
                     let reset = around.origin.packet((destination, source), reset, flow);
-                    self.outbox.push_back(reset);
+                    self.send_over(now, path, reset, false);
                 }
                 return false;
             }
@@ -153,8 +193,9 @@ impl AerotpGateway {
             splice.heard += 1;
             splice
                 .aerotp
-                .handle_packet(now, (source, destination), *body);
+                .handle_packet(now, path_ends(&ends, path), *body);
             self.touched.insert(ends);
+            self.measure(now, &ends);
         }
         true
     }
@@ -168,7 +209,6 @@ impl AerotpGateway {
         body: &AerotpPacket,
         flow: Option<FlowId>,
     ) {
-        let mtu = around.mtu_towards(ends.1.address);
         // The other gateway's rule is not transmitted: here, the first rule with this mode for the destination applies.
         let selected = self.rules.iter().position(|rule| {
             rule.selector.leads_to(ends.0) && rule.connection_mode() == body.header.mode
@@ -185,9 +225,7 @@ impl AerotpGateway {
             ..self.rules[rule].configuration.clone()
         };
         let profile = self.rules[rule].profile.clone();
-        let identity = self.identity(now, &ends);
-        let addresses = (ends.0.address, ends.1.address);
-        let aerotp = aerotp::Connection::accept(now, configuration, identity, addresses, mtu);
+        let aerotp = self.connection(now, around, &ends, configuration, false);
         let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
         splice.opened_by = Some(Box::new(body.clone()));
         if let Some(offer) = body.header.tcp_offer {

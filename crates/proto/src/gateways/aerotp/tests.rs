@@ -2,21 +2,26 @@
 
 mod losses;
 
+use super::rules::is_within;
 use super::*;
-use crate::aerotp::Coding;
+use crate::aerotp::{Coding, Configuration};
 use crate::host::{Backpressure, Host, HostEvent, SocketEvent};
 use crate::interface::{LinkParameters, TransmitStatus};
 use crate::packet::{Payload, pattern_byte};
 use crate::tcp;
+use crate::tcp::profile::Profile;
 use crate::testing::{Entering, Hosts, Net, Passage, address, at};
 use crate::time::Duration;
-use crate::wire::aerotp::ServiceClass;
+use crate::wire::aerotp::{Mode, ServiceClass};
 use core::ops::Range;
 
 const PORT: u16 = 80;
 
+/// Rate of a link in bit/s.
+const RATE: u64 = 5_000_000;
+
 fn rules(mode: Mode) -> Vec<Rule> {
-    let mut configuration = Configuration::new(DataRate::from_bits_per_second(5_000_000));
+    let mut configuration = Configuration::new(DataRate::ZERO);
     configuration.mode = mode;
     configuration.coding = Coding::Adaptive;
     vec![Rule {
@@ -32,7 +37,8 @@ fn row(rules: Vec<Rule>) -> Net {
     for node in [1, 2] {
         let airborne = InterfaceId(usize::from(node == 1));
         let secret = [node as u8; 16];
-        row.hosts[node].add_layer(AerotpGateway::new(airborne, rules.clone(), secret));
+        let links = [(airborne, DataRate::from_bits_per_second(RATE))];
+        row.hosts[node].add_layer(AerotpGateway::new(&links, rules.clone(), secret));
     }
     row
 }
@@ -461,60 +467,52 @@ fn a_flood_that_comes_twice_is_bounded_in_modes_without_answers() {
         let gateway = row.hosts[2].layer::<AerotpGateway>().unwrap();
         assert_eq!(gateway.connections(), MOST_HALF_OPEN, "{mode:?}");
         let mut all = gateway.aerotp_connections();
-        let theirs = all.find(|(_, connection)| connection.addresses().1 == honest.address());
+        let theirs = all.find(|(ends, _)| ends.1.address == honest.address());
         // A connection that had made room and begun anew would miss the earlier data.
         let statistics = theirs.expect("it is in use").1.statistics();
         assert_eq!((statistics.skipped, statistics.refused), (0, 0), "{mode:?}");
     }
 }
 
-/// Connections of one source share the rate that a queue reports to it; the gateway does not take reports to other
-/// sources.
+/// A queue before the link that fills lowers the link's rate. The gateway takes the queue's report to a source in whose
+/// name it sends, and none to other sources.
 #[test]
-fn a_queue_that_fills_slows_the_connections_of_its_source() {
+fn a_queue_that_fills_slows_the_link() {
     let mut row = row(rules(Mode::Reliable));
     row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
-    let clients = [1, 2].map(|_| row.connect(&Profile::linux_6()));
+    let client = row.connect(&Profile::linux_6());
     row.run_until(at(500));
-    row.decide(outage(at(0)..Instant::NEVER));
-    for client in clients {
-        let connection = row.hosts[0].connection_mut(client).unwrap();
-        connection.write_pattern(7, 50_000);
-    }
-    row.run_until(at(600));
+    let connection = row.hosts[0].connection_mut(client).unwrap();
+    connection.write_pattern(7, 50_000);
+    row.run_until(at(520));
     let last = row.sent.iter().rfind(|sent| (sent.from, sent.to) == (1, 2));
     let sent = last.unwrap().packet.clone();
-    let rates = |row: &Net| {
+    let airborne = InterfaceId(1);
+    let rate = |row: &Net| {
         let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
-        let rate = |connection: &aerotp::Connection| connection.rate(aerotp::PathId(0)).unwrap();
-        let all = gateway.aerotp_connections();
-        let rates: Vec<u64> = all
-            .map(|(_, connection)| rate(connection).bits_per_second())
-            .collect();
-        rates
+        gateway.rate(airborne).unwrap().bits_per_second()
     };
-    assert_eq!(rates(&row), [5_000_000; 2]);
+    assert_eq!(rate(&row), RATE);
     row.hosts[1].add_layer(Backpressure::default());
     let tell = |row: &mut Net, packet: &Packet| {
-        // Of 3,158,000 bit/s the sources get 95 %: 3000 kbit/s.
+        // Of 3,158,000 bit/s the gateway uses 95 %: 3,000,100.
         let pressure = Some(DataRate::from_bits_per_second(3_158_000));
         let status = TransmitStatus::Queued { pressure };
-        let airborne = InterfaceId(1);
-        assert!(row.hosts[1].handle_transmit_status(at(600), airborne, packet, status));
+        assert!(row.hosts[1].handle_transmit_status(at(520), airborne, packet, status));
+    };
+    let told = |row: &mut Net| {
+        let told = core::iter::from_fn(|| row.hosts[1].poll_transmit(at(520)));
+        let is_error = |packet: &Packet| matches!(packet.body, Body::Icmp(_));
+        told.filter(|(_, packet)| is_error(packet)).count()
     };
     tell(&mut row, &sent);
-    row.settle();
-    assert_eq!(rates(&row), [1_500_000; 2]);
+    assert_eq!(told(&mut row), 0);
+    assert_eq!(rate(&row), 3_000_100);
     // Packets of another source have no connection here: the message goes to that source.
     let mut other = sent.clone();
     other.ip.source = address(2);
     tell(&mut row, &other);
-    let told = core::iter::from_fn(|| row.hosts[1].poll_transmit(at(600)));
-    let told: Vec<_> = told.collect();
-    assert_eq!(rates(&row), [1_500_000; 2]);
-    let told = told.into_iter();
-    let is_error = |packet: &Packet| matches!(packet.body, Body::Icmp(_));
-    assert_eq!(told.filter(|(_, packet)| is_error(packet)).count(), 1);
+    assert_eq!(told(&mut row), 1);
 }
 
 /// The opening gateway chooses the class, whatever the other's rule; the TCP halves do not have it.
@@ -523,8 +521,8 @@ fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
     let mut near = rules(Mode::Reliable);
     near[0].configuration.class = ServiceClass::new(5).unwrap();
     let mut row = row(near);
-    let airborne = InterfaceId(0);
-    let far = AerotpGateway::new(airborne, rules(Mode::Reliable), [2; 16]);
+    let links = [(InterfaceId(0), DataRate::from_bits_per_second(RATE))];
+    let far = AerotpGateway::new(&links, rules(Mode::Reliable), [2; 16]);
     *row.hosts[2].layer_mut::<AerotpGateway>().unwrap() = far;
     row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
     let client = row.connect(&Profile::linux_6());
@@ -546,8 +544,7 @@ fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
     }
 }
 
-/// Connections of a gateway get events of the link to the other gateway only; later connections start with that link's
-/// rate.
+/// A gateway acts on events of the link to the other gateway only, and sends at the rate that this link reports.
 #[test]
 fn a_gateway_hears_of_its_link() {
     let (mut row, client) = connecting(Mode::Reliable);
@@ -581,16 +578,8 @@ fn a_gateway_hears_of_its_link() {
     };
     say(&mut row, airborne, LinkEvent::Parameters(carries));
     say(&mut row, airborne, LinkEvent::Up);
-    let rates = |row: &Net| -> Vec<u64> {
-        let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
-        let all = gateway.aerotp_connections();
-        all.map(|(_, one)| one.rate(aerotp::PathId(0)).unwrap().bits_per_second())
-            .collect()
-    };
-    assert_eq!(rates(&row), [2_000_000]);
-    row.connect(&Profile::linux_6());
-    row.run_until(at(3_010));
-    assert_eq!(rates(&row), [2_000_000; 2]);
+    let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
+    assert_eq!(gateway.rate(airborne), Some(rate(2_000_000)));
     row.run_until(at(4_000));
     assert!(on_air(&row, at(3_000)) >= 50_000 / 1500);
 }

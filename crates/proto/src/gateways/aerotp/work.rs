@@ -4,7 +4,7 @@ use super::opening::{Half, agreed_on};
 use super::{AerotpGateway, Near, Pair, Splice};
 use crate::aerotp;
 use crate::host::SocketId;
-use crate::host::layer::Around;
+use crate::host::layer::{Around, Step};
 use crate::packet::{Body, Payload};
 use crate::tcp::{self, Connection, State};
 use crate::time::{Duration, Instant};
@@ -31,16 +31,14 @@ impl AerotpGateway {
     /// Works on connections with new events, and on the events caused by this work.
     pub(super) fn work_splices(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(ends) = self.next_splice() {
-            let Some(mut splice) = self.splices.remove(&ends) else {
+            let Some(mut splice) = self.take_out(&ends) else {
                 continue;
             };
-            if let Some(deadline) = splice.deadline.take() {
-                self.deadlines.remove(&(deadline, ends));
-            }
             let stays = self.work_splice(now, around, &mut splice);
             if let (false, Near::Tcp(socket)) = (stays, &splice.near) {
                 self.leave_half(*socket);
             }
+            self.queue(now, &mut splice);
             self.put_back(splice, stays);
         }
     }
@@ -49,7 +47,7 @@ impl AerotpGateway {
     pub(super) fn send_segments(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(outgoing) = self.sockets.poll_transmit(now) {
             self.outbox
-                .push_back(outgoing.into_packet(&mut around.origin));
+                .push_back(Step::Originate(outgoing.into_packet(&mut around.origin)));
         }
         while self.sockets.poll_changed().is_some() {}
     }
@@ -103,14 +101,7 @@ impl AerotpGateway {
             self.refuse(now, around, splice);
             return false;
         }
-        while !splice.is_held
-            && let Some(sent) = splice.aerotp.poll_transmit(now)
-        {
-            let body = Body::Aerotp(Box::new(sent.packet));
-            let mut packet = around.origin.packet(sent.addresses, body, splice.flow);
-            packet.retransmission = sent.retransmission;
-            self.outbox.push_back(packet);
-        }
+        self.send_at_once(now, around, splice);
         goes_on
     }
 
@@ -126,7 +117,7 @@ impl AerotpGateway {
                         around
                             .origin
                             .packet((ends.1.address, ends.0.address), body, splice.flow);
-                    self.outbox.push_back(packet);
+                    self.outbox.push_back(Step::Originate(packet));
                 }
             }
             Near::Tcp(socket) => {
@@ -148,7 +139,7 @@ impl AerotpGateway {
             let packet = around
                 .origin
                 .packet((ends.0.address, ends.1.address), body, splice.flow);
-            self.outbox.push_back(packet);
+            self.send_first(now, packet);
         }
     }
 
@@ -187,9 +178,7 @@ impl AerotpGateway {
         if splice.near_finished && tcp.readable() == 0 {
             aerotp.close();
         }
-        while let Some(read) = aerotp.read(now, tcp.writable()) {
-            tcp.put(&read.payload);
-        }
+        tcp.put_all(|room| Some(aerotp.read(now, room)?.payload));
         let mut owes_nothing = true;
         if aerotp.configuration().mode == Mode::Reliable {
             aerotp.confirm(now, tcp.bytes_acknowledged());
@@ -249,11 +238,11 @@ fn has_left(tcp: &Connection) -> bool {
 
 impl AerotpGateway {
     /// Stores a connection again after work on it, or ends it.
-    fn put_back(&mut self, mut splice: Box<Splice>, stays: bool) {
+    pub(super) fn put_back(&mut self, mut splice: Box<Splice>, stays: bool) {
         let ends = splice.ends;
         if splice.half_open && !(stays && splice.is_half_open()) {
             splice.half_open = false;
-            self.half_open.retain(|other| *other != ends);
+            self.half_open.remove(&splice.number);
         }
         if stays {
             splice.deadline = splice.next_deadline();

@@ -385,7 +385,13 @@ impl Layer for PathAgents {
         self.find_split(packet, routes).is_some()
     }
 
-    fn end(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> Ended {
+    fn end(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        _interface: InterfaceId,
+        packet: Packet,
+    ) -> Ended {
         if let Some((served, pair)) = self.find_split(&packet, around.routes) {
             return self.take_for_split(now, around, (served, pair), packet);
         }

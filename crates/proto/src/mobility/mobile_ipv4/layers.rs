@@ -314,7 +314,13 @@ impl Layer for ForeignAgent {
         self.look_at(interface, packet)
     }
 
-    fn end(&mut self, now: Instant, _around: &mut Around<'_>, packet: Packet) -> Ended {
+    fn end(
+        &mut self,
+        now: Instant,
+        _around: &mut Around<'_>,
+        _interface: InterfaceId,
+        packet: Packet,
+    ) -> Ended {
         if !matches!(packet.body, Body::Compressed(_)) {
             return Ended::No(packet);
         }

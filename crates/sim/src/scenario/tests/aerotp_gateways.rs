@@ -15,11 +15,11 @@ radio = { between = ["aboard", "below"], kind = "wired" }
 back = { between = ["below", "server"], kind = "wired" }
 
 [aerotp_gateways.air]
-link = "radio"
+links = ["radio"]
 rules = [
   { port = 5001, mode = "near-reliable", profile = "classic" },
   { destination = "2001:db8::/32", code_point = 46, mode = "unreliable-datagram" },
-  { coding = "none", rate = "2 Mbit/s" },
+  { coding = "none", packets_per_mack = 2 },
 ]
 
 [[flows]]
@@ -32,10 +32,10 @@ to = "server"
 fn rules_are_read() {
     let scenario = parsed(RIGHT);
     let gateways = &scenario.aerotp_gateways[0];
-    assert_eq!(gateways.link, LinkIndex(1));
+    assert_eq!(gateways.links, [LinkIndex(1)]);
     let modes = [Mode::NearReliable, Mode::UnreliableDatagram, Mode::Reliable];
     let read: Vec<Mode> = (gateways.rules.iter())
-        .map(|rule| rule.aerotp.configuration.mode)
+        .map(|rule| rule.configuration.mode)
         .collect();
     assert_eq!(read, modes);
     let [first, second, last] = &gateways.rules[..] else {
@@ -48,31 +48,50 @@ fn rules_are_read() {
     assert_eq!(second.selector.destination, Some(network));
     assert_eq!(last.selector, Selector::default());
     assert_eq!(last.profile, Profile::linux_6());
-    let rate = last.aerotp.rate.map(|rate| rate.bits_per_second());
-    assert_eq!(rate, Some(2_000_000));
+    assert_eq!(last.configuration.packets_per_mack, 2);
 }
 
 /// Replaces the first by the second in [`RIGHT`], and checks for a part of the message.
 const WRONG: &[(&str, &str, &str)] = &[
     (
-        "link = \"radio\"",
-        "link = \"radios\"",
-        r#"aerotp_gateways.air.link: unknown link "radios"; did you mean "radio"?"#,
+        "links = [\"radio\"]",
+        "links = [\"radios\"]",
+        r#"aerotp_gateways.air.links[0]: unknown link "radios"; did you mean "radio"?"#,
     ),
     (
-        "link = \"radio\"",
-        "link = \"back\"",
-        r#"aerotp_gateways.air.link: "server" is an end of flow "f", and a gateway serves only flows that pass through it"#,
+        "links = [\"radio\"]",
+        "links = [\"back\"]",
+        r#"aerotp_gateways.air.links: "server" is an end of flow "f", and a gateway serves only flows that pass through it"#,
+    ),
+    (
+        "links = [\"radio\"]",
+        "links = [\"radio\", \"radio\"]",
+        r#"aerotp_gateways.air.links[1]: "radio" is listed twice; expected another link"#,
+    ),
+    (
+        "links = [\"radio\"]",
+        "links = [\"radio\", \"back\"]",
+        r#"aerotp_gateways.air.links[1]: "back" is not between "aboard" and "below", as the first link is"#,
+    ),
+    (
+        "links = [\"radio\"]",
+        "links = []",
+        "aerotp_gateways.air.links: ",
+    ),
+    (
+        "coding = \"none\"",
+        "rate = \"2 Mbit/s\"",
+        r#"unknown key "rate""#,
     ),
     (
         "[[flows]]",
-        "[aerotp_gateways.more]\nlink = \"radio\"\n[[flows]]",
-        r#"aerotp_gateways.more.link: "aboard" is already a gateway of "air""#,
+        "[aerotp_gateways.more]\nlinks = [\"radio\"]\n[[flows]]",
+        r#"aerotp_gateways.more.links: "aboard" is already a gateway of "air""#,
     ),
     (
         "[[flows]]",
         "[mobiles.aboard]\ntimetable = [{ at = \"0 s\", attach = \"radio\" }]\n[[flows]]",
-        r#"aerotp_gateways.air.link: "aboard" is a mobile, and gateways do not move from link to link"#,
+        r#"aerotp_gateways.air.links: "aboard" is a mobile, and gateways do not move from link to link"#,
     ),
     (
         "to = \"server\"",

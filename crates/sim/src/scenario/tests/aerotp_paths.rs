@@ -87,7 +87,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "[[flows]]",
         "links.lan = { between = [\"one\", \"east-gateway\"], kind = \"wired\" }\n\
          links.air = { between = [\"east-gateway\", \"west-gateway\"], kind = \"wired\" }\n\
-         aerotp_gateways.a = { link = \"air\", rules = [{ mode = \"reliable\", paths = [\"satellite\", \"mast\"] }] }\n[[flows]]",
+         aerotp_gateways.a = { links = [\"air\"], rules = [{ mode = \"reliable\", paths = [\"satellite\", \"mast\"] }] }\n[[flows]]",
         r#"aerotp_gateways.a.rules[0].paths: unknown key "paths""#,
     ),
 ];

@@ -1,33 +1,41 @@
-//! AeroTP gateways at the ends of links.
+//! Pairs of AeroTP gateways, and the links between them.
 
 use super::keys::{RawAerotpGateways, RawGatewayRule};
-use super::{AerotpSettings, resolve};
+use super::resolve;
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
-use crate::scenario::model::{Flow, LinkIndex, Mobile, NodeIndex};
+use crate::scenario::model::{Flow, LinkIndex, LinkSpec, Mobile, NodeIndex};
 use crate::scenario::raw::Named;
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
+use baton_proto::aerotp::Configuration;
 use baton_proto::gateways::aerotp::Selector;
 use baton_proto::tcp::profile::Profile;
 use core::net::IpAddr;
 
-/// A link with an AeroTP gateway at each end.
+/// Two AeroTP gateways, and the links between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AerotpGateways {
-    /// The link.
-    pub link: LinkIndex,
+    /// The links, at least one, all between the same nodes.
+    pub links: Vec<LinkIndex>,
     /// Rules of conversion, in order.
     pub rules: Vec<GatewayRule>,
 }
 
-/// Conversion of some connections and datagrams on the link between gateways.
+impl AerotpGateways {
+    /// Returns the two gateways.
+    pub fn ends(&self, links: &[LinkSpec]) -> [NodeIndex; 2] {
+        links[self.links[0].0].ends
+    }
+}
+
+/// Conversion of some connections and datagrams on the links between gateways.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewayRule {
     /// The packets that it applies to.
     pub selector: Selector,
-    /// Settings of AeroTP; a rate of `None` is the link's.
-    pub aerotp: AerotpSettings,
+    /// Settings of AeroTP; the links have the rates.
+    pub configuration: Configuration,
     /// The gateways' TCP.
     pub profile: Profile,
 }
@@ -49,15 +57,16 @@ pub(crate) fn gateways(
         let rules = rules.unwrap_or(&everything).iter().enumerate();
         let rules = rules.filter_map(|(index, raw)| rule(raw, &rules_path.index(index), report));
         let rules: Vec<GatewayRule> = rules.collect();
-        let path = path.key("link");
-        let Some(link) = links.find(&given.link, &path, report) else {
+        let path = path.key("links");
+        let between = links_between(&given.links, links, &path, report);
+        let Some(&first) = between.first() else {
             continue;
         };
-        let ends = links.specs[link.0].ends;
+        let ends = links.specs[first.0].ends;
         for end in ends {
             if let Some((_, other)) = taken.iter().find(|(node, _)| *node == end) {
                 let message = format!(
-                    "{} is already a gateway of {}, and a node can be a gateway of one link only; expected a link between other nodes",
+                    "{} is already a gateway of {}, and a node can be a gateway of one pair only; expected links between other nodes",
                     quoted(&links.nodes[end.0]),
                     quoted(other)
                 );
@@ -65,30 +74,65 @@ pub(crate) fn gateways(
             }
         }
         taken.extend(ends.map(|end| (end, name.as_str())));
-        check_ends((link, &path), links, users, report);
-        found.push(AerotpGateways { link, rules });
+        check_ends((ends, &path), links, users, report);
+        found.push(AerotpGateways {
+            links: between,
+            rules,
+        });
     }
     found
 }
 
-/// Reports gateways that are not between hosts, or whose link moves.
+/// Resolves the links of a pair of gateways, which must all join the same two nodes.
+fn links_between(
+    names: &[String],
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Vec<LinkIndex> {
+    let mut found: Vec<LinkIndex> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let path = path.index(index);
+        let Some(link) = links.find(name, &path, report) else {
+            continue;
+        };
+        if found.contains(&link) {
+            let message = format!("{} is listed twice; expected another link", quoted(name));
+            report.wrong(&path, message);
+        }
+        let first = found.first().copied().unwrap_or(link);
+        let [between, here] = [first, link].map(|link| links.specs[link.0].ends);
+        if here.iter().any(|end| !between.contains(end)) {
+            let [one, other] = between.map(|end| quoted(&links.nodes[end.0]));
+            let message = format!(
+                "{} is not between {one} and {other}, as the first link is; expected links between the same two nodes",
+                quoted(name)
+            );
+            report.wrong(&path, message);
+        }
+        found.push(link);
+    }
+    found
+}
+
+/// Reports gateways that are not between hosts, or whose links move.
 fn check_ends(
-    (link, path): (LinkIndex, &Path),
+    (ends, path): ([NodeIndex; 2], &Path),
     links: &Links,
     (mobiles, flows): (&[Mobile], &[Flow]),
     report: &mut Report<'_>,
 ) {
-    for end in links.specs[link.0].ends {
+    for end in ends {
         let name = quoted(&links.nodes[end.0]);
         if mobiles.iter().any(|mobile| mobile.node == end) {
             let message = format!(
-                "{name} is a mobile, and gateways do not move from link to link; expected a link between two nodes that do not move"
+                "{name} is a mobile, and gateways do not move from link to link; expected links between two nodes that do not move"
             );
             report.wrong(path, message);
         }
         if let Some(flow) = (flows.iter()).find(|flow| [flow.from, flow.to].contains(&end)) {
             let message = format!(
-                "{name} is an end of flow {}, and a gateway serves only flows that pass through it; expected a link between two routers",
+                "{name} is an end of flow {}, and a gateway serves only flows that pass through it; expected links between two routers",
                 quoted(&flow.name)
             );
             report.wrong(path, message);
@@ -118,7 +162,7 @@ fn rule(raw: &RawGatewayRule, path: &Path, report: &mut Report<'_>) -> Option<Ga
             code_point: raw.code_point.and_then(|point| u8::try_from(point).ok()),
             destination,
         },
-        aerotp: resolve::keys(&raw.aerotp, path, report)?,
+        configuration: resolve::keys(&raw.aerotp, path, report)?,
         profile,
     })
 }

@@ -26,9 +26,6 @@ pub struct RawAerotp {
     /// both ways. Queues with management = "priority" respect it, others do not. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<u32>,
-    /// Rate of IP packets at the start, and the highest until a link reports another. Default: that of the slowest link on the way
-    /// when the flow starts; of gateways, that of their link.
-    pub rate: Option<Rate>,
     /// Capacity of the send buffer, which holds data until it is acknowledged. Default "4 MiB".
     pub send_buffer: Option<Size>,
     /// Capacity of the receive buffer, which holds data until it is read, and data beyond a gap. Default "4 MiB".
@@ -44,6 +41,9 @@ pub struct RawFlowAerotp {
     /// slowest link of that path; that end must not be a mobile or a router. Default: the way of all its packets.
     #[schemars(length(min = 2, max = 8))]
     pub paths: Option<Vec<String>>,
+    /// Rate of IP packets at the start, and the highest until a link reports another. Default: that of the slowest link on the way
+    /// when the flow starts.
+    pub rate: Option<Rate>,
     /// Keys that gateways have, too.
     #[serde(flatten)]
     pub keys: RawAerotp,
@@ -106,18 +106,20 @@ pub struct RawBlocks {
     pub repair: u32,
 }
 
-/// A link with an AeroTP gateway at each end.
+/// Two AeroTP gateways, and the links between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawAerotpGateways {
-    /// Name of the link, which TCP and UDP cross as AeroTP.
-    pub link: String,
+    /// Names of the links between the two gateways, which TCP and UDP cross as AeroTP. Each connection uses all of them at once, each
+    /// at the link's rate.
+    #[schemars(length(min = 1, max = 8))]
+    pub links: Vec<String>,
     /// Rules of conversion; the first match counts, and traffic without a match crosses unconverted. Default: one rule,
     /// for everything.
     #[schemars(length(min = 1))]
     pub rules: Option<Vec<RawGatewayRule>>,
 }
 
-/// Conversion of some connections and datagrams on the link. To TCP, mode "unreliable-datagram" is
+/// Conversion of some connections and datagrams on the links. To TCP, mode "unreliable-datagram" is
 /// "unreliable-connection".
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawGatewayRule {

@@ -39,8 +39,19 @@ pub(crate) fn transport(
     let here = path.key("transport");
     check_traffic(raw.traffic(), mode, &here, report);
     paths::check_mode(own, mode, &here, report);
-    let settings = keys(&own.keys, &here, report)?;
-    Some(Transport::Other(Arc::new(settings)))
+    if own.rate.is_some() && mode == Mode::UnreliableDatagram {
+        report.misplaced(&here, &[("rate", true)], &[], &context(mode));
+    }
+    let rate = own.rate.map(|rate| rate.0);
+    if rate == Some(DataRate::ZERO) {
+        let message = "at a rate of 0 nothing is sent; expected a rate above 0".to_owned();
+        report.wrong(&here.key("rate"), message);
+    }
+    let configuration = keys(&own.keys, &here, report)?;
+    Some(Transport::Other(Arc::new(AerotpSettings {
+        configuration,
+        rate,
+    })))
 }
 
 /// Resolves the keys of AeroTP at `path`.
@@ -48,7 +59,7 @@ pub(crate) fn keys(
     aerotp: &RawAerotp,
     path: &Path,
     report: &mut Report<'_>,
-) -> Option<AerotpSettings> {
+) -> Option<Configuration> {
     let mode = mode(aerotp);
     check_keys(aerotp, mode, path, report);
     let mut configuration = Configuration::new(DataRate::ZERO);
@@ -75,15 +86,7 @@ pub(crate) fn keys(
     let receive = buffer("receive_buffer", aerotp.receive_buffer);
     set(&mut configuration.send_buffer, send);
     set(&mut configuration.receive_buffer, receive);
-    let rate = aerotp.rate.map(|rate| rate.0);
-    if rate == Some(DataRate::ZERO) {
-        let message = "at a rate of 0 nothing is sent; expected a rate above 0".to_owned();
-        report.wrong(&path.key("rate"), message);
-    }
-    Some(AerotpSettings {
-        configuration,
-        rate,
-    })
+    Some(configuration)
 }
 
 fn mode(raw: &RawAerotp) -> Mode {
@@ -128,7 +131,6 @@ fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>)
         ("mack_delay", raw.mack_delay.is_some()),
         ("close_timeout", raw.close_timeout.is_some()),
         ("reordering_wait", raw.reordering_wait.is_some()),
-        ("rate", raw.rate.is_some()),
         ("send_buffer", raw.send_buffer.is_some()),
         ("receive_buffer", raw.receive_buffer.is_some()),
     ];
@@ -138,21 +140,20 @@ fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>)
             "packets_per_mack",
             "mack_delay",
             "close_timeout",
-            "rate",
             "send_buffer",
             "receive_buffer",
         ],
-        Mode::QuasiReliable | Mode::UnreliableConnection => &[
-            "blocks",
-            "reordering_wait",
-            "rate",
-            "send_buffer",
-            "receive_buffer",
-        ],
+        Mode::QuasiReliable | Mode::UnreliableConnection => {
+            &["blocks", "reordering_wait", "send_buffer", "receive_buffer"]
+        }
         Mode::UnreliableDatagram => &[],
     };
-    let context = format!("mode = \"{}\"", mode_name(mode));
-    report.misplaced(path, &keys, own, &context);
+    report.misplaced(path, &keys, own, &context(mode));
+}
+
+/// Returns the key and value that others do not go with.
+fn context(mode: Mode) -> String {
+    format!("mode = \"{}\"", mode_name(mode))
 }
 
 fn coding(

@@ -5,7 +5,7 @@ use super::*;
 
 /// Returns gateways on the path of [`path`], with these rules.
 fn gateways(rules: &str) -> String {
-    format!("[aerotp_gateways.air]\nlink = \"air\"\nrules = [{rules}]\n")
+    format!("[aerotp_gateways.air]\nlinks = [\"air\"]\nrules = [{rules}]\n")
 }
 
 const DOWNLOAD: &str = r#"
@@ -52,7 +52,7 @@ fn the_first_matching_rule_applies_and_other_traffic_crosses_unchanged() {
         assert_eq!(flow.delivered_bytes, 1_000_000, "{gateways}");
         protocols(&results, "air")
     };
-    let all = "[aerotp_gateways.air]\nlink = \"air\"";
+    let all = "[aerotp_gateways.air]\nlinks = [\"air\"]";
     assert_eq!(on_air(all), ["aerotp"]);
     // The flow's port is 5001; its hosts are 10.0.0.1 and 10.0.0.4.
     for fits in [

@@ -149,7 +149,8 @@ fn octets(name: &str, text: &str) -> BTreeSet<(String, u8, u8)> {
 /// TCP with a code point on both sides of AeroTP gateways, of which a rule makes a class; between them the class alone.
 #[test]
 fn gateways_keep_a_flow_s_code_point_on_their_sides_and_cross_with_their_class() {
-    let rules = "[aerotp_gateways.air]\nlink = \"air\"\nrules = [{ code_point = 46, class = 5 }]\n";
+    let rules =
+        "[aerotp_gateways.air]\nlinks = [\"air\"]\nrules = [{ code_point = 46, class = 5 }]\n";
     let download = "[[flows]]\nname = \"download\"\nfrom = \"aircraft\"\nto = \"ground\"\ntraffic.bytes = \"50 kB\"\ncode_point = 46";
     let text = scenario(20, &[&path(0.0), rules, download]);
     let found = octets("classes", &text);
