@@ -168,3 +168,25 @@ fn a_transfer_goes_on_by_the_other_link_when_one_is_cut() {
     assert!(after > 0, "it ended before the cut");
     assert!(longest < Duration::from_millis(700), "{longest:?}");
 }
+
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn packets_that_no_rule_selects_cross_as_they_are_by_the_link_that_is_up() {
+    let world = World::new(Version::V4);
+    let [near, _far] = start(&world, Version::V4, "[[rules]]\nport = 9\n");
+    let streams = world.streams(Version::V6);
+    sleep(Duration::from_millis(500));
+    let begun = world.air.cut(WLAN, true);
+    sleep(Duration::from_secs(1));
+    streams.iter().for_each(|stream| stream.until_more(500));
+    let when = begun..Instant::now();
+    let status = near.status();
+    assert!(status.contains("0 connections carried"), "{status}");
+    let records = streams.map(|stream| stream.end());
+    let late = world.lateness(&records, &when);
+    for record in &records {
+        let stall = record.stall(when.clone());
+        println!("stall {stall:?}, lost {}", record.lost(record.whole()));
+        assert!(stall < Duration::from_millis(300) + 5 * late, "{stall:?}");
+    }
+}

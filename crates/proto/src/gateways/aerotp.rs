@@ -18,7 +18,7 @@ mod work;
 pub use rules::{Rule, Selector};
 
 use super::halves::{end, opens};
-use crate::aerotp::{self, Identity};
+use crate::aerotp::{self, Identity, PathId};
 use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
 use crate::host::sockets::Sockets;
 use crate::host::table::Pair;
@@ -157,12 +157,14 @@ impl AerotpGateway {
             && own.next().is_some_and(|(ends, _)| ends.0.address == source)
     }
 
+    /// Returns the path by which a packet's route leads to the other gateway, if it does.
+    fn leads_across(&self, packet: &Packet, routes: &RouteTable) -> Option<PathId> {
+        self.links.path(routes.lookup(packet.ip.destination)?)
+    }
+
     /// Returns true for a packet that this gateway takes.
     fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
-        let leads_across = || {
-            let interface = routes.lookup(packet.ip.destination);
-            interface.is_some_and(|interface| self.links.path(interface).is_some())
-        };
+        let leads_across = || self.leads_across(packet, routes).is_some();
         let (source, destination) = (packet.ip.source, packet.ip.destination);
         if let Body::Aerotp(_) = &packet.body {
             return !leads_across();
@@ -285,14 +287,17 @@ impl Layer for AerotpGateway {
 
     fn inspect(
         &mut self,
-        _now: Instant,
-        _interface: InterfaceId,
+        now: Instant,
+        interface: InterfaceId,
         routes: &RouteTable,
         packet: &mut Packet,
     ) -> Look {
-        match self.takes(packet, routes) {
-            true => Look::Take,
-            false => Look::Pass,
+        if self.takes(packet, routes) {
+            return Look::Take;
+        }
+        match self.leads_across(packet, routes) {
+            Some(way) if self.links.path(interface).is_none() => self.pass_by(now, way, packet),
+            _ => Look::Pass,
         }
     }
 

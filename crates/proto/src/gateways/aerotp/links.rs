@@ -17,6 +17,8 @@ pub(super) const MOST_LINKS: usize = 8;
 pub(super) struct Link {
     interface: InterfaceId,
     is_up: bool,
+    /// Largest packet, in bytes, if it was reported.
+    mtu: Option<u32>,
     /// True from Link_Going_Down to Link_Up or the rollback.
     is_leaving: bool,
     /// Set while no packet over the link is answered, although those over others are.
@@ -47,6 +49,7 @@ impl Link {
         Link {
             interface,
             is_up: true,
+            mtu: None,
             is_leaving: false,
             silent_since: None,
             rate: RateControl::new(rate),
@@ -65,6 +68,11 @@ impl Link {
 
     pub(super) fn rate(&self) -> DataRate {
         self.rate.rate()
+    }
+
+    /// Returns the largest packet, in bytes.
+    pub(super) fn mtu(&self) -> u32 {
+        self.mtu.unwrap_or(u32::MAX)
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -89,6 +97,7 @@ impl Link {
 
     /// Takes in an event of the link itself.
     pub(super) fn handle(&mut self, event: LinkEvent, parameters: Option<LinkParameters>) {
+        self.mtu = parameters.map(|parameters| parameters.mtu).or(self.mtu);
         match event {
             LinkEvent::Up => {
                 self.is_up = true;
@@ -189,6 +198,15 @@ impl Links {
             false => link.is_up,
         });
         usable.min_by_key(|(_, link)| link.free_at)
+    }
+
+    /// Returns the link for packets whose route leads to another one that is not good; `None` if theirs is, or none is.
+    pub(super) fn instead_of(&self, way: PathId) -> Option<(PathId, &Link)> {
+        let link = self.all.get(usize::from(way.0));
+        match link.is_some_and(Link::is_good) {
+            true => None,
+            false => self.first_free().filter(|(_, link)| link.is_good()),
+        }
     }
 
     /// Ends pauses: a link without data to send does not save up time.

@@ -4,7 +4,7 @@ use super::splice::Splice;
 use super::turns::Whose;
 use super::{AerotpGateway, Pair};
 use crate::aerotp::{PathId, Transmission};
-use crate::host::layer::{Around, Step};
+use crate::host::layer::{Around, Look, Step};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
@@ -89,6 +89,21 @@ impl AerotpGateway {
     pub(super) fn send_first(&mut self, now: Instant, packet: Packet) {
         let path = self.links.first_free().map(|(path, _)| path);
         self.send_over(now, path.unwrap_or(PathId(0)), packet, false);
+    }
+
+    /// Sends a packet that crosses as it is by another link than that of its route, if that one is down or silent.
+    pub(super) fn pass_by(&mut self, now: Instant, way: PathId, packet: &Packet) -> Look {
+        let Some((path, link)) = self.links.instead_of(way) else {
+            return Look::Pass;
+        };
+        // Both are the node's business, which drops the packet and tells its source.
+        if packet.ip.hop_limit <= 1 || packet.wire_length() > link.mtu() {
+            return Look::Pass;
+        }
+        let mut packet = packet.clone();
+        packet.ip.hop_limit -= 1;
+        self.send_over(now, path, packet, false);
+        Look::Absorb
     }
 
     /// Gives the next turn, if a link is free; returns true if there was one.
