@@ -14,11 +14,9 @@ use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
 use crate::node::{Node, Plan};
 use crate::port::Port;
 use crate::routing::Routing;
-use crate::tunnel::outer;
+use crate::tunnel::{self, outer};
 use baton_linux::netlink::RouteSocket;
-use baton_path::{
-    Initiator, InitiatorConfig, Listener, ListenerConfig, OVERHEAD, PresharedKey, PrivateKey,
-};
+use baton_path::{Initiator, InitiatorConfig, Listener, ListenerConfig, PresharedKey, PrivateKey};
 use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
 use baton_proto::interface::InterfaceId;
@@ -91,7 +89,7 @@ pub struct LinkConfig {
     pub listen: Option<SocketAddr>,
     /// The device by which alone it sends.
     pub device: Option<String>,
-    /// Its rate from this end.
+    /// Its rate from this end, of IP packets with all headers.
     pub rate: Rate,
 }
 
@@ -230,9 +228,8 @@ impl GatewayConfig {
                 (End::listening(listener, listen), listen.is_ipv4())
             }
         };
-        let headers = if over_ipv4 { 28 } else { 48 };
         // Paths begin with this, and search for more.
-        let mtu = 1280 - headers - OVERHEAD as u32;
+        let mtu = 1280 - tunnel::headers(over_ipv4);
         let medium = Link::new((&link.name, link.device.as_deref()), end, link.rate.0);
         Ok(Port::new(&link.name, mtu, Box::new(medium)))
     }

@@ -30,10 +30,15 @@ pub fn registration_key(own: &PrivateKey, peer: &PublicKey) -> Secret {
     Secret(core::array::from_fn(|place| secret[place]))
 }
 
+/// Returns the length of all that a path adds to a packet, in bytes: the headers of IP and UDP, and its own.
+pub fn headers(over_ipv4: bool) -> u32 {
+    let outer = if over_ipv4 { 20 + 8 } else { 40 + 8 };
+    outer + OVERHEAD as u32
+}
+
 /// Returns the MTU of a node's interface to a path over an uplink with this MTU, in bytes, including the omitted
 /// header.
 pub fn longest_packet(uplink_mtu: u32, over_ipv4: bool) -> u32 {
-    let headers = if over_ipv4 { 20 + 8 } else { 40 + 8 };
-    let carried = uplink_mtu.saturating_sub(headers + OVERHEAD as u32);
+    let carried = uplink_mtu.saturating_sub(headers(over_ipv4));
     carried + outer::HEADER as u32
 }

@@ -6,6 +6,7 @@
 use crate::capture::{Tap, View};
 use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, Status};
+use crate::tunnel;
 use crate::tunnel::datagrams::{MOST_READ, Outgoing, Sockets};
 use crate::tunnel::outer;
 use crate::tunnel::pieces::Cutter;
@@ -275,11 +276,15 @@ impl Link {
             return;
         };
         let measured = self.end.measured(now);
-        let round_trip = measured.and_then(|(_, _, measured)| measured.round_trip);
+        let (headers, round_trip) = match measured {
+            Some((remote, _, measured)) => (tunnel::headers(remote.is_ipv4()), measured.round_trip),
+            None => (0, None),
+        };
+        let rate = inside(self.rate, mtu.into(), headers);
         self.events
             .push_back(MediumEvent::Parameters(LinkParameters {
-                outgoing: self.rate,
-                incoming: self.rate,
+                outgoing: rate,
+                incoming: rate,
                 round_trip: round_trip.unwrap_or(Duration::ZERO),
                 outgoing_queue: None,
                 incoming_queue: None,
@@ -310,6 +315,12 @@ impl Link {
         }
         Ok(Some(read))
     }
+}
+
+/// Returns the rate of full packets inside a path over a link with this rate of IP packets.
+fn inside(rate: DataRate, mtu: u32, headers: u32) -> DataRate {
+    let bits = u128::from(rate.bits_per_second()) * u128::from(mtu);
+    DataRate::from_bits_per_second((bits / u128::from(mtu + headers).max(1)) as u64)
 }
 
 impl Medium for Link {

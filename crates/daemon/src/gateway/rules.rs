@@ -11,6 +11,10 @@ use core::num::NonZeroU16;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// Buffer of a connection at each gateway, in bytes (chosen: two round trips of 600 ms at 200 Mbit/s). It takes memory only
+/// for the data that it holds.
+const BUFFER: u32 = 32 << 20;
+
 /// A rule of conversion. To TCP, mode "unreliable-datagram" is "unreliable-connection".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +128,8 @@ impl RuleConfig {
         configuration.class = self.class.0;
         // A path delivers no damaged packets.
         configuration.coding = Coding::Fixed(Default::default());
+        configuration.send_buffer = BUFFER;
+        configuration.receive_buffer = BUFFER;
         configuration.blocks = self.blocks.map(|blocks| blocks.0);
         if let Some(Time(wait)) = self.reordering_wait {
             configuration.reordering_wait = wait;

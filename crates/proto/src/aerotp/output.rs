@@ -18,6 +18,10 @@ use crate::wire::tcp::TcpFlags;
 pub(super) const PLAIN_HEADER: u32 = 22;
 /// Bytes of the payload's check.
 const PAYLOAD_CRC: u32 = 4;
+/// Most ranges of received data in a MACK, chosen: a MACK for four packets then takes a twelfth of their bytes.
+const MOST_RANGES: usize = 32;
+/// Most bytes of a range of received data and one of missing data.
+const RANGE_BYTES: usize = 16;
 /// Most bytes of a packet with a MACK but without ranges.
 const LONGEST_WITHOUT_RANGES: u32 = 80;
 /// Most AFINs sent without an answer.
@@ -325,14 +329,10 @@ impl Connection {
         let next = self.receiver.next();
         let initial = self.peer.map_or(0, |peer| peer.initial.0);
         let all = self.configuration.mode == Mode::NearReliable;
-        // Ranges that do not fit a packet are reported once earlier gaps have closed.
-        let most = self.paths[path]
-            .room()
-            .saturating_sub(LONGEST_WITHOUT_RANGES) as usize
-            / 16;
-        let mut received = self.receiver.ranges();
-        received.truncate(most);
-        let mut missing = self.receiver.missing(all);
+        // A lossy path of many packets has more ranges than fit: successive MACKs take turns.
+        let room = self.paths[path].room();
+        let most = room.saturating_sub(LONGEST_WITHOUT_RANGES) as usize / RANGE_BYTES;
+        let (received, mut missing) = self.receiver.report(all, most.min(MOST_RANGES));
         missing.truncate(most);
         Mack {
             cumulative: SequenceNumber(initial.wrapping_add(next as u32)),

@@ -8,8 +8,10 @@ use crate::time::{Duration, Instant};
 use crate::wire::aerotp::{MissingRange, Range};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most ranges kept beyond gaps, whatever the buffer's size: a peer cannot make this end keep a list of single bytes.
-const MOST_PIECES: usize = 8192;
+/// Ranges kept beyond gaps in any case, and bytes of a buffer that allow one more: a peer cannot make this end keep a
+/// list of single bytes.
+const LEAST_PIECES: usize = 8192;
+const BUFFER_PER_PIECE: usize = 512;
 /// Most damaged ranges kept until a MACK reports them.
 const MOST_DAMAGED: usize = 128;
 
@@ -25,6 +27,8 @@ pub(super) struct Receiver {
     readable_bytes: u64,
     /// Ranges that arrived damaged, not yet reported by a MACK.
     damaged: Vec<(u64, u64)>,
+    /// End of the ranges in the last report; zero if they were all.
+    reported_to: u64,
     /// End of the peer's data, once known.
     end: Option<u64>,
     /// Time at which the gap is given up, in modes without retransmission.
@@ -55,6 +59,7 @@ impl Receiver {
             readable: VecDeque::new(),
             readable_bytes: 0,
             damaged: Vec::new(),
+            reported_to: 0,
             end: None,
             gap_until: None,
             gap_seen_to: 0,
@@ -125,7 +130,8 @@ impl Receiver {
             self.append(data.part(from, data.end));
             return Arrival::InOrder;
         }
-        if self.pieces.len() >= MOST_PIECES && from > self.next {
+        let most = LEAST_PIECES.max(self.capacity as usize / BUFFER_PER_PIECE);
+        if self.pieces.len() >= most && from > self.next {
             return Arrival::Beyond;
         }
         if !self.fill(&data) {
@@ -250,33 +256,59 @@ impl Receiver {
         skipped
     }
 
-    /// Returns the arrived data beyond the first gap, by its distance from the next byte expected.
-    pub(super) fn ranges(&self) -> Vec<Range> {
+    /// Returns the arrived data beyond the first gap, at most so many ranges, by their distances from the next byte
+    /// expected, and the missing data before and between them: the damaged data, and with `all` every gap. What has no
+    /// place goes first in the next report.
+    pub(super) fn report(&mut self, all: bool, most: usize) -> (Vec<Range>, Vec<MissingRange>) {
+        let (begin, runs, is_last) = self.next_runs(most);
+        let mut gaps = Vec::with_capacity(runs.len() + 1);
+        let mut position = begin;
+        for &(start, end) in &runs {
+            gaps.extend((position < start).then_some((position, start)));
+            position = end;
+        }
+        self.reported_to = match is_last {
+            // All data beyond that received is missing.
+            true => {
+                gaps.push((position, u64::MAX));
+                0
+            }
+            false => position,
+        };
+        let missing = self.missing(&gaps, all);
+        let received = runs.into_iter().filter_map(|run| self.range(run));
+        (received.collect(), missing)
+    }
+
+    /// Returns the next ranges of arrived data beyond a gap, at most so many, the position from which on they are all,
+    /// and true if there are no more behind them.
+    fn next_runs(&self, most: usize) -> (u64, Vec<(u64, u64)>, bool) {
+        let is_behind = self.pieces.range(self.reported_to..).next().is_some();
+        let begin = self.next.max(if is_behind { self.reported_to } else { 0 });
         let mut runs: Vec<(u64, u64)> = Vec::new();
-        for (&start, piece) in &self.pieces {
-            let end = end_of(start, piece);
+        for (&start, piece) in self.pieces.range(begin..) {
+            let (end, is_full) = (end_of(start, piece), runs.len() == most.max(1));
             match runs.last_mut() {
                 Some(last) if last.1 == start => last.1 = end,
+                _ if is_full => return (begin, runs, false),
                 _ => runs.push((start, end)),
             }
         }
-        runs.into_iter().filter_map(|run| self.range(run)).collect()
+        (begin, runs, true)
     }
 
-    /// Returns the missing data: the damaged data, and with `all` every gap.
-    pub(super) fn missing(&mut self, all: bool) -> Vec<MissingRange> {
+    /// Returns the missing data in some gaps: the damaged data, and with `all` the gaps. Damaged data elsewhere is kept
+    /// for later.
+    fn missing(&mut self, gaps: &[(u64, u64)], all: bool) -> Vec<MissingRange> {
+        let is_in = |damage: &(u64, u64), gap: &(u64, u64)| damage.0 < gap.1 && damage.1 > gap.0;
         let mut damaged = core::mem::take(&mut self.damaged);
         damaged.sort_unstable();
         let mut missing = Vec::new();
-        let mut position = self.next;
-        let gaps = self.gaps();
+        let mut position = 0;
         for gap in gaps {
             // Within a gap: the damaged parts, and what lies between them.
-            position = position.max(gap.0);
-            for &(start, end) in damaged
-                .iter()
-                .filter(|damage| damage.0 < gap.1 && damage.1 > gap.0)
-            {
+            position = gap.0.max(position);
+            for &(start, end) in damaged.iter().filter(|damage| is_in(damage, gap)) {
                 let (start, end) = (start.max(position), end.min(gap.1));
                 if start >= end {
                     continue;
@@ -291,21 +323,10 @@ impl Receiver {
                 missing.extend(self.missing_range((position, gap.1), false));
             }
         }
+        let later = self.reported_to;
+        damaged.retain(|damage| later > 0 && damage.0 >= later);
+        self.damaged = damaged;
         missing
-    }
-
-    /// Returns the gaps, and last all data beyond that received.
-    fn gaps(&self) -> Vec<(u64, u64)> {
-        let mut gaps = Vec::new();
-        let mut position = self.next;
-        for (&start, piece) in &self.pieces {
-            if position < start {
-                gaps.push((position, start));
-            }
-            position = end_of(start, piece);
-        }
-        gaps.push((position, u64::MAX));
-        gaps
     }
 
     fn missing_range(&self, range: (u64, u64), damaged: bool) -> Option<MissingRange> {

@@ -81,3 +81,30 @@ fn the_adaptive_code_comes_near_the_channels_capacity() {
         );
     }
 }
+
+/// Oracle: each packet with data arrives with probability 0.95, so a byte is sent 1 / 0.95 times in the mean, whatever the
+/// number of gaps: here some 150 at a time, of which a packet lists 32.
+#[test]
+fn a_long_path_with_hundreds_of_gaps_repeats_what_was_lost_and_little_else() {
+    let rate = 50_000_000;
+    let mut configuration = Configuration::new(DataRate::from_bits_per_second(rate));
+    configuration.mode = Mode::NearReliable;
+    configuration.coding = Coding::Fixed(Protection::default());
+    configuration.send_buffer = 32 << 20;
+    configuration.receive_buffer = 32 << 20;
+    let links = [1, 2].map(|seed| {
+        let mut link = Link::new(rate, Duration::from_millis(290), seed);
+        link.loss = 0.05;
+        link
+    });
+    let mut pair = Pair::new(configuration, links);
+    pair.keeps = false;
+    let bytes = 30_000_000;
+    pair.write(bytes);
+    pair.a.close();
+    pair.seconds(12.0);
+    assert_eq!(pair.read_bytes[1], bytes);
+    let statistics = pair.a.statistics();
+    let share = statistics.retransmitted as f64 / statistics.packets as f64;
+    assert!((0.04..0.06).contains(&share), "{share}");
+}
