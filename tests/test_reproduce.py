@@ -25,7 +25,7 @@ from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
 from baton.reproduce.page import write_page
 from baton.reproduce.sensitivity import Parameter, Variation, combine, hanging, load_parameters, varied
-from baton.reproduce.study_s_run import Flow, convergence, jain
+from baton.reproduce.study_s_run import Flow, convergence, equal_windows, jain
 from baton.toml import loads
 from validation import prose
 
@@ -317,11 +317,20 @@ def test_with_less_overlap_the_access_points_stand_nearer_to_the_tunnel() -> Non
 def test_what_study_s_looks_at() -> None:
     # Jain's index of rates 1 and 3: (1 + 3)² / (2 (1 + 9)).
     assert jain(np.array([1.0, 2.0, 0.0]), np.array([3.0, 2.0, 5.0])).tolist() == [0.8, 1.0, 0.5]
-    # One flow has a third of the other's rate until 725 s, then as much. Over 50 s from t on it has three quarters when
-    # so many seconds k of it are equal: ((50 - k) + 3 k) / 150 = 3/4, so k = 31.25 and t = 725 - 18.
-    slow, fast = flow([], [1.0] * 725 + [3.0] * 475), flow([], [3.0] * 1200)
-    assert convergence(slow, fast) == 725 + 32 - 50 - 525
-    assert convergence(flow([], [1.0] * 1200), fast) == 675
+    # The satellite carries 5 Mbit/s · 1400/1500 / 8 = 583,333 B of payload a second. One flow has a tenth of that until
+    # 725 s, then half. Over 50 s from t on it has 0.45 of it when so many seconds k of them are equal:
+    # (0.1 (50 - k) + 0.5 k) / 50 = 0.45, so k = 43.75 and t = 725 + 44 - 50.
+    full = 5e6 * 1400 / 1500 / 8
+    slow, fast = flow([], [0.1 * full] * 725 + [0.5 * full] * 475), flow([], [0.5 * full] * 1200)
+    assert convergence(slow, fast) == 725 + 44 - 50 - 525
+    assert convergence(flow([], [0.1 * full] * 1200), fast) == 675
+    # Equal flows that leave most of the satellite free do not share what is available.
+    assert convergence(flow([], [0.2 * full] * 1200), flow([], [0.2 * full] * 1200)) == 675
+    shrinking, still = (
+        flow([max(1000.0 - second, 0.0) for second in range(1201)], [1.0] * 1200),
+        flow([100.0] * 1201, []),
+    )
+    assert equal_windows(shrinking, still) == 899 - 525
     growing = flow([min(float(second), 443.0) for second in range(801)], [1000.0] * 800)
     assert growing.full_after(400) == 43
     assert growing.full_after(100) == 343
