@@ -25,7 +25,7 @@ from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
 from baton.reproduce.page import write_page
 from baton.reproduce.sensitivity import Parameter, Variation, combine, hanging, load_parameters, varied
-from baton.reproduce.study_s_run import Flow, convergence, jain
+from baton.reproduce.study_s_run import Flow, convergence, equal_windows, jain
 from baton.toml import loads
 from validation import prose
 
@@ -199,8 +199,8 @@ MECHANISMS = {
     "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"
     " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
     " D11.a D11.b D11.c D19.a D19.f",
-    "S": "S1.a S1.b S1.c S1.d S1.e S2.c S2.d S2.f S2.g S2.i S2.j S2.k S3.c S3.f S3.g S3.h S3.i S3.j S3.k S3.l S3.m"
-    " S4.a S4.b S4.c S5.e S5.f S5.i S6.a S6.b S6.d S7.a S7.c S8.a S8.c S8.d S8.e S8.h S8.i"
+    "S": "S1.a S1.b S1.c S1.d S1.e S2.a S2.c S2.d S2.e S2.f S2.g S2.h S2.i S2.j S2.k S3.c S3.f S3.g S3.h S3.i S3.j S3.k"
+    " S3.l S3.m S4.a S4.b S4.c S5.d S5.e S5.f S5.i S6.a S6.b S6.d S7.a S7.b S7.c S8.a S8.c S8.d S8.e S8.h S8.i"
     " S8.k S8.l S8.s S8.t",
     "T": "T1.a T1.b T2.a T2.b T2.c T2.d T2.e T2.g T2.h T2.i T3.a T3.d T3.f T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c"
     " T6.d T11.c T11.g",
@@ -317,11 +317,20 @@ def test_with_less_overlap_the_access_points_stand_nearer_to_the_tunnel() -> Non
 def test_what_study_s_looks_at() -> None:
     # Jain's index of rates 1 and 3: (1 + 3)² / (2 (1 + 9)).
     assert jain(np.array([1.0, 2.0, 0.0]), np.array([3.0, 2.0, 5.0])).tolist() == [0.8, 1.0, 0.5]
-    # One flow has a third of the other's rate until 725 s, then as much. Over 50 s from t on it has three quarters when
-    # so many seconds k of it are equal: ((50 - k) + 3 k) / 150 = 3/4, so k = 31.25 and t = 725 - 18.
-    slow, fast = flow([], [1.0] * 725 + [3.0] * 475), flow([], [3.0] * 1200)
-    assert convergence(slow, fast) == 725 + 32 - 50 - 525
-    assert convergence(flow([], [1.0] * 1200), fast) == 675
+    # The satellite carries 5 Mbit/s · 1400/1500 / 8 = 583,333 B of payload a second. One flow has a tenth of that until
+    # 725 s, then half. Over 50 s from t on it has 0.45 of it when so many seconds k of them are equal:
+    # (0.1 (50 - k) + 0.5 k) / 50 = 0.45, so k = 43.75 and t = 725 + 44 - 50.
+    full = 5e6 * 1400 / 1500 / 8
+    slow, fast = flow([], [0.1 * full] * 725 + [0.5 * full] * 475), flow([], [0.5 * full] * 1200)
+    assert convergence(slow, fast) == 725 + 44 - 50 - 525
+    assert convergence(flow([], [0.1 * full] * 1200), fast) == 675
+    # Equal flows that leave most of the satellite free do not share what is available.
+    assert convergence(flow([], [0.2 * full] * 1200), flow([], [0.2 * full] * 1200)) == 675
+    shrinking, still = (
+        flow([max(1000.0 - second, 0.0) for second in range(1201)], [1.0] * 1200),
+        flow([100.0] * 1201, []),
+    )
+    assert equal_windows(shrinking, still) == 899 - 525
     growing = flow([min(float(second), 443.0) for second in range(801)], [1000.0] * 800)
     assert growing.full_after(400) == 43
     assert growing.full_after(100) == 343

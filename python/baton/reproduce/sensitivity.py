@@ -33,7 +33,7 @@ class Parameter:
     reason: str
     #: Keys that have the value, such as `links.wifi.queue`, by scenario.
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: Constants of the study's code that have it, such as `study_s_run.EQUAL`.
+    #: Constants of the study's code that have it, such as `study_s_run.DELTA`.
     constants: Sequence[str] = ()
     #: True if its values are combined with those of the study's other such parameters, too.
     together: bool = False

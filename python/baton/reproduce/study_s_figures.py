@@ -80,7 +80,7 @@ def _growth(grown: Mapping[str, tuple[float, float]], published: Mapping[str, Ex
             Curve("closed form, corrected", places, np.array(forms), 0, shape="points"),
             Curve("simulated", places, np.array(measured), 7, shape="points"),
         ],
-        "From WiFi's window to all that the satellite and its queue take, and back to there after a loss.",
+        "From what a loss on WiFi leaves to all that the satellite and its queue take, and back there after a loss.",
         names=names,
     )
 

@@ -19,9 +19,11 @@ SEGMENT = 1400
 ENTERS, LEAVES = 405.0, 525.0
 #: The most that a window can be over the satellite, in packets: 242 of its pipe, and 250 of its queue (section 7).
 MOST = 492
-#: Chosen: the part of the most at which a window is full, and the part of the faster flow's goodput that the slower one
-#: has when both share equally, over so many seconds (studies/S/expected.toml).
-FULL, EQUAL, OVER_S = 0.9, 0.75, 50
+#: Goodput of both flows, in bit/s, when the satellite's 5 Mbit/s are full.
+AVAILABLE = 5e6 * SEGMENT / 1500
+#: Chosen: the part of the most at which a window is full; δ of the δ-fair convergence time, and the time over which
+#: goodput is averaged for it, in seconds (studies/S/parameters.toml).
+FULL, DELTA, OVER_S = 0.9, 0.1, 50
 
 #: Chosen: share of the window that a loss takes from BIC, as in the code of its authors (studies/S/README.md).
 BIC_DECREASE = 0.2
@@ -156,7 +158,17 @@ def jain(one: Floats, other: Floats) -> Floats:
 
 
 def convergence(one: Flow, other: Flow) -> float:
-    """Returns the time from the second handover until two flows share equally, or the run ends."""
-    rates = np.array([one.goodputs(), other.goodputs()])[:, int(LEAVES) :]
-    equal = np.flatnonzero(rates.min(axis=0) >= EQUAL * rates.max(axis=0))
-    return float(equal[0]) if len(equal) else len(one.delivered) - 1 - LEAVES
+    """Returns the δ-fair convergence time (RFC 5166): from the second handover until each of two flows has a share of
+    (1 - δ)/2 of what the satellite can deliver, or until the run ends."""
+    slower = np.minimum(one.goodputs(), other.goodputs())[int(LEAVES) :]
+    return _first(slower >= (1 - DELTA) / 2 * AVAILABLE, one)
+
+
+def equal_windows(one: Flow, other: Flow) -> float:
+    """Returns the time from the second handover until two windows differ by a packet at most, or until the run ends."""
+    return _first(np.abs(one.window - other.window)[int(LEAVES) :] <= 1, one)
+
+
+def _first(holds: np.ndarray, flow: Flow) -> float:
+    found = np.flatnonzero(holds)
+    return float(found[0]) if len(found) else len(flow.delivered) - 1 - LEAVES
