@@ -88,7 +88,8 @@ class StudyRun:
     def transfer_time(self) -> float | None:
         """Returns the time from the handover until the study's transfer over GSM has arrived.
 
-        The transfer begins with the first new segment on GSM: what WaveLAN still delivers after the binding is none of it.
+        The transfer begins with the first new segment on GSM: what WaveLAN still delivers after the binding is not part
+        of it.
         """
         end = self.transfer.time_of_byte(self.first_on("gsm")[0] + TRANSFER)
         return None if end is None else end - self.handover_s
