@@ -13,7 +13,7 @@ from baton.report.tables import Run, run_of
 
 from .transfer import Floats, Transfer
 
-#: Bytes of the study's transfer after the handover: 680 B/s over the 116 s that its figure 7-3 shows.
+#: Bytes of the study's transfer over GSM: 680 B/s over the 116 s that its figure 7-3 shows.
 TRANSFER = 78_880
 #: Net rate of the GSM link in bytes a second (9.6 kbit/s with start and stop bits).
 GSM_RATE = 960.0
@@ -85,9 +85,18 @@ class StudyRun:
         end = self.transfer.time_of_byte(self.transfer.acknowledged(self.handover_s) + amount)
         return None if end is None else end - self.handover_s
 
+    def transfer_time(self) -> float | None:
+        """Returns the time from the handover until the study's transfer over GSM has arrived.
+
+        The transfer begins with the first new segment on GSM: what WaveLAN still delivers after the binding is not part
+        of it.
+        """
+        end = self.transfer.time_of_byte(self.first_on("gsm")[0] + TRANSFER)
+        return None if end is None else end - self.handover_s
+
     def throughput(self) -> float | None:
-        """Returns the mean throughput of the study's transfer after the handover, in bytes per second."""
-        time = self.time_to(TRANSFER)
+        """Returns the mean throughput of the study's transfer over GSM, in bytes per second."""
+        time = self.transfer_time()
         return None if time is None else TRANSFER / time
 
     def window_retransmitted(self) -> int:
@@ -156,7 +165,7 @@ def towards_gsm(run: StudyRun) -> Figures:
     transfer, start = run.transfer, run.handover_s
     duplicates = sorted(transfer.duplicate_acks(start), reverse=True)
     stall_end = run.stall_end()
-    time = run.time_to(TRANSFER)
+    time = run.transfer_time()
     stable = [transfer.acknowledged(start + bound) for bound in STABLE]
     return {
         "T2.a": run.value("retransmission timeout", start),

@@ -45,7 +45,7 @@ def _segments(
 ) -> Figure:
     """Draws segments as they leave the sender and acknowledgments as they reach it, by first byte and by number;
     `at_end` is the printed mean rate of the exchange, in bytes a second."""
-    origin = run.transfer.acknowledged(run.handover_s + span[0]) if span[0] > -10 else 0
+    origin = run.first_on("gsm")[0] if span[0] == 0 else 0
     curves = [
         _points("segments sent", run.transfer.sent, run, span, origin, SENT),
         _points("acknowledgments", run.transfer.acks, run, span, origin, ACKS),

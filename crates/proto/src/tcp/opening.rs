@@ -55,6 +55,7 @@ impl Connection {
         let mut connection =
             Connection::connect(now, local, remote, profile, initial_sequence, path_mtu);
         connection.state = State::SynReceived;
+        connection.receiving.accepted = true;
         connection.take_syn(now, syn);
         connection
     }

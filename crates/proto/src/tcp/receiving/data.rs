@@ -210,9 +210,10 @@ impl Receiving {
                     self.acks.on_progress();
                     return self.acknowledge_in_order(common, flow, now, filled);
                 }
-                let enough = 2 * u64::from(self.largest);
+                // Linux 2.0 acknowledges no earlier what fills a gap.
+                let filled = filled && !common.profile.delay_by_gaps;
                 match delay {
-                    Some(delay) if !filled && self.acks.pending_bytes() < enough => {
+                    Some(delay) if !filled && self.acks.pending_bytes() < self.enough(common) => {
                         let due = common.timers.deadline(Timer::DelayedAck);
                         if due.is_none_or(|due| due > now + delay) {
                             common.timers.set_after(Timer::DelayedAck, now, delay);
@@ -221,6 +222,16 @@ impl Receiving {
                     _ => self.acks.demand(),
                 }
             }
+        }
+    }
+
+    /// Returns the number of bytes in order that are acknowledged at once: two full segments. Linux 2.0 (`max_unacked`):
+    /// 2048 at the end that opened the connection, any number at the other one.
+    fn enough(&self, common: &Common) -> u64 {
+        match (common.profile.delay_by_gaps, self.accepted) {
+            (false, _) => 2 * u64::from(self.largest),
+            (true, false) => 2_048,
+            (true, true) => u64::MAX,
         }
     }
 
@@ -301,12 +312,15 @@ impl Receiving {
             tuning.after_reading(&mut self.data);
         }
         let segment_size = self.segment_size(flow.space.segment_size());
-        let updates = open && self.data.wants_update(segment_size);
+        let updates = match common.profile.delay_by_gaps {
+            true => self.data.would_double(segment_size),
+            false => self.data.wants_update(segment_size),
+        };
         let answers = common.quick_acks().is_some()
             && self.acks.pending_bytes() > 0
             && self.data.readable_bytes() == 0
             && self.acks.wants_ack_after_reading();
-        if updates || answers {
+        if (open && updates) || answers {
             self.acks.demand();
         }
     }

@@ -47,6 +47,8 @@ pub(super) struct Receiving {
     fin: Option<u64>,
     tuning: Tuning,
     pub(super) orders: AckOrders,
+    /// True if the peer opened the connection.
+    pub(super) accepted: bool,
     /// An ACK generated before the latest arrival.
     early: Option<Box<TcpHeader>>,
 }
@@ -62,6 +64,7 @@ impl Receiving {
             fin: None,
             tuning: Tuning::Off,
             orders: AckOrders::default(),
+            accepted: false,
             early: None,
         }
     }

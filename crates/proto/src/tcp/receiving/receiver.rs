@@ -241,11 +241,18 @@ impl Receiver {
         let (half, one) = (u64::from(self.buffer / 2), u64::from(segment_size));
         let left = self.window();
         if self.is_tuned() {
-            return left <= half && gain > 0 && gain >= left;
+            return left <= half && self.would_double(segment_size);
         }
         gain > 0
             && ((left < half && gain >= (2 * one).min(half))
                 || (left < one && gain >= one.min(half)))
+    }
+
+    /// Returns true if a window update would at least double the window that the peer has left (Linux 2.0's
+    /// `tcp_raise_window`).
+    pub(in crate::tcp) fn would_double(&self, segment_size: u32) -> bool {
+        let gain = self.possible_end(segment_size) - self.window_end;
+        gain > 0 && gain >= self.window()
     }
 
     /// Returns the number of bytes held: unread, or beyond a gap.

@@ -52,6 +52,7 @@ fn answers_of_strangers(profile: &Profile, delay: Duration) -> [usize; 2] {
     let first = ends[0]
         .receive(data(1, 1_001))
         .receive(data(1_001, 2_001))
+        .receive(data(2_001, 3_001))
         .connection
         .poll_transmit(begin);
     let mut flying = VecDeque::from([(begin + delay, 1, first.unwrap())]);

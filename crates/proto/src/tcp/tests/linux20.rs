@@ -144,3 +144,48 @@ fn the_other_congestion_controls_run_in_this_profile() {
         assert_eq!(pair.b.application.received.len(), 60_000);
     }
 }
+
+/// By hand from the sources of Linux 2.0. The end that opened the connection acknowledges 2048 bytes at once, here three
+/// segments; the one that accepted it only by its timer (`max_unacked`), or when an ACK would double the window that is
+/// left (`tcp_raise_window`): of 16 384 bytes after nine segments, 7384.
+#[test]
+fn the_end_that_accepted_acknowledges_half_a_window() {
+    let receiver = profile("linux-2.0.36");
+    let opened = Solo::established(&receiver);
+    let mut accepted = Solo {
+        now: Instant::ZERO,
+        connection: Connection::accept(
+            Instant::ZERO,
+            end_point(1, 40_000),
+            end_point(2, 80),
+            &receiver,
+            ISS_A,
+            1500,
+            &from_peer(TcpFlags::SYN, 0, 0).header,
+        ),
+    };
+    assert_eq!(accepted.sends(), ["SYN ack 1"]);
+    accepted.at(100).receive(ack(1));
+    for (mut solo, segments) in [(opened, 3), (accepted, 9)] {
+        for segment in 1..=segments {
+            assert_eq!(solo.sends(), Vec::<String>::new());
+            let from = 1 + 1_000 * (segment - 1);
+            solo.at(200).receive(data(from, from + 1_000));
+            solo.connection.discard(u64::MAX);
+        }
+        assert_eq!(solo.sends(), [format!("ack {}", 1 + 1_000 * segments)]);
+    }
+}
+
+/// By hand from the sources of Linux 2.0: data that fills a gap is acknowledged by the timer, here half of a third of a
+/// second and a tick later.
+#[test]
+fn what_fills_a_gap_waits_for_the_timer() {
+    let mut solo = Solo::established(&profile("linux-2.0.36"));
+    solo.at(200).receive(data(1_001, 2_001));
+    assert_eq!(solo.sends(), ["ack 1"]);
+    solo.at(200).receive(data(1, 1_001));
+    solo.connection.discard(u64::MAX);
+    assert_eq!(solo.at(370).sends(), Vec::<String>::new());
+    assert_eq!(solo.at(390).sends(), ["ack 2001"]);
+}
