@@ -194,8 +194,8 @@ def test_titles_of_studies_begin_with_a_capital_letter() -> None:
 Study = tuple[Path, dict[str, dict[str, object]]]
 #: Checks of each study that must come out, or their mechanism is not there.
 MECHANISMS = {
-    "C": "C1.a C1.c C2.c C3.b C4.c C5.a C5.b C5.c C5.d C5.e C5.f C5.g C5.h C5.i C5.j C5.k C6.a C7.c C8.a C8.b C8.c C8.d"
-    " C9.a C9.b C9.c C9.d C9.e C9.f C9.i C9.k C9.m C9.o",
+    "C": "C1.a C1.c C2.c C3.b C3.c C4.c C5.a C5.b C5.c C5.d C5.e C5.f C5.g C5.h C5.i C5.j C5.k C6.a C7.a C7.c C7.d C8.a"
+    " C8.b C8.c C8.d C9.a C9.b C9.c C9.d C9.e C9.f C9.i C9.k C9.m",
     "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"
     " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
     " D11.a D11.b D11.c D19.a D19.f",

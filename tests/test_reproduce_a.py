@@ -15,10 +15,21 @@ from baton.reproduce.study_a_run import RATE, made, stream_delay
 
 #: Checks that must come out, or their mechanism is not there.
 MECHANISMS = (
-    "A1.a A1.b A1.c A1.d A1.f A1.i A2.a A2.b A2.c A2.d A2.e A2.h A2.i A2.j A3.f A4.b A4.c A5.a A5.b A5.c A5.d "
-    "A5.e A5.g A5.h A5.i A5.j A5.l A5.m A5.n A5.o A5.p A6.a A6.b A6.d A6.e A6.f A6.g A6.h A6.i A6.j A6.k A12.a "
-    "A12.b A12.c A12.d A12.e A12.f A12.g A13.a A13.b A14.a A14.c A14.d A14.f A14.h"
+    "A1.a A1.b A1.c A1.d A1.f A1.i A2.a A2.b A2.c A2.d A2.e A4.b A4.c A5.a A5.b A5.c A5.d A5.e A5.g A5.h A5.i A5.j "
+    "A5.l A5.m A5.n A5.o A5.p A6.a A6.b A6.d A6.e A6.f A6.g A6.h A6.i A6.j A6.k A12.a A12.b A12.c A12.d A12.e A12.f "
+    "A12.g A13.a A13.b A14.h"
 )
+#: Least and greatest values that the text's words ask of the variations: packets of 184 B, and errors by the byte.
+VARIATIONS = {
+    "A2.h": (1.0, 1.0),
+    "A2.i": (0.0, 0.5),
+    "A2.j": (0.95, 1.0),
+    "A3.f": (0.0, 1.0),
+    "A14.a": (1.0, 1.0),
+    "A14.c": (0.95, 1.0),
+    "A14.d": (1.0, np.inf),
+    "A14.f": (0.0, 1.0),
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +44,11 @@ def checks(found: Reproduced) -> dict[str, Check]:
 
 def test_the_mechanism_of_the_study(checks: dict[str, Check]) -> None:
     assert [name for name in MECHANISMS.split() if checks[name].verdict not in ("agrees", "holds")] == []
+
+
+def test_the_variations_do_as_the_words_of_the_text(checks: dict[str, Check]) -> None:
+    found = {name: checks[name].measured or 0.0 for name in VARIATIONS}
+    assert [name for name, (least, most) in VARIATIONS.items() if not least <= found[name] <= most] == []
 
 
 def test_every_check_is_measured(checks: dict[str, Check]) -> None:

@@ -20,11 +20,10 @@ PUBLISHED = (
     " figures themselves were not at hand"
 )
 """Source of the order."""
-STUCK = (
+CARRIED = (
     "By the time to intercept, a far node that approaches beats a near one that flies away, so that packets are"
-    " carried where AODV finds a path: in the runs that it loses, AeroRP has up to 300 packets under way at the"
-    " end, and the others have used up their 64 hops, one a carrier, in 92 to 224 s. Frames do not interfere here,"
-    " which spares AODV's floods."
+    " carried where AODV finds a path, and up to 300 are under way when the run ends. They arrive: see the row that"
+    " waits for them. In one run packets use up their 64 hops, one a carrier."
 )
 """Cause of a difference."""
 
@@ -35,14 +34,15 @@ def network(routing: str, relays: int, speed: str) -> dict[str, Any]:
 
 
 @cache
-def delivered(routing: str, relays: int, speed: str, seed: int) -> float:
-    """Returns the share of packets, one of 1000 B a second for 1000 s, that arrive."""
+def delivered(routing: str, relays: int, speed: str, seed: int, duration: str = "1000 s") -> float:
+    """Returns the share of packets, one of 1000 B a second for 1000 s, that arrive by the end of the run."""
     packets = lab.flow(
         **{"from": "b", "to": "a"},
         transport="udp",
         traffic={"kind": "constant", "rate": "8 kbit/s", "packet_size": "1000 B"},
+        stop="1000 s",
     )
-    result = lab.run("1000 s", network(routing, relays, speed), packets, seed=seed)
+    result = lab.run(duration, network(routing, relays, speed), packets, seed=seed)
     sent = lab.first(result)["packets"]["to_sink"]
     return float(sent["delivered"] / sent["sent"])
 
@@ -51,23 +51,30 @@ def order() -> Iterator[Row]:
     """Yields rows on the order of the protocols."""
     for relays, speed in ((9, "200 m/s"), (29, "200 m/s"), (59, "200 m/s"), (29, "1200 m/s")):
         for other in ROUTING[1:]:
-            wins = lab.over_seeds(
-                lambda seed, relays=relays, speed=speed, other=other: float(
-                    delivered("aerorp", relays, speed, seed) >= delivered(other, relays, speed, seed)
-                )
-            )
-            yield Row(
-                f"ad-hoc.{other}.{relays + 1}.{speed.split()[0]}",
-                "ad-hoc",
-                f"runs in which AeroRP delivers no less than {other.upper()}, {relays + 1} nodes at {speed}",
-                "",
-                wins,
-                1.0,
-                PUBLISHED,
-                0.1,
-                "one run in ten may fall the other way",
-                STUCK,
-            )
+            yield _order(other, relays, speed)
+    yield _order("aodv", 59, "200 m/s", waits=True)
+
+
+def _order(other: str, relays: int, speed: str, waits: bool = False) -> Row:
+    """Returns the row on AeroRP beside another protocol; `waits` lets packets under way arrive for another 600 s."""
+    duration, name, after = ("1600 s", ".later", ", 600 s after the last packet") if waits else ("1000 s", "", "")
+    wins = lab.over_seeds(
+        lambda seed: float(
+            delivered("aerorp", relays, speed, seed, duration) >= delivered(other, relays, speed, seed, duration)
+        )
+    )
+    return Row(
+        f"ad-hoc.{other}.{relays + 1}.{speed.split()[0]}{name}",
+        "ad-hoc",
+        f"runs in which AeroRP delivers no less than {other.upper()}, {relays + 1} nodes at {speed}{after}",
+        "",
+        wins,
+        1.0,
+        PUBLISHED,
+        0.1,
+        "one run in ten may fall the other way",
+        CARRIED,
+    )
 
 
 def passing(speed_m_s: float, offset_m: float, half_m: float) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from rich.table import Table
 
 from baton.tables import new_console
 
-from . import STUDIES, TITLES, select, study_c_readings, study_module
+from . import STUDIES, TITLES, select, study_c_readings, study_d_readings, study_module
 from .checks import HANGING, Check, summary
 from .sensitivity import SEEDS, Combination, Variation, combine, hanging, load_parameters, vary
 
-#: Measurement of a study's two-sided numbers by each reading of its text, where there are several.
-READINGS = {"C": study_c_readings.readings}
+#: Measurement of a study's two-sided numbers by each reading of its text, for sets of its parameters.
+READINGS = {"C": study_c_readings.readings, "D": study_d_readings.readings}
 #: Name of the table of combinations of parameters.
 COMBINATIONS = "combinations.csv"
 #: Version of what `--json` prints.

@@ -87,8 +87,8 @@ def vary(
 def combine(
     folder: Path, readings: Callable[[Path], Mapping[str, Figures]], progress: Callable[[str], None]
 ) -> list[Combination]:
-    """Judges the two-sided checks that `readings` measures, with one seed, for all combinations of the values of the
-    parameters that are varied together."""
+    """Judges the two-sided checks that `readings` measures, for all combinations of the values of the parameters that
+    are varied together."""
     together = [parameter for parameter in load_parameters(folder) if parameter.together]
     rules = {check.id: check for check in load_expected(folder / "expected.toml")}
     found = []

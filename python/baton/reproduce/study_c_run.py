@@ -21,7 +21,7 @@ FULL, OVER_S = 0.9, 2.0
 RATE = {"wifi": 2e6 / 8 * 1460 / 1500, "satellite": 1e6 / 8 * 1460 / 1500}
 
 #: Time from each link's announcement that it goes down until it does, and the link's round-trip time, in seconds.
-AHEAD = {"wifi": 0.1, "satellite": 1.1}
+AHEAD = {"wifi": 0.35, "satellite": 1.2}
 RTT = {"wifi": 0.02, "satellite": 0.5}
 
 

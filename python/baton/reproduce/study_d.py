@@ -40,7 +40,7 @@ FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, afte
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
-    cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES, load)
+    cases = (_losses, pings, windows, handovers, _conditions, *beyond.CASES, load)
     tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     put(samples, _arithmetic())
@@ -97,7 +97,7 @@ def _losses(folder: Path, seed: int) -> Figures:
     }
 
 
-def _pings(folder: Path, seed: int) -> Figures:
+def pings(folder: Path, seed: int) -> Figures:
     """Measures D3 and D4: a segment at a time, at home and abroad."""
     figures: Figures = {}
     products: list[float | None] = []
@@ -123,7 +123,7 @@ def _product(kilobits: float, rtt: float | None) -> float | None:
     return None if rtt is None else kilobits * rtt / 8
 
 
-def _windows(folder: Path, seed: int) -> Figures:
+def windows(folder: Path, seed: int) -> Figures:
     """Measures D5: receive windows, at two rates; then with the pipe in the radio's place."""
     file, pipe = folder / "proposal-1.toml", folder / "pipe.toml"
     slow = {size: simulate(file, seed, [*HOME, *window(size)], "series") for size in (2, 4, 8, 16)}
@@ -143,7 +143,7 @@ def _windows(folder: Path, seed: int) -> Figures:
     return _numbered("D5", values)
 
 
-def _handovers(folder: Path, seed: int) -> Figures:
+def handovers(folder: Path, seed: int) -> Figures:
     """Measures D6 to D9: the three scenarios."""
     baseline, first = (simulate(folder / f"{name}.toml", seed, [], "series") for name in SCENARIOS[:2])
     second = simulate(folder / f"{SCENARIOS[2]}.toml", seed, [], "series packets")
