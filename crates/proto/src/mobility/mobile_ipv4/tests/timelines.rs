@@ -312,11 +312,11 @@ fn a_soft_return_begins_with_its_request() {
         network.run_until(at(8000));
         network.return_to(link, care_of);
         network.run_until(at(9000));
-        let registered = network.events.iter().filter_map(|(at, event)| match event {
+        let mut registered = network.events.iter().filter_map(|(at, event)| match event {
             MobileNodeEvent::Registered { point, .. } => Some((*at, point.interface)),
             _ => None,
         });
-        assert_eq!(registered.last(), Some((at(8000 + after), link)));
+        assert_eq!(registered.next_back(), Some((at(8000 + after), link)));
         let from_mobile = |sent: &&Sent| sent.at == at(8000) && sent.from == Node::Mobile;
         assert_eq!(network.signalling.iter().filter(from_mobile).count(), 1);
     }
