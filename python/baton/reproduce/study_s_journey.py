@@ -23,6 +23,7 @@ MOUTHS_M, LATITUDE_DEG, OBSTACLE_M = (9_000.0, 19_600.0), 45.0, 100.0
 #: 4 and 5 have no time in queues. The first is the whole way, the other ends in the tunnel.
 _UNLOADED = ["mobiles.train.track.from=8 km", "flows.download.start=149 s", "duration=150 s"]
 _ENTERING = ["mobiles.train.track.from=8 km", "flows.download.start=29 s", "duration=30 s"]
+_BY_MARGIN = "mobiles.train.decision.class=python:margin.Margin"
 _SATELLITE_ONCE_UP = "mobiles.train.decision.class=python:margin.SatelliteOnceUp"
 _WITH_SERVICE = 'mobiles.train.mobility.mih={ point_of_service = "gateway" }'
 _WITH_FORWARD_SERVICE = 'mobiles.train.mobility.mih={ point_of_service = "gateway", signalling = "forward" }'
@@ -116,9 +117,11 @@ def measured(file: Path, seed: int) -> Figures:
     to_wifi, to_satellite = handover(whole, "wifi"), handover(whole, "satellite")
     short_before = handover(journey(file, seed, _ENTERING, TOO_LITTLE), "wifi")
     short_after = handover(journey(file, seed, _UNLOADED, TOO_LITTLE), "satellite")
+    by_margin = handover(journey(file, seed, [*_UNLOADED, _BY_MARGIN]), "satellite")
     once_up = handover(journey(file, seed, [*_UNLOADED, _SATELLITE_ONCE_UP]), "satellite")
     serviced = handover(journey(file, seed, [*_ENTERING, _WITH_SERVICE]), "wifi")
-    forward = handover(journey(file, seed, [*_ENTERING, _WITH_FORWARD_SERVICE]), "wifi")
+    forward = journey(file, seed, [*_UNLOADED, _WITH_FORWARD_SERVICE])
+    forward_to_wifi, forward_to_satellite = handover(forward, "wifi"), handover(forward, "satellite")
     loaded = handover(journey(file, seed, ["duration=120 s"]), "wifi")
     return {
         "S8.a": to_wifi.duration_s,
@@ -139,8 +142,12 @@ def measured(file: Path, seed: int) -> Figures:
         "S8.p": serviced.lost,
         "S8.q": loaded.duration_s,
         "S8.r": loaded.lost,
-        "S8.u": forward.duration_s,
-        "S8.v": forward.lost,
+        "S8.u": forward_to_wifi.duration_s,
+        "S8.v": forward_to_wifi.lost,
+        "S8.w": by_margin.duration_s,
+        "S8.x": by_margin.lost,
+        "S8.y": forward_to_satellite.duration_s,
+        "S8.z": forward_to_satellite.lost,
     }
 
 

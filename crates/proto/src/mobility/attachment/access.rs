@@ -17,11 +17,9 @@ pub(super) struct Access {
     pub changes_cell: bool,
     /// True if the mobility protocol was told that the link is up.
     pub told_up: bool,
-    /// True if the link was made usable for messages before a handover.
-    pub joined: bool,
     /// True if the mobility protocol's latest registration was here.
     pub registered: bool,
-    /// True after a command to block the link.
+    /// True if the mobile is not on the link: it was not yet, or has blocked it.
     pub detached: bool,
     /// True while packets that wait at IP are rerouted.
     pub reroutes: bool,
@@ -48,7 +46,6 @@ impl Access {
             lost_at: None,
             changes_cell: false,
             told_up: false,
-            joined: false,
             registered: false,
             detached: false,
             reroutes: false,

@@ -19,16 +19,18 @@ impl Attachment {
     }
 
     fn handle_plain(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
-        let attached = self.attached == Some(interface);
+        let (attached, registers) = (self.attached == Some(interface), self.registers);
         let Some(access) = self.access_mut(interface) else {
             return;
         };
+        let detached = access.detached;
         match event {
             LinkEvent::Up => access.up = true,
             LinkEvent::Down => access.up = false,
             _ => {}
         }
-        if attached && !access.detached || access.joined {
+        // A mobility protocol keeps an address on each link that the mobile is on.
+        if !detached && (attached || registers) {
             self.pass_on(interface, event);
         }
         self.tell_policy(now, interface, event);

@@ -80,19 +80,14 @@ impl Attachment {
         let Some(access) = to.and_then(|interface| self.access(interface)) else {
             return self.complete();
         };
-        // The mobility protocol is told of a network's events even while it is not in use, and of those of a link that
-        // carries messages before a handover.
-        let interface = access.id;
-        let known = (access.is_network || access.joined) && access.told_up;
+        // The mobility protocol is told of a link's events even while the mobile only is there and does not use it.
+        let (interface, known) = (access.id, access.told_up);
         let (says_up, registered) = (access.up && !known, known && access.registered);
         if self.registers {
             self.say(interface, LinkEvent::HandoverImminent);
         }
         if says_up {
             self.say_up(interface);
-        }
-        if let Some(access) = self.access_mut(interface) {
-            access.joined = false;
         }
         // A protocol that had lost the old link has already registered here, and reports that only once.
         if !self.registers || registered {

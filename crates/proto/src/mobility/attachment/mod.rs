@@ -140,27 +140,29 @@ impl Attachment {
     }
 
     /// Attaches the mobile to its policy's first interface; `up` lists the interfaces whose links work. With a mobility
-    /// protocol all other links are detached: packets sent there, as on a home link, are not for the mobile. A radio
-    /// network that is up reports so again.
+    /// protocol it is on all links that its policy keeps, and detached from the others: packets sent there, as on a home
+    /// link, are not for the mobile. A radio network that is up reports so again.
     pub fn begin(&mut self, now: Instant, up: &[InterfaceId]) {
         for access in &mut self.interfaces {
             access.up = up.contains(&access.id);
         }
         let first = self.policy.first(now, up);
         let first = self.choose(first).flatten();
-        if self.registers {
+        let keeps_links = self.policy.keeps_links();
+        if self.registers && !keeps_links {
             self.detach_unused(first);
         }
         self.use_interface(first);
-        let Some(access) = first.and_then(|interface| self.access(interface)) else {
-            return;
-        };
-        let (interface, says_up) = (access.id, access.up && !access.is_network);
-        if self.registers {
-            self.say(interface, LinkEvent::HandoverImminent);
+        if let Some(&access) = first.and_then(|interface| self.access(interface)) {
+            if self.registers {
+                self.say(access.id, LinkEvent::HandoverImminent);
+            }
+            if access.up && !access.is_network {
+                self.say_up(access.id);
+            }
         }
-        if says_up {
-            self.say_up(interface);
+        if self.registers && keeps_links {
+            self.join_unused();
         }
     }
 

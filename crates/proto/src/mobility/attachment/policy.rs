@@ -120,6 +120,19 @@ impl Policy {
         }
     }
 
+    /// Returns true if the mobile is on every link that is up, as a host with several interfaces is (RFC 6275 section
+    /// 11.5.4: several care-of addresses, of which one is primary). A timetable says itself when the mobile comes to a link,
+    /// and a mobile that breaks its link before it takes another is on one at a time.
+    pub(super) fn keeps_links(&self) -> bool {
+        match self {
+            Policy::Timetable(_) => false,
+            Policy::Preference(preference) => {
+                matches!(preference.handover, Handover::Soft { .. })
+            }
+            Policy::Decision(_) => true,
+        }
+    }
+
     /// Takes in an event of a link.
     pub(super) fn handle_link(
         &mut self,

@@ -2,6 +2,7 @@
 //! home agent (study D, table 3), for mobiles that have them. An announced handover is prepared at its announcement,
 //! other soft handovers when they are due. A soft handover waits for the answer; a hard handover does not wait.
 
+use super::access::Access;
 use super::policy::Due;
 use super::{Attachment, Handover, Signal};
 use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
@@ -54,7 +55,7 @@ impl Attachment {
     }
 
     /// Makes a link usable beside the link in use, so that the mobile gets an address there.
-    fn join(&mut self, interface: InterfaceId) {
+    pub(super) fn join(&mut self, interface: InterfaceId) {
         let Some(access) = self
             .access_mut(interface)
             .filter(|access| !access.is_network)
@@ -62,10 +63,22 @@ impl Attachment {
             return;
         };
         let is_new = access.up && !access.told_up;
-        (access.joined, access.detached) = (true, false);
+        access.detached = false;
         self.command(interface, LinkCommand::Attach);
         if is_new {
             self.say_up(interface);
+        }
+    }
+
+    /// Makes all links usable that are up.
+    pub(super) fn join_unused(&mut self) {
+        for place in 0..self.interfaces.len() {
+            let Access {
+                id, up, told_up, ..
+            } = self.interfaces[place];
+            if up && !told_up {
+                self.join(id);
+            }
         }
     }
 

@@ -24,10 +24,10 @@ use domains::{DomainEvent, Domains};
 pub struct Mobile {
     node: MobileNode,
     care_of: Vec<(InterfaceId, CareOf)>,
-    /// The link of the coming handover.
+    /// The link in use, or of the coming handover.
     preferred: Option<InterfaceId>,
-    /// Interfaces whose links came up before the mobile was to use them.
-    waiting: Vec<InterfaceId>,
+    /// Interfaces whose links are up.
+    up: Vec<InterfaceId>,
     domains: Domains,
     told: Told,
 }
@@ -39,7 +39,7 @@ impl Mobile {
             node,
             care_of,
             preferred: None,
-            waiting: Vec::new(),
+            up: Vec::new(),
             domains: Domains::default(),
             told: Told::default(),
         }
@@ -58,8 +58,12 @@ impl Mobile {
         }
     }
 
-    fn attach(&mut self, now: Instant, interface: InterfaceId) {
-        self.waiting.retain(|&waiting| waiting != interface);
+    fn attach(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        attach: fn(&mut MobileNode, Instant, InterfaceId, CareOf),
+    ) {
         if let Some(address) = self.domains.attach(now, interface) {
             // The registration follows at once, so that both ways pass as soon as the path allows; a new one waits for
             // the path.
@@ -68,7 +72,7 @@ impl Mobile {
         }
         let mut known = self.care_of.iter();
         if let Some(&(_, care_of)) = known.find(|(known, _)| *known == interface) {
-            self.node.attach(now, interface, care_of);
+            attach(&mut self.node, now, interface, care_of);
         }
     }
 
@@ -165,19 +169,29 @@ impl Layer for Mobile {
         };
         match event {
             LinkEvent::HandoverImminent => {
-                self.preferred = Some(interface);
-                if self.waiting.contains(&interface) {
-                    self.attach(now, interface);
+                // A radio network in use announces its next cell while the present one is up.
+                let before = self.preferred.replace(interface);
+                if before != Some(interface) && self.up.contains(&interface) {
+                    self.attach(now, interface, MobileNode::return_to);
                 }
             }
-            LinkEvent::Up if self.preferred == Some(interface) => self.attach(now, interface),
-            LinkEvent::Up if !self.waiting.contains(&interface) => self.waiting.push(interface),
+            LinkEvent::Up => {
+                if !self.up.contains(&interface) {
+                    self.up.push(interface);
+                }
+                if self.preferred == Some(interface) {
+                    self.attach(now, interface, MobileNode::attach);
+                } else {
+                    // Perhaps at another router.
+                    self.node.detach(interface);
+                }
+            }
             LinkEvent::Down => {
-                self.waiting.retain(|&waiting| waiting != interface);
+                self.up.retain(|&up| up != interface);
                 self.domains.detach(interface);
                 self.node.detach(interface);
             }
-            LinkEvent::Rollback => {
+            LinkEvent::Rollback if self.preferred == Some(interface) => {
                 self.node.stay(now);
                 self.domains.stay();
             }

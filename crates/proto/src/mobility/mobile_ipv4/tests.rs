@@ -250,6 +250,13 @@ impl Net<Agents> {
         self.settle();
     }
 
+    /// Makes a link, on which the mobile is, the one to be reached over.
+    fn return_to(&mut self, interface: InterfaceId, care_of: CareOf) {
+        let now = self.now();
+        self.mobile.return_to(now, interface, care_of);
+        self.settle();
+    }
+
     /// Detaches the mobile from all other links at once.
     fn jump(&mut self, interface: InterfaceId, care_of: CareOf) {
         self.detach_all();

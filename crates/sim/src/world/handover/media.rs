@@ -154,8 +154,11 @@ impl World {
                 self.associate(link, node);
             }
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
-            // A link that a mobile does not use is up for the mobile alone, which may then take it.
-            let tells_network = !up || self.net.mobiles[number].attached == Some(link);
+            // A link that a mobile is not on is up for the mobile alone, which may then take it. With a mobility protocol a
+            // mobile is on links that it does not use.
+            let mobile = &self.net.mobiles[number];
+            let is_on = mobile.protocol.is_some() && !self.net.wires[link].broken;
+            let tells_network = !up || is_on || mobile.attached == Some(link);
             self.tell_mobile(number, interface, event);
             if tells_network {
                 self.tell_network(link, event);

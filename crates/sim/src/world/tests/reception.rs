@@ -109,6 +109,29 @@ fn an_access_point_tells_of_its_queue_at_the_association() {
     }
 }
 
+/// A mobile with a failback is on all links that are up: its addresses are there when it decides, a second after the tunnel is
+/// up and at the end of the tunnel's margin, and its binding updates leave at once.
+#[test]
+fn a_train_updates_its_binding_in_the_moment_of_the_decision() {
+    let mobile = format!(
+        "[home_agents.server]\nprefix = \"2001:db8:1::/64\"\n[mobiles.train]\n\
+         failback = {{ prefer = [\"tunnel\", \"satellite\"], hold_time = \"1 s\" }}\n\
+         mobility = {{ protocol = \"mobile-ipv6\", home_agent = \"server\", duplicate_address_detection = \"unique-prefix\" }}\n\
+         {TRACK}\n"
+    );
+    let rows = signals(&world(&mobile, 60));
+    let updates = rows
+        .iter()
+        .filter(|row| row.name == "Binding Update" && row.sent_s > 10.0);
+    let updates: Vec<(f64, &str)> = updates.map(|row| (row.sent_s, row.link.as_str())).collect();
+    let expected = [(15.306_58, "tunnel"), (44.991_1, "satellite")];
+    assert_eq!(updates.len(), 2, "{updates:?}");
+    for (found, expected) in updates.iter().zip(expected) {
+        near(found.0, expected.0, 1e-3);
+        assert_eq!(found.1, expected.1);
+    }
+}
+
 #[test]
 fn a_train_with_a_satellite_alone_loses_what_is_sent_in_the_tunnel() {
     let mobile = format!(

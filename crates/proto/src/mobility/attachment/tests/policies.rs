@@ -117,6 +117,58 @@ fn a_mobile_that_breaks_first_announces_a_round_trip_ahead() {
     assert!(mobile.told(5000).is_empty());
 }
 
+/// A mobile that chooses by itself among its links, and makes before it breaks, is on all that are up, with an address on
+/// each. One that breaks first is on one at a time.
+#[test]
+fn a_mobile_with_a_protocol_is_on_all_links() {
+    let begin = |policy: Policy| {
+        let settings = Settings {
+            registers: true,
+            ..settings(policy)
+        };
+        let mut mobile = Timeline::begin(settings, &[0]);
+        let first = mobile.told_at(0);
+        mobile.hear(1000, 1, LinkEvent::Up);
+        (first, mobile.told_at(1000))
+    };
+    let first = [
+        "0: Attach",
+        "attached 0",
+        "protocol: 0 HandoverImminent",
+        "transports: 0 Up",
+        "protocol: 0 Up",
+    ];
+    let told = begin(preference(&[0, 1]));
+    assert_eq!(
+        told,
+        (
+            first.map(str::to_owned).to_vec(),
+            vec!["protocol: 1 Up".to_owned()]
+        )
+    );
+    let Policy::Preference(soft) = preference(&[0, 1]) else {
+        panic!("a preference");
+    };
+    let (all, later) = begin(Policy::Preference(Box::new(soft.breaking_before_making())));
+    assert_eq!(
+        (all[0].as_str(), &all[1..]),
+        ("1: detach", &first.map(str::to_owned)[..])
+    );
+    assert_eq!(later, [""; 0]);
+    // Both up: the address on the other link is there when the mobile moves.
+    let settings = Settings {
+        registers: true,
+        ..settings(preference(&[0, 1]))
+    };
+    let mut mobile = Timeline::begin(settings, &[0, 1]);
+    assert_eq!(mobile.told_at(0)[5..], ["1: Attach", "protocol: 1 Up"]);
+    mobile.hear(1000, 0, LinkEvent::GoingDown);
+    assert_eq!(
+        mobile.told_at(1000).last().unwrap(),
+        "protocol: 1 HandoverImminent"
+    );
+}
+
 #[test]
 fn preference_begins_with_the_best_link_that_is_up() {
     let begin = |up: &[usize]| Timeline::begin(settings(preference(&[0, 1])), up).told_at(0);

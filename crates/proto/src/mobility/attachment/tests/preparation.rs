@@ -127,7 +127,11 @@ fn a_candidate_that_is_lost_is_not_used() {
     mobile.hear(20_100, 1, LinkEvent::Down);
     mobile.prepared(20_280);
     let told = mobile.told(40_000);
-    assert_eq!(told, [(20_200, "protocol: 0 Rollback".to_owned())]);
+    let expected = [
+        (20_100, "protocol: 1 Down".to_owned()),
+        (20_200, "protocol: 0 Rollback".to_owned()),
+    ];
+    assert_eq!(told, expected);
     assert_eq!(mobile.mobile.attached(), Some(InterfaceId(0)));
 }
 

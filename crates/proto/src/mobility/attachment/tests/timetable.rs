@@ -279,6 +279,55 @@ fn a_protocol_completes_a_handover() {
     assert_eq!(mobile.told_at(23_000), [""; 0]);
 }
 
+/// A mobile that has left a link softly stays on it: the protocol hears of the link, keeps its address there, and is not
+/// told at the return that the link is up.
+#[test]
+fn a_link_left_softly_keeps_its_address() {
+    let policy = timetable(0, &[entry(1000, Some(1), SOFT), entry(9000, Some(0), SOFT)]);
+    let settings = Settings {
+        registers: true,
+        ..settings(policy)
+    };
+    let mut mobile = Timeline::begin(settings, &[0, 1]);
+    mobile.told(2000);
+    mobile.registered(2000, 1);
+    mobile.told(2000);
+    mobile.hear(3000, 0, LinkEvent::Down);
+    assert_eq!(mobile.told_at(3000), ["protocol: 0 Down"]);
+    mobile.hear(4000, 0, LinkEvent::Up);
+    assert_eq!(mobile.told_at(4000), ["protocol: 0 Up"]);
+    let expected = [
+        "begun soft 1 to 0 at 9000",
+        "0: Attach",
+        "attached 0",
+        "protocol: 0 HandoverImminent",
+    ];
+    assert_eq!(mobile.told_at(9000), expected);
+    mobile.registered(9020, 0);
+    assert_eq!(mobile.told_at(9020), ["complete 0"]);
+}
+
+/// After the overlap the mobile is on the old link no more, so that its address there is gone.
+#[test]
+fn a_link_left_for_good_is_begun_anew() {
+    let overlap = soft(Some(500), OldQueue::Stays, 0);
+    let policy = timetable(
+        0,
+        &[entry(1000, Some(1), overlap), entry(9000, Some(0), SOFT)],
+    );
+    let settings = Settings {
+        registers: true,
+        ..settings(policy)
+    };
+    let mut mobile = Timeline::begin(settings, &[0, 1]);
+    mobile.told(1499);
+    assert_eq!(mobile.told_at(1500), ["0: detach", "protocol: 0 Down"]);
+    mobile.hear(3000, 0, LinkEvent::Down);
+    mobile.hear(4000, 0, LinkEvent::Up);
+    assert_eq!(mobile.told(8999), []);
+    assert_eq!(mobile.told_at(9000).last().unwrap(), "protocol: 0 Up");
+}
+
 /// A link that comes up later reports so then.
 #[test]
 fn a_mobile_may_attach_to_a_link_that_does_not_work_yet() {

@@ -18,32 +18,21 @@ impl MobileNode {
     /// earlier links, which receive until [`detach`](MobileNode::detach).
     pub fn attach(&mut self, now: Instant, interface: InterfaceId, care_of: CareOf) {
         self.attachments.retain(|link| link.interface != interface);
+        self.return_to(now, interface, care_of);
+    }
+
+    /// Makes a link the one over which the mobile wants to be reached, like [`attach`](MobileNode::attach). If the mobile is
+    /// attached there already, it keeps the agents heard and the address acquired there, and so registers at once.
+    pub fn return_to(&mut self, now: Instant, interface: InterfaceId, care_of: CareOf) {
         let expected = self.arrive(now, interface);
         let is_expected = expected.is_some();
-        let mut discovery = Discovery::default();
-        // Without need of an agent, listen for one but do not solicit.
-        match (care_of, expected) {
-            (CareOf::ForeignAgent, Some(agent)) => discovery.resume(agent),
-            (CareOf::ForeignAgent, None) => discovery.start(now),
-            _ => {}
+        let compresses = self.config.header_compression;
+        let link = self.attachment_on(now, interface, care_of);
+        // The agent compresses anew with each registration.
+        link.compression = compresses.then(Box::default);
+        if let (CareOf::ForeignAgent, Some(agent)) = (care_of, expected) {
+            link.discovery.resume(agent);
         }
-        let acquisition = (care_of == CareOf::Acquired).then(|| {
-            let check = self.config.conflict_check;
-            Acquisition::new(now, interface, check, self.config.home_address)
-        });
-        // Mostly one attachment, and many mobiles.
-        self.attachments.reserve_exact(1);
-        self.attachments.push(Attachment {
-            interface,
-            care_of,
-            discovery,
-            acquisition,
-            compression: self.config.header_compression.then(Box::default),
-            address: match care_of {
-                CareOf::Known(address) => Some(address),
-                _ => None,
-            },
-        });
         self.chosen = Some(interface);
         if is_expected
             && let Some(bound) = self.binding(now)
@@ -56,6 +45,45 @@ impl MobileNode {
         // A registration ahead of the arrival has kept the former care-of address.
         self.reconsider(now, is_expected);
         self.handle_timeout(now);
+    }
+
+    /// Returns the attachment to a link, a new one unless the mobile is attached there with this source of its care-of
+    /// address.
+    fn attachment_on(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        care_of: CareOf,
+    ) -> &mut Attachment {
+        let is_same = |link: &Attachment| (link.interface, link.care_of) == (interface, care_of);
+        if let Some(place) = self.attachments.iter().position(is_same) {
+            return &mut self.attachments[place];
+        }
+        self.attachments.retain(|link| link.interface != interface);
+        let mut discovery = Discovery::default();
+        // Without need of an agent, listen for one but do not solicit.
+        if care_of == CareOf::ForeignAgent {
+            discovery.start(now);
+        }
+        let acquisition = (care_of == CareOf::Acquired).then(|| {
+            let check = self.config.conflict_check;
+            Acquisition::new(now, interface, check, self.config.home_address)
+        });
+        // Mostly one attachment, and many mobiles.
+        self.attachments.reserve_exact(1);
+        self.attachments.push(Attachment {
+            interface,
+            care_of,
+            discovery,
+            acquisition,
+            compression: None,
+            address: match care_of {
+                CareOf::Known(address) => Some(address),
+                _ => None,
+            },
+        });
+        let last = self.attachments.len() - 1;
+        &mut self.attachments[last]
     }
 
     /// Attaches to a link on which the mobile keeps its registered co-located care-of address, as within a micro-mobility

@@ -78,6 +78,33 @@ fn any_two_messages_may_be_lost_on_the_way_home() {
     check_all_losses(Network::new, &moves, None);
 }
 
+/// Returns softly to a foreign agent, or to an address of its own, on a link that the mobile has not left.
+#[test]
+fn any_two_messages_may_be_lost_of_a_soft_return() {
+    for (link, care_of, bound) in [
+        (FOREIGN_LINKS[0], CareOf::ForeignAgent, FOREIGN_AGENTS[0]),
+        (DHCP_LINK, CareOf::Acquired, Ipv4Addr::new(198, 18, 0, 50)),
+    ] {
+        lose_any_two(|lost| {
+            let mut network = Network::new();
+            network.lost = lost.iter().copied().collect();
+            network.attach(link, care_of);
+            network.run_until(Instant::from_millis(4000));
+            network.attach(MODEM_LINK, CareOf::Known(MODEM));
+            network.run_until(Instant::from_millis(8000));
+            network.return_to(link, care_of);
+            network.run_for(Duration::from_secs(4));
+            let counted = network.signalling.len();
+            network.run_for(Duration::from_secs(25));
+            network.send_data(1);
+            network.run_for(Duration::from_secs(1));
+            assert_eq!(network.bindings(), [bound], "lost: {lost:?}");
+            assert_eq!(network.received(1), 1, "lost: {lost:?}");
+            counted
+        });
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     Move(usize),

@@ -297,6 +297,31 @@ fn a_soft_handover_loses_nothing() {
     assert_eq!(out(&mut network), Some(DHCP_LINK));
 }
 
+/// On a link that the mobile has not left it has heard the agent, or has its address: the request leaves at once, and the
+/// reply is there after 20 ms to the home agent, and 20 ms more by a foreign agent.
+#[test]
+fn a_soft_return_begins_with_its_request() {
+    for (link, care_of, after) in [
+        (FOREIGN_LINKS[0], CareOf::ForeignAgent, 40),
+        (DHCP_LINK, CareOf::Acquired, 20),
+    ] {
+        let mut network = Network::new();
+        network.attach(link, care_of);
+        network.run_until(at(4000));
+        network.attach(MODEM_LINK, CareOf::Known(MODEM));
+        network.run_until(at(8000));
+        network.return_to(link, care_of);
+        network.run_until(at(9000));
+        let mut registered = network.events.iter().filter_map(|(at, event)| match event {
+            MobileNodeEvent::Registered { point, .. } => Some((*at, point.interface)),
+            _ => None,
+        });
+        assert_eq!(registered.next_back(), Some((at(8000 + after), link)));
+        let from_mobile = |sent: &&Sent| sent.at == at(8000) && sent.from == Node::Mobile;
+        assert_eq!(network.signalling.iter().filter(from_mobile).count(), 1);
+    }
+}
+
 /// After the jump at 1500 ms: solicitation and advertisement until 1520, the request at the new agent at 1530, and at
 /// 1540 at the home agent; the update reaches the old agent at the same time. Packets that reach the old agent from
 /// then on are forwarded; without the notification they are lost.

@@ -90,6 +90,73 @@ pub(super) fn assert_works(mut world: World, lost: &[usize]) {
     assert!(world.stale.is_empty(), "{lost:?} {names:?}");
 }
 
+/// Goes softly between two links on both of which it stays, there, back and there again; the first goes down and comes
+/// back in between, as a satellite's behind an obstacle.
+fn soft_returns(lost: Vec<usize>) -> World {
+    let mut world = World::new(
+        mobile_with(|fleet| {
+            fleet.tells_routers = true;
+            fleet.optimizes_routes = true;
+        }),
+        agent_settings(),
+        subscriber(),
+    );
+    world.lost = lost;
+    world.attach(0, 1);
+    world.run_until(at(10_000));
+    world.attach(1, 2);
+    for (interface, moves) in [(1, 20_000), (0, 40_000), (1, 60_000)] {
+        world.run_until(at(moves - 10_000));
+        if interface == 0 {
+            world.detach(0);
+            world.run_until(at(moves - 5000));
+            world.attach(0, 1);
+        }
+        world.run_until(at(moves));
+        let now = world.now();
+        world.mobile.prefer(now, InterfaceId(interface));
+        world.settle();
+        for second in 1..10 {
+            world.run_until(at(moves + second * 1000));
+            world.send_down(ip(HOME), moves + second);
+        }
+    }
+    world.run_until(at(200_000));
+    world
+}
+
+/// The address is there when the mobile decides: the update leaves in that moment and arrives after 20 ms, and nothing is
+/// solicited or refused.
+#[test]
+fn a_soft_return_begins_with_its_update() {
+    let world = soft_returns(Vec::new());
+    for moves in [20_000, 40_000, 60_000] {
+        let sent = world.ladder.iter().filter(|(when, name)| {
+            at(moves) <= *when && *when < at(moves + 60) && ["BU", "BA"].contains(name)
+        });
+        let sent: Vec<_> = sent.copied().collect();
+        assert_eq!(sent, [(at(moves), "BU"), (at(moves + 20), "BA")]);
+    }
+    assert!(world.times_of("RS").is_empty());
+    let refused = |event: &MobileEvent| matches!(event, MobileEvent::Refused(_));
+    assert!(!world.events.iter().any(|(_, event)| refused(event)));
+    assert_works(world, &[]);
+}
+
+#[test]
+fn any_two_lost_of_soft_returns() {
+    let messages = soft_returns(Vec::new()).ladder.len();
+    assert!(messages > 20, "{messages}");
+    for first in 0..messages {
+        let world = soft_returns(vec![first]);
+        let after = world.ladder.len();
+        assert_works(world, &[first]);
+        for second in first + 1..after {
+            assert_works(soft_returns(vec![first, second]), &[first, second]);
+        }
+    }
+}
+
 #[test]
 fn nothing_lost() {
     let world = journey(Vec::new());

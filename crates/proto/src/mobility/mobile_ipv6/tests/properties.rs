@@ -11,6 +11,8 @@ enum Step {
     Attach(usize),
     /// A soft handover: the old link stays.
     AttachOther(usize),
+    /// A soft handover to the other link, if the mobile is on it.
+    Return,
     Detach,
     RestartMobile,
     RestartHomeAgent,
@@ -23,6 +25,7 @@ fn step() -> impl Strategy_<Value = Step> {
     prop_oneof![
         4 => (0..3usize).prop_map(Step::Attach),
         4 => (0..3usize).prop_map(Step::AttachOther),
+        2 => Just(Step::Return),
         1 => Just(Step::Detach),
         1 => Just(Step::RestartMobile),
         1 => Just(Step::RestartHomeAgent),
@@ -155,7 +158,12 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
                 let now = world.now();
                 world.mobile.prefer(now, InterfaceId(used));
             }
-            Step::AttachOther(_) | Step::Send => {}
+            Step::Return if world.links[1 - used].is_some() => {
+                used = 1 - used;
+                let now = world.now();
+                world.mobile.prefer(now, InterfaceId(used));
+            }
+            Step::AttachOther(_) | Step::Return | Step::Send => {}
             Step::Detach => {
                 world.detach(0);
                 world.detach(1);
