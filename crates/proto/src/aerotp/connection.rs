@@ -9,7 +9,7 @@ use super::{Event, Received, State};
 use crate::packet::Payload;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use crate::wire::aerotp::{ErrorRate, Opening, TcpOffer};
+use crate::wire::aerotp::{ErrorRate, Mode, Opening, TcpOffer};
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
@@ -421,6 +421,13 @@ impl Connection {
     pub fn error_rate_here(&self) -> ErrorRate {
         let rates = self.paths.iter().map(|path| path.arrivals.meter.rate());
         rates.max().unwrap_or(ErrorRate::NONE)
+    }
+
+    /// Returns the share of packets that the code of its links may lose, in millionths; `None` if it has means of its own
+    /// against errors, or is over (study A, section III-D).
+    pub fn tolerated_loss(&self) -> Option<u32> {
+        let relies = self.configuration.mode == Mode::UnreliableConnection && !self.is_over;
+        relies.then_some(self.configuration.tolerated_loss_ppm)
     }
 
     /// Returns its configuration.

@@ -116,6 +116,14 @@ impl Transport for AerotpSockets {
         });
     }
 
+    fn tolerated_loss(&self, leaves: &dyn Fn((IpAddr, IpAddr)) -> bool) -> Option<u32> {
+        let over_it = |socket: &&Socket| socket.connection.paths().any(|(_, ends)| leaves(ends));
+        let asking = self.sockets().filter(over_it);
+        asking
+            .filter_map(|socket| socket.connection.tolerated_loss())
+            .min()
+    }
+
     fn peers(&self) -> Vec<IpAddr> {
         self.sockets().map(|socket| socket.peer()).collect()
     }
