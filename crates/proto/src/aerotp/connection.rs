@@ -256,6 +256,11 @@ impl Connection {
         }
     }
 
+    /// Takes in that the packet just passed in was marked with congestion. The next MACK tells the peer.
+    pub fn note_congestion(&mut self) {
+        self.paths[self.heard_path].arrivals.congestion = self.answers();
+    }
+
     fn probe_at_once(&mut self) {
         self.probing.tries = 0;
         self.probing.due = self.waits_for_peer();
