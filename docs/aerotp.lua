@@ -286,6 +286,7 @@ local function add_header(reader, tree)
     local has_offer = band(tcp_flags:uint(), 2) ~= 0
     if has_offer then names[#names + 1] = "SYN" end
     if band(tcp_flags:uint(), 4) ~= 0 then names[#names + 1] = "RST" end
+    if band(tcp_flags:uint(), 64) ~= 0 then names[#names + 1] = "ECE" end
     local ports = reader:take(4)
     tree:add(f.srcport, ports(0, 2))
     tree:add(f.dstport, ports(2, 2))

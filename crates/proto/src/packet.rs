@@ -153,7 +153,28 @@ pub struct IpHeader {
     pub dont_fragment: bool,
 }
 
+/// Codepoints of congestion notification in the two last bits of the traffic class (RFC 3168 section 5).
+const CONGESTION_EXPERIENCED: u8 = 0b11;
+const CAPABLE: u8 = 0b10;
+
 impl IpHeader {
+    /// Returns true if a node on the way had a congested queue (CE, RFC 3168 section 5).
+    pub const fn has_met_congestion(&self) -> bool {
+        self.traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED
+    }
+
+    /// Marks the packet as one whose receiver understands congestion marks (ECT(0)).
+    pub fn allow_congestion_marks(&mut self) {
+        self.traffic_class |= CAPABLE;
+    }
+
+    /// Marks the packet with congestion, if its receiver understands that.
+    pub fn mark_congestion(&mut self) {
+        if self.traffic_class & CONGESTION_EXPERIENCED != 0 {
+            self.traffic_class |= CONGESTION_EXPERIENCED;
+        }
+    }
+
     /// Returns the first three bits of the traffic class, 0 to 7: the IPv4 precedence (RFC 791), by which class
     /// selectors are ordered (RFC 2474 section 4.2.2).
     pub const fn precedence(&self) -> u8 {

@@ -9,6 +9,8 @@ use crate::time::{Duration, Instant};
 pub(super) struct Arrivals {
     /// Packets since the last MACK over this path; `u32::MAX` if a MACK is due at once.
     pub unanswered: u32,
+    /// True if a packet since then was marked with congestion.
+    pub congestion: bool,
     /// Timestamp of the newest packet, and the time of its arrival.
     pub newest: Option<(u32, Instant)>,
     pub meter: ErrorMeter,

@@ -42,6 +42,9 @@ pub struct Configuration {
     pub close_timeout: Duration,
     /// Time for which a receiver that has all data still answers a peer's repeated AFIN.
     pub listen_timeout: Duration,
+    /// Share of packets that the link's own code may lose, in millionths, as asked of the medium in the mode that leaves
+    /// errors to the link ([`Connection::tolerated_loss`](super::Connection::tolerated_loss)).
+    pub tolerated_loss_ppm: u32,
     /// Initial and highest rate, with IP headers; from the layer below.
     pub initial_rate: DataRate,
     /// True if the application tells what it has confirmed ([`Connection::confirm`](super::Connection::confirm));
@@ -64,6 +67,7 @@ impl Configuration {
             reordering_wait: Duration::from_millis(100),
             close_timeout: Duration::from_secs(300),
             listen_timeout: Duration::from_secs(10),
+            tolerated_loss_ppm: 1000,
             initial_rate,
             confirms: false,
         }

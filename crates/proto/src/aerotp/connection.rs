@@ -9,7 +9,7 @@ use super::{Event, Measurement, Received, State};
 use crate::packet::Payload;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use crate::wire::aerotp::{ErrorRate, Opening, TcpOffer};
+use crate::wire::aerotp::{ErrorRate, Mode, Opening, TcpOffer};
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
@@ -290,6 +290,11 @@ impl Connection {
         }
     }
 
+    /// Takes in that the packet just passed in was marked with congestion. The next MACK tells the peer.
+    pub fn note_congestion(&mut self) {
+        self.paths[self.heard_path].arrivals.congestion = self.answers();
+    }
+
     fn probe_at_once(&mut self) {
         self.probing.tries = 0;
         self.probing.due = self.waits_for_peer();
@@ -455,6 +460,13 @@ impl Connection {
     pub fn error_rate_here(&self) -> ErrorRate {
         let rates = self.paths.iter().map(|path| path.arrivals.meter.rate());
         rates.max().unwrap_or(ErrorRate::NONE)
+    }
+
+    /// Returns the share of packets that the code of its links may lose, in millionths; `None` if it has means of its own
+    /// against errors, or is over (study A, section III-D).
+    pub fn tolerated_loss(&self) -> Option<u32> {
+        let relies = self.configuration.mode == Mode::UnreliableConnection && !self.is_over;
+        relies.then_some(self.configuration.tolerated_loss_ppm)
     }
 
     /// Returns its configuration.

@@ -45,6 +45,9 @@ impl Connection {
         self.measure(now, &packet);
         if let Some(mack) = &header.mack {
             self.handle_mack(now, mack);
+            if header.tcp_flags.contains(TcpFlags::ECE) {
+                self.handle_congestion(now, mack);
+            }
         }
         self.handle_data(now, packet);
     }

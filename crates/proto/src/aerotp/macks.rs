@@ -62,6 +62,12 @@ impl Connection {
         self.arm_probe(now);
     }
 
+    /// Takes in that the peer's MACK reports packets marked with congestion.
+    pub(super) fn handle_congestion(&mut self, now: Instant, mack: &Mack) {
+        let rate = &mut self.paths[self.heard_path].rate;
+        rate.congested(now, arrival_rate(mack));
+    }
+
     /// Returns the sending time of the packet that the peer echoes.
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
@@ -75,10 +81,9 @@ impl Connection {
         }
         let since = now.saturating_since(Self::echoed(now, mack));
         let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
-        let arrival_rate = DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000);
         // The packet that a MACK echoes came over the path that the MACK takes.
         let path = &mut self.paths[self.heard_path];
-        path.rate.measured(now, rtt, arrival_rate);
+        path.rate.measured(now, rtt, arrival_rate(mack));
         let left = Instant::from_nanos(now.as_nanos().saturating_sub(since.as_nanos()));
         let answers = |asked: Instant| left >= asked;
         self.measured = Some(Measurement {
@@ -122,4 +127,9 @@ impl Connection {
             self.sender.find_lost(number, path, overtaking);
         }
     }
+}
+
+/// Returns the arrival rate that a MACK reports.
+fn arrival_rate(mack: &Mack) -> DataRate {
+    DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000)
 }

@@ -280,8 +280,14 @@ impl Connection {
     fn header(&mut self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
         let is_due = self.mack_due.is_some_and(|due| due <= now) && self.mack_path() == Some(path);
         let mack = is_due.then(|| Box::new(self.take_mack(now, path)));
+        let congestion = &mut self.paths[path].arrivals.congestion;
+        let tcp_flags = match is_due && core::mem::take(congestion) {
+            true => TcpFlags::ECE,
+            false => TcpFlags::NONE,
+        };
         AerotpHeader {
             mack,
+            tcp_flags,
             ..self.plain_header(now, path, protection)
         }
     }

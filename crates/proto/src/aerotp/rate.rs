@@ -1,5 +1,5 @@
 //! The rate of a path: initially that of the layer below, and less when routers or the receiver report that it is too
-//! high.
+//! high, or marks of packets do.
 //!
 //! Losses do not change the rate: error control is separate from rate control (study A, section III-A).
 
@@ -99,20 +99,31 @@ impl RateControl {
         self.adjust(now, rtt, arrival_rate);
     }
 
-    /// Lowers the rate slightly below the arrival rate while the round-trip time shows a queue that no router reports,
-    /// so that the queue drains.
+    /// Takes in that packets have met a congested queue on the way.
+    pub(super) fn congested(&mut self, now: Instant, arrival_rate: DataRate) {
+        if now >= self.grows_at && arrival_rate > DataRate::ZERO {
+            self.drain(now, arrival_rate);
+        }
+    }
+
+    /// Lowers the rate while the round-trip time shows a queue that no router reports, and lets it grow otherwise.
     fn adjust(&mut self, now: Instant, rtt: Duration, arrival_rate: DataRate) {
         if now < self.grows_at {
             return;
         }
-        let bits = self.rate.bits_per_second();
         if rtt > self.shortest + QUEUE && arrival_rate > DataRate::ZERO {
-            let drained = arrival_rate.bits_per_second() / 10 * 9;
-            self.rate = DataRate::from_bits_per_second(bits.min(drained.max(bits / 2)));
-            self.grows_at = now + self.smoothed.unwrap_or(STEP);
+            self.drain(now, arrival_rate);
         } else {
             self.grow(now);
         }
+    }
+
+    /// Lowers the rate slightly below the arrival rate, so that a queue drains.
+    fn drain(&mut self, now: Instant, arrival_rate: DataRate) {
+        let bits = self.rate.bits_per_second();
+        let drained = arrival_rate.bits_per_second() / 10 * 9;
+        self.rate = DataRate::from_bits_per_second(bits.min(drained.max(bits / 2)));
+        self.grows_at = now + self.smoothed.unwrap_or(STEP);
     }
 
     /// Takes in time without reports.

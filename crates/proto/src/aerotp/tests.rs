@@ -1,5 +1,6 @@
 //! Two ends and a channel between them that can do what channels do. Every packet goes through its bytes.
 
+mod congestion;
 mod goodput;
 mod hostile;
 mod link;

@@ -343,6 +343,12 @@ impl Layer for AerotpGateway {
         self.half_deadline = self.sockets.poll_timeout();
     }
 
+    fn tolerated_loss(&self, interface: InterfaceId) -> Option<u32> {
+        let connections = self.aerotp_connections();
+        let asked = connections.filter_map(|(_, connection)| connection.tolerated_loss());
+        asked.min().filter(|_| interface == self.airborne)
+    }
+
     fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
         let concerns_links = matches!(
             event,

@@ -369,6 +369,12 @@ pub trait Layer: Any + Debug + Send {
     ) {
     }
 
+    /// Returns the least share of packets, in millionths, that the code of the link at an interface may lose for one of the
+    /// layer's own connections; `None` if none of them leaves errors to the link.
+    fn tolerated_loss(&self, _interface: InterfaceId) -> Option<u32> {
+        None
+    }
+
     /// Returns the kinds of packet status that the layer wants from media.
     fn status_interests(&self) -> StatusInterests {
         StatusInterests::default()

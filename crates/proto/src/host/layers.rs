@@ -185,6 +185,15 @@ impl Layers {
         all.fold(StatusInterests::default(), StatusInterests::or)
     }
 
+    /// Returns the least share of packets, in millionths, that a link's code may lose for the connections of a layer.
+    pub(super) fn tolerated_loss(&self, interface: InterfaceId) -> Option<u32> {
+        let asked = self
+            .all
+            .iter()
+            .filter_map(|layer| layer.tolerated_loss(interface));
+        asked.min()
+    }
+
     /// Passes a packet's status to all layers; returns true if one of them is to be polled.
     pub(super) fn handle_transmit_status(
         &mut self,

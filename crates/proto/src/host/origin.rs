@@ -25,7 +25,7 @@ impl Origin<'_> {
     ) -> Packet {
         *self.identification = self.identification.wrapping_add(1);
         let code_point = self.code_point(&body, flow);
-        Packet {
+        let mut packet = Packet {
             ip: IpHeader {
                 source,
                 destination,
@@ -39,7 +39,14 @@ impl Origin<'_> {
             retransmission: false,
             bit_errors: BitErrors::NONE,
             identity: Identity::NONE,
+        };
+        if let Body::Aerotp(aerotp) = &packet.body
+            && aerotp.header.mode.repeats()
+            && !aerotp.payload.is_empty()
+        {
+            packet.ip.allow_congestion_marks();
         }
+        packet
     }
 
     /// Returns the code point of a packet: for AeroTP that of its class, otherwise that of its flow.

@@ -313,6 +313,13 @@ pub trait Transport: Any + Debug + Send {
     /// Takes in a signal for connections to the peers for which `concerned` returns true.
     fn handle_signal(&mut self, _signal: &CrossLayerSignal, _concerned: &dyn Fn(IpAddr) -> bool) {}
 
+    /// Returns the least share of packets, in millionths, that the code of a link may lose for one of the connections over
+    /// it; `None` if no connection leaves errors to the link. `leaves` returns true for the addresses of a path that
+    /// leaves by the link, own first.
+    fn tolerated_loss(&self, _leaves: &dyn Fn((IpAddr, IpAddr)) -> bool) -> Option<u32> {
+        None
+    }
+
     /// Returns the peers of connections, once for each connection.
     fn peers(&self) -> Vec<IpAddr>;
 
@@ -463,6 +470,21 @@ impl Host {
             own.is_ipv4() == peer.is_ipv4() && self.interface_of(own) == Some(interface)
         });
         own.last()
+    }
+
+    /// Returns the least share of packets, in millionths, that the code of the link at an interface may lose for one of this
+    /// node's connections; `None` if none of them leaves errors to the link. A medium whose code is up to the transports
+    /// asks for it.
+    pub fn tolerated_loss(&self, interface: InterfaceId) -> Option<u32> {
+        let leaves = |(own, remote)| {
+            let by_route = || self.routes.lookup(remote);
+            self.interface_of(own).or_else(by_route) == Some(interface)
+        };
+        let transports = self.transports.iter().flat_map(|all| all.iter());
+        let asked = transports.filter_map(|transport| transport.tolerated_loss(&leaves));
+        let layers = self.layers.as_ref();
+        let asked = asked.chain(layers.and_then(|layers| layers.tolerated_loss(interface)));
+        asked.min()
     }
 
     /// Passes a link event to the transports other than TCP. It concerns paths from an address of the interface and,

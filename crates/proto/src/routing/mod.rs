@@ -28,6 +28,8 @@ pub struct Datagram<P> {
     pub destination: Ipv4Addr,
     /// Hops that it may still take.
     pub hop_limit: u8,
+    /// True once a node with a congested queue has sent it on under a header that tells so.
+    pub congestion: bool,
     /// Body, which routers do not read.
     pub body: P,
 }
@@ -98,6 +100,9 @@ pub trait Router<P>: Debug {
     fn reads_geolocation(&self) -> bool {
         false
     }
+
+    /// Takes the state of the node's queue: true if it is congested. Call it before every other call that takes a time.
+    fn note_queue(&mut self, _is_congested: bool) {}
 
     /// Takes a datagram of this node.
     fn send(&mut self, now: Instant, datagram: Datagram<P>);

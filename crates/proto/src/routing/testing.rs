@@ -62,6 +62,7 @@ impl<R: Router<u32>> Lab<R> {
             source: address(from),
             destination: address(to),
             hop_limit: HOP_LIMIT,
+            congestion: false,
             body,
         };
         self.routers[from].send(self.now, datagram);

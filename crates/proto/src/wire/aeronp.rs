@@ -51,7 +51,7 @@ impl Kind {
 pub struct AeronpHeader {
     /// Type of the packet.
     pub kind: Kind,
-    /// True if the transmitter's queue is congested.
+    /// True if the transmitter's queue is congested, and for data also if that of an earlier node on the way was.
     pub congestion: bool,
     /// True if the payload was received with errors on the way.
     pub corruption: bool,

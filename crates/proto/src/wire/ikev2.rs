@@ -2,6 +2,10 @@
 //! IKE_AUTH, with RFC 5026's configuration attribute MIP6_HOME_PREFIX. One suite is spoken: null encryption,
 //! HMAC-SHA1-96, PRF-HMAC-SHA1 and a key exchange of 32 bytes (group 31); any other proposal is not understood.
 //! Payloads that are not needed are skipped.
+//!
+//! Authenticators cover the encoding here, not the bytes that arrived. So a peer must write its messages alike: minor
+//! versions, reserved bits and further payloads, which RFC 7296 lets a receiver ignore, end in a refused message. Left
+//! out, too: cookies against floods (section 2.6), rekeying, deletion, and notifications other than the one below.
 
 mod decoding;
 mod payloads;

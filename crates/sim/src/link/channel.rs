@@ -106,7 +106,10 @@ impl Channel {
             return Outcome::Dropped(DropReason::ChannelError);
         }
         let bit_errors = bit_errors.into();
-        Outcome::Delivered { bit_errors }
+        Outcome::Delivered {
+            bit_errors,
+            congestion: false,
+        }
     }
 
     /// Returns true if a packet is damaged behind the decoder, if there is one, and its wrong bits.

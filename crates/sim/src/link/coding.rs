@@ -21,7 +21,16 @@ pub struct Coding {
     /// Present code.
     pub code: Code,
     /// Loss of full packets that the code is chosen for, by the measured bit error rate; `None` for a fixed code.
-    pub loss: Option<f64>,
+    pub loss: Option<Loss>,
+}
+
+/// Loss of full packets that a code is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// This share.
+    Of(f64),
+    /// The least share that one of the sender's connections tolerates.
+    AsConnectionsAsk,
 }
 
 /// Outcome of decoding a packet.

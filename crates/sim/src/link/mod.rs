@@ -92,6 +92,8 @@ pub enum Outcome {
     Delivered {
         /// Flipped bits.
         bit_errors: BitErrors,
+        /// True if a node in the link has indicated congestion, as AeroNP's header does.
+        congestion: bool,
     },
     /// Loss.
     Dropped(DropReason),
@@ -101,6 +103,7 @@ impl Outcome {
     /// Delivery of the packet as offered.
     pub const UNDAMAGED: Outcome = Outcome::Delivered {
         bit_errors: BitErrors::NONE,
+        congestion: false,
     };
 }
 

@@ -465,7 +465,7 @@ fn damaged_packets_are_dropped_or_delivered_with_their_errors() {
     };
     let (dropped, kept) = (outcomes(Damaged::Dropped), outcomes(Damaged::Delivered));
     let errors = kept.iter().map(|outcome| match outcome {
-        Outcome::Delivered { bit_errors } => bit_errors.positions().len(),
+        Outcome::Delivered { bit_errors, .. } => bit_errors.positions().len(),
         Outcome::Dropped(_) => 0,
     });
     let lost = Outcome::Dropped(DropReason::ChannelError);

@@ -105,7 +105,7 @@ pub enum RawLinkCoding {
 }
 
 /// Reed–Solomon code over bytes: a codeword has up to 255 bytes, and up to half as many wrong bytes as parity bytes are
-/// corrected. One of the two keys is required.
+/// corrected. One of the keys is required.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawCode {
     /// Parity bytes of each codeword, an even number. Default: by `loss`.
@@ -115,6 +115,17 @@ pub struct RawCode {
     /// code that suffices. Default: a fixed parity.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: Option<f64>,
+    /// Part of the sending node that says which loss is tolerated, in place of `loss`. Default: none.
+    pub by: Option<RawCodeBy>,
+}
+
+/// Part of a node that says which loss a code may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawCodeBy {
+    /// Its AeroTP connections in mode "unreliable-connection", of which the most demanding one counts; without any the code
+    /// is the weakest.
+    Transport,
 }
 
 /// Fate of packets with bit errors.

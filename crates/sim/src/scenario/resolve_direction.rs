@@ -2,11 +2,11 @@
 
 use super::document::Path;
 use super::raw_links::{
-    RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawLinkCoding, RawQueue, RawRetransmission,
-    RawSpared,
+    RawBurstLoss, RawBursts, RawCodeBy, RawDamaged, RawDirection, RawLinkCoding, RawQueue,
+    RawRetransmission, RawSpared,
 };
 use super::resolve::{MOST_EVENTS, Report};
-use crate::link::coding::{Code, Coding};
+use crate::link::coding::{Code, Coding, Loss};
 use crate::link::config::{Damaged, DirectionConfig, GilbertElliott, QueueConfig, Retransmission};
 use crate::link::queue::Management;
 use baton_proto::time::Instant;
@@ -89,8 +89,12 @@ fn coding(raw: &RawLinkCoding, path: &Path, report: &mut Report<'_>) -> Option<C
     let RawLinkCoding::Code(raw) = raw else {
         return None;
     };
-    match (raw.parity, raw.loss) {
-        (Some(parity), None) => {
+    let adaptive = |loss| Coding {
+        code: Code::WEAKEST,
+        loss: Some(loss),
+    };
+    match (raw.parity, raw.loss, raw.by) {
+        (Some(parity), None, None) => {
             let code = Code::with_parity(parity);
             if code.is_none() {
                 let message = format!("is {parity}; expected an even number from 2 to 128");
@@ -98,12 +102,11 @@ fn coding(raw: &RawLinkCoding, path: &Path, report: &mut Report<'_>) -> Option<C
             }
             code.map(|code| Coding { code, loss: None })
         }
-        (None, loss @ Some(_)) => Some(Coding {
-            code: Code::WEAKEST,
-            loss,
-        }),
+        (None, Some(loss), None) => Some(adaptive(Loss::Of(loss))),
+        (None, None, Some(RawCodeBy::Transport)) => Some(adaptive(Loss::AsConnectionsAsk)),
         _ => {
-            let message = "has no strength, or two; expected either parity or loss";
+            let message =
+                "has no strength, or several; expected one of parity, loss and by = \"transport\"";
             report.wrong(path, message.to_owned());
             None
         }

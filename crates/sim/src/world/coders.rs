@@ -1,11 +1,11 @@
 //! Links whose code follows the bit error rate: the receiver reports the rate that it measures, and the sender takes the
-//! weakest code with which few enough packets are lost.
+//! weakest code with which few enough packets are lost, by the scenario or by the sending node's connections.
 //!
 //! A code chosen by one report is in use from the next one on. Reports are never lost and take no capacity.
 
 use super::{Event, World};
 use crate::link::End;
-use crate::link::coding::{Code, Coding};
+use crate::link::coding::{Code, Coding, Loss};
 use crate::record::Quantity;
 use baton_proto::time::Duration;
 
@@ -51,6 +51,7 @@ impl World {
     pub(super) fn run_coder(&mut self, number: usize) {
         let coder = &mut self.net.coders[number];
         let number_of_link = coder.link;
+        let ends = self.net.wires.ends(number_of_link);
         let link = &mut self.net.wires[number_of_link].link;
         link.catch_up(self.now);
         let mut config = link.config().clone();
@@ -67,11 +68,20 @@ impl World {
             else {
                 continue;
             };
+            let tolerated = match loss {
+                Loss::Of(share) => Some(share),
+                Loss::AsConnectionsAsk => {
+                    let (node, interface) = ends[end.index()];
+                    let asked = self.net.nodes[node].host.tolerated_loss(interface);
+                    asked.map(|millionths| f64::from(millionths) / 1e6)
+                }
+            };
             let chosen = &mut coder.chosen[end.index()];
             let code = chosen.take().unwrap_or(code);
-            *chosen = link
-                .bit_error_rate(end)
-                .map(|rate| Code::weakest(rate, mtu, loss));
+            *chosen = link.bit_error_rate(end).map(|rate| match tolerated {
+                Some(share) => Code::weakest(rate, mtu, share),
+                None => Code::WEAKEST,
+            });
             direction.channel.coding = Some(Coding {
                 code,
                 loss: Some(loss),

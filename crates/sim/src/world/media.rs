@@ -90,7 +90,9 @@ impl World {
         let link_state = &mut self.net.wires[link].link;
         link_state.catch_up(self.now);
         let config = link_state.config();
-        let is_half_full = is_half_full(config, end, link_state.queue(end));
+        let (packets, bytes) = link_state.queue(end);
+        let limit = config.direction(end.index()).queue.limit;
+        let is_half_full = limit.is_half_full(packets, bytes);
         let pressure = is_half_full.then(|| packet_rate(config, end));
         self.tell_status(link, end, id, TransmitStatus::Queued { pressure });
     }
@@ -197,14 +199,6 @@ pub(super) fn parameters(config: &LinkConfig, end: End) -> LinkParameters {
         outgoing_queue: Some(queue_packets(config, end)),
         incoming_queue: Some(queue_packets(config, end.other())),
         mtu: config.mtu,
-    }
-}
-
-/// Returns true if the queue at an end is more than half full.
-fn is_half_full(config: &LinkConfig, end: End, (packets, bytes): (u32, u64)) -> bool {
-    match config.direction(end.index()).queue.limit {
-        QueueLimit::Packets(limit) => packets > limit / 2,
-        QueueLimit::Bytes(limit) => bytes > limit / 2,
     }
 }
 

@@ -97,9 +97,15 @@ impl World {
             self.net.cross_access(link, fate.packet);
         }
         match fate.outcome {
-            Outcome::Delivered { bit_errors } => {
+            Outcome::Delivered {
+                bit_errors,
+                congestion,
+            } => {
                 if !bit_errors.is_empty() {
                     self.net.damage((link, fate.from), fate.packet, bit_errors);
+                }
+                if congestion {
+                    self.net.packets[fate.packet].packet.ip.mark_congestion();
                 }
                 if let Some(captures) = &mut self.probes.captures {
                     captures.received(

@@ -161,6 +161,7 @@ impl AerotpGateway {
         packet: Packet,
     ) -> bool {
         let (source, destination, flow) = (packet.ip.source, packet.ip.destination, packet.flow);
+        let has_met_congestion = packet.ip.has_met_congestion();
         let Body::Aerotp(body) = packet.body else {
             return false;
         };
@@ -194,6 +195,9 @@ impl AerotpGateway {
             splice
                 .aerotp
                 .handle_packet(now, path_ends(&ends, path), *body);
+            if has_met_congestion {
+                splice.aerotp.note_congestion();
+            }
             self.touched.insert(ends);
             self.measure(now, &ends);
         }

@@ -536,9 +536,11 @@ fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
     };
     assert!(on_air(1).count() > 10 && on_air(2).count() > 2);
     for sent in &row.sent {
-        let octet = match is_in_the_air(sent.from, sent.to) {
-            true => 0xa0,
-            false => 0,
+        // Packets with data are ECN-capable.
+        let octet = match &sent.packet.body {
+            _ if !is_in_the_air(sent.from, sent.to) => 0,
+            Body::Aerotp(packet) if !packet.payload.is_empty() => 0xa2,
+            _ => 0xa0,
         };
         assert_eq!(sent.packet.ip.traffic_class, octet, "{sent:?}");
     }

@@ -26,7 +26,14 @@ impl Transport for AerotpSockets {
             address: incoming.ip.source,
             port: packet.header.source_port,
         };
-        self.deliver(incoming.now, (local, remote), *packet, incoming.mtu)
+        let delivery = self.deliver(incoming.now, (local, remote), *packet, incoming.mtu);
+        if incoming.ip.has_met_congestion()
+            && let Some(number) = self.table.find(&(local, remote))
+            && let Some(socket) = self.socket_mut(number)
+        {
+            socket.connection.note_congestion();
+        }
+        delivery
     }
 
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
@@ -114,6 +121,14 @@ impl Transport for AerotpSockets {
             }
             true
         });
+    }
+
+    fn tolerated_loss(&self, leaves: &dyn Fn((IpAddr, IpAddr)) -> bool) -> Option<u32> {
+        let over_it = |socket: &&Socket| socket.connection.paths().any(|(_, ends)| leaves(ends));
+        let asking = self.sockets().filter(over_it);
+        asking
+            .filter_map(|socket| socket.connection.tolerated_loss())
+            .min()
     }
 
     fn peers(&self) -> Vec<IpAddr> {

@@ -84,6 +84,8 @@ struct Kept<P> {
 pub struct Aerorp<P> {
     config: AerorpConfig,
     here: Geolocation,
+    /// True while the node's queue is congested.
+    is_congested: bool,
     neighbours: BTreeMap<Ipv4Addr, Sighting>,
     /// Nodes that have advertised themselves, with the number of the last advertisement.
     destinations: BTreeMap<Ipv4Addr, (u32, Sighting)>,
@@ -101,6 +103,7 @@ impl<P> Aerorp<P> {
         let begin_if = |does: bool| if does { config.begin } else { Instant::NEVER };
         Aerorp {
             here: Geolocation::default(),
+            is_congested: false,
             neighbours: BTreeMap::new(),
             destinations: BTreeMap::new(),
             kept: VecDeque::new(),
@@ -154,12 +157,14 @@ impl<P> Aerorp<P> {
         (best < rank(own, target, range_m)).then_some(address)
     }
 
-    fn forward(&mut self, datagram: Datagram<P>, next_hop: Ipv4Addr) {
+    fn forward(&mut self, mut datagram: Datagram<P>, next_hop: Ipv4Addr) {
+        datagram.congestion |= self.is_congested;
         let header = AeronpHeader {
             hop_limit: datagram.hop_limit,
             source: datagram.source,
             destination: datagram.destination,
             next_hop,
+            congestion: datagram.congestion,
             ..self.header(Kind::Data)
         };
         self.actions.push_back(Action::Send(Frame {
@@ -173,7 +178,7 @@ impl<P> Aerorp<P> {
     fn header(&self, kind: Kind) -> AeronpHeader {
         AeronpHeader {
             kind,
-            congestion: false,
+            congestion: self.is_congested,
             corruption: false,
             priority: 0,
             hop_limit: 1,
@@ -277,6 +282,10 @@ impl<P: core::fmt::Debug> Router<P> for Aerorp<P> {
         true
     }
 
+    fn note_queue(&mut self, is_congested: bool) {
+        self.is_congested = is_congested;
+    }
+
     fn send(&mut self, now: Instant, datagram: Datagram<P>) {
         self.route(now, datagram);
     }
@@ -290,6 +299,7 @@ impl<P: core::fmt::Debug> Router<P> for Aerorp<P> {
             self.handle_advertisement(now, &header, body);
         }
         if let Some(mut datagram) = frame.datagram {
+            datagram.congestion = header.congestion;
             if datagram.destination == self.config.address {
                 self.actions.push_back(Action::Deliver(datagram));
             } else if datagram.hop_limit <= 1 {

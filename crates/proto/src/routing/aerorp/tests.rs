@@ -58,6 +58,7 @@ fn datagram(body: u32) -> Datagram<u32> {
         source: SELF,
         destination: STATION,
         hop_limit: HOP_LIMIT,
+        congestion: false,
         body,
     }
 }
@@ -276,6 +277,37 @@ fn an_unreachable_neighbour_is_forgotten_and_the_datagram_goes_elsewhere() {
     }
     router.send(Instant::ZERO, datagram(2));
     assert_eq!(sent(&mut router), [(SLOW, 2)]);
+}
+
+/// The mark of a node with a congested queue stays on the datagram, and tells its neighbours in all that it sends.
+#[test]
+fn congestion_is_indicated_and_carried_on() {
+    for (on_the_way, here) in [(false, false), (true, false), (false, true)] {
+        let mut router = router(Keeping::Ferry);
+        router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
+        router.note_queue(here);
+        let arrived = AeronpHeader {
+            congestion: on_the_way,
+            ..header(Kind::Data, FAST, at(99.0, 0.0))
+        };
+        let frame = Frame {
+            receiver: Some(SELF),
+            message: encoded(&arrived),
+            datagram: Some(datagram(1)),
+        };
+        router.handle_frame(Instant::ZERO, FAST, frame);
+        let Some(Action::Send(sent)) = router.poll() else {
+            panic!("not forwarded");
+        };
+        let (header, _) = AeronpHeader::decode(&sent.message).unwrap();
+        assert_eq!(header.congestion, on_the_way || here);
+        router.handle_timeout(Instant::from_secs(1000));
+        let beacon = core::iter::from_fn(|| router.poll()).find_map(|action| match action {
+            Action::Send(frame) => Some(AeronpHeader::decode(&frame.message).unwrap().0),
+            _ => None,
+        });
+        assert_eq!(beacon.unwrap().congestion, here);
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //! and actions after a reboot. Where the RFC leaves room for loops (Bhargavan, Obradovic and Gunter, "Formal verification
 //! of standards for distance vector routing protocols", 2002; van Glabbeek et al., "Sequence numbers do not guarantee
 //! loop freedom", 2013), a route that becomes invalid for any reason gets a later sequence number, also by the end of its
-//! lifetime, and a node has no route to itself.
+//! lifetime, and a node has no route to itself. A Route Error about a datagram without a route has the number of the
+//! invalid route, which was raised at that time and is not raised for each datagram (section 6.11, case ii).
 
 mod discovery;
 pub mod messages;

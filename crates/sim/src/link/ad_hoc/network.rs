@@ -8,6 +8,7 @@ use crate::link::queue::Offered;
 use crate::link::{DropReason, End, Fate, Outcome};
 use crate::packets::PacketId;
 use crate::rng::Seed;
+use baton_proto::packet::BitErrors;
 use baton_proto::rate::DataRate;
 use baton_proto::routing::aerorp::{Aerorp, AerorpConfig};
 use baton_proto::routing::aodv::Aodv;
@@ -137,6 +138,7 @@ impl AdHoc {
             source: address(node),
             destination: address(from.other().index()),
             hop_limit: HOP_LIMIT,
+            congestion: false,
             body: Carried { number, length },
         };
         self.locate(node, now);
@@ -213,9 +215,17 @@ impl AdHoc {
         self.settle(node, at);
     }
 
-    /// Tells a router where its node is, if that matters to it.
+    /// Tells a router the state of its node's queue, and where the node is if that matters to it.
     fn locate(&mut self, node: usize, now: Instant) {
-        let Node { flight, router, .. } = &mut self.nodes[node];
+        let limit = self.limit;
+        let Node {
+            flight,
+            router,
+            datagrams,
+            bytes,
+            ..
+        } = &mut self.nodes[node];
+        router.note_queue(limit.is_half_full(datagrams.len() as u32, *bytes));
         if router.reads_geolocation() {
             let (position_m, velocity_m_s) = flight.at(now);
             router.locate(Geolocation::new(position_m, velocity_m_s));
@@ -228,7 +238,11 @@ impl AdHoc {
             match action {
                 Action::Send(frame) => self.enqueue(node, now, frame),
                 Action::Deliver(datagram) => {
-                    self.end(now, datagram.body.number, Outcome::UNDAMAGED);
+                    let outcome = Outcome::Delivered {
+                        bit_errors: BitErrors::NONE,
+                        congestion: datagram.congestion,
+                    };
+                    self.end(now, datagram.body.number, outcome);
                 }
                 Action::Drop(datagram, reason) => {
                     let reason = match reason {

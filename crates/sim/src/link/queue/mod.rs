@@ -223,4 +223,12 @@ impl QueueLimit {
             QueueLimit::Bytes(limit) => bytes + u64::from(length) <= limit,
         }
     }
+
+    /// Returns true if so many packets and bytes fill more than half of the queue, which counts as congestion.
+    pub(crate) const fn is_half_full(self, packets: u32, bytes: u64) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => packets > limit / 2,
+            QueueLimit::Bytes(limit) => bytes > limit / 2,
+        }
+    }
 }

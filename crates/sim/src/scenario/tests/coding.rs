@@ -1,7 +1,7 @@
 //! Forward error correction of links.
 
 use super::*;
-use crate::link::coding::{Code, Coding};
+use crate::link::coding::{Code, Coding, Loss};
 use crate::link::config::LinkConfig;
 
 /// A link with a code of each kind, one whose medium could have none, a TDMA link, and one on demand.
@@ -46,7 +46,7 @@ fn a_link_has_a_code_in_each_direction() {
     };
     let adaptive = Coding {
         code: Code::WEAKEST,
-        loss: Some(1e-3),
+        loss: Some(Loss::Of(1e-3)),
     };
     let air = codings(&scenario.links[0].config);
     assert_eq!(air, [Some(fixed), Some(adaptive)]);
@@ -76,13 +76,19 @@ fn mistakes_in_codes_are_told() {
         (
             "parity = 32 } }",
             "parity = 32, loss = 0.1 } }",
-            "links.air.down.coding: has no strength, or two; expected either parity or loss",
+            "links.air.down.coding: has no strength, or several; expected one of parity, loss and by = \"transport\"",
         ),
         (
             "loss = 1e-3",
             "",
-            "links.air.up.coding: has no strength, or two; expected either parity or loss",
+            "links.air.up.coding: has no strength, or several; expected one of parity, loss and by = \"transport\"",
         ),
+        (
+            "loss = 1e-3",
+            "loss = 1e-3, by = \"transport\"",
+            "links.air.up.coding: has no strength, or several",
+        ),
+        ("loss = 1e-3", "by = \"network\"", "links.air.up.coding.by"),
         (
             "kind = \"wifi\"",
             "kind = \"wifi\"\ncoding = { parity = 2 }",

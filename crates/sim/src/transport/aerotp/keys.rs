@@ -22,6 +22,10 @@ pub struct RawAerotp {
     pub mack_delay: Option<PositiveTime>,
     /// quasi-reliable, unreliable-connection: longest wait for a gap to be filled. Default "100 ms".
     pub reordering_wait: Option<PositiveTime>,
+    /// unreliable-connection: share of packets that the code of a link may lose, on links that let the transport choose
+    /// (`coding = { by = "transport" }`). Default 0.001.
+    #[schemars(range(min = 1e-6, max = 1.0))]
+    pub tolerated_loss: Option<f64>,
     /// Service class, 0 (first to wait) to 7 (first to go): the packets' code point is its class selector (RFC 2474),
     /// both ways. Queues with management = "priority" respect it, others do not. Default 0.
     #[schemars(range(min = 0, max = 7))]

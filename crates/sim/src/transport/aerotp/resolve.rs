@@ -73,6 +73,12 @@ pub(crate) fn keys(
         &mut configuration.packets_per_mack,
         packets.and_then(|packets| u8::try_from(packets).ok()),
     );
+    // A share within the key's range, in millionths.
+    let tolerated = |share: f64| libm::round(share * 1e6) as u32;
+    set(
+        &mut configuration.tolerated_loss_ppm,
+        aerotp.tolerated_loss.map(tolerated),
+    );
     let time = |time: Option<units::PositiveTime>| time.map(|time| time.0);
     set(&mut configuration.mack_delay, time(aerotp.mack_delay));
     set(
@@ -131,6 +137,7 @@ fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>)
         ("mack_delay", raw.mack_delay.is_some()),
         ("close_timeout", raw.close_timeout.is_some()),
         ("reordering_wait", raw.reordering_wait.is_some()),
+        ("tolerated_loss", raw.tolerated_loss.is_some()),
         ("send_buffer", raw.send_buffer.is_some()),
         ("receive_buffer", raw.receive_buffer.is_some()),
     ];
@@ -143,9 +150,14 @@ fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>)
             "send_buffer",
             "receive_buffer",
         ],
-        Mode::QuasiReliable | Mode::UnreliableConnection => {
-            &["blocks", "reordering_wait", "send_buffer", "receive_buffer"]
-        }
+        Mode::QuasiReliable => &["blocks", "reordering_wait", "send_buffer", "receive_buffer"],
+        Mode::UnreliableConnection => &[
+            "blocks",
+            "reordering_wait",
+            "tolerated_loss",
+            "send_buffer",
+            "receive_buffer",
+        ],
         Mode::UnreliableDatagram => &[],
     };
     report.misplaced(path, &keys, own, &context(mode));

@@ -120,3 +120,50 @@ fn an_unreliable_connection_over_a_code_that_adapts_loses_little() {
     near(lost("\"none\""), 0.812, 0.03);
     assert!(lost("{ loss = 1e-3 }") < 5e-3);
 }
+
+/// Returns a flow over AeroTP's unreliable connection, at 1 Mbit/s.
+fn demanding(name: &str, times: &str, tolerated: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"{name}\"\nfrom = \"aircraft\"\nto = \"ground\"\n{times}\n\
+         transport = {{ kind = \"aerotp\", mode = \"unreliable-connection\", tolerated_loss = {tolerated} }}\n\
+         traffic = {{ kind = \"constant\", rate = \"1 Mbit/s\", packet_size = \"1000 B\" }}\n"
+    )
+}
+
+/// By exact fractions the weakest codes at 1e-3 are those of 12 bytes for a loss of 0.05, and of 18 for a thousandth.
+#[test]
+fn the_most_demanding_connection_sets_the_code() {
+    let link = link("bit_error_rate = 1e-3\ncoding = { by = \"transport\" }");
+    let video = demanding("video", "start = \"5 s\"\nstop = \"60 s\"", "0.05");
+    let telemetry = demanding("telemetry", "start = \"20 s\"\nstop = \"30 s\"", "1e-3");
+    let results = run(&scenario(61, &[&link, &video, &telemetry]));
+    let parity = series(&results, "link air down", "parity");
+    let at = |time: f64| parity.iter().rev().find(|row| row.0 <= time).unwrap().1;
+    // No connection asks for a code before the first one opens.
+    assert_eq!(at(4.9), 2.0);
+    for step in 0..90 {
+        let later = f64::from(step) / 10.0;
+        near(at(8.0 + later), 12.0, 2.0);
+        near(at(21.0 + later), 18.0, 2.0);
+        // The connection ends 10 s after its last packet.
+        near(at(45.0 + later), 12.0, 2.0);
+    }
+}
+
+/// Neither TCP nor a mode with a code of its own leaves errors to the link.
+#[test]
+fn a_connection_with_means_of_its_own_asks_for_no_code() {
+    let link = link("bit_error_rate = 1e-5\ncoding = { by = \"transport\" }");
+    for transport in [
+        "\"tcp\"",
+        "{ kind = \"aerotp\", mode = \"reliable\" }",
+        "{ kind = \"aerotp\", mode = \"quasi-reliable\" }",
+    ] {
+        let flow = format!(
+            "[[flows]]\nname = \"file\"\nfrom = \"aircraft\"\nto = \"ground\"\nstop = \"5 s\"\ntransport = {transport}\n"
+        );
+        let results = run(&scenario(6, &[&link, &flow]));
+        let parity = series(&results, "link air down", "parity");
+        assert!(parity.iter().all(|row| row.1 == 2.0), "{transport}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Whole worlds from scenario texts, checked against values computed by hand.
 
+mod ad_hoc;
 mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
