@@ -64,8 +64,12 @@ impl Connection {
 
     /// Takes in that the peer's MACK reports packets marked with congestion.
     pub(super) fn handle_congestion(&mut self, now: Instant, mack: &Mack) {
-        let rate = &mut self.paths[self.heard_path].rate;
-        rate.congested(now, arrival_rate(mack));
+        self.paths[self.heard_path]
+            .rate
+            .congested(now, arrival_rate(mack));
+        if let Some(measured) = &mut self.measured {
+            measured.has_met_congestion = true;
+        }
     }
 
     /// Returns the sending time of the packet that the peer echoes.
@@ -91,6 +95,7 @@ impl Connection {
             rtt,
             left,
             arrived: core::mem::take(&mut path.arrived),
+            has_met_congestion: false,
         });
         if path.shown_since.is_some_and(answers) {
             path.shown_since = None;

@@ -65,6 +65,8 @@ pub struct Measurement {
     pub left: Instant,
     /// Bytes of data sent over the path that have arrived since the last measurement.
     pub arrived: u64,
+    /// True if the MACK reports packets that have met congestion.
+    pub has_met_congestion: bool,
 }
 
 /// An event for the application. Each kind but `Reset` may come again.

@@ -100,7 +100,7 @@ impl RateControl {
     }
 
     /// Takes in that packets have met a congested queue on the way.
-    pub(super) fn congested(&mut self, now: Instant, arrival_rate: DataRate) {
+    pub fn congested(&mut self, now: Instant, arrival_rate: DataRate) {
         if now >= self.grows_at && arrival_rate > DataRate::ZERO {
             self.drain(now, arrival_rate);
         }

@@ -346,7 +346,7 @@ impl Layer for AerotpGateway {
     fn tolerated_loss(&self, interface: InterfaceId) -> Option<u32> {
         let connections = self.aerotp_connections();
         let asked = connections.filter_map(|(_, connection)| connection.tolerated_loss());
-        asked.min().filter(|_| interface == self.airborne)
+        asked.min().filter(|_| self.links.path(interface).is_some())
     }
 
     fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {

@@ -244,6 +244,9 @@ impl Links {
             DataRate::ZERO
         };
         link.rate.measured(now, measured.rtt, shows);
+        if measured.has_met_congestion {
+            link.rate.congested(now, shows);
+        }
         let answered = measured.left + STEP;
         if link.unanswered_since.is_some_and(|since| since <= answered) {
             link.unanswered_since = (link.asked_at > answered).then_some(measured.left);
