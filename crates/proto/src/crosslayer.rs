@@ -163,6 +163,10 @@ pub enum Signal {
     AddressAcquired(InterfaceId, IpAddr),
     /// From a layer: the point of service has answered about the next handover, or timed out.
     HandoverPrepared,
+    /// From a layer: the point of service has ordered a handover to this interface.
+    HandoverOrdered(InterfaceId),
+    /// From a layer: the point of service has had this interface's link disconnected or powered down.
+    LinkReleased(InterfaceId),
     /// From a layer: information about the network at this interface.
     Informed(InterfaceId, NetworkInformation),
     /// From a layer: an event of a link elsewhere.

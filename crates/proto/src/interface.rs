@@ -135,6 +135,12 @@ impl LinkParameters {
         self.round_trip + there_and_back + out.max(back)
     }
 
+    /// Returns the lower rate of both directions in kbit/s, at most 65,535.
+    pub fn kilobits(self) -> u16 {
+        let rate = self.outgoing.min(self.incoming).bits_per_second() / 1000;
+        u16::try_from(rate).unwrap_or(u16::MAX)
+    }
+
     /// Returns the parameters of the same link, seen from its other end.
     pub const fn from_other_end(self) -> LinkParameters {
         LinkParameters {

@@ -3,21 +3,23 @@
 //! Before a predicted handover the mobile queries the resources of the candidate network and commits to it; once
 //! registered over the new link, it reports completion. Without an answer, or after a refusal, the handover goes ahead
 //! all the same: the mobile decides. A mobile with further services requests them at its first place: it registers,
-//! subscribes to events of the network's links, and queries the networks around.
+//! subscribes to events of the network's links, and queries the networks around. A registered mobile answers the point
+//! of service's queries and commands about its links, and makes the handovers that it orders.
 
+mod own_links;
 mod point_of_service;
 mod services;
 
-pub use point_of_service::{PointOfService, PointOfServiceCounts};
+pub use point_of_service::{Offload, PointOfService, PointOfServiceCounts};
 
 use super::binding::Retransmission;
 use super::{datagram, pop};
 use crate::crosslayer::{NetworkInformation, RemoteEvent};
-use crate::interface::InterfaceId;
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::mih::{
-    Body, Content, Event, Handover, LinkIdentifier, Mih, MihfId, PORT, Response, Status, Step,
+    Body, Content, Handover, LinkIdentifier, Mih, MihfId, PORT, Response, Status, Step,
 };
 use core::net::Ipv6Addr;
 use std::collections::VecDeque;
@@ -41,6 +43,10 @@ pub struct HandoverServiceSettings {
     pub remote_links: Vec<LinkIdentifier>,
     /// Data rate of these links, in kbit/s, at which a report is due, if any.
     pub rate_threshold: Option<u16>,
+    /// True to register for handovers that the network begins.
+    pub obeys: bool,
+    /// Time at which the mobile ends its subscriptions and its registration, if ever.
+    pub services_until: Option<Instant>,
 }
 
 /// Link that carries the messages before a handover (study S, section 2).
@@ -72,6 +78,10 @@ pub enum HandoverServiceEvent {
     Information(InterfaceId, NetworkInformation),
     /// An event of one of the settings' remote links.
     Remote(RemoteEvent),
+    /// The point of service has ordered a handover to this interface.
+    Ordered(InterfaceId),
+    /// The point of service has had this interface's link disconnected or powered down.
+    Released(InterfaceId),
 }
 
 /// Interface and address from which the mobile sends.
@@ -115,6 +125,7 @@ pub(super) struct HandoverService {
     /// Link of the latest registration at the home agent.
     registered: Option<LinkIdentifier>,
     services: services::Services,
+    own_links: own_links::OwnLinks,
     /// Interface to which a handover is prepared once the mobile has an address there, and the end of the wait.
     awaited: Option<(InterfaceId, Instant)>,
     outbox: VecDeque<(InterfaceId, Packet)>,
@@ -165,11 +176,17 @@ impl HandoverService {
         let Some(link) = settings.links.get(place.0.0) else {
             return;
         };
+        self.own_links.note_use(place.0);
         let before = self.registered.replace(link.clone());
-        if before.is_some_and(|before| before != *link) {
-            let report = command(None, (Step::Complete, link.clone()));
+        if let Some(before) = before.filter(|before| before != link) {
+            let report = command(Some(before), (Step::Complete, link.clone()));
             self.ask(now, place, report, settings);
         }
+    }
+
+    /// Takes in a medium's event at an interface.
+    pub(super) fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
+        self.own_links.note(interface, event);
     }
 
     /// Notes that the mobile has moved.
@@ -218,8 +235,8 @@ impl HandoverService {
         }
     }
 
-    /// Takes in a message from the point of service to this place. Returns true if it answers a pending request or is
-    /// an event of a subscribed link.
+    /// Takes in a message from the point of service to this place. Returns true if it answers a pending request, is a
+    /// request or an indication to this mobile, or is an event of a subscribed link.
     pub(super) fn handle_message(
         &mut self,
         now: Instant,
@@ -234,11 +251,38 @@ impl HandoverService {
             Body::Handover(Handover {
                 content: Content::Response { status, .. },
                 ..
-            }) => self.handle_response(now, &message, *status, settings),
-            Body::Response(response) => self.handle_grant(now, &message, response, settings),
-            Body::Event(event) => self.handle_event(place, &message, event, settings),
+            }) => return self.handle_response(now, &message, *status, settings),
+            Body::Response(response) => {
+                return self.handle_grant(now, &message, response, settings);
+            }
+            _ => {}
+        }
+        let ends = [&message.source, &message.destination];
+        if ends != [&settings.service_identifier, &settings.identifier] {
+            return false;
+        }
+        match &message.body {
+            Body::Event(_) | Body::Push(_) => self.handle_indication(place, &message, settings),
+            Body::Request(_) | Body::Order(_) => self.handle_request(place, &message, settings),
             _ => false,
         }
+    }
+
+    /// Answers a request of the point of service from this place. Returns false if the mobile has no such service.
+    fn handle_request(
+        &mut self,
+        place: Place,
+        message: &Mih,
+        settings: &HandoverServiceSettings,
+    ) -> bool {
+        let used = self.registered.as_ref();
+        let (answer, events) = match self.own_links.answer(message, used, settings) {
+            Some(answered) => answered,
+            None => return false,
+        };
+        self.send(place, &answer, settings);
+        self.events.extend(events);
+        true
     }
 
     /// Takes in the response to a request of a service, and requests the next one.
@@ -269,26 +313,26 @@ impl HandoverService {
         true
     }
 
-    /// Takes in a remote event, and acknowledges it from this place.
-    fn handle_event(
+    /// Takes in a remote event or pushed information, and acknowledges it from this place.
+    fn handle_indication(
         &mut self,
         place: Place,
         message: &Mih,
-        event: &Event,
         settings: &HandoverServiceSettings,
     ) -> bool {
-        let ends = [&message.source, &message.destination];
-        if ends != [&settings.service_identifier, &settings.identifier] {
-            return false;
-        }
-        let Some(remote) = services::remote_event(event, settings) else {
-            return false;
+        let news = match &message.body {
+            Body::Event(event) => match services::remote_event(event, settings) {
+                Some(remote) => vec![HandoverServiceEvent::Remote(remote)],
+                None => return false,
+            },
+            Body::Push(networks) => services::news(networks, settings),
+            _ => return false,
         };
         if message.wants_acknowledgement {
             self.send(place, &message.acknowledgement(), settings);
         }
         if self.services.is_new(message.transaction) {
-            self.events.push_back(HandoverServiceEvent::Remote(remote));
+            self.events.extend(news);
         }
         true
     }
@@ -342,14 +386,18 @@ impl HandoverService {
     }
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+    pub(super) fn poll_timeout(&self, settings: &HandoverServiceSettings) -> Option<Instant> {
         let deadlines = self.under_way.iter();
         let deadlines = deadlines.map(|exchange| exchange.retransmission.deadline());
-        deadlines.chain(self.awaited.map(|(_, end)| end)).min()
+        let deadlines = deadlines.chain(self.awaited.map(|(_, end)| end));
+        deadlines.chain(self.services.end(settings)).min()
     }
 
     /// Retransmits the requests that are due, or ends their exchanges.
     pub(super) fn handle_timeout(&mut self, now: Instant, settings: &HandoverServiceSettings) {
+        if self.services.end(settings).is_some_and(|end| end <= now) {
+            self.services.begin_end();
+        }
         if self.awaited.take_if(|(_, end)| *end <= now).is_some() {
             self.end(Purpose::Preparation, HandoverServiceEvent::Unprepared);
         }
@@ -376,7 +424,7 @@ impl HandoverService {
     }
 }
 
-/// Builds a command about a link; a query has the link in use.
+/// Builds a command about a link; a query has the link in use, and a report of completion the link that was left.
 fn command(current: Option<LinkIdentifier>, (step, link): (Step, LinkIdentifier)) -> Body {
     Body::Handover(Handover {
         mobile: None,

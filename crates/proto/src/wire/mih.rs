@@ -1,14 +1,16 @@
 //! Messages of media-independent handover functions over UDP (IEEE 802.21-2008 clause 8, RFC 5677): management, events,
 //! commands and information.
 //!
-//! Header, message and TLV numbers, and data types are as in Wireshark and ODTONE; the TLVs of the messages between
-//! networks (clause 8.6.3) are from memory. Fragments are rejected, since no message is long. Unknown TLVs and
-//! information elements are skipped.
+//! Header, message and TLV numbers, and data types are as in Wireshark and ODTONE, the TLVs of each message as in
+//! ODTONE; N2N_HO_Query_Resources also names the mobile. Fragments are rejected, since no message is long. Unknown TLVs
+//! and information elements are skipped.
 
 mod event;
 mod found;
 mod handover;
 mod information;
+mod links;
+mod order;
 mod service;
 mod values;
 mod words;
@@ -16,7 +18,11 @@ mod words;
 pub use event::{Event, Events, LinkChange};
 pub use handover::{Content, Handover, Step};
 pub use information::Network;
-pub use service::{Answer, Capabilities, Request, Response, Service};
+pub use links::{
+    ActionKind, ActionOutcome, ActionResult, DetectedLink, LinkAction, LinkStatus, OperationMode,
+};
+pub use order::{Order, OrderStep};
+pub use service::{Answer, Capabilities, Query, Request, Response, Service};
 pub use values::{Crossing, LONGEST_NAME, LinkIdentifier, MihfId, Threshold};
 pub(super) use words::words;
 
@@ -44,6 +50,8 @@ const INFORMATION: u16 = 4;
 const REQUEST: u16 = 1;
 const RESPONSE: u16 = 2;
 const INDICATION: u16 = 3;
+/// Action of MIH_Push_Information.
+const PUSH: u16 = 2;
 
 /// TLV numbers (IEEE 802.21-2008, annex L).
 mod tlv {
@@ -59,25 +67,35 @@ mod tlv {
     pub const REGISTER_CODE: u8 = 11;
     pub const VALID_TIME: u8 = 12;
     pub const LINK_IDENTIFIER: u8 = 13;
+    pub const NEW_LINK_IDENTIFIER: u8 = 14;
     pub const LINK_DOWN_REASON: u8 = 20;
     pub const TIME_INTERVAL: u8 = 21;
     pub const GOING_DOWN_REASON: u8 = 22;
     pub const PARAMETER_REPORTS: u8 = 23;
     pub const LINK_IDENTIFIERS: u8 = 25;
+    pub const STATUS_REQUEST: u8 = 27;
+    pub const STATUS_RESPONSES: u8 = 28;
     pub const THRESHOLDS: u8 = 29;
     pub const THRESHOLD_STATUS: u8 = 30;
     pub const CANDIDATES: u8 = 31;
     pub const PREFERRED: u8 = 32;
     pub const RESOURCES_ASKED: u8 = 33;
+    pub const HANDOVER_STATUS: u8 = 34;
+    pub const LINK_ACTIONS: u8 = 38;
+    pub const LINK_ACTION_RESULTS: u8 = 39;
     pub const HANDOVER_RESULT: u8 = 40;
     pub const RESOURCE_STATUS: u8 = 41;
     pub const RETENTION: u8 = 42;
     pub const QUERY: u8 = 43;
+    pub const RDF_QUERY: u8 = 44;
+    pub const RDF_SCHEMA_URL: u8 = 45;
+    pub const RDF_SCHEMA: u8 = 46;
     pub const LONGEST_RESPONSE: u8 = 47;
     pub const INFORMATION: u8 = 48;
     pub const MOBILE: u8 = 52;
     pub const REPORT_RESOURCES: u8 = 53;
     pub const TARGET: u8 = 55;
+    pub const TARGETS: u8 = 56;
     pub const ASSIGNED: u8 = 57;
     pub const MOBILE_LINK: u8 = 59;
     pub const POINT_OF_ATTACHMENT: u8 = 60;
@@ -143,14 +161,18 @@ impl MessageId {
 /// Contents of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A handover command or its response.
+    /// A handover command of a mobile or between points of service, or its response.
     Handover(Handover),
+    /// A handover command of the network to a mobile, or its response.
+    Order(Order),
     /// A request of another service.
     Request(Request),
     /// The response to it.
     Response(Response),
     /// The indication of a remote event.
     Event(Event),
+    /// Networks around, pushed to a mobile (MIH_Push_Information).
+    Push(Vec<Network>),
     /// The acknowledgement of a message with this identifier (clause 8.2.2).
     Acknowledgement(MessageId),
 }
@@ -190,12 +212,12 @@ impl Mih {
 
     /// Creates the response to this handover command; `None` for another message.
     pub fn response(&self, status: Status) -> Option<Mih> {
-        match &self.body {
-            Body::Handover(handover) => {
-                Some(self.answer(Body::Handover(handover.response(status))))
-            }
-            _ => None,
-        }
+        let body = match &self.body {
+            Body::Handover(handover) => Body::Handover(handover.response(status)),
+            Body::Order(order) => Body::Order(order.response(status)),
+            _ => return None,
+        };
+        Some(self.answer(body))
     }
 
     /// Creates the acknowledgement of this message.
@@ -203,12 +225,23 @@ impl Mih {
         self.answer(Body::Acknowledgement(self.identifier()))
     }
 
+    /// Returns true for a response to this request: with its transaction, between the same functions, and about the same.
+    pub fn is_answered_by(&self, response: &Mih) -> bool {
+        let (service, _, action) = self.identifier().parts();
+        let ends = [&self.destination, &self.source];
+        response.transaction == self.transaction
+            && [&response.source, &response.destination] == ends
+            && response.identifier() == MessageId::new(service, RESPONSE, action)
+    }
+
     fn identifier(&self) -> MessageId {
         match &self.body {
             Body::Handover(handover) => handover.identifier(),
+            Body::Order(order) => order.identifier(),
             Body::Request(request) => request.service().identifier(REQUEST),
             Body::Response(response) => response.service().identifier(RESPONSE),
             Body::Event(event) => MessageId::new(EVENTS, INDICATION, event.action()),
+            Body::Push(_) => MessageId::new(INFORMATION, INDICATION, PUSH),
             Body::Acknowledgement(of) => *of,
         }
     }
@@ -231,9 +264,11 @@ impl Mih {
         out.tlv(tlv::DESTINATION, &self.destination.value());
         match &self.body {
             Body::Handover(handover) => handover.write(&mut out),
+            Body::Order(order) => order.write(&mut out),
             Body::Request(request) => request.write(&mut out),
             Body::Response(response) => response.write(&mut out),
             Body::Event(event) => event.write(&mut out),
+            Body::Push(networks) => out.tlv(tlv::INFORMATION, &information::write(networks)),
             Body::Acknowledgement(_) => {}
         }
         let length = u16::try_from(out.0.len() - HEADER_LENGTH).unwrap_or(u16::MAX);
@@ -278,6 +313,9 @@ impl Body {
         let (service, operation, action) = identifier.parts();
         match (service, operation) {
             (MANAGEMENT | COMMANDS | INFORMATION, REQUEST | RESPONSE) => {
+                if let Some(step) = OrderStep::of(service, action) {
+                    return Order::read(step, operation == REQUEST, found).map(Body::Order);
+                }
                 let Some(known) = Service::of(service, action) else {
                     return Handover::read(identifier, found).map(Body::Handover);
                 };
@@ -287,6 +325,9 @@ impl Body {
                 }
             }
             (EVENTS, INDICATION) => Event::read(action, found).map(Body::Event),
+            (INFORMATION, INDICATION) if action == PUSH => {
+                information::read(found.needed(tlv::INFORMATION)?).map(Body::Push)
+            }
             (MANAGEMENT..=INFORMATION, _) => Err(field("operation", u32::from(operation))),
             _ => Err(field("service", u32::from(service))),
         }

@@ -35,6 +35,7 @@ use crate::packets::PacketId;
 use crate::rng::Seed;
 use ad_hoc::AdHoc;
 use baton_proto::packet::{BitErrors, FlowId};
+use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, Shared};
 use dcf::Dcf;
@@ -337,6 +338,21 @@ impl Link {
     /// Returns the next queue at the entrance with a new state to be reported.
     pub fn poll_queue_report(&mut self) -> Option<Waiting> {
         self.entrance.as_mut()?.poll_report()
+    }
+
+    /// Opens, modifies or closes (without a rate) the queue of a regulator at the entrance, by its place.
+    pub fn set_queue(&mut self, now: Instant, place: usize, rate: Option<DataRate>) {
+        self.catch_up(now);
+        if let Some(entrance) = &mut self.entrance {
+            entrance.set_open(now, place, rate);
+            self.release_at = entrance.next_release();
+        }
+    }
+
+    /// Returns the flows of a regulator at the entrance, by its place.
+    pub fn flows_of_queue(&self, place: usize) -> Vec<FlowId> {
+        let entrance = self.entrance.as_ref();
+        entrance.map_or_else(Vec::new, |entrance| entrance.flows_of(place))
     }
 
     /// Releases the packets that shapers have held long enough.

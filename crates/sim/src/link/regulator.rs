@@ -34,6 +34,18 @@ pub struct RegulatorConfig {
     pub excess: Excess,
     /// True if the state of its queue is reported to the node that feeds the link.
     pub reports: bool,
+    /// Opening for handovers only; `None`: it is open from the start of the run to its end.
+    pub opening: Option<Opening>,
+}
+
+/// Opening of a shaper's queue for handovers of a mobile to the link: SI-C-QUEUE_OPEN, _MODIFY and _CLOSE (ETSI TS 102 357;
+/// study S, section 2). While it is closed its flows pass freely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Time from the completion of a handover to the closing.
+    pub closes_after: Duration,
+    /// True if the rate follows the flows' congestion windows, up to the configured one.
+    pub follows_window: bool,
 }
 
 /// Fate of excess packets.
@@ -145,6 +157,21 @@ impl Entrance {
         None
     }
 
+    /// Opens or closes the queue of a regulator, from 0, with this rate. The packets that wait in a queue that is closed
+    /// pass at once.
+    pub fn set_open(&mut self, now: Instant, place: usize, rate: Option<DataRate>) {
+        if let Some(own) = self.regulators.get_mut(place) {
+            own.is_open = rate.is_some();
+            own.bucket.set_rate(now, rate.unwrap_or(own.bucket.rate));
+        }
+    }
+
+    /// Returns the flows of a regulator, from 0.
+    pub fn flows_of(&self, place: usize) -> Vec<FlowId> {
+        let places = self.places.iter().filter(|(_, one)| **one == place);
+        places.map(|((_, flow), _)| *flow).collect()
+    }
+
     /// Returns the time at which a waiting packet may pass, and its regulator; at equal times the first one.
     fn next(&self) -> Option<(Instant, usize)> {
         let regulators = self.regulators.iter().enumerate();
@@ -190,6 +217,7 @@ impl Entrance {
 #[derive(Debug)]
 struct Regulator {
     from: End,
+    is_open: bool,
     bucket: TokenBucket,
     excess: Excess,
     waiting: VecDeque<Offered>,
@@ -229,6 +257,7 @@ impl Regulator {
     fn new(config: &RegulatorConfig) -> Regulator {
         Regulator {
             from: config.from,
+            is_open: config.opening.is_none(),
             bucket: TokenBucket::new(config.rate, config.burst),
             excess: config.excess,
             waiting: VecDeque::new(),
@@ -240,6 +269,9 @@ impl Regulator {
 
     fn offer(&mut self, now: Instant, offered: Offered) -> Admission {
         let length = offered.length;
+        if !self.is_open && self.waiting.is_empty() {
+            return Admission::Passes;
+        }
         if self.bucket.is_too_long(length) {
             return Admission::Refused(DropReason::Policer);
         }
@@ -259,12 +291,15 @@ impl Regulator {
 
     fn next_release(&self) -> Option<Instant> {
         let first = self.waiting.front()?;
-        Some(self.bucket.ready(first.length))
+        Some(match self.is_open {
+            true => self.bucket.ready(first.length),
+            false => self.bucket.at,
+        })
     }
 
     fn release(&mut self, now: Instant) -> Option<Released> {
         let first = *self.waiting.front()?;
-        if !self.bucket.take(now, first.length) {
+        if self.is_open && !self.bucket.take(now, first.length) {
             return None;
         }
         self.waiting.pop_front();
@@ -309,12 +344,23 @@ impl TokenBucket {
         price(length.into()) > self.depth
     }
 
-    /// Uses the credit for a packet, if there is enough.
-    fn take(&mut self, now: Instant, length: u32) -> bool {
+    /// Changes the rate from now on.
+    fn set_rate(&mut self, now: Instant, rate: DataRate) {
+        self.grow(now);
+        self.rate = rate;
+    }
+
+    /// Adds the credit since the last update.
+    fn grow(&mut self, now: Instant) {
         let elapsed = u128::from(now.saturating_since(self.at).as_nanos());
         let grown = elapsed.saturating_mul(u128::from(self.rate.bits_per_second()));
         self.credit = self.credit.saturating_add(grown).min(self.depth);
         self.at = self.at.max(now);
+    }
+
+    /// Uses the credit for a packet, if there is enough.
+    fn take(&mut self, now: Instant, length: u32) -> bool {
+        self.grow(now);
         let enough = self.credit >= price(length.into());
         if enough {
             self.credit -= price(length.into());

@@ -28,7 +28,8 @@ pub use micro_mobility::RawDomain;
 pub use mobile_ipv4::RawForeignAgent;
 pub use mobile_ipv6::RawAnchorPoint;
 pub(crate) use mobile_ipv6::{
-    addresses as ipv6_addresses, check_anchor_points, check_tunnels, mobile_of, says_buffer,
+    addresses as ipv6_addresses, check_anchor_points, check_network_handovers, check_tunnels,
+    mobile_of, says_buffer,
 };
 pub(crate) use resolve::Surroundings;
 

@@ -6,8 +6,8 @@ use baton_proto::wire::association::AssociationResponse;
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use baton_proto::wire::mih::{
     self, Answer, Body as MihBody, Capabilities, Content, Crossing, Event, Events, Handover,
-    LinkChange, LinkIdentifier, Mih, MihfId, Network, Request, Response, Service, Status, Step,
-    Threshold,
+    LinkChange, LinkIdentifier, Mih, MihfId, Network, Query, Request, Response, Service, Status,
+    Step, Threshold,
 };
 use baton_proto::wire::neighbor_discovery::LinkLayerAddress;
 use baton_proto::wire::sequence::SequenceNumber;
@@ -380,7 +380,7 @@ fn tshark_reads_services_and_events_of_media_independent_handovers() {
             "0x0003;0x0002;0x0002;0;wifi;;;;;;;;1000;1;;;",
         ),
         (
-            MihBody::Request(Request::GetInformation),
+            MihBody::Request(Request::GetInformation(Query::Binary)),
             "0x0004;0x0001;0x0001;;;;;;;;;;;;;;",
         ),
         (
@@ -492,26 +492,28 @@ fn tshark_reads_the_messages_of_media_independent_handovers() {
     let mut timed = Vec::new();
     let mut expected = Vec::new();
     let link = LinkIdentifier::new(19, b"wifi");
-    for (step, mobile, action, names) in [
-        (Step::Query, false, 5, "gsm,wifi"),
-        (Step::Query, true, 6, "wifi"),
-        (Step::Commit, false, 7, "wifi"),
-        (Step::Commit, true, 9, "wifi,wifi"),
-        (Step::Complete, false, 10, "wifi"),
-        (Step::Complete, true, 11, "wifi"),
+    for (step, mobile, action, names, answered) in [
+        (Step::Query, false, 5, "gsm,wifi", "gsm,wifi"),
+        (Step::Query, true, 6, "wifi", "wifi"),
+        (Step::Commit, false, 7, "wifi", "wifi"),
+        (Step::Commit, true, 9, "wifi,wifi", "wifi"),
+        (Step::Complete, false, 10, "gsm,wifi", "gsm,wifi"),
+        (Step::Complete, true, 11, "gsm,wifi", "gsm,wifi"),
     ] {
         // The dissector shows a handover's result as a status.
         let result = if step == Step::Complete { "0" } else { "" };
         let request = mih_message(MihBody::Handover(Handover {
             mobile: mobile.then(|| MihfId::new(b"mn")),
             step,
-            current: (action == 5).then(|| LinkIdentifier::new(18, b"gsm")),
+            current: names
+                .starts_with("gsm")
+                .then(|| LinkIdentifier::new(18, b"gsm")),
             content: Content::Request(link.clone()),
         }));
         let response = |status| request.response(status).expect("a command");
         let messages = [
             (request.clone(), 1, result, names),
-            (response(Status::Success), 2, "0", "wifi"),
+            (response(Status::Success), 2, "0", answered),
             (response(Status::Rejected), 2, "2", ""),
         ];
         for (message, operation, status, names) in messages {

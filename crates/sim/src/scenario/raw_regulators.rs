@@ -1,6 +1,6 @@
 //! Shapers and policers at a link's entrance, as written.
 
-use super::units::{QueueSize, Rate, Size};
+use super::units::{PositiveTime, QueueSize, Rate, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,6 +21,12 @@ pub struct RawShaper {
     /// Reports of the queue to the node that feeds the link, whenever it begins to fill, is more than half full, at most half
     /// full again, or empty (SI-C-QUEUE_STATUS). Default false.
     pub reports: Option<bool>,
+    /// Queue for handovers only: it is opened when a mobile begins a handover to the link (SI-C-QUEUE_OPEN), and closed this
+    /// time after the handover is complete (SI-C-QUEUE_CLOSE). Default: it is open for the whole run.
+    pub open_after_handover: Option<PositiveTime>,
+    /// Rate that follows the flows' congestion windows, each divided by the round-trip time, up to `rate`
+    /// (SI-C-QUEUE_MODIFY); it goes with open_after_handover. Default false.
+    pub follows_window: Option<bool>,
     /// Direction of the link. Default "down".
     pub direction: Option<RawWay>,
 }

@@ -232,6 +232,7 @@ pub(super) fn resolve(
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = Agents::resolve(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
+    resolve_regulators::check_openings(&links, &mobiles, report);
     mobility::check_tunnels(&raw.changes, &mobiles, report);
     mobility::check_domains(&agents, &mobiles, &links, report);
     let anchor_points = &raw.mobility_anchor_points;

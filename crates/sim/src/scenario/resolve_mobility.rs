@@ -14,7 +14,7 @@ use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
 use crate::link::cells;
-use crate::mobility::{Agents, Mobility, Surroundings};
+use crate::mobility::{Agents, Mobility, Surroundings, check_network_handovers};
 use baton_proto::mobility::attachment::failback::FailbackTimes;
 use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::time::{Duration, Instant};
@@ -76,6 +76,7 @@ pub(super) fn mobiles(
             class: report.copies.written_of(name).map(str::to_owned),
         };
         resolve_behind::check(&mobile, (links, agents), &path, report);
+        check_network_handovers(&mobile, links, &path, report);
         mobiles.push(mobile);
     }
     check_home_cells(&mobiles, (links, agents), report);

@@ -8,8 +8,11 @@ use super::raw_regulators::{RawPolicer, RawShaper, RawWay};
 use super::resolve::Report;
 use super::resolve_links::Links;
 use crate::link::End;
-use crate::link::regulator::{Excess, RegulatorConfig};
+use crate::link::regulator::{Excess, Opening, RegulatorConfig};
+use crate::scenario::model::{LinkIndex, Mobile};
 use baton_proto::packet::FlowId;
+use baton_proto::time::Duration;
+use std::collections::BTreeSet;
 
 /// Gives links their regulators.
 pub(super) fn regulators(raw: &RawScenario, links: &mut Links, report: &mut Report<'_>) {
@@ -66,6 +69,8 @@ struct Written<'a> {
     burst: super::units::Size,
     excess: Excess,
     reports: bool,
+    open_after_handover: Option<Duration>,
+    follows_window: bool,
     direction: Option<RawWay>,
 }
 
@@ -78,6 +83,8 @@ impl<'a> Written<'a> {
             burst: raw.burst,
             excess: Excess::Waits(raw.queue.0),
             reports: raw.reports.unwrap_or(false),
+            open_after_handover: raw.open_after_handover.map(|time| time.0),
+            follows_window: raw.follows_window.unwrap_or(false),
             direction: raw.direction,
         }
     }
@@ -90,6 +97,8 @@ impl<'a> Written<'a> {
             burst: raw.burst,
             excess: Excess::Dropped,
             reports: false,
+            open_after_handover: None,
+            follows_window: false,
             direction: raw.direction,
         }
     }
@@ -127,6 +136,43 @@ impl<'a> Written<'a> {
             burst: self.burst.0,
             excess: self.excess,
             reports: self.reports,
+            opening: self.opening(path, report),
+        }
+    }
+
+    fn opening(&self, path: &Path, report: &mut Report<'_>) -> Option<Opening> {
+        if self.follows_window && self.open_after_handover.is_none() {
+            let message = "is for a queue that is opened for handovers; expected open_after_handover beside it";
+            report.wrong(&path.key("follows_window"), message.to_owned());
+        }
+        Some(Opening {
+            closes_after: self.open_after_handover?,
+            follows_window: self.follows_window,
+        })
+    }
+}
+
+/// Checks that queues for handovers are on links to which mobiles can be handed over.
+pub(super) fn check_openings(links: &Links, mobiles: &[Mobile], report: &mut Report<'_>) {
+    let access: BTreeSet<LinkIndex> = mobiles
+        .iter()
+        .flat_map(|mobile| mobile.attachment.access_links(&links.radios))
+        .collect();
+    for (number, spec) in links.specs.iter().enumerate() {
+        let regulators = spec.config.regulators.iter();
+        let waits = |one: &&RegulatorConfig| matches!(one.excess, Excess::Waits(_));
+        for (place, _) in regulators
+            .filter(waits)
+            .enumerate()
+            .filter(|(_, one)| one.opening.is_some())
+            .filter(|_| !access.contains(&LinkIndex(number)))
+        {
+            let path = Path::default().key("links").key(&spec.config.name);
+            let message = "is for handovers to the link, which is no mobile's access link; expected one that is";
+            report.wrong(
+                &path.key("shapers").index(place).key("open_after_handover"),
+                message.to_owned(),
+            );
         }
     }
 }

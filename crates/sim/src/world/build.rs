@@ -67,6 +67,7 @@ impl World {
             radios: Vec::new(),
             carriers: Vec::new(),
             coders: Vec::new(),
+            queues: Vec::new(),
             mobiles: Vec::new(),
             real: RealHosts::default(),
             directory,
@@ -108,6 +109,7 @@ impl World {
         world.add_receptions();
         world.add_carriers();
         world.add_coders();
+        world.add_queues();
         world.add_mobiles(real);
         world.add_agents();
         world.add_ports(real);

@@ -34,6 +34,7 @@ pub(crate) mod radio;
 mod reception;
 mod remedies;
 mod routing;
+mod service_access;
 mod signals;
 mod status;
 pub mod summary;
@@ -130,6 +131,8 @@ pub(crate) struct Net {
     carriers: Vec<Carrier>,
     /// Links whose codes follow the bit error rate.
     coders: Vec<coders::Coder>,
+    /// Queues at links' entrances that are open for handovers only.
+    queues: Vec<service_access::Queue>,
     /// Mobiles, whose routes follow them, with the record of their handovers.
     pub(crate) mobiles: Vec<MobileRun>,
     real: RealHosts,
@@ -191,6 +194,7 @@ enum Event {
     Notice(u32),
     Carrier(u32),
     Coder(u32),
+    Queue(u32),
 }
 
 /// A host and its connections. Fields used for every packet come first, beside the first fields of the host.
@@ -341,6 +345,7 @@ impl World {
             Event::Notice(number) => self.handle_scheduled_event(number as usize),
             Event::Carrier(carrier) => self.run_carrier(carrier as usize),
             Event::Coder(coder) => self.run_coder(coder as usize),
+            Event::Queue(queue) => self.run_queue(queue as usize),
         }
         self.settle();
     }

@@ -209,14 +209,18 @@ impl Attachment {
         self.policy.handle_parameters(interface, link);
     }
 
-    /// Takes in a signal of the node's layers: the mobile is registered, a handover prepared, or news of the point of service
-    /// for a decision.
+    /// Takes in a signal of the node's layers: the mobile is registered, a handover prepared, or an order or news of the point
+    /// of service.
     pub fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         match (*signal, self.attached) {
             (Signal::Registered(interface), _) | (Signal::Deregistered, Some(interface)) => {
                 self.handle_registered(interface);
             }
             (Signal::HandoverPrepared, _) => self.handle_prepared(now),
+            (Signal::HandoverOrdered(interface), _) => self.obey(now, interface),
+            (Signal::LinkReleased(interface), used) if used != Some(interface) => {
+                self.detach_old(interface);
+            }
             (Signal::Informed(interface, network), _) => {
                 if let Policy::Decision(decider) = &mut self.policy {
                     decider.inform(interface, network);

@@ -4,7 +4,7 @@
 
 use super::access::Access;
 use super::policy::Due;
-use super::{Attachment, Handover, Signal};
+use super::{Attachment, Handover, Policy, Signal};
 use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
 use crate::mobility::handover_service::Signalling;
 use crate::time::Instant;
@@ -52,6 +52,32 @@ impl Attachment {
             self.signal(Signal::HandoverForeseen(to));
         }
         asks
+    }
+
+    /// Begins the soft handover that a point of service has ordered, which needs no preparation. A mobile with a preference
+    /// keeps to the link from then on, as long as that is up; one with an external decision does not obey. An order that
+    /// is repeated changes nothing.
+    pub(super) fn obey(&mut self, now: Instant, to: InterfaceId) {
+        if self.access(to).is_none() || self.in_use().interface == Some(to) {
+            return;
+        }
+        self.preparation = None;
+        let used = self.in_use();
+        let due = match &mut self.policy {
+            Policy::Timetable(_) => Some(Due {
+                at: now,
+                to: Some(to),
+                handover: Some(Handover::MAKE_BEFORE_BREAK),
+            }),
+            Policy::Preference(preference) => {
+                preference.hold_to(now, Some(to));
+                self.policy.poll(now, used)
+            }
+            Policy::Decision(_) => None,
+        };
+        if let Some(due) = due {
+            self.begin_handover(now, due);
+        }
     }
 
     /// Makes a link usable beside the link in use, so that the mobile gets an address there.

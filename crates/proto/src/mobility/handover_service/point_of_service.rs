@@ -1,27 +1,31 @@
 //! The point of service, also at the gateways of access networks.
 
+mod orders;
 mod subscriptions;
+
+pub use orders::Offload;
 
 use super::{FIRST_TIMEOUT, LONGEST_TIMEOUT, REQUESTS};
 use crate::crosslayer::Signal;
 use crate::host::Discarded;
 use crate::host::layer::{self, Arrival, Counters, Layer, Rank};
-use crate::interface::{InterfaceId, LinkEvent};
+use crate::interface::{InterfaceId, LinkEvent, LinkParameters, StatusInterests, TransmitStatus};
 use crate::mobility::{datagram, pop};
-use crate::packet::{Body as PacketBody, Packet, Payload};
+use crate::packet::{Body as PacketBody, Packet, Payload, Wording};
 use crate::time::Instant;
 use crate::wire::mih::{
     Answer, Body, Capabilities, Content, Events, Handover, LinkIdentifier, Mih, MihfId, Network,
-    PORT, Request, Response, Status, Step,
+    PORT, Query, Request, Response, Status, Step,
 };
 use core::net::{IpAddr, Ipv6Addr};
+use orders::Orders;
 use std::collections::{BTreeMap, VecDeque};
-use subscriptions::{OwnLink, Subscriptions};
+use subscriptions::{Indication, OwnLink, Subscriptions};
 
 /// Counts of discarded messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointOfServiceCounts {
-    /// Malformed messages, messages for another node, and responses to no pending request.
+    /// Malformed messages, fragments, messages for another node, and responses to no pending request.
     pub unexpected: u64,
 }
 
@@ -35,8 +39,6 @@ struct Gateway {
 /// A mobile that is served.
 #[derive(Clone, Debug, Default)]
 struct Served {
-    /// The mobile's current link, as far as it has reported it.
-    link: Option<LinkIdentifier>,
     /// The mobile's request relayed to another network.
     relayed: Option<Relayed>,
     /// The mobile's registration for further services, if any.
@@ -48,6 +50,8 @@ struct Served {
 struct Registration {
     /// The mobile's links.
     links: Vec<LinkIdentifier>,
+    /// True if the mobile has queried the networks of its links, and is told of changes.
+    is_informed: bool,
     subscriptions: Subscriptions,
 }
 
@@ -66,8 +70,9 @@ struct Relayed {
 /// decides about its own links itself. It agrees to every known link, since the resources of a network are not
 /// modelled: a mobile's retransmission repeats the request to the gateway.
 ///
-/// A mobile that has registered gets the networks of its links on request, and the events of the point of service's own
-/// links that it subscribes to, one after the other: each is retransmitted until it is acknowledged.
+/// A mobile that has registered gets the networks of its links on request, their changes, and the events of the point of
+/// service's own links that it subscribes to, one after the other: each is retransmitted until it is acknowledged. If it
+/// has an [`Offload`], the point of service orders it to another link when its link is overloaded.
 ///
 /// Pass arriving packets to [`handle_packet`](Self::handle_packet) and link events to
 /// [`handle_link`](Self::handle_link), call [`handle_timeout`](Self::handle_timeout) at
@@ -78,12 +83,16 @@ pub struct PointOfService {
     gateways: BTreeMap<LinkIdentifier, Gateway>,
     networks: BTreeMap<LinkIdentifier, Network>,
     links: BTreeMap<InterfaceId, OwnLink>,
+    /// Access links at its own interfaces.
+    access: BTreeMap<InterfaceId, LinkIdentifier>,
+    orders: Orders,
     served: BTreeMap<MihfId, Served>,
     /// Mobiles to which an event is on its way, and the time of its retransmission.
     unacknowledged: BTreeMap<MihfId, Instant>,
     transaction: u16,
     counts: PointOfServiceCounts,
     outbox: VecDeque<Packet>,
+    events: VecDeque<Wording>,
 }
 
 impl PointOfService {
@@ -97,11 +106,14 @@ impl PointOfService {
             gateways: BTreeMap::new(),
             networks: BTreeMap::new(),
             links: BTreeMap::new(),
+            access: BTreeMap::new(),
+            orders: Orders::default(),
             served: BTreeMap::new(),
             unacknowledged: BTreeMap::new(),
             transaction: 0,
             counts: PointOfServiceCounts::default(),
             outbox: VecDeque::new(),
+            events: VecDeque::new(),
         }
     }
 
@@ -132,6 +144,11 @@ impl PointOfService {
     /// Adds a link at one of its own interfaces, whose events mobiles may subscribe to.
     pub fn add_own_link(&mut self, interface: InterfaceId, link: LinkIdentifier) {
         self.links.insert(interface, OwnLink::new(link));
+    }
+
+    /// Adds an access link at one of its own interfaces, whose changes it pushes to mobiles.
+    pub fn add_access_link(&mut self, interface: InterfaceId, link: LinkIdentifier) {
+        self.access.insert(interface, link);
     }
 
     /// Adds a mobile to serve.
@@ -167,7 +184,7 @@ impl PointOfService {
         match &message.body {
             Body::Handover(handover) => {
                 let handover = handover.clone();
-                self.handle_command(from, message, handover);
+                self.handle_command(now, from, message, handover);
             }
             Body::Request(request) => {
                 let response = match self.grant(from, &message.source, request) {
@@ -177,15 +194,21 @@ impl PointOfService {
                 self.send(from, &message.answer(Body::Response(response)));
             }
             Body::Acknowledgement(_) => self.handle_acknowledgement(now, &message),
-            Body::Response(_) | Body::Event(_) => self.counts.unexpected += 1,
+            Body::Response(_) | Body::Order(_) => self.handle_answer(now, &message),
+            Body::Event(_) | Body::Push(_) => self.counts.unexpected += 1,
         }
     }
 
-    fn handle_command(&mut self, from: Ipv6Addr, message: Mih, handover: Handover) {
+    fn handle_command(&mut self, now: Instant, from: Ipv6Addr, message: Mih, handover: Handover) {
         match (&handover.content, &handover.mobile) {
             (Content::Request(link), None) => {
                 let link = link.clone();
+                let arrived = (handover.step == Step::Complete)
+                    .then(|| (message.source.clone(), link.clone()));
                 self.handle_mobile(from, (message, handover), link);
+                if let Some((mobile, link)) = arrived {
+                    self.note_arrival(now, (from, &mobile), &link);
+                }
             }
             (Content::Request(link), Some(_)) => {
                 let status = match self.is_own(link) || handover.step == Step::Complete {
@@ -195,7 +218,9 @@ impl PointOfService {
                 self.respond(from, &message, status);
             }
             (Content::Response { status, .. }, Some(mobile)) => {
-                self.handle_onward(mobile, &message, *status);
+                if !self.handle_onward(mobile, &message, *status) {
+                    self.handle_answer(now, &message);
+                }
             }
             (Content::Response { .. }, None) => self.counts.unexpected += 1,
         }
@@ -224,16 +249,33 @@ impl PointOfService {
             Request::Register(links) => {
                 let registration = Registration {
                     links: links.clone(),
+                    is_informed: false,
                     subscriptions: Subscriptions::new(from),
                 };
                 served.ok_or(Status::Unauthorized)?.registration = Some(Box::new(registration));
                 Answer::Registered
             }
-            Request::GetInformation => {
-                let links = registered(served)?.links.iter();
+            // A repeated request succeeds, too.
+            Request::Deregister => {
+                served.ok_or(Status::Unauthorized)?.registration = None;
+                self.unacknowledged.remove(mobile);
+                Answer::Deregistered
+            }
+            Request::GetInformation(Query::Rdf) => return Err(Status::Rejected),
+            Request::GetInformation(Query::Binary) => {
+                let own = registered(served)?;
+                own.is_informed = true;
+                let links = own.links.iter();
                 let networks = links.filter_map(|link| self.networks.get(link));
                 Answer::Information(networks.cloned().collect())
             }
+            Request::Unsubscribe(link, events) => {
+                let own = registered(served)?;
+                own.subscriptions.unsubscribe(link, *events);
+                Answer::Unsubscribed(link.clone(), *events)
+            }
+            // For mobiles.
+            Request::GetParameters(_) | Request::Act(_) => return Err(Status::Rejected),
             Request::Subscribe(link, events) => {
                 let own = registered(served)?;
                 known(link)?;
@@ -252,6 +294,9 @@ impl PointOfService {
 
     /// Takes in an event of the link at one of its own interfaces, and reports it to subscribed mobiles.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        if let LinkEvent::Parameters(parameters) = event {
+            self.push(now, interface, parameters);
+        }
         let Some(link) = self.links.get_mut(&interface) else {
             return;
         };
@@ -262,6 +307,33 @@ impl PointOfService {
             if let Some(registration) = &mut served.registration
                 && registration.subscriptions.report(link, (before, event))
             {
+                concerned.push(mobile.clone());
+            }
+        }
+        for mobile in concerned {
+            self.send_event(now, &mobile);
+        }
+    }
+
+    /// Notes the rate of an access link, and pushes it to the mobiles that have queried the link's network.
+    fn push(&mut self, now: Instant, interface: InterfaceId, parameters: LinkParameters) {
+        let link = self.access.get(&interface);
+        let Some(network) = link.and_then(|link| self.networks.get_mut(link)) else {
+            return;
+        };
+        let rate = parameters.outgoing.min(parameters.incoming);
+        let rate = u32::try_from(rate.bits_per_second() / 1000).unwrap_or(u32::MAX);
+        if core::mem::replace(&mut network.rate, rate) == rate {
+            return;
+        }
+        let mut concerned = Vec::new();
+        for (mobile, served) in &mut self.served {
+            if let Some(own) = &mut served.registration
+                && own.is_informed
+                && own.links.contains(&network.link)
+            {
+                let news = Indication::Push(vec![network.clone()]);
+                own.subscriptions.add(news);
                 concerned.push(mobile.clone());
             }
         }
@@ -311,7 +383,8 @@ impl PointOfService {
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.unacknowledged.values().copied().min()
+        let events = self.unacknowledged.values().copied();
+        events.chain(self.orders.poll_timeout()).min()
     }
 
     /// Retransmits the events that are due, or gives up on them and sends the next ones.
@@ -327,6 +400,7 @@ impl PointOfService {
             }
             self.send_event(now, &mobile);
         }
+        self.repeat_orders(now);
     }
 
     fn is_own(&self, link: &LinkIdentifier) -> bool {
@@ -353,18 +427,13 @@ impl PointOfService {
         }
         served.relayed = None;
         let asked = match handover.step {
-            Step::Query => {
-                served.link = handover.current.clone();
-                Some(link.clone())
-            }
-            Step::Commit => Some(link.clone()),
-            // The mobile's previous link, if known.
+            Step::Query | Step::Commit => Some(link.clone()),
+            // The link that the mobile has left.
             Step::Complete => {
                 if let Some(registration) = &mut served.registration {
                     registration.subscriptions.address = from;
                 }
-                let before = served.link.replace(link.clone());
-                before.filter(|before| *before != link)
+                handover.current.clone().filter(|before| *before != link)
             }
         };
         let known = self.gateways.contains_key(&link);
@@ -389,7 +458,7 @@ impl PointOfService {
         self.transaction = self.transaction.wrapping_add(1) & 0x0FFF;
         let handover = Handover {
             mobile: Some(request.source.clone()),
-            current: None,
+            current: handover.current.filter(|_| handover.step == Step::Complete),
             ..handover
         };
         let ends = [self.own.identifier.clone(), gateway.identifier];
@@ -405,16 +474,16 @@ impl PointOfService {
         }
     }
 
-    /// Takes in a response from another network and answers the mobile.
-    fn handle_onward(&mut self, mobile: &MihfId, answer: &Mih, status: Status) {
+    /// Takes in a response from another network and answers the mobile. Returns false if the mobile has not asked.
+    fn handle_onward(&mut self, mobile: &MihfId, answer: &Mih, status: Status) -> bool {
         let answers =
             |relayed: &mut Relayed| relayed.onward.response(status).as_ref() == Some(answer);
         let served = self.served.get_mut(mobile);
         let relayed = served.and_then(|served| served.relayed.take_if(answers));
-        match relayed {
-            Some(relayed) => self.respond(relayed.from, &relayed.request, status),
-            None => self.counts.unexpected += 1,
+        if let Some(relayed) = &relayed {
+            self.respond(relayed.from, &relayed.request, status);
         }
+        relayed.is_some()
     }
 
     /// Responds to a command.
@@ -461,6 +530,27 @@ impl Layer for PointOfService {
 
     fn handle_timeout(&mut self, now: Instant) {
         PointOfService::handle_timeout(self, now);
+    }
+
+    fn status_interests(&self) -> StatusInterests {
+        StatusInterests {
+            queued: self.orders.watch(),
+            ..StatusInterests::default()
+        }
+    }
+
+    fn handle_transmit_status(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        _packet: &Packet,
+        status: TransmitStatus,
+    ) -> bool {
+        self.handle_status(now, interface, status)
+    }
+
+    fn poll_event(&mut self) -> Option<Wording> {
+        pop(&mut self.events)
     }
 
     fn poll_step(&mut self) -> Option<layer::Step> {

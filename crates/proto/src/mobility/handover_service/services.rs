@@ -1,11 +1,12 @@
-//! Further services of a mobile: discovery, registration, subscription to remote events, and information.
+//! Further services of a mobile: discovery, registration, subscription to remote events, and information; and their end.
 
 use super::{HandoverServiceEvent, HandoverServiceSettings};
 use crate::crosslayer::{NetworkInformation, RemoteEvent};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::rate::DataRate;
+use crate::time::Instant;
 use crate::wire::mih::{
-    Answer, Crossing, Event, Events, LinkChange, LinkIdentifier, Network, Request, Threshold,
+    Answer, Crossing, Event, Events, LinkChange, LinkIdentifier, Network, Query, Request, Threshold,
 };
 
 /// Number of indications that are recognised when they come again. Chosen: the point of service sends the next one
@@ -28,14 +29,20 @@ pub(super) struct Services {
     indications: Vec<u16>,
     /// True after a refusal or without an answer, until the mobile moves.
     has_given_up: bool,
+    /// True once the services are to end.
+    ends: bool,
 }
 
 impl Services {
     /// Returns the request for the next service of the settings, if one is left.
     pub(super) fn next_request(&mut self, settings: &HandoverServiceSettings) -> Option<Request> {
-        let wants_some = settings.information || !settings.remote_links.is_empty();
+        let wants_some =
+            settings.information || settings.obeys || !settings.remote_links.is_empty();
         if !wants_some || self.has_given_up {
             return None;
+        }
+        if self.ends {
+            return self.next_end(settings);
         }
         let Some((links, events)) = &self.discovered else {
             return Some(Request::Discover);
@@ -45,7 +52,7 @@ impl Services {
             return Some(Request::Register(own.cloned().collect()));
         }
         if settings.information && !self.is_informed {
-            return Some(Request::GetInformation);
+            return Some(Request::GetInformation(Query::Binary));
         }
         let is_known = |link: &&LinkIdentifier| links.contains(link);
         let mut known = settings.remote_links.iter().filter(is_known);
@@ -58,6 +65,28 @@ impl Services {
             .to_vec();
         let link = known.nth(self.configured)?;
         Some(Request::ConfigureThresholds(link.clone(), thresholds))
+    }
+
+    /// Returns the request that ends the next service: the latest subscription first, and last the registration.
+    fn next_end(&self, settings: &HandoverServiceSettings) -> Option<Request> {
+        let (links, events) = self.discovered.as_ref()?;
+        let is_known = |link: &&LinkIdentifier| links.contains(link);
+        let mut known = settings.remote_links.iter().filter(is_known);
+        let subscribed = self.subscribed.checked_sub(1);
+        match subscribed.and_then(|latest| known.nth(latest)) {
+            Some(link) => Some(Request::Unsubscribe(link.clone(), *events)),
+            None => self.is_registered.then_some(Request::Deregister),
+        }
+    }
+
+    /// Returns the time of the end of the services, until it has come.
+    pub fn end(&self, settings: &HandoverServiceSettings) -> Option<Instant> {
+        settings.services_until.filter(|_| !self.ends)
+    }
+
+    /// Begins to end the services.
+    pub fn begin_end(&mut self) {
+        (self.ends, self.has_given_up) = (true, false);
     }
 
     /// Gives up on the services that are left until the mobile [moves](Self::resume).
@@ -82,15 +111,16 @@ impl Services {
                 self.discovered = Some((capabilities.links.clone(), events));
             }
             Answer::Registered => self.is_registered = true,
+            Answer::Deregistered => self.is_registered = false,
             Answer::Subscribed(..) => self.subscribed += 1,
+            Answer::Unsubscribed(..) => self.subscribed -= 1,
             Answer::Configured(..) => self.configured += 1,
             Answer::Information(networks) => {
                 self.is_informed = true;
-                let known = networks.iter();
-                return known
-                    .flat_map(|network| news_of(network, settings))
-                    .collect();
+                return news(networks, settings);
             }
+            // Asked of mobiles only.
+            Answer::Parameters(_) | Answer::Acted(_) => {}
         }
         Vec::new()
     }
@@ -105,6 +135,17 @@ impl Services {
         }
         is_new
     }
+}
+
+/// Returns the news in information about networks.
+pub(super) fn news(
+    networks: &[Network],
+    settings: &HandoverServiceSettings,
+) -> Vec<HandoverServiceEvent> {
+    let known = networks.iter();
+    known
+        .flat_map(|network| news_of(network, settings))
+        .collect()
 }
 
 /// Returns the information about a network for each interface that leads there.

@@ -183,6 +183,10 @@ impl Layer for MobileNode {
         true
     }
 
+    fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
+        MobileNode::handle_medium(self, interface, event);
+    }
+
     fn handle_signal(&mut self, now: Instant, signal: &Signal) {
         match *signal {
             Signal::Link(interface, event) => match event {
@@ -267,6 +271,8 @@ impl MobileNode {
                         Signal::Informed(interface, information)
                     }
                     HandoverServiceEvent::Remote(event) => Signal::Remote(event),
+                    HandoverServiceEvent::Ordered(interface) => Signal::HandoverOrdered(interface),
+                    HandoverServiceEvent::Released(interface) => Signal::LinkReleased(interface),
                 }),
                 MobileEvent::FastHandover(_) | MobileEvent::Announced(_) => {
                     Some(Signal::HandoverPrepared)

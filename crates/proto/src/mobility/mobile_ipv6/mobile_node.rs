@@ -24,7 +24,7 @@ use super::{SharedKey, Towards};
 use crate::crosslayer::PathParameters;
 use crate::host::burst::Burst;
 use crate::host::layer::Told;
-use crate::interface::InterfaceId;
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::address_configuration::{
     Attachment, ConfigurationEvent, ConfigurationSettings,
 };
@@ -413,6 +413,13 @@ impl MobileNode {
         }
     }
 
+    /// Takes in a medium's event at an interface, used or not, for the point of service's queries.
+    pub fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
+        if let Some(service) = &mut self.handover_service {
+            service.handle_medium(interface, event);
+        }
+    }
+
     /// Notes that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
     /// Link_Handover_Complete).
     pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
@@ -498,8 +505,10 @@ impl MobileNode {
         if let Some(access) = &self.access {
             ask(access.poll_timeout());
         }
-        if let Some(service) = &self.handover_service {
-            ask(service.poll_timeout());
+        if let (Some(service), Some(settings)) =
+            (&self.handover_service, &self.settings.handover_service)
+        {
+            ask(service.poll_timeout(settings));
         }
         if let Some(prefix) = &self.prefix {
             ask(prefix.poll_timeout());
@@ -531,10 +540,14 @@ impl MobileNode {
         if let (Some(access), Some(settings)) = (&mut self.access, &self.settings.access) {
             access.handle_timeout(now, settings, &mut self.draws);
         }
+        let speaks_from = self.speaks_from();
         if let (Some(service), Some(settings)) =
             (&mut self.handover_service, &self.settings.handover_service)
         {
             service.handle_timeout(now, settings);
+            if let Some(place) = speaks_from {
+                service.request_services(now, place, settings);
+            }
             self.follow_handover_service();
         }
         self.settle(now);

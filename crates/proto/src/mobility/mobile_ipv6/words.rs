@@ -68,7 +68,11 @@ pub(super) fn of_mobile(event: &MobileEvent) -> Option<Wording> {
             let details = format!("{rate} kbit/s, router {}", network.router);
             ("Network Information", details)
         }
+        MobileEvent::HandoverService(HandoverServiceEvent::Ordered(_)) => {
+            ("Handover Ordered", String::new())
+        }
         // The message itself is in the record.
+        MobileEvent::HandoverService(HandoverServiceEvent::Released(_)) => return None,
         MobileEvent::HandoverService(HandoverServiceEvent::Remote(_)) => return None,
     };
     Some(Wording::new(name, details))

@@ -33,6 +33,12 @@ impl Events {
         Events(self.0 & other.0)
     }
 
+    /// Returns the events of this set that are not in the other.
+    #[must_use]
+    pub const fn without(self, other: Events) -> Events {
+        Events(self.0 & !other.0)
+    }
+
     /// Returns true if no event is in both sets.
     pub const fn is_disjoint(self, other: Events) -> bool {
         self.0 & other.0 == 0

@@ -1,6 +1,7 @@
 //! Handover commands: between a mobile and its point of service (MN_HO), and between points of service (N2N_HO).
 
 use super::found::Found;
+use super::order::first;
 use super::values::{
     LinkIdentifier, MihfId, NO_SERVICE_QUALITY, NOTHING_ASSIGNED, NOTHING_REQUESTED, Writer,
 };
@@ -39,31 +40,43 @@ pub struct Handover {
     pub mobile: Option<MihfId>,
     /// Subject.
     pub step: Step,
-    /// Link in use by the mobile, in its candidate query.
+    /// Link in use by the mobile, in its candidate query and the response; in a report of completion, and its response,
+    /// the link that was left.
     pub current: Option<LinkIdentifier>,
     /// Contents.
     pub content: Content,
 }
 
-impl Handover {
-    /// Creates the response to this request; with the link if it succeeds.
-    pub fn response(&self, status: Status) -> Handover {
-        let link = match &self.content {
+impl Content {
+    /// Returns the response to this request; with the link if it succeeds.
+    pub(super) fn answered(&self, status: Status) -> Content {
+        let link = match self {
             Content::Request(link) => Some(link.clone()),
             Content::Response { link, .. } => link.clone(),
         };
+        Content::Response {
+            status,
+            link: link.filter(|_| status == Status::Success),
+        }
+    }
+
+    pub(super) fn is_request(&self) -> bool {
+        matches!(self, Content::Request(_))
+    }
+}
+
+impl Handover {
+    /// Creates the response to this request; with the links if it succeeds.
+    pub fn response(&self, status: Status) -> Handover {
         Handover {
-            current: None,
-            content: Content::Response {
-                status,
-                link: link.filter(|_| status == Status::Success),
-            },
+            current: self.current.clone().filter(|_| status == Status::Success),
+            content: self.content.answered(status),
             ..self.clone()
         }
     }
 
     fn is_request(&self) -> bool {
-        matches!(self.content, Content::Request(_))
+        self.content.is_request()
     }
 
     /// Returns the standard's name.
@@ -97,9 +110,13 @@ impl Handover {
         MessageId::new(COMMANDS, operation, action)
     }
 
-    /// Returns true if the message may name the link in use.
+    /// Returns true if the message may name the link in use, or the link that was left.
     pub(super) fn has_current(&self) -> bool {
-        self.step == Step::Query && self.mobile.is_none() && self.is_request()
+        match self.step {
+            Step::Query => self.mobile.is_none(),
+            Step::Commit => false,
+            Step::Complete => true,
+        }
     }
 
     pub(super) fn write(&self, out: &mut Writer) {
@@ -124,17 +141,18 @@ impl Handover {
     /// Writes the link in this message's form, with the accompanying TLVs. Resources are empty: no class of service.
     fn write_link(&self, link: &LinkIdentifier, out: &mut Writer) {
         match (self.step, self.mobile.is_some(), self.is_request()) {
-            (Step::Query, between_networks, true) => {
+            (Step::Query, false, true) => {
                 out.tlv(tlv::CANDIDATES, &link.as_candidates());
                 out.tlv(tlv::RESOURCES_ASKED, &NO_SERVICE_QUALITY);
-                if !between_networks {
-                    out.tlv(tlv::REPORT_RESOURCES, &[1]);
-                }
+            }
+            (Step::Query, true, true) => {
+                out.tlv(tlv::RESOURCES_ASKED, &NO_SERVICE_QUALITY);
+                out.tlv(tlv::LINK_IDENTIFIERS, &[&[1], &*link.value()].concat());
             }
             (Step::Query, false, false) => out.tlv(tlv::PREFERRED, &link.as_preferred()),
             (Step::Query, true, false) => {
                 out.tlv(tlv::RESOURCE_STATUS, &[1]);
-                out.tlv(tlv::CANDIDATES, &link.as_candidates());
+                out.tlv(tlv::PREFERRED, &link.as_preferred());
             }
             (Step::Commit, false, _) => {
                 out.tlv(tlv::LINK_TYPE, &[link.link_type]);
@@ -146,17 +164,17 @@ impl Handover {
                 out.tlv(tlv::REQUESTED, &NOTHING_REQUESTED);
             }
             (Step::Commit, true, false) => {
-                out.tlv(tlv::MOBILE_LINK, &link.value());
+                out.tlv(tlv::LINK_IDENTIFIER, &link.as_tuple());
                 out.tlv(tlv::ASSIGNED, &NOTHING_ASSIGNED);
             }
-            (Step::Complete, _, is_request) => {
-                out.tlv(tlv::LINK_IDENTIFIER, &link.as_tuple());
+            (Step::Complete, between_networks, is_request) => {
+                out.tlv(tlv::NEW_LINK_IDENTIFIER, &link.as_tuple());
                 // Success, or no resource retention.
-                let kind = match is_request {
-                    true => tlv::HANDOVER_RESULT,
-                    false => tlv::RETENTION,
-                };
-                out.tlv(kind, &[0]);
+                match (is_request, between_networks) {
+                    (true, _) => out.tlv(tlv::HANDOVER_RESULT, &[0]),
+                    (false, true) => out.tlv(tlv::RETENTION, &[0]),
+                    (false, false) => {}
+                }
             }
         }
     }
@@ -210,23 +228,17 @@ fn link(
     between_networks: bool,
     is_request: bool,
 ) -> Result<LinkIdentifier, DecodeError> {
-    let kind = match (step, between_networks) {
-        (Step::Query, false) if !is_request => tlv::PREFERRED,
-        (Step::Query, _) => tlv::CANDIDATES,
-        (Step::Commit, true) => tlv::MOBILE_LINK,
-        (Step::Commit, false) => {
+    let kind = match (step, between_networks, is_request) {
+        (Step::Query, false, true) => return first(found.needed(tlv::CANDIDATES)?),
+        (Step::Query, true, true) => return first(found.needed(tlv::LINK_IDENTIFIERS)?),
+        (Step::Query, _, false) => return first(found.needed(tlv::PREFERRED)?),
+        (Step::Commit, true, true) => tlv::MOBILE_LINK,
+        (Step::Commit, true, false) => tlv::LINK_IDENTIFIER,
+        (Step::Commit, false, _) => {
             let link_type = found.needed(tlv::LINK_TYPE)?.byte()?;
             return LinkIdentifier::read_target(link_type, &mut found.needed(tlv::TARGET)?);
         }
-        (Step::Complete, _) => tlv::LINK_IDENTIFIER,
+        (Step::Complete, ..) => tlv::NEW_LINK_IDENTIFIER,
     };
-    let mut value = found.needed(kind)?;
-    if step == Step::Query {
-        // The first of the list; further ones would leave a choice to the mobile.
-        let count = value.byte()?;
-        if count == 0 {
-            return Err(field("candidates", 0));
-        }
-    }
-    LinkIdentifier::read(&mut value)
+    LinkIdentifier::read(&mut found.needed(kind)?)
 }

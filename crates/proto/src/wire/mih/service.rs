@@ -1,16 +1,18 @@
-//! Service management, thresholds and the information service: requests and responses.
+//! Service management, commands about links and the information service: requests and responses.
 
 use super::event::Events;
 use super::found::Found;
 use super::information::{self, Network};
+use super::links::{ActionResult, LinkAction, LinkStatus, STATUS_REQUEST};
 use super::values::{DATA_RATE, LinkIdentifier, Threshold, Writer};
 use super::{
     COMMANDS, INFORMATION, LONGEST_INFORMATION, MANAGEMENT, MessageId, REQUEST, Status, field, tlv,
 };
 use crate::wire::DecodeError;
 
-/// MIH_CMD_LIST: Link_Configure_Thresholds, the commands between networks, and those of mobiles.
-const COMMANDS_KNOWN: [u8; 4] = [0b0101_1000, 0, 0, 0];
+/// MIH_CMD_LIST: Link_Get_Parameters, Link_Configure_Thresholds, Link_Actions, the commands of networks and between
+/// them, and those of mobiles.
+const COMMANDS_KNOWN: [u8; 4] = [0b1111_1000, 0, 0, 0];
 /// MIH_IQ_TYPE_LST: binary queries.
 const BINARY_QUERIES: [u8; 8] = [0x80, 0, 0, 0, 0, 0, 0, 0];
 /// MIH_TRANS_LST: UDP.
@@ -31,20 +33,32 @@ pub enum Service {
     Discovery,
     /// MIH_Register.
     Registration,
+    /// MIH_DeRegister.
+    Deregistration,
     /// MIH_Event_Subscribe.
     Subscription,
+    /// MIH_Event_Unsubscribe.
+    Unsubscription,
+    /// MIH_Link_Get_Parameters.
+    Parameters,
     /// MIH_Link_Configure_Thresholds.
     Thresholds,
+    /// MIH_Link_Actions.
+    Actions,
     /// MIH_Get_Information.
     Information,
 }
 
 impl Service {
-    pub(super) const ALL: [Service; 5] = [
+    pub(super) const ALL: [Service; 9] = [
         Service::Discovery,
         Service::Registration,
+        Service::Deregistration,
         Service::Subscription,
+        Service::Unsubscription,
+        Service::Parameters,
         Service::Thresholds,
+        Service::Actions,
         Service::Information,
     ];
 
@@ -53,8 +67,12 @@ impl Service {
         match self {
             Service::Discovery => (MANAGEMENT, 1),
             Service::Registration => (MANAGEMENT, 2),
+            Service::Deregistration => (MANAGEMENT, 3),
             Service::Subscription => (MANAGEMENT, 4),
+            Service::Unsubscription => (MANAGEMENT, 5),
+            Service::Parameters => (COMMANDS, 1),
             Service::Thresholds => (COMMANDS, 2),
+            Service::Actions => (COMMANDS, 3),
             Service::Information => (INFORMATION, 1),
         }
     }
@@ -76,10 +94,18 @@ impl Service {
             (Service::Discovery, false) => "MIH_Capability_Discover response",
             (Service::Registration, true) => "MIH_Register request",
             (Service::Registration, false) => "MIH_Register response",
+            (Service::Deregistration, true) => "MIH_DeRegister request",
+            (Service::Deregistration, false) => "MIH_DeRegister response",
             (Service::Subscription, true) => "MIH_Event_Subscribe request",
             (Service::Subscription, false) => "MIH_Event_Subscribe response",
+            (Service::Unsubscription, true) => "MIH_Event_Unsubscribe request",
+            (Service::Unsubscription, false) => "MIH_Event_Unsubscribe response",
+            (Service::Parameters, true) => "MIH_Link_Get_Parameters request",
+            (Service::Parameters, false) => "MIH_Link_Get_Parameters response",
             (Service::Thresholds, true) => "MIH_Link_Configure_Thresholds request",
             (Service::Thresholds, false) => "MIH_Link_Configure_Thresholds response",
+            (Service::Actions, true) => "MIH_Link_Actions request",
+            (Service::Actions, false) => "MIH_Link_Actions response",
             (Service::Information, true) => "MIH_Get_Information request",
             (Service::Information, false) => "MIH_Get_Information response",
         }
@@ -93,12 +119,29 @@ pub enum Request {
     Discover,
     /// Registration of a mobile that has these links.
     Register(Vec<LinkIdentifier>),
+    /// End of the registration.
+    Deregister,
     /// Subscription to events of a link.
     Subscribe(LinkIdentifier, Events),
+    /// End of the subscription to events of a link.
+    Unsubscribe(LinkIdentifier, Events),
+    /// Query of the operation mode and the data rate of links.
+    GetParameters(Vec<LinkIdentifier>),
     /// Thresholds of a link's data rate, at which Link_Parameters_Report is due.
     ConfigureThresholds(LinkIdentifier, Vec<Threshold>),
+    /// Actions of links.
+    Act(Vec<LinkAction>),
     /// Query of the networks around.
-    GetInformation,
+    GetInformation(Query),
+}
+
+/// Form of a query of information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// Binary: all networks.
+    Binary,
+    /// A query in SPARQL of an RDF database, or for its schema; the contents are not read.
+    Rdf,
 }
 
 /// Capabilities of an MIH function.
@@ -117,10 +160,18 @@ pub enum Answer {
     Capabilities(Capabilities),
     /// The mobile is registered, without an end.
     Registered,
+    /// The mobile is not registered any more.
+    Deregistered,
     /// The subscription to events of a link, as far as the function knows them.
     Subscribed(LinkIdentifier, Events),
+    /// The end of the subscription to events of a link.
+    Unsubscribed(LinkIdentifier, Events),
+    /// The parameters of links.
+    Parameters(Vec<LinkStatus>),
     /// The thresholds of a link are set.
     Configured(LinkIdentifier, Vec<Threshold>),
+    /// The results of actions.
+    Acted(Vec<ActionResult>),
     /// The networks around.
     Information(Vec<Network>),
 }
@@ -140,22 +191,30 @@ impl Request {
         match self {
             Request::Discover => Service::Discovery,
             Request::Register(_) => Service::Registration,
+            Request::Deregister => Service::Deregistration,
             Request::Subscribe(..) => Service::Subscription,
+            Request::Unsubscribe(..) => Service::Unsubscription,
+            Request::GetParameters(_) => Service::Parameters,
             Request::ConfigureThresholds(..) => Service::Thresholds,
-            Request::GetInformation => Service::Information,
+            Request::Act(_) => Service::Actions,
+            Request::GetInformation(_) => Service::Information,
         }
     }
 
     pub(super) fn write(&self, out: &mut Writer) {
         match self {
-            Request::Discover => {}
+            Request::Discover | Request::Deregister => {}
             Request::Register(links) => {
                 out.tlv(tlv::LINK_IDENTIFIERS, &list(links, LinkIdentifier::value));
                 out.tlv(tlv::REGISTER_CODE, &[NEW_REGISTRATION]);
             }
-            Request::Subscribe(link, events) => {
+            Request::Subscribe(link, events) | Request::Unsubscribe(link, events) => {
                 out.tlv(tlv::LINK_IDENTIFIER, &link.as_tuple());
                 out.tlv(tlv::EVENT_LIST, &events.0.to_be_bytes());
+            }
+            Request::GetParameters(links) => {
+                out.tlv(tlv::LINK_IDENTIFIERS, &list(links, LinkIdentifier::value));
+                out.tlv(tlv::STATUS_REQUEST, &STATUS_REQUEST);
             }
             Request::ConfigureThresholds(link, thresholds) => {
                 out.tlv(tlv::LINK_IDENTIFIER, &link.as_tuple());
@@ -164,8 +223,15 @@ impl Request {
                 let all = list(thresholds, |one| one.value().to_vec());
                 out.tlv(tlv::THRESHOLDS, &[&head[..], &all].concat());
             }
-            Request::GetInformation => {
-                out.tlv(tlv::QUERY, &information::query());
+            Request::Act(actions) => {
+                out.tlv(tlv::LINK_ACTIONS, &list(actions, LinkAction::value));
+            }
+            Request::GetInformation(query) => {
+                match query {
+                    Query::Binary => out.tlv(tlv::QUERY, &information::query()),
+                    // A list of none: nothing here sends such queries.
+                    Query::Rdf => out.tlv(tlv::RDF_QUERY, &[0]),
+                }
                 out.tlv(
                     tlv::LONGEST_RESPONSE,
                     &(LONGEST_INFORMATION as u16).to_be_bytes(),
@@ -181,7 +247,14 @@ impl Request {
                 let mut links = found.needed(tlv::LINK_IDENTIFIERS)?;
                 Request::Register(links.list(MOST_LISTED, LinkIdentifier::read)?)
             }
+            Service::Deregistration => Request::Deregister,
             Service::Subscription => Request::Subscribe(link(found)?, events(found)?),
+            Service::Unsubscription => Request::Unsubscribe(link(found)?, events(found)?),
+            Service::Parameters => {
+                found.needed(tlv::STATUS_REQUEST)?;
+                let mut links = found.needed(tlv::LINK_IDENTIFIERS)?;
+                Request::GetParameters(links.list(MOST_LISTED, LinkIdentifier::read)?)
+            }
             Service::Thresholds => {
                 let mut value = found.needed(tlv::THRESHOLDS)?;
                 let count = value.length()?;
@@ -192,9 +265,18 @@ impl Request {
                 let thresholds = value.list(MOST_LISTED, Threshold::read)?;
                 Request::ConfigureThresholds(link(found)?, thresholds)
             }
+            Service::Actions => {
+                let mut actions = found.needed(tlv::LINK_ACTIONS)?;
+                Request::Act(actions.list(MOST_LISTED, LinkAction::read)?)
+            }
             Service::Information => {
-                found.needed(tlv::QUERY)?;
-                Request::GetInformation
+                let rdf = [tlv::RDF_QUERY, tlv::RDF_SCHEMA_URL, tlv::RDF_SCHEMA];
+                let is_rdf = rdf.into_iter().any(|kind| found.value(kind).is_some());
+                match (found.needed(tlv::QUERY), is_rdf) {
+                    (Ok(_), _) => Request::GetInformation(Query::Binary),
+                    (Err(_), true) => Request::GetInformation(Query::Rdf),
+                    (Err(missing), false) => return Err(missing),
+                }
             }
         })
     }
@@ -207,7 +289,11 @@ impl Response {
             Response::Granted(answer) => match answer {
                 Answer::Capabilities(_) => Service::Discovery,
                 Answer::Registered => Service::Registration,
+                Answer::Deregistered => Service::Deregistration,
                 Answer::Subscribed(..) => Service::Subscription,
+                Answer::Unsubscribed(..) => Service::Unsubscription,
+                Answer::Parameters(_) => Service::Parameters,
+                Answer::Acted(_) => Service::Actions,
                 Answer::Configured(..) => Service::Thresholds,
                 Answer::Information(_) => Service::Information,
             },
@@ -234,7 +320,17 @@ impl Response {
                 out.tlv(tlv::TRANSPORTS, &UDP);
             }
             Answer::Registered => out.tlv(tlv::VALID_TIME, &ENDLESS),
-            Answer::Subscribed(link, events) => {
+            Answer::Deregistered => {}
+            Answer::Parameters(all) => {
+                out.tlv(tlv::STATUS_RESPONSES, &list(all, LinkStatus::value));
+            }
+            Answer::Acted(results) => {
+                out.tlv(
+                    tlv::LINK_ACTION_RESULTS,
+                    &list(results, ActionResult::value),
+                );
+            }
+            Answer::Subscribed(link, events) | Answer::Unsubscribed(link, events) => {
                 out.tlv(tlv::LINK_IDENTIFIER, &link.as_tuple());
                 out.tlv(tlv::EVENT_LIST, &events.0.to_be_bytes());
             }
@@ -268,7 +364,17 @@ impl Response {
                 },
             }),
             Service::Registration => Answer::Registered,
+            Service::Deregistration => Answer::Deregistered,
             Service::Subscription => Answer::Subscribed(link(found)?, events(found)?),
+            Service::Unsubscription => Answer::Unsubscribed(link(found)?, events(found)?),
+            Service::Parameters => {
+                let mut all = found.needed(tlv::STATUS_RESPONSES)?;
+                Answer::Parameters(all.list(MOST_LISTED, LinkStatus::read)?)
+            }
+            Service::Actions => {
+                let mut results = found.needed(tlv::LINK_ACTION_RESULTS)?;
+                Answer::Acted(results.list(MOST_LISTED, ActionResult::read)?)
+            }
             Service::Thresholds => {
                 let mut value = found.needed(tlv::THRESHOLD_STATUS)?;
                 let all = value.list(MOST_LISTED, |value| {

@@ -35,13 +35,184 @@ fn request(step: Step, mobile: Option<MihfId>) -> Mih {
 #[test]
 fn a_message_as_the_standard_lays_it_out() {
     let complete = bytes(
-        "10 00 34 0a 01 23 00 16  01 03 02 6d 6e  02 03 02 67 77  0d 08 13 05 04 77 69 66 69 00  28 01 00",
+        "10 00 34 0a 01 23 00 21  01 03 02 6d 6e  02 03 02 67 77  0d 08 12 05 04 63 65 6c 6c 00 \
+         0e 08 13 05 04 77 69 66 69 00  28 01 00",
     );
-    let mut expected = complete.clone();
-    expected[7] = (complete.len() - 8) as u8;
-    let message = request(Step::Complete, None);
-    assert_eq!(message.encode(), expected);
-    assert_eq!(Mih::decode(&expected), Ok(message));
+    let message = message(Body::Handover(Handover {
+        mobile: None,
+        step: Step::Complete,
+        current: Some(cell()),
+        content: Content::Request(wifi()),
+    }));
+    assert_eq!(message.encode(), complete);
+    assert_eq!(Mih::decode(&complete), Ok(message));
+}
+
+fn cell() -> LinkIdentifier {
+    LinkIdentifier::new(LinkIdentifier::OTHER_WIRELESS, b"cell")
+}
+
+/// Checks each handover command and its response against the standard's list of its TLVs, in its order, as ODTONE has it
+/// (for N2N_HO_Query_Resources with the mobile, which the standard leaves out). All lists have one link, and no class of
+/// service.
+#[test]
+fn handover_commands_have_the_standard_s_tlvs() {
+    let mobile = || Some(MihfId::new(b"mn"));
+    let name = "34 04 02 6d 6e";
+    let wifi_in = |kind: &str| format!("{kind} 08 13 05 04 77 69 66 69 00");
+    let cell_in = |kind: &str| format!("{kind} 08 12 05 04 63 65 6c 6c 00");
+    let candidates = "1f 09 01 13 05 04 77 69 66 69 00";
+    let preferred = "20 13 01 13 05 04 77 69 66 69 00  00 00 00 00 00 00  00 00 00 00";
+    let target = "04 01 13  37 07 01 05 04 77 69 66 69";
+    let name = name.replace("34 04", "34 03");
+    let no_quality = "21 06 00 00 00 00 00 00";
+    for (identifier, step, mobile, current, request, response) in [
+        (
+            5,
+            Step::Query,
+            None,
+            true,
+            format!("{} {candidates} {no_quality}", cell_in("0d")),
+            format!("03 01 00 {} {preferred}", cell_in("0d")),
+        ),
+        (
+            6,
+            Step::Query,
+            mobile(),
+            false,
+            format!("{name} {no_quality}  19 08 01 13 05 04 77 69 66 69"),
+            format!("03 01 00 {name}  29 01 01 {preferred}"),
+        ),
+        (
+            7,
+            Step::Commit,
+            None,
+            false,
+            target.to_owned(),
+            format!("03 01 00 {target}"),
+        ),
+        (
+            9,
+            Step::Commit,
+            mobile(),
+            false,
+            format!(
+                "{name}  3b 07 13 05 04 77 69 66 69  3c 06 05 04 77 69 66 69  3f 08 00 00 00 00 00 00 00 00"
+            ),
+            format!(
+                "03 01 00 {name} {}  39 07 00 00 00 00 00 00 00",
+                wifi_in("0d")
+            ),
+        ),
+        (
+            10,
+            Step::Complete,
+            None,
+            true,
+            format!("{} {}  28 01 00", cell_in("0d"), wifi_in("0e")),
+            format!("03 01 00 {} {}", cell_in("0d"), wifi_in("0e")),
+        ),
+        (
+            11,
+            Step::Complete,
+            mobile(),
+            true,
+            format!("{name} {} {}  28 01 00", cell_in("0d"), wifi_in("0e")),
+            format!(
+                "03 01 00 {name} {} {}  2a 01 00",
+                cell_in("0d"),
+                wifi_in("0e")
+            ),
+        ),
+    ] {
+        let asked = message(Body::Handover(Handover {
+            mobile,
+            step,
+            current: current.then(cell),
+            content: Content::Request(wifi()),
+        }));
+        let answer = asked.response(Status::Success).expect("a command");
+        check((0x3400 | identifier, &request), &asked);
+        check((0x3800 | identifier, &response), &answer);
+        assert!(asked.is_answered_by(&answer));
+    }
+}
+
+/// Checks the commands of the network in the same way, and a handover that is declined.
+#[test]
+fn commands_of_the_network_have_the_standard_s_tlvs() {
+    let candidates = "1f 09 01 13 05 04 77 69 66 69 00";
+    let query = Order::request(OrderStep::Query, wifi());
+    let mut consent = query.response(Status::Success);
+    consent.current = Some(cell());
+    let commit = Order::request(OrderStep::Commit, wifi());
+    let preferred = "20 13 01 13 05 04 77 69 66 69 00  00 00 00 00 00 00  00 00 00 00";
+    for (identifier, order, tlvs) in [
+        (0x3404, query.clone(), format!("{candidates}  35 01 00")),
+        // Permitted (0).
+        (
+            0x3804,
+            consent,
+            format!("03 01 00  0d 08 12 05 04 63 65 6c 6c 00  22 01 00  {preferred}"),
+        ),
+        // Declined (1).
+        (
+            0x3804,
+            query.response(Status::Rejected),
+            "03 01 02  22 01 01".to_owned(),
+        ),
+        // A list of one target; no resources; at once.
+        (
+            0x3408,
+            commit.clone(),
+            "04 01 13  38 08 01 01 05 04 77 69 66 69  39 07 00 00 00 00 00 00 00  15 02 00 00"
+                .to_owned(),
+        ),
+        (
+            0x3808,
+            commit.response(Status::Success),
+            "03 01 00  04 01 13  37 07 01 05 04 77 69 66 69".to_owned(),
+        ),
+    ] {
+        check((identifier, &tlvs), &message(Body::Order(order)));
+    }
+    // Declined with success, as in the standard's tables: read as rejected.
+    let mut declined = message(Body::Order(query.response(Status::Rejected))).encode();
+    let status = declined.len() - 4;
+    declined[status] = 0;
+    assert_eq!(
+        Mih::decode(&declined).map(|read| read.body),
+        Ok(Body::Order(query.response(Status::Rejected)))
+    );
+}
+
+/// Checks that a message has these bytes after its ends.
+fn check((identifier, tlvs): (u16, &str), message: &Mih) {
+    let ends = [&message.source, &message.destination].map(MihfId::name);
+    let [source, destination] = ends;
+    let head = [
+        &[1, 1 + source.len() as u8, source.len() as u8],
+        source,
+        &[2, 1 + destination.len() as u8, destination.len() as u8],
+        destination,
+    ]
+    .concat();
+    let tlvs = [head, bytes(tlvs)].concat();
+    let length = tlvs.len() as u16;
+    let [high, low] = identifier.to_be_bytes();
+    let header = [
+        0x10,
+        0,
+        high,
+        low,
+        0x01,
+        0x23,
+        (length >> 8) as u8,
+        length as u8,
+    ];
+    let expected = [&header[..], &tlvs].concat();
+    assert_eq!(message.encode(), expected, "{}", message.name());
+    assert_eq!(Mih::decode(&expected).as_ref(), Ok(message));
 }
 
 /// Checks messages of the other services laid out by hand, from service, operation and action on, without the two ends.
@@ -70,6 +241,67 @@ fn services_as_the_standard_lays_them_out() {
             0x1802,
             Body::Response(Response::Granted(Answer::Registered)),
             "03 01 00  0c 04 00 00 00 00".to_owned(),
+        ),
+        (0x1403, Body::Request(Request::Deregister), String::new()),
+        (
+            0x1803,
+            Body::Response(Response::Granted(Answer::Deregistered)),
+            "03 01 00".to_owned(),
+        ),
+        (
+            0x1405,
+            Body::Request(Request::Unsubscribe(wifi(), Events::DOWN)),
+            format!("{link}  05 04 20 00 00 00"),
+        ),
+        (
+            0x1805,
+            Body::Response(Response::Granted(Answer::Unsubscribed(
+                wifi(),
+                Events::DOWN,
+            ))),
+            format!("03 01 00  {link}  05 04 20 00 00 00"),
+        ),
+        // States: the operation mode, bit 0 of 16; one parameter, the data rate; no description.
+        (
+            0x3401,
+            Body::Request(Request::GetParameters(vec![wifi()])),
+            "19 08 01 13 05 04 77 69 66 69  1b 07 80 00 01 00 00 00 00".to_owned(),
+        ),
+        // One state, the mode (0), powered down (2); one parameter, a value of two bytes.
+        (
+            0x3801,
+            Body::Response(Response::Granted(Answer::Parameters(vec![LinkStatus {
+                link: wifi(),
+                mode: Some(OperationMode::PoweredDown),
+                rate: Some(11_000),
+            }]))),
+            "03 01 00  1c 12 01 13 05 04 77 69 66 69  01 00 02  01 00 00 00 2a f8  00".to_owned(),
+        ),
+        // No point of attachment before; LINK_POWER_UP (4); the attribute LINK_SCAN, bit 0 of 8; at once.
+        (
+            0x3403,
+            Body::Request(Request::Act(vec![LinkAction {
+                link: wifi(),
+                kind: ActionKind::PowerUp,
+                scans: true,
+            }])),
+            "26 0d 01 13 05 04 77 69 66 69  00 04 80 00 00".to_owned(),
+        ),
+        // Success; a list of one found: address, network, and 70 per cent.
+        (
+            0x3803,
+            Body::Response(Response::Granted(Answer::Acted(vec![ActionResult {
+                link: wifi(),
+                outcome: ActionOutcome::Success,
+                scan: Some(vec![DetectedLink::new(b"ap", b"net", 70)]),
+            }]))),
+            "03 01 00  27 15 01 13 05 04 77 69 66 69  00 01 01  05 02 61 70  03 6e 65 74  01 46"
+                .to_owned(),
+        ),
+        (
+            0x4C02,
+            Body::Push(vec![]),
+            "30 07 01 01 10 00 03 00 00".to_owned(),
         ),
         // Bits 1 and 2, from the left: Link_Up and Link_Down.
         (
@@ -119,22 +351,26 @@ fn services_as_the_standard_lays_them_out() {
             format!("{link}  15 02 00 00  16 01 01"),
         ),
     ] {
-        let tlvs = bytes(&format!("01 03 02 6d 6e  02 03 02 67 77 {tlvs}"));
-        let head = [
-            0x10,
-            0,
-            (identifier >> 8) as u8,
-            identifier as u8,
-            0x01,
-            0x23,
-            0,
-            tlvs.len() as u8,
-        ];
-        let expected = [&head[..], &tlvs].concat();
-        let message = message(body);
-        assert_eq!(message.encode(), expected, "{}", message.name());
-        assert_eq!(Mih::decode(&expected), Ok(message));
+        check((identifier, &tlvs), &message(body));
     }
+}
+
+/// A query in SPARQL, for a schema's address or for a schema is read, so that it can be refused; one without a query is not.
+#[test]
+fn queries_of_an_rdf_database_are_known() {
+    let binary = message(Body::Request(Request::GetInformation(Query::Binary))).encode();
+    // After the two ends: the query, then the longest response.
+    let read = |kind: u8| {
+        let mut changed = binary.clone();
+        changed[18] = kind;
+        Mih::decode(&changed).map(|read| read.body)
+    };
+    let rdf = Body::Request(Request::GetInformation(Query::Rdf));
+    for kind in [44, 45, 46] {
+        assert_eq!(read(kind), Ok(rdf.clone()));
+    }
+    let missing = read(100).expect_err("no query").to_string();
+    assert_eq!(missing, "MIH: field missing TLV holds 43");
 }
 
 /// Checks an information response laid out by hand: a list of one, with one element, the list of networks.
@@ -234,7 +470,7 @@ fn what_is_not_spoken_is_refused() {
     assert_eq!(changed(2, 0x24), "MIH: field operation holds 1");
     assert_eq!(changed(2, 0x54), "MIH: field service holds 5");
     assert_eq!(changed(2, 0x3C), "MIH: field operation holds 3");
-    assert_eq!(changed(3, 8), "MIH: field action holds 8");
+    assert_eq!(changed(3, 12), "MIH: field action holds 12");
     // Without its source TLV.
     assert_eq!(changed(8, 100), "MIH: field missing TLV holds 1");
     assert!(changed(7, 200).contains("are needed"));
@@ -295,6 +531,26 @@ fn handovers() -> impl Strategy<Value = Body> {
     })
 }
 
+fn orders() -> impl Strategy<Value = Body> {
+    let steps = prop::sample::select(OrderStep::ALL.to_vec());
+    let parts = (
+        steps,
+        links(),
+        prop::option::of(links()),
+        prop::option::of(statuses()),
+    );
+    parts.prop_map(|(step, link, current, status)| {
+        let request = Order::request(step, link);
+        Body::Order(match status {
+            Some(status) => Order {
+                current: current.filter(|_| step == OrderStep::Query),
+                ..request.response(status)
+            },
+            None => request,
+        })
+    })
+}
+
 fn statuses() -> impl Strategy<Value = Status> {
     prop::sample::select(Status::ALL.to_vec())
 }
@@ -339,6 +595,44 @@ fn networks() -> impl Strategy<Value = Vec<Network>> {
     prop::collection::vec(one, 0..5)
 }
 
+type Commands = (Vec<LinkStatus>, Vec<LinkAction>, Vec<ActionResult>);
+
+/// Creates lists of the parameters, actions and results of links.
+fn commands() -> impl Strategy<Value = Commands> {
+    let modes = vec![
+        OperationMode::Normal,
+        OperationMode::PowerSaving,
+        OperationMode::PoweredDown,
+    ];
+    let modes = prop::option::of(prop::sample::select(modes));
+    let status = (links(), modes, any::<Option<u16>>()).prop_map(|(link, mode, rate)| LinkStatus {
+        link,
+        mode,
+        rate,
+    });
+    let kinds = vec![ActionKind::None, ActionKind::LowPower, ActionKind::PowerUp];
+    let action = (links(), prop::sample::select(kinds), any::<bool>())
+        .prop_map(|(link, kind, scans)| LinkAction { link, kind, scans });
+    let outcomes = vec![ActionOutcome::Failure, ActionOutcome::Incapable];
+    let found = (names(), names(), any::<u8>())
+        .prop_map(|(address, network, strength)| DetectedLink::new(&address, &network, strength));
+    let scan = prop::option::of(prop::collection::vec(found, 0..4));
+    let result =
+        (links(), prop::sample::select(outcomes), scan).prop_map(|(link, outcome, scan)| {
+            ActionResult {
+                link,
+                outcome,
+                scan,
+            }
+        });
+    let some = || 0..=MOST_LISTED;
+    (
+        prop::collection::vec(status, some()),
+        prop::collection::vec(action, some()),
+        prop::collection::vec(result, some()),
+    )
+}
+
 fn services() -> impl Strategy<Value = Body> {
     let listed = prop::collection::vec(links(), 0..=MOST_LISTED);
     let set = prop::collection::vec(thresholds(), 0..=MOST_LISTED);
@@ -348,19 +642,30 @@ fn services() -> impl Strategy<Value = Body> {
         listed,
         set,
         networks(),
+        commands(),
     );
-    let all = parts.prop_flat_map(|(link, events, links, set, networks)| {
+    let all = parts.prop_flat_map(|(link, events, links, set, networks, commands)| {
+        let (statuses, actions, results) = commands;
         let requests = [
             Request::Discover,
             Request::Register(links.clone()),
+            Request::Deregister,
             Request::Subscribe(link.clone(), events),
+            Request::Unsubscribe(link.clone(), events),
+            Request::GetParameters(links.clone()),
             Request::ConfigureThresholds(link.clone(), set.clone()),
-            Request::GetInformation,
+            Request::Act(actions),
+            Request::GetInformation(Query::Binary),
+            Request::GetInformation(Query::Rdf),
         ];
         let answers = [
             Answer::Capabilities(Capabilities { links, events }),
             Answer::Registered,
+            Answer::Deregistered,
             Answer::Subscribed(link.clone(), events),
+            Answer::Unsubscribed(link.clone(), events),
+            Answer::Parameters(statuses),
+            Answer::Acted(results),
             Answer::Configured(link, set),
             Answer::Information(networks),
         ];
@@ -378,6 +683,8 @@ fn services() -> impl Strategy<Value = Body> {
 fn messages() -> impl Strategy<Value = Mih> {
     let bodies = prop_oneof![
         handovers(),
+        orders(),
+        networks().prop_map(Body::Push),
         events(),
         services(),
         any::<u16>().prop_map(|identifier| Body::Acknowledgement(MessageId(identifier))),

@@ -18,6 +18,7 @@ fn config(excess: Excess) -> RegulatorConfig {
         burst: 3000,
         excess,
         reports: false,
+        opening: None,
     }
 }
 
@@ -27,6 +28,48 @@ fn entrance(config: RegulatorConfig) -> Entrance {
 
 fn shaper() -> Entrance {
     entrance(config(Excess::Waits(QueueLimit::Packets(1000))))
+}
+
+/// A queue for handovers: closed it lets everything pass, open it holds back what exceeds its rate, and what waits when it
+/// is closed passes at once, in order.
+#[test]
+fn a_closed_queue_lets_everything_pass() {
+    let mut own = entrance(RegulatorConfig {
+        burst: 1000,
+        opening: Some(Opening {
+            closes_after: Duration::ZERO,
+            follows_window: false,
+        }),
+        ..config(Excess::Waits(QueueLimit::Packets(8)))
+    });
+    let ids = packet_ids(9);
+    for &id in &ids[..4] {
+        let admission = own.offer(Instant::ZERO, End::A, Some(FLOW), of(id, 1000));
+        assert_eq!(admission, Admission::Passes);
+    }
+    own.set_open(Instant::ZERO, 0, Some(MEGABIT));
+    let admissions: Vec<Admission> = ids[4..8]
+        .iter()
+        .map(|&id| own.offer(Instant::ZERO, End::A, Some(FLOW), of(id, 1000)))
+        .collect();
+    assert_eq!(admissions[0], Admission::Passes);
+    assert!(admissions[1..].iter().all(|one| *one == Admission::Waits));
+    // 1000 B at 1 Mbit/s; after 4 ms the rate is doubled, and the other half takes 2 ms.
+    assert_eq!(own.next_release(), at_us(8000));
+    own.set_open(
+        at_us(4000),
+        0,
+        Some(DataRate::from_bits_per_second(2_000_000)),
+    );
+    assert_eq!(own.next_release(), at_us(6000));
+    assert!(own.release(at_us(6000)).is_some());
+    own.set_open(at_us(7000), 0, None);
+    for id in [ids[6], ids[7]] {
+        let (_, released) = own.release(at_us(7001)).expect("it passes");
+        assert_eq!(released.packet, id);
+    }
+    let admission = own.offer(at_us(7001), End::A, Some(FLOW), of(ids[8], 1000));
+    assert_eq!(admission, Admission::Passes);
 }
 
 /// A queue of eight packets: reports when it begins to fill, when it is more than half full, at most half full again, and

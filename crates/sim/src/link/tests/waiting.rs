@@ -179,6 +179,7 @@ pub(super) fn shaped() -> LinkConfig {
         burst: 1500,
         excess: Excess::Waits(QueueLimit::Packets(3)),
         reports: false,
+        opening: None,
     }];
     config
 }

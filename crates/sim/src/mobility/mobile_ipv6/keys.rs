@@ -122,6 +122,25 @@ pub struct RawMih {
     /// Data rate of these links at which they report their parameters, up to 65,535 kbit/s; it goes with remote_events.
     /// Default: none.
     pub rate_threshold: Option<Rate>,
+    /// Handovers that the network begins, by rules for overloaded links; not for a mobile with a decision. Default: none.
+    #[schemars(length(min = 1))]
+    pub network_handovers: Option<Vec<RawNetworkHandover>>,
+    /// Time at which the mobile ends its subscriptions and its registration. Default: never.
+    pub services_until: Option<PositiveTime>,
+}
+
+/// A handover that the network begins when a link is overloaded.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawNetworkHandover {
+    /// The overloaded link: one of the mobile's access links, from the point of service.
+    pub from: String,
+    /// The link to use instead: another access link of the mobile.
+    pub to: String,
+    /// Time of the overload: all packets towards the mobile have found the link's queue more than half full.
+    pub overloaded_for: PositiveTime,
+    /// Power-down of the link that is left, once the handover is complete; a link that is powered down is powered up
+    /// before a handover to it. Default false.
+    pub powers_down: Option<bool>,
 }
 
 /// Link that carries the messages before a handover (study S, section 2).

@@ -2,6 +2,7 @@
 
 mod anchor_points;
 mod keys;
+mod network_handovers;
 mod resolve;
 mod set_up;
 
@@ -16,11 +17,12 @@ use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::packet::{Body, Packet};
-use baton_proto::time::Duration;
+use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::{BindingLifetime, MobilityMessage, PacketBuffering};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 pub use keys::{RawHomeAgentKeys, RawMobileNode, RawMobileRouter, RawTunnels};
+pub(crate) use network_handovers::check as check_network_handovers;
 pub(crate) use resolve::check_tunnels;
 pub(super) use resolve::{check_network, home_agent, mobility};
 pub(crate) use set_up::{addresses, mobile_of};
@@ -75,13 +77,13 @@ impl MobileIpv6 {
     /// between routers, or with the home agent.
     pub(super) fn signalling(&self) -> Option<Signalling> {
         let others = self.predicts_handovers || self.predictive_binding_updates;
-        let own = self.mih.map(|services| services.signalling);
+        let own = self.mih.as_ref().map(|services| services.signalling);
         own.or_else(|| others.then_some(Signalling::Backward))
     }
 
     /// Returns the node whose links' events the mobile subscribes to, if it does.
     pub(super) fn source_of_events(&self) -> Option<NodeIndex> {
-        let services = self.mih.filter(|services| services.remote_events);
+        let services = self.mih.as_ref().filter(|services| services.remote_events);
         services.map(|services| services.point_of_service)
     }
 
@@ -118,7 +120,7 @@ pub struct AccessControl {
 }
 
 /// Services of IEEE 802.21 to a mobile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoverServices {
     /// Node of the point of service.
     pub point_of_service: NodeIndex,
@@ -130,6 +132,23 @@ pub struct HandoverServices {
     pub remote_events: bool,
     /// Data rate of these links, in kbit/s, at which a report is due.
     pub rate_threshold: Option<u16>,
+    /// Handovers that the network begins.
+    pub network_handovers: Vec<NetworkHandover>,
+    /// Time at which the mobile ends its subscriptions and its registration, if ever.
+    pub services_until: Option<Instant>,
+}
+
+/// A handover that the network begins when a link is overloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkHandover {
+    /// The overloaded link, from the point of service.
+    pub from: LinkIndex,
+    /// The link to use instead.
+    pub to: LinkIndex,
+    /// Time of the overload.
+    pub overloaded_for: Duration,
+    /// True if the link that is left is powered down.
+    pub powers_down: bool,
 }
 
 /// Times of access routers' advertisements.

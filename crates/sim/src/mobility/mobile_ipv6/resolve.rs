@@ -3,6 +3,7 @@
 use super::keys::{
     RawAdvertisements, RawDetection, RawFastHandovers, RawMih, RawMobileNode, RawSignalling,
 };
+use super::network_handovers::network_handovers;
 use super::{AccessControl, Advertisements, HandoverServices, HomeAgent, MobileIpv6};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
 use crate::mobility::buffering::{buffer_policy, copies_policy};
@@ -19,7 +20,7 @@ use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Un
 use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::handover_service::Signalling;
 use baton_proto::mobility::mobile_ipv6::Strategy;
-use baton_proto::time::Duration;
+use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -194,14 +195,17 @@ fn access_control(
 /// Resolves the services of IEEE 802.21.
 fn handover_services(
     own: &RawMobileNode,
+    mobile: NodeIndex,
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<HandoverServices> {
     let raw = own.mih.as_ref()?;
     let name = &raw.point_of_service;
+    let point_of_service = fixed_node(name, &path.key("point_of_service"), around, report)?;
+    let ends = [point_of_service, mobile];
     Some(HandoverServices {
-        point_of_service: fixed_node(name, &path.key("point_of_service"), around, report)?,
+        point_of_service,
         signalling: match raw.signalling.unwrap_or(RawSignalling::Backward) {
             RawSignalling::Backward => Signalling::Backward,
             RawSignalling::Forward => Signalling::Forward,
@@ -209,6 +213,8 @@ fn handover_services(
         information: raw.information_service.unwrap_or(false),
         remote_events: raw.remote_events.unwrap_or(false),
         rate_threshold: rate_threshold(raw, &path.key("rate_threshold"), report),
+        network_handovers: network_handovers(raw, ends, path, around.links, report),
+        services_until: raw.services_until.map(|time| Instant::ZERO + time.0),
     })
 }
 
@@ -290,7 +296,7 @@ pub(in crate::mobility) fn mobility(
             RawAdvertisements::Seldom => Advertisements::Seldom,
         },
         aaa: access_control(own, &path.key("aaa"), around, report),
-        mih: handover_services(own, &path.key("mih"), around, report),
+        mih: handover_services(own, node, &path.key("mih"), around, report),
         route_optimization: own.route_optimization.unwrap_or(false),
         asks_for_buffering: own.asks_for_buffering.unwrap_or(false),
         predictive_binding_updates: predictive_binding_updates(

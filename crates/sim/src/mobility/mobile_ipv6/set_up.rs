@@ -15,7 +15,7 @@ use baton_proto::mobility::address_configuration::{ConfigurationSettings, Config
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::draws::Draws;
-use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
+use baton_proto::mobility::handover_service::{HandoverServiceSettings, Offload, PointOfService};
 use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv6::prefix_assignment::{PrefixPool, PrefixServer};
 use baton_proto::mobility::mobile_ipv6::{
@@ -285,6 +285,7 @@ impl World {
         let credentials = mobility.aaa.map(|aaa| self.enrol(aaa, &name, home_address));
         let handover_service = mobility
             .mih
+            .clone()
             .map(|services| self.add_handover_service((number, node.0), services, access));
         let anchors = self.enrol_at_anchor_points(number, &name);
         let settings = MobileSettings {
@@ -490,7 +491,9 @@ impl World {
                 own.add_network(network);
             }
             links[self.net.interface(node, link).0] = self.link_identifier(link);
+            self.watch_access_link(service, node, link);
         }
+        self.add_network_handovers(&identifier, &services);
         let remote = self.scenario.remote_links(&self.scenario.mobiles[number]);
         let remote_links = remote.into_iter().map(|LinkIndex(link)| {
             let known = self.link_identifier(link);
@@ -513,6 +516,35 @@ impl World {
             information: services.information,
             remote_links,
             rate_threshold: services.rate_threshold,
+            obeys: !services.network_handovers.is_empty(),
+            services_until: services.services_until,
+        }
+    }
+
+    /// Lets a point of service watch an access link that ends at its node.
+    fn watch_access_link(&mut self, service: usize, mobile: usize, link: usize) {
+        let (router, interface) = self.net.wires.far_from(link, mobile);
+        if router == service && self.net.wires.place(link).is_none() {
+            let known = self.link_identifier(link);
+            self.point_of_service(service)
+                .add_access_link(interface, known);
+        }
+    }
+
+    /// Gives a mobile's point of service the rules for handovers that it begins.
+    fn add_network_handovers(&mut self, mobile: &MihfId, services: &HandoverServices) {
+        let service = services.point_of_service.0;
+        for rule in &services.network_handovers {
+            let interface = self.net.interface(service, rule.from.0);
+            let offload = Offload {
+                mobile: mobile.clone(),
+                from: self.link_identifier(rule.from.0),
+                to: self.link_identifier(rule.to.0),
+                after: rule.overloaded_for,
+                powers_down: rule.powers_down,
+            };
+            self.point_of_service(service)
+                .add_offload(interface, offload);
         }
     }
 

@@ -225,6 +225,7 @@ impl World {
             Signal::Complete(interface) => {
                 let link = interface.map(|interface| self.net.link_at(node, interface));
                 self.complete_last_record(number, link);
+                self.close_queues(number);
                 self.pump(node);
             }
             // An attachment has no other outputs.
@@ -236,6 +237,9 @@ impl World {
         let node = self.net.mobiles[number].node.0;
         let link = begun.to.map(|interface| self.net.link_at(node, interface));
         self.net.mobiles[number].outgoing = None;
+        if let Some(link) = link {
+            self.open_queues(link);
+        }
         self.open_record(number, begun.at, link, begun.kind.name());
     }
 

@@ -20,6 +20,7 @@ mod micro_mobility;
 mod mobile_ipv4;
 mod mobility;
 mod network;
+mod network_handovers;
 mod observed;
 mod path_mtu;
 mod ports;

@@ -1,11 +1,11 @@
 //! Events of a point of service's own links, and a mobile's subscriptions to them.
 
 use super::{FIRST_TIMEOUT, LONGEST_TIMEOUT, REQUESTS};
-use crate::interface::{LinkEvent, LinkParameters};
+use crate::interface::LinkEvent;
 use crate::mobility::binding::Retransmission;
 use crate::time::Instant;
 use crate::wire::mih::{
-    Body, Crossing, Event, Events, LinkChange, LinkIdentifier, Mih, MihfId, Threshold,
+    Body, Crossing, Event, Events, LinkChange, LinkIdentifier, Mih, MihfId, Network, Threshold,
 };
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -44,14 +44,18 @@ impl OwnLink {
     /// Takes in an event.
     pub fn note(&mut self, event: LinkEvent) {
         if let LinkEvent::Parameters(parameters) = event {
-            self.rate = Some(rate_of(parameters));
+            self.rate = Some(parameters.kilobits());
         }
     }
 }
 
-fn rate_of(link: LinkParameters) -> u16 {
-    let rate = link.outgoing.min(link.incoming).bits_per_second() / 1000;
-    u16::try_from(rate).unwrap_or(u16::MAX)
+/// An indication to a mobile.
+#[derive(Clone, Debug)]
+pub(super) enum Indication {
+    /// An event that it has subscribed to.
+    Event(Event),
+    /// New information about networks.
+    Push(Vec<Network>),
 }
 
 /// A mobile's subscriptions, and the events on their way to it.
@@ -60,7 +64,7 @@ pub(super) struct Subscriptions {
     /// Address of the mobile.
     pub address: Ipv6Addr,
     links: BTreeMap<LinkIdentifier, Subscription>,
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<Indication>,
     /// The event that is not acknowledged.
     sent: Option<(Mih, Retransmission)>,
 }
@@ -87,6 +91,20 @@ impl Subscriptions {
         self.links.entry(link.clone()).or_default().events = events;
     }
 
+    /// Ends the subscription to these events of a link.
+    pub fn unsubscribe(&mut self, link: &LinkIdentifier, events: Events) {
+        if let Some(own) = self.links.get_mut(link) {
+            own.events = own.events.without(events);
+        }
+    }
+
+    /// Adds an indication to those that wait.
+    pub fn add(&mut self, indication: Indication) {
+        if self.waiting.len() < MOST_WAITING {
+            self.waiting.push_back(indication);
+        }
+    }
+
     /// Replaces the thresholds of a link.
     pub fn configure(&mut self, link: &LinkIdentifier, thresholds: &[Threshold]) {
         self.links.entry(link.clone()).or_default().thresholds = thresholds.to_vec();
@@ -106,12 +124,15 @@ impl Subscriptions {
         };
         let wanted = changes.into_iter();
         let wanted = wanted.filter(|change| !own.events.is_disjoint(change.event()));
-        let events = wanted.map(|change| Event {
-            link: link.identifier.clone(),
-            change,
-        });
-        let room = MOST_WAITING.saturating_sub(self.waiting.len());
-        self.waiting.extend(events.take(room));
+        let events: Vec<Event> = wanted
+            .map(|change| Event {
+                link: link.identifier.clone(),
+                change,
+            })
+            .collect();
+        for event in events {
+            self.add(Indication::Event(event));
+        }
         !self.waiting.is_empty()
     }
 
@@ -120,10 +141,13 @@ impl Subscriptions {
         if self.sent.is_some() {
             return None;
         }
-        let event = self.waiting.pop_front()?;
+        let body = match self.waiting.pop_front()? {
+            Indication::Event(event) => Body::Event(event),
+            Indication::Push(networks) => Body::Push(networks),
+        };
         let message = Mih {
             wants_acknowledgement: true,
-            ..Mih::new(transaction, ends, Body::Event(event))
+            ..Mih::new(transaction, ends, body)
         };
         let retransmission = Retransmission::begin(now, FIRST_TIMEOUT);
         self.sent = Some((message.clone(), retransmission));

@@ -6,7 +6,9 @@ use super::handover_service::{
 use super::*;
 use crate::crosslayer::{NetworkInformation, RemoteEvent};
 use crate::interface::{LinkEvent, LinkParameters};
-use crate::mobility::handover_service::{HandoverServiceEvent, Signalling};
+use crate::mobility::handover_service::{
+    HandoverServiceEvent, HandoverServiceSettings, Signalling,
+};
 use crate::rate::DataRate;
 use crate::wire::mih::{Body as MihBody, Event, LinkChange, LinkIdentifier, Mih, Network};
 
@@ -33,13 +35,22 @@ fn router() -> Ipv6Addr {
     ip("2001:db8:302::1")
 }
 
-/// A mobile that wants all services, and a point of service that has them.
+/// A mobile, and a point of service that has all services.
 fn unserved() -> World {
+    world_of(all_services())
+}
+
+/// Returns the settings of a mobile that wants all services.
+fn all_services() -> HandoverServiceSettings {
     let mut settings = service_settings(Signalling::Backward);
     settings.information = true;
     // The second one is not the point of service's.
     settings.remote_links = vec![backbone(), LinkIdentifier::new(15, b"elsewhere")];
     settings.rate_threshold = Some(1000);
+    settings
+}
+
+fn world_of(settings: HandoverServiceSettings) -> World {
     let mut world = World::new(with_services(settings), agent_settings(), subscriber());
     world.services[0].add_own_link(INTERFACE, backbone());
     let mut network = Network::new(second_link(), b"operator", 5000, router());
@@ -332,4 +343,88 @@ fn nobody_elses_events_are_taken() {
     // Nobody waits for these acknowledgements.
     world.run_until(at(2000));
     assert_eq!(world.services[0].counts().unexpected, 2);
+}
+
+/// At the end of the services the mobile ends its subscription and its registration; later events do not reach it.
+#[test]
+fn services_end_at_their_time() {
+    const END: [&str; 4] = [
+        "MIH_Event_Unsubscribe request",
+        "MIH_Event_Unsubscribe response",
+        "MIH_DeRegister request",
+        "MIH_DeRegister response",
+    ];
+    let ending = |lost: &[usize]| {
+        let mut settings = all_services();
+        settings.services_until = Some(at(5000));
+        let mut world = world_of(settings);
+        world.services[0].enrol(mobile());
+        world.lost = lost.to_vec();
+        world.attach(0, 1);
+        world.run_until(at(20_000));
+        world
+    };
+    let mut whole = ending(&[]);
+    let times = [5000, 5020, 5040, 5060];
+    for (name, at) in END.iter().zip(times) {
+        assert_eq!(whole.times_of(name), [at], "{name}");
+    }
+    report(&mut whole, LinkEvent::Down);
+    whole.run_until(at(25_000));
+    assert!(events(&whole).is_empty());
+    // Any two losses delay it.
+    let places: Vec<usize> = (0..whole.ladder.len())
+        .filter(|&place| END.contains(&whole.ladder[place].1))
+        .collect();
+    for (number, &first) in places.iter().enumerate() {
+        for &second in &places[number..] {
+            let mut world = ending(&[first, second]);
+            assert!(!world.times_of(END[3]).is_empty());
+            report(&mut world, LinkEvent::Down);
+            world.run_until(at(30_000));
+            assert!(events(&world).is_empty());
+        }
+    }
+}
+
+/// The rate of an access link that changes is pushed to the mobile that has queried the link's network, also if any one
+/// message is lost; an unchanged rate is not.
+#[test]
+fn new_information_is_pushed() {
+    const PUSH: &str = "MIH_Push_Information indication";
+    let informed = |world: &World| {
+        let all = world.events.iter().filter_map(|(at, event)| match event {
+            MobileEvent::HandoverService(HandoverServiceEvent::Information(place, network)) => {
+                let rate = network.rate.bits_per_second();
+                Some((at.as_nanos() / 1_000_000, place.0, rate))
+            }
+            _ => None,
+        });
+        all.last().expect("information")
+    };
+    for (lost, arrived) in [(None, 1020), (Some(0), 2020), (Some(1), 1020)] {
+        let mut world = served();
+        world.services[0].add_access_link(InterfaceId(4), second_link());
+        let number = world.ladder.len();
+        world.lost = lost.map(|after| number + after).into_iter().collect();
+        let rate = |kilobits: u64| DataRate::from_bits_per_second(1000 * kilobits);
+        for kilobits in [5000, 700] {
+            let parameters = LinkParameters {
+                outgoing: rate(9000),
+                incoming: rate(kilobits),
+                round_trip: Duration::ZERO,
+                outgoing_queue: None,
+                incoming_queue: None,
+                mtu: 1500,
+            };
+            let now = world.now();
+            world.services[0].handle_link(now, InterfaceId(4), LinkEvent::Parameters(parameters));
+            world.run_until(now);
+        }
+        world.run_until(at(20_000));
+        assert_eq!(informed(&world), (arrived, 1, 700_000), "{lost:?}");
+        let sent = world.times_of(PUSH).len();
+        assert_eq!(sent, if lost.is_some() { 2 } else { 1 });
+        assert_eq!(world.services[0].counts(), Default::default());
+    }
 }

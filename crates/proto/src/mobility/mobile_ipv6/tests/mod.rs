@@ -10,6 +10,7 @@ mod handover_service_events;
 mod hostile;
 mod ipv4_networks;
 mod losses;
+mod network_handovers;
 mod optimization;
 mod predicted;
 mod prefix;
