@@ -22,6 +22,9 @@
 //! owner, but cannot read or alter packets. Lengths of packets are not hidden. Two routers with one key take the path
 //! from each other for as long as both run, with an [`Event::Restarted`] each time.
 //!
+//! A path finds the rate of its link if both ends ask for it: reports then count bytes, too, and each end has a [`Pace`]
+//! for its datagrams. Such a path has another version than one without, and ends that differ refuse each other.
+//!
 //! ```
 //! use baton_path::*;
 //! use baton_proto::time::Instant;

@@ -17,8 +17,24 @@
 //!                                    ▼                    ▼ congestion
 //!                                 Compete ◄───────────────┘
 //! ```
-//! The time of a report, bytes and datagrams are the peer's word, departures this end's own: a peer can claim that all
+//! Times of arrival, bytes and datagrams are the peer's word, departures this end's own: a peer can claim that all
 //! arrives, and no more.
+//!
+//! Figures on the bottleneck of `tests/bottleneck`, which drops at the tail of its queue:
+//!
+//! | link | result |
+//! |---|---|
+//! | 50 Mbit/s, 20 and 580 ms, losses of 0, 1, 5 % | 49.1, 48.6, 45.2 Mbit/s arrive, or more |
+//! | 10 Mbit/s falls to 100 kbit/s | followed within two round trips, or a datagram's time |
+//! | 20 Mbit/s beside CUBIC, buffers of 0.5, 1, 2 products | 0.7 to 1.0 of CUBIC's at 20 ms, 0.6 to 1.4 at 100 ms, 0.38 to 0.44 at 580 ms |
+//! | 20 Mbit/s, two paths that begin together | ratio 0.79 to 1.28 |
+//!
+//! Limits:
+//! - Probes of two paths cancel each other out: shares that differ at first converge slowly. At 10 Mbit/s and 100 ms a
+//!   path that began later took up to twice the other's share.
+//! - A queue of a few datagrams is not told from their transmission times. With room for four, at 5 Mbit/s and 20 ms, a
+//!   path took 3.4 times what CUBIC took.
+//! - Losses without a queue are taken for the link's own, so a policer that has none is overrun by up to a tenth.
 
 mod cubic;
 mod flight;
