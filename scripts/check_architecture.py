@@ -6,7 +6,7 @@ Prints one line per violation (file, line, rule) and exits with status 1 if ther
 
 Rules:
 - Imports run one way: py → sim → proto, pcapng, quic, quic → proto, live → sim, proto, linux, path → proto, and
-  daemon → proto, linux, path, pcapng; of `proto`, `path` takes the time alone.
+  daemon → proto, linux, path, pcapng; of `proto`, `path` takes `time` and `rate` alone.
 - Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
   `crosslayer`); `host`, `gateways`, `testing` and `lib` import everything, and `mobility` imports `host`, whose layers
   its agents are.
@@ -63,7 +63,7 @@ INPUT_OUTPUT = {
     "quic": {r"\bstd::(fs|net::(Tcp|Udp)|process|env)\b": "input or output in quic"},
     "path": {
         r"\bstd::(fs|net::(Tcp|Udp)|process|env)\b": "input or output in path",
-        r"\bbaton_proto::(?!time\b)": "of proto, path may import the time alone",
+        r"\bbaton_proto::(?!(time|rate)\b)": "of proto, path may import time and rate alone",
     },
     "sim": {r"\bstd::(net::(Tcp|Udp)|process)\b": "sockets or processes in sim"},
 }

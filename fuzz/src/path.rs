@@ -69,6 +69,7 @@ fn router(now: Instant, seed: u8) -> Initiator {
         remote: HOME,
         path: 3,
         uplink_mtu: 1500,
+        finds_rate: false,
         // Clocks go back, too.
         unix_nanoseconds: 1_000_000_000 * u64::from(seed),
         seed: [seed; 32],
@@ -80,6 +81,7 @@ fn home(now: Instant, seed: u8) -> Listener {
     let config = ListenerConfig {
         local: HOME_KEY,
         uplink_mtu: 1400,
+        finds_rate: false,
         seed: [seed; 32],
     };
     let mut home = Listener::new(now, config);

@@ -175,6 +175,7 @@ impl HomeAgentRole {
         let listener = ListenerConfig {
             local: keys::read_private(&self.private_key)?,
             uplink_mtu: UPLINK_MTU,
+            finds_rate: false,
             seed: keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?,
         };
         let listener = Listener::new(Instant::ZERO, listener);

@@ -251,6 +251,7 @@ impl MobileRouterConfig {
                 remote: self.home_agent.endpoint,
                 path: number as u8,
                 uplink_mtu: u16::try_from(uplink_mtu).unwrap_or(u16::MAX),
+                finds_rate: false,
                 unix_nanoseconds,
                 seed: keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?,
             };

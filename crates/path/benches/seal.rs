@@ -134,6 +134,7 @@ fn pair(now: Instant) -> (Initiator, Listener, PathKey) {
     let config = ListenerConfig {
         local: home_key,
         uplink_mtu: 1500,
+        finds_rate: false,
         seed: [3; 32],
     };
     let mut home = Listener::new(now, config);
@@ -146,6 +147,7 @@ fn pair(now: Instant) -> (Initiator, Listener, PathKey) {
         remote: address,
         path: 0,
         uplink_mtu: 1500,
+        finds_rate: false,
         unix_nanoseconds: 0,
         seed: [4; 32],
     };

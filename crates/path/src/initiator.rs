@@ -9,7 +9,9 @@ use crate::measure::Measured;
 use crate::noise::{PresharedKey, PrivateKey, PublicKey};
 use crate::path::{Content, Event, NotSent, Path, Sent};
 use crate::random::Random;
+use crate::rate::Pace;
 use crate::session::REKEY_AFTER;
+use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 use core::net::SocketAddr;
 use handshake::{Attempt, FIRST_RETRY};
@@ -29,6 +31,8 @@ pub struct InitiatorConfig {
     pub path: u8,
     /// Longest IP packet of the uplink, in bytes.
     pub uplink_mtu: u16,
+    /// True if both ends find the path's rate: [`Initiator::pace`]. Ends that differ in this refuse each other.
+    pub finds_rate: bool,
     /// Nanoseconds since 1970 at the creation of the initiator. A clock that has gone back costs one round trip.
     pub unix_nanoseconds: u64,
     /// 32 bytes of the system's random source, used for nothing else.
@@ -63,10 +67,14 @@ impl Initiator {
     pub fn new(now: Instant, config: InitiatorConfig) -> Initiator {
         let mut random = Random::new(config.seed);
         let incarnation = random.number();
+        let mut path = Path::new(now, config.remote, true, incarnation, config.uplink_mtu);
+        if config.finds_rate {
+            path.find_rate(now);
+        }
         Initiator {
             to_home: Doorkeeper::of(&config.home_agent),
             to_self: Doorkeeper::of(&config.local.public()),
-            path: Path::new(now, config.remote, true, incarnation, config.uplink_mtu),
+            path,
             random,
             made: now,
             last_timestamp: 0,
@@ -196,6 +204,17 @@ impl Initiator {
     /// Returns the bytes assigned by the home agent in the last handshake.
     pub fn assigned(&self) -> &[u8] {
         &self.assigned
+    }
+
+    /// Returns the pace for datagrams of this path, if it finds its rate. [`Initiator::send`] itself holds nothing back.
+    pub fn pace(&self, now: Instant) -> Option<Pace> {
+        self.path.pace(now)
+    }
+
+    /// Sets the rate by a modem's or an administrator's word, IP and UDP headers included, instead of the search; `None`
+    /// resumes the search. A link that carries less lowers the pace all the same.
+    pub fn set_rate(&mut self, now: Instant, rate: Option<DataRate>) {
+        self.path.set_rate(now, rate);
     }
 
     /// Returns the path's measurements.

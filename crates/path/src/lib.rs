@@ -22,13 +22,16 @@
 //! owner, but cannot read or alter packets. Lengths of packets are not hidden. Two routers with one key take the path
 //! from each other for as long as both run, with an [`Event::Restarted`] each time.
 //!
+//! A path finds the rate of its link if both ends ask for it: reports then count bytes, too, and each end has a [`Pace`]
+//! for its datagrams. Such a path has another version than one without, and ends that differ refuse each other.
+//!
 //! ```
 //! use baton_path::*;
 //! use baton_proto::time::Instant;
 //!
 //! let (router_key, home_key) = (PrivateKey::from_bytes([1; 32]), PrivateKey::from_bytes([2; 32]));
 //! let (now, router_address) = (Instant::from_secs(1), "192.0.2.1:1000".parse()?);
-//! let config = ListenerConfig { local: home_key.clone(), uplink_mtu: 1500, seed: [3; 32] };
+//! let config = ListenerConfig { local: home_key.clone(), uplink_mtu: 1500, finds_rate: false, seed: [3; 32] };
 //! let mut home = Listener::new(now, config);
 //! home.add_peer(router_key.public(), PresharedKey::default(), b"2001:db8:1::/48")?;
 //! let config = InitiatorConfig {
@@ -38,6 +41,7 @@
 //!     remote: "198.51.100.1:4191".parse()?,
 //!     path: 0,
 //!     uplink_mtu: 1500,
+//!     finds_rate: false,
 //!     unix_nanoseconds: 1_700_000_000_000_000_000,
 //!     seed: [4; 32],
 //! };
@@ -74,6 +78,7 @@ mod mtu;
 mod noise;
 mod path;
 mod random;
+mod rate;
 mod receipts;
 mod replay;
 mod session;
@@ -86,3 +91,4 @@ pub use measure::{Arrivals, Measured};
 pub use message::{ELIDED, PACKET};
 pub use noise::{PresharedKey, PrivateKey, PublicKey};
 pub use path::{Content, Event, NotSent, OVERHEAD, Sent};
+pub use rate::Pace;

@@ -42,6 +42,8 @@ pub struct ListenerConfig {
     pub local: PrivateKey,
     /// Longest IP packet of the home agent's device, in bytes.
     pub uplink_mtu: u16,
+    /// True if both ends of each path find its rate: [`Listener::pace`]. Ends that differ in this refuse each other.
+    pub finds_rate: bool,
     /// 32 bytes of the system's random source, used for nothing else.
     pub seed: [u8; 32],
 }
@@ -81,6 +83,7 @@ struct Place {
 pub struct Listener {
     local: PrivateKey,
     uplink_mtu: u16,
+    finds_rate: bool,
     to_self: Doorkeeper,
     random: Random,
     secret: CookieSecret,
@@ -107,6 +110,7 @@ impl Listener {
             random,
             local: config.local,
             uplink_mtu: config.uplink_mtu,
+            finds_rate: config.finds_rate,
             load: Load::default(),
             peers: BTreeMap::new(),
             places: Vec::new(),
@@ -245,6 +249,12 @@ impl Listener {
     /// Returns the next event, with the key of its path.
     pub fn poll_event(&mut self) -> Option<(PathKey, Event)> {
         self.events.pop_front()
+    }
+
+    fn member(&self, key: PathKey) -> Option<&Member> {
+        let at = self.places.get(key.place as usize)?;
+        let member = at.member.as_deref();
+        member.filter(|_| at.generation == key.generation)
     }
 
     fn member_mut(&mut self, key: PathKey) -> Option<&mut Member> {

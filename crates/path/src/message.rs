@@ -74,10 +74,14 @@ pub(crate) struct Report {
     pub(crate) held: Stamp,
     /// Number of the probe, in a probe and its answer.
     pub(crate) sequence: u16,
+    /// Bytes received, as UDP payload and without duplicates; wraps. Only on paths whose ends find their rate.
+    pub(crate) received_bytes: Option<u32>,
 }
 
 impl Report {
     pub(crate) const BYTES: usize = 20;
+    /// Length with `received_bytes`.
+    pub(crate) const RATED_BYTES: usize = Report::BYTES + 4;
 
     /// Sets the time from the arrival of the message with `echo` to the departure of this one.
     pub(crate) fn hold(mut self, length: Duration) -> Report {
@@ -96,22 +100,36 @@ impl Report {
         Some(whole.saturating_sub(self.held.as_duration()))
     }
 
+    /// Returns the arrival of the message with `echo` by the sender's clock, if this report left at `departure`.
+    pub(crate) fn arrival(&self, departure: Stamp) -> Option<Stamp> {
+        let is_known = self.held.0 < Stamp::MASK / 2;
+        is_known.then(|| Stamp(departure.0.wrapping_sub(self.held.0) & Stamp::MASK))
+    }
+
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.next.to_le_bytes());
         out.extend_from_slice(&self.received.to_le_bytes());
         out.extend_from_slice(&self.echo.bytes());
         out.extend_from_slice(&self.held.bytes());
         out.extend_from_slice(&self.sequence.to_le_bytes());
+        if let Some(bytes) = self.received_bytes {
+            out.extend_from_slice(&bytes.to_le_bytes());
+        }
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Report> {
-        let bytes: &[u8; Report::BYTES] = bytes.try_into().ok()?;
+        let received_bytes = match bytes.len() {
+            Report::BYTES => None,
+            Report::RATED_BYTES => Some(u32_at(bytes, 20)),
+            _ => return None,
+        };
         Some(Report {
             next: u64_at(bytes, 0),
             received: u32_at(bytes, 8),
             echo: Stamp::at(bytes, 12),
             held: Stamp::at(bytes, 15),
             sequence: u16::from_le_bytes(array_at(bytes, 18)),
+            received_bytes,
         })
     }
 }
@@ -152,18 +170,28 @@ mod tests {
 
     /// Checks the layout on the module's page, byte by byte.
     #[test]
-    fn a_report_is_twenty_bytes_in_this_order() {
+    fn a_report_is_twenty_bytes_in_this_order_and_four_more_of_a_path_with_rates() {
         let report = Report {
             next: 0x0807_0605_0403_0201,
             received: 0x0C0B_0A09,
             echo: Stamp(0x0F0E0D),
             held: Stamp(0x121110),
             sequence: 0x1413,
+            received_bytes: None,
         };
         let mut bytes = Vec::new();
         report.write(&mut bytes);
         assert_eq!(bytes, (1..=20).collect::<Vec<u8>>());
         assert_eq!(Report::decode(&bytes), Some(report));
+        assert_eq!(Report::decode(&bytes[1..]), None);
+        let rated = Report {
+            received_bytes: Some(0x1817_1615),
+            ..report
+        };
+        bytes.clear();
+        rated.write(&mut bytes);
+        assert_eq!(bytes, (1..=24).collect::<Vec<u8>>());
+        assert_eq!(Report::decode(&bytes), Some(rated));
         assert_eq!(Report::decode(&bytes[1..]), None);
     }
 }

@@ -13,6 +13,8 @@ use snow::{Builder, Error, HandshakeState};
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Prologue of every handshake, so that other protocols and versions with the same keys fail.
 pub(crate) const PROLOGUE: &[u8] = b"Baton path v1";
+/// Prologue of a path whose ends find its rate: their reports are longer.
+const RATED_PROLOGUE: &[u8] = b"Baton path v1 with rates";
 /// Bytes of the first message beside its payload: ephemeral key, sealed static key and its tag, tag.
 pub(crate) const FIRST_OVERHEAD: usize = 32 + 48 + 16;
 /// Bytes of the second message beside its payload: ephemeral key, tag.
@@ -121,7 +123,9 @@ pub(crate) struct Heard {
 
 impl Asked {
     /// Appends the first message to `out`.
+    #[allow(clippy::too_many_arguments)] // A struct of them would be built only once.
     pub(crate) fn write(
+        prologue: &[u8],
         local: &PrivateKey,
         remote: &PublicKey,
         preshared: &PresharedKey,
@@ -129,7 +133,7 @@ impl Asked {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Asked, Error> {
-        let mut state = builder(local, seed)?
+        let mut state = builder(prologue, local, seed)?
             .remote_public_key(&remote.0)?
             .psk(2, &preshared.0)?
             .build_initiator()?;
@@ -149,12 +153,13 @@ impl Asked {
 impl Heard {
     /// Reads a first message into `payload`.
     pub(crate) fn read(
+        prologue: &[u8],
         local: &PrivateKey,
         seed: [u8; 32],
         message: &[u8],
         payload: &mut [u8],
     ) -> Result<Heard, Error> {
-        let mut state = builder(local, seed)?.build_responder()?;
+        let mut state = builder(prologue, local, seed)?.build_responder()?;
         state.read_message(message, payload)?;
         let remote = state
             .get_remote_static()
@@ -184,11 +189,20 @@ impl Heard {
     }
 }
 
-fn builder(local: &PrivateKey, seed: [u8; 32]) -> Result<Builder<'_>, Error> {
+/// Returns the prologue of a path, by its version: one whose ends find its rate has another.
+pub(crate) fn prologue(finds_rate: bool) -> &'static [u8] {
+    if finds_rate { RATED_PROLOGUE } else { PROLOGUE }
+}
+
+fn builder<'a>(
+    prologue: &'a [u8],
+    local: &'a PrivateKey,
+    seed: [u8; 32],
+) -> Result<Builder<'a>, Error> {
     let resolver = Box::new(Resolver { seed });
     Builder::with_resolver(PATTERN.parse()?, resolver)
         .local_private_key(&local.0)?
-        .prologue(PROLOGUE)
+        .prologue(prologue)
 }
 
 fn split(state: &mut HandshakeState) -> Split {

@@ -17,9 +17,11 @@ use crate::liveness::{Liveness, Verdict};
 use crate::measure::{Measured, Measurement};
 use crate::message::{HEADER, Stamp};
 use crate::mtu::{self, Mtu};
+use crate::rate::{Finder, Pace};
 use crate::receipts::Receipts;
 use crate::replay::ReplayWindow;
 use crate::session::Session;
+use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -49,6 +51,7 @@ pub(crate) struct Path {
     window: ReplayWindow,
     mtu_seen: u64,
     received: u32,
+    received_bytes: u32,
     /// Sending time and arrival of the peer's datagram with the largest counter.
     latest: (Stamp, Instant),
     /// Counter after the largest reported by the peer, and after this end's last that requests an answer.
@@ -58,6 +61,8 @@ pub(crate) struct Path {
     liveness: Liveness,
     receipts: Receipts,
     mtu: Mtu,
+    /// `None` unless the path finds its rate.
+    finder: Option<Box<Finder>>,
     /// Time of the next probe at an initiator.
     next_probe: Option<Instant>,
     /// Probes sent since the path has come up, while their intervals differ.
@@ -95,6 +100,7 @@ impl Path {
             window: ReplayWindow::default(),
             mtu_seen: 0,
             received: 0,
+            received_bytes: 0,
             latest: (Stamp::default(), now),
             reported: 0,
             asked: 0,
@@ -102,6 +108,7 @@ impl Path {
             liveness,
             receipts: Receipts::default(),
             mtu: Mtu::new(now, uplink_mtu),
+            finder: None,
             next_probe: None,
             first_probes: 0,
             is_initiator,
@@ -111,6 +118,27 @@ impl Path {
             mtu_answer: None,
             large_sent: false,
             events: VecDeque::new(),
+        }
+    }
+
+    /// Makes the path find its rate, before it has sent anything.
+    pub(crate) fn find_rate(&mut self, now: Instant) {
+        self.finder = Some(Box::new(Finder::new(now, self.counter)));
+    }
+
+    pub(crate) fn pace(&self, now: Instant) -> Option<Pace> {
+        self.finder.as_ref().map(|finder| finder.pace(now))
+    }
+
+    pub(crate) fn set_rate(&mut self, now: Instant, rate: Option<DataRate>) {
+        if let Some(finder) = &mut self.finder {
+            finder.set_rate(now, rate);
+        }
+    }
+
+    fn restart_search(&mut self, now: Instant) {
+        if let Some(finder) = &mut self.finder {
+            finder.restart(now);
         }
     }
 
@@ -135,9 +163,11 @@ impl Path {
             self.window = ReplayWindow::new(session.peer.counter);
             self.mtu_seen = 0;
             self.received = 0;
+            self.received_bytes = 0;
             self.reported = session.own.counter;
             self.asked = session.own.counter;
             self.measurement.expect_reports_from(session.own.counter);
+            self.restart_search(now);
         }
         self.current = Some(session);
         self.arrived(now);
@@ -255,6 +285,7 @@ impl Path {
     fn arrived(&mut self, now: Instant) {
         if self.liveness.arrived(now, self.reported >= self.asked) {
             self.mtu.resume(now);
+            self.restart_search(now);
             self.events.push_back(Event::Up);
             if self.is_initiator {
                 self.first_probes = 0;
@@ -280,6 +311,7 @@ impl Path {
         let watched = [
             self.liveness.deadline(round_trip),
             self.receipts.deadline(round_trip),
+            self.finder.as_ref().and_then(|finder| finder.deadline()),
         ];
         (probing.into_iter().chain(watched).flatten().chain(expiry)).min()
     }
@@ -288,6 +320,9 @@ impl Path {
         self.expire(now);
         if self.current.is_none() {
             return;
+        }
+        if let Some(finder) = &mut self.finder {
+            finder.handle_timeout(now);
         }
         match self
             .liveness

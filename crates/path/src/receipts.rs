@@ -8,7 +8,7 @@ const SOONEST: Duration = Duration::from_millis(5);
 const LATEST: Duration = Duration::from_millis(25);
 /// Share of the received bytes that receipts may take (chosen): one in this many.
 const SHARE: u64 = 50;
-/// Length of a receipt with the headers of IPv6 and UDP.
+/// Length of a receipt with the headers of IPv6 and UDP; one of a path that finds its rate has four bytes more.
 const RECEIPT_BYTES: u64 = 104;
 
 /// Schedule of receipts.

@@ -117,6 +117,7 @@ fn home_agent(now: Instant, seed: u8) -> (Node, SocketAddr) {
     let config = ListenerConfig {
         local: HOME_KEY,
         uplink_mtu: 1500,
+        finds_rate: false,
         seed: [seed; 32],
     };
     let mut sockets = Sockets::default();
@@ -152,6 +153,7 @@ fn initiator(
         remote,
         path,
         uplink_mtu: 1500,
+        finds_rate: false,
         // Clocks go back, too.
         unix_nanoseconds: 1_000_000_000 * u64::from(seed),
         seed: [seed.wrapping_add(path); 32],

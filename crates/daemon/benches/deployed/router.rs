@@ -100,6 +100,7 @@ impl Router {
                 remote,
                 path,
                 uplink_mtu: 1500,
+                finds_rate: false,
                 unix_nanoseconds: 1_700_000_000_000_000_000,
                 seed,
             };

@@ -8,7 +8,7 @@ use crate::frame::{
     array_at, u32_at, u64_at,
 };
 use crate::hash::MAC_BYTES;
-use crate::noise::{Asked, SECOND_OVERHEAD, Split};
+use crate::noise::{Asked, SECOND_OVERHEAD, Split, prologue};
 use crate::path::Event;
 use crate::session::{Agreed, REKEY_AFTER, REKEY_AFTER_MESSAGES, Session};
 use baton_proto::time::{Duration, Instant};
@@ -89,10 +89,13 @@ impl Initiator {
             local,
             home_agent,
             preshared,
+            finds_rate,
             ..
         } = &self.config;
+        let prologue = prologue(*finds_rate);
         let seed = self.random.bytes();
-        let asked = Asked::write(local, home_agent, preshared, seed, &request.encode(), out)?;
+        let payload = request.encode();
+        let asked = Asked::write(prologue, local, home_agent, preshared, seed, &payload, out)?;
         self.to_home.write_mac1(begin, out);
         let mac1 = array_at(out, begin + INITIATION_MAC1);
         self.cookie

@@ -4,6 +4,8 @@ use super::{Listener, PathKey};
 use crate::counters::Counters;
 use crate::measure::Measured;
 use crate::noise::PublicKey;
+use crate::rate::Pace;
+use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 
@@ -43,11 +45,7 @@ impl Listener {
 
     /// Returns the facts about a path; `None` if it was removed.
     pub fn path(&self, key: PathKey) -> Option<PathInfo> {
-        let at = self.places.get(key.place as usize)?;
-        let member = at
-            .member
-            .as_ref()
-            .filter(|_| at.generation == key.generation)?;
+        let member = self.member(key)?;
         Some(PathInfo {
             peer: member.peer,
             path: member.id,
@@ -56,6 +54,20 @@ impl Listener {
             packet_mtu: member.path.packet_mtu(),
             receipted: member.path.reported(),
         })
+    }
+
+    /// Returns the pace for a path's datagrams, if it exists and finds its rate. [`Listener::send`] itself holds nothing
+    /// back.
+    pub fn pace(&self, now: Instant, key: PathKey) -> Option<Pace> {
+        self.member(key)?.path.pace(now)
+    }
+
+    /// Sets a path's rate by a modem's or an administrator's word, IP and UDP headers included, instead of the search;
+    /// `None` resumes the search. A link that carries less lowers the pace all the same.
+    pub fn set_rate(&mut self, now: Instant, key: PathKey, rate: Option<DataRate>) {
+        if let Some(member) = self.member_mut(key) {
+            member.path.set_rate(now, rate);
+        }
     }
 
     /// Returns a path's measurements; `None` if it was removed.

@@ -7,7 +7,7 @@ use crate::frame::{
     FIRST, INITIATION_MAC1, Kind, RESET_MAC1, Reply, Request, TRANSPORT_HEADER, array_at, u32_at,
 };
 use crate::hash::MAC_BYTES;
-use crate::noise::{Heard, PresharedKey, PublicKey};
+use crate::noise::{Heard, PresharedKey, PublicKey, prologue};
 use crate::path::Path;
 use crate::session::{Agreed, Session};
 use baton_proto::time::Instant;
@@ -94,7 +94,8 @@ impl Listener {
         }
         let mut payload = [0; Request::BYTES];
         let message: [u8; FIRST] = array_at(frame, 8);
-        let heard = Heard::read(&self.local, self.random.bytes(), &message, &mut payload);
+        let (prologue, seed) = (prologue(self.finds_rate), self.random.bytes());
+        let heard = Heard::read(prologue, &self.local, seed, &message, &mut payload);
         let heard = heard.map_err(|_| Rejected::Handshake)?;
         let peer = heard.remote();
         let request = Request::decode(&payload);
@@ -144,7 +145,10 @@ impl Listener {
             return Ok(key.place);
         }
         self.make_room(peer)?;
-        let path = Path::new(now, from, false, self.random.number(), self.uplink_mtu);
+        let mut path = Path::new(now, from, false, self.random.number(), self.uplink_mtu);
+        if self.finds_rate {
+            path.find_rate(now);
+        }
         let member = Member {
             peer: *peer,
             id: request.path,

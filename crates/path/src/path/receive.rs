@@ -5,6 +5,8 @@ use super::{Event, Path};
 use crate::counters::Rejected;
 use crate::frame::{array_at, u32_at, u64_at};
 use crate::message::{ANSWER, ELIDED, HEADER, MTU_PROBE, PACKET, PROBE, RECEIPT, Report, Stamp};
+use crate::mtu;
+use crate::rate::Heard;
 use baton_proto::time::Instant;
 use core::net::SocketAddr;
 
@@ -39,6 +41,7 @@ impl Path {
         let progress = counter.saturating_add(1).saturating_sub(self.window.next());
         self.window.take(counter);
         self.received = self.received.wrapping_add(1);
+        self.received_bytes = self.received_bytes.wrapping_add(length as u32);
         self.measurement.received(now, length, progress, stamp);
         if progress > 0 {
             self.latest = (stamp, now);
@@ -50,7 +53,9 @@ impl Path {
             self.receipts.packet_arrived(now, length);
             return Ok(Some(Content { kind, packet: rest }));
         }
-        let report = Report::decode(rest).ok_or(Rejected::Content)?;
+        let report = Report::decode(rest)
+            .filter(|report| report.received_bytes.is_some() == self.finder.is_some())
+            .ok_or(Rejected::Content)?;
         match kind {
             PROBE => self.will_answer(now, report.sequence, stamp),
             ANSWER => self.take_answer(now, report.sequence),
@@ -58,6 +63,7 @@ impl Path {
             _ => return Err(Rejected::Content),
         }
         self.take_report(now, kind, &report);
+        self.pass_report(now, (kind, stamp), &report);
         Ok(None)
     }
 
@@ -157,6 +163,28 @@ impl Path {
             }
         }
         self.arrived(now);
+    }
+
+    /// Passes a report on to the search for the rate. An answer names the arrival of its probe, not of the newest datagram.
+    fn pass_report(&mut self, now: Instant, (kind, departure): (u8, Stamp), report: &Report) {
+        let (Some(finder), Some(received_bytes)) = (&mut self.finder, report.received_bytes) else {
+            return;
+        };
+        let next = report.next;
+        match report.arrival(departure).filter(|_| kind != ANSWER) {
+            Some(arrival) => finder.reported(
+                now,
+                &Heard {
+                    next,
+                    received: report.received,
+                    received_bytes,
+                    headers: mtu::headers(self.remote),
+                    arrival,
+                    round_trip: report.round_trip(now),
+                },
+            ),
+            None => finder.left_flight(next),
+        }
     }
 
     /// Follows the initiator to another address, after a NAT rebinding or a new address of its uplink.

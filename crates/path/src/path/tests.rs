@@ -42,7 +42,8 @@ fn message() -> impl Strategy<Value = (u64, Vec<u8>, u64)> {
     let kind = prop_oneof![9 => 0_u8..7, 1 => any::<u8>()];
     let rest = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..40),
-        prop::collection::vec(any::<u8>(), 23)
+        prop::collection::vec(any::<u8>(), 23),
+        prop::collection::vec(any::<u8>(), 27)
     ];
     let content = (kind, rest).prop_map(|(kind, rest)| [vec![kind], rest].concat());
     let wait = prop_oneof![0_u64..50_000_000, 0_u64..10_000_000_000];
@@ -53,9 +54,13 @@ proptest! {
     #[test]
     fn an_authentic_peer_may_say_anything(
         messages in prop::collection::vec(message(), 1..60), is_initiator in any::<bool>(),
+        finds_rate in any::<bool>(),
     ) {
         let mut now = Instant::from_secs(1);
         let mut path = Path::new(now, remote(), is_initiator, 7, 1500);
+        if finds_rate {
+            path.find_rate(now);
+        }
         path.adopt(now, session(now, 0));
         let peer = session(now, 1);
         let mut taken = std::collections::BTreeSet::new();

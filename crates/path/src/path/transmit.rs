@@ -64,6 +64,7 @@ impl Path {
             next: self.window.next(),
             received: self.received,
             echo: self.latest.0,
+            received_bytes: self.finder.as_ref().map(|_| self.received_bytes),
             ..Report::default()
         };
         report = report.hold(now.saturating_since(self.latest.1));
@@ -139,10 +140,14 @@ impl Path {
             out.truncate(start);
             return None;
         }
+        let length = out.len() - start;
         if counter & MTU_BIT == 0 {
             self.counter += 1;
+            if let Some(finder) = &mut self.finder {
+                finder.sent(now, length as u64 + u64::from(mtu::headers(self.remote)));
+            }
         }
-        self.measurement.sent(now, out.len() - start);
+        self.measurement.sent(now, length);
         Some(())
     }
 

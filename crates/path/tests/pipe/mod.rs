@@ -109,6 +109,7 @@ pub fn initiator_config(number: u8, path: u8, seed: u8) -> InitiatorConfig {
         remote: HOME,
         path,
         uplink_mtu: 1500,
+        finds_rate: false,
         unix_nanoseconds: CLOCK,
         seed: [seed; 32],
     }
@@ -118,6 +119,7 @@ pub fn listener(now: Instant, seed: u8) -> Listener {
     let config = ListenerConfig {
         local: home_key(),
         uplink_mtu: 1500,
+        finds_rate: false,
         seed: [seed; 32],
     };
     let mut home = Listener::new(now, config);

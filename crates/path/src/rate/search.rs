@@ -1,0 +1,296 @@
+//! Conclusions from reports and round trips, and the change of states.
+
+use super::cubic::Cubic;
+use super::limits::MOST_RANDOM_LOSS;
+use super::samples::{Point, Rates};
+use super::{Finder, State};
+use baton_proto::time::{Duration, Instant};
+
+/// Gains of a probe's steps: BBR's probe first, its start-up gain last (2/ln 2 doubles a rate in a round trip).
+const PROBE_GAINS: [f64; 4] = [1.25, 1.5, 2.0, 2.77];
+const START: usize = PROBE_GAINS.len() - 1;
+/// Share of what is sent that has to be carried for a probe to go on (chosen: the first gain's inverse is 0.8).
+const FOLLOWS: f64 = 0.9;
+/// Round trips in which arrivals do not follow that end a start-up (BBR), for losses in bursts.
+const MOST_STALLS: u32 = 3;
+/// Stretch of arrivals, and the share of the rate that they have, which prove a collapse of the link within a round
+/// trip (chosen).
+const COLLAPSE_STRETCH: f64 = 1.2;
+const COLLAPSE_SHARE: f64 = 0.7;
+/// Queue in units of the threshold, and stretch, which prove the same by one report (chosen).
+const LATE: f64 = 4.0;
+const LATE_STRETCH: f64 = 2.0;
+/// Decrease of a queue in a round trip that shows that it is draining (chosen).
+const STILL_DRAINS: f64 = 0.75;
+/// Longest time between two probes: a second, or round trips (chosen: a link that recovers is noticed soon).
+const PROBE_SECONDS: f64 = 1.0;
+const PROBE_ROUNDS: f64 = 8.0;
+/// Time without an empty queue after which the finder drains its own part of it (BBR: 5 to 10 s).
+const REFRESH: f64 = 10.0;
+/// Datagrams over which the loss rate of the empty link is measured.
+const LOSS_WINDOW: f64 = 8_000.0;
+
+/// A round trip that has ended.
+pub(super) struct Round {
+    pub(super) start: Point,
+    /// Shortest delay of the queue.
+    pub(super) queue: f64,
+    pub(super) last: Point,
+}
+
+/// Progress of a probe: the place of its gain, round trips, and those in which arrivals did not follow.
+#[derive(Default)]
+pub(super) struct Probe {
+    step: usize,
+    rounds: u32,
+    stalls: u32,
+}
+
+impl Probe {
+    /// Begins as at the start of a path.
+    pub(super) fn start() -> Probe {
+        Probe {
+            step: START,
+            ..Probe::default()
+        }
+    }
+
+    pub(super) fn gain(&self) -> f64 {
+        PROBE_GAINS.get(self.step).copied().unwrap_or(1.0)
+    }
+}
+
+impl Finder {
+    /// Raises the rate to that of arrivals, or lowers it if the link has collapsed.
+    pub(super) fn follow(&mut self, now: Instant, point: &Point) {
+        let (Some(rates), Some(recent)) = (self.samples.window(), self.samples.recent()) else {
+            return;
+        };
+        if matches!(self.state, State::Compete(_)) {
+            return;
+        }
+        let (carried, latest) = (
+            self.carried(rates.delivered),
+            self.carried(recent.delivered),
+        );
+        let threshold = self.queue_threshold();
+        let is_queued = self.samples.standing() > threshold;
+        // One report is enough if it is late beyond any variation.
+        let is_late = point.queue > LATE * threshold && recent.stretch > LATE_STRETCH;
+        if recent.stretch > COLLAPSE_STRETCH
+            && latest < COLLAPSE_SHARE * self.bandwidth
+            && (is_queued || is_late)
+        {
+            self.bandwidth = latest;
+            self.probe_wait = 0.0;
+            self.drain(now, point);
+        } else if matches!(self.state, State::Drain(false)) && rates.stretch > 1.0 && is_queued {
+            // What leaves the queue is what the link carries.
+            self.bandwidth = carried;
+        } else {
+            self.bandwidth = self.bandwidth.max(carried);
+        }
+    }
+
+    /// Answers losses beyond the link's own, if there is a queue.
+    pub(super) fn look_for_congestion(&mut self, now: Instant, point: &Point, start: &Point) {
+        let is_news = point.next > self.answered && start.next >= self.answered;
+        if !is_news || self.samples.standing() <= self.queue_threshold() {
+            return;
+        }
+        let rates = point.since(start);
+        let expected = rates.sent * self.random_loss();
+        let most = expected + 3.0 * expected.sqrt() + self.samples.reordered();
+        if rates.lost < 1.0 || rates.lost <= most {
+            return;
+        }
+        self.answer();
+        let window = self.bandwidth * (self.trip() + point.queue + self.samples.gap());
+        match &mut self.state {
+            State::Compete(cubic) => cubic.cut(now),
+            State::Drain(_) | State::Refresh(..) => {}
+            State::Probe(probe) if probe.step > 0 => self.drain(now, point),
+            State::Probe(_) | State::Cruise(_) => {
+                let mut cubic = Cubic::new(now, window);
+                cubic.cut(now);
+                self.begin(State::Compete(cubic));
+            }
+        }
+        self.begin_round(*point);
+    }
+
+    /// Does what the present state does with each report.
+    pub(super) fn advance(&mut self, now: Instant, point: &Point) {
+        let threshold = self.queue_threshold();
+        let in_flight = self.flight.bytes() as f64;
+        let (drained, limit) = (self.drained(), self.limit());
+        let round_trip = self.trip() + point.queue + self.samples.gap();
+        match &mut self.state {
+            State::Probe(probe) if self.samples.standing() > threshold => {
+                if probe.step == 0 {
+                    self.probe_wait *= 2.0;
+                }
+                self.drain(now, point);
+            }
+            State::Drain(_) if point.queue < threshold / 2.0 => self.cruise(now),
+            State::Drain(is_empty) if !*is_empty && in_flight <= drained => {
+                *is_empty = true;
+                self.begin_round(*point);
+            }
+            State::Refresh(_, is_empty) if !*is_empty && in_flight <= limit => {
+                *is_empty = true;
+                self.begin_round(*point);
+            }
+            State::Compete(cubic) => {
+                let is_used = in_flight > cubic.window() / 2.0;
+                cubic.grow(now, round_trip, is_used);
+            }
+            _ => {}
+        }
+    }
+
+    /// Draws the conclusions from a round trip.
+    pub(super) fn end_round(&mut self, now: Instant, round: &Round) {
+        let Round { start, queue, last } = *round;
+        let rates = &last.since(&start);
+        let is_empty = queue <= self.queue_threshold();
+        if is_empty {
+            self.emptied = now;
+            self.learn_loss(rates);
+        }
+        self.calm_rounds += u32::from(start.next >= self.answered);
+        let carried = self.carried(rates.delivered);
+        match &mut self.state {
+            State::Probe(_) => self.end_probe_round(now, rates),
+            State::Drain(true) if is_empty => self.cruise(now),
+            State::Drain(true) if last.queue < STILL_DRAINS * start.queue => {}
+            State::Drain(true) => {
+                let round_trip = self.trip() + queue + self.samples.gap();
+                self.begin(State::Compete(Cubic::new(now, self.bandwidth * round_trip)));
+            }
+            State::Drain(false) => {}
+            State::Cruise(_) if !is_empty => {
+                self.bandwidth = self.bandwidth.min(carried);
+                self.begin(State::Drain(false));
+            }
+            State::Cruise(probe_at) => {
+                let is_limited = rates.offered < 0.8 * self.bandwidth;
+                let is_told = self.told.is_some_and(|told| self.bandwidth >= told);
+                let is_lost = self.calm_rounds > 2 && rates.lost > MOST_RANDOM_LOSS * rates.sent;
+                if is_lost && now.saturating_since(self.refreshed).as_secs_f64() > REFRESH {
+                    // Perhaps the queue was never seen empty, and the losses are not random.
+                    self.random = [0.0; 2];
+                    let round_trip = self.trip() + queue + self.samples.gap();
+                    let cubic = Cubic::new(now, self.bandwidth * round_trip);
+                    self.refresh(now, cubic);
+                } else if now >= *probe_at && !is_limited && !is_told {
+                    self.begin(State::Probe(Probe::default()));
+                }
+            }
+            State::Compete(cubic) => {
+                self.bandwidth = carried;
+                if is_empty && cubic.has_recovered() {
+                    self.cruise(now);
+                } else if now.saturating_since(self.emptied).as_secs_f64() > REFRESH {
+                    let cubic = *cubic;
+                    self.refresh(now, cubic);
+                }
+            }
+            State::Refresh(_, false) => {}
+            State::Refresh(cubic, true) => {
+                cubic.resume(now);
+                let cubic = *cubic;
+                self.emptied = now;
+                match is_empty {
+                    true => self.cruise(now),
+                    false => self.begin(State::Compete(cubic)),
+                }
+            }
+        }
+    }
+
+    fn end_probe_round(&mut self, now: Instant, rates: &Rates) {
+        let carried = self.carried(rates.delivered);
+        let State::Probe(probe) = &mut self.state else {
+            return;
+        };
+        probe.rounds += 1;
+        // The first round trip reports what left before the probe.
+        if probe.rounds < 2 {
+            return;
+        }
+        if rates.offered < FOLLOWS * self.bandwidth {
+            // The application sends no more: nothing can be found out.
+            if probe.step < START {
+                self.cruise(now);
+            }
+        } else if carried >= FOLLOWS * rates.offered {
+            probe.step = (probe.step + 1).min(START);
+            probe.stalls = 0;
+            self.probe_wait = 0.0;
+        } else {
+            probe.stalls += 1;
+            if probe.step < START || probe.stalls >= MOST_STALLS {
+                self.probe_wait *= 2.0;
+                self.cruise(now);
+            }
+        }
+    }
+
+    /// Counts losses of the link itself.
+    fn learn_loss(&mut self, rates: &Rates) {
+        if matches!(self.state, State::Probe(_)) || self.calm_rounds < 2 {
+            return;
+        }
+        let [sent, lost] = &mut self.random;
+        *sent += rates.sent;
+        *lost += rates.lost.min(rates.sent);
+        if *sent > LOSS_WINDOW {
+            *sent /= 2.0;
+            *lost /= 2.0;
+        }
+    }
+
+    pub(super) fn begin_round(&mut self, start: Point) {
+        self.round = Some(start);
+        self.round_end = self.flight.next();
+        self.round_queue = f64::INFINITY;
+    }
+
+    /// Enters a state, with a round trip of its own.
+    pub(super) fn begin(&mut self, state: State) {
+        self.state = state;
+        if let Some(point) = self.samples.newest() {
+            self.begin_round(*point);
+        }
+    }
+
+    /// Takes the losses of all that is in flight for those of a congestion.
+    fn answer(&mut self) {
+        self.answered = self.flight.next();
+        self.calm_rounds = 0;
+    }
+
+    fn drain(&mut self, now: Instant, point: &Point) {
+        self.answer();
+        if point.queue < self.queue_threshold() / 2.0 {
+            self.cruise(now);
+        } else {
+            self.begin(State::Drain(false));
+        }
+    }
+
+    fn refresh(&mut self, now: Instant, cubic: Cubic) {
+        self.refreshed = now;
+        self.begin(State::Refresh(cubic, false));
+    }
+
+    fn cruise(&mut self, now: Instant) {
+        let trip = self.trip();
+        let longest = PROBE_SECONDS.max(PROBE_ROUNDS * trip);
+        self.probe_wait = self.probe_wait.clamp(2.0 * trip, longest);
+        self.begin(State::Cruise(
+            now + Duration::from_secs_f64(self.probe_wait),
+        ));
+    }
+}

@@ -1,0 +1,154 @@
+//! Worked examples of the arithmetic, and a peer that claims anything.
+
+use super::*;
+use crate::message::Stamp;
+use proptest::prelude::*;
+
+const fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(milliseconds)
+}
+
+/// A report of which the newest datagram has arrived at a time by a clock that is 5 s ahead.
+fn heard(next: u64, received: u32, received_bytes: u32, arrival_ms: u64) -> Heard {
+    Heard {
+        next,
+        received,
+        received_bytes,
+        headers: 28,
+        arrival: Stamp::of(at(arrival_ms + 5_000)),
+        round_trip: Some(Duration::from_millis(40)),
+    }
+}
+
+/// Checks by hand: eleven datagrams of 1,000 bytes leave 10 ms apart, take 20 ms, and from the sixth on 5 ms more each.
+/// One is lost.
+#[test]
+fn rates_queue_and_losses_are_those_of_the_reports() {
+    let mut flight = Flight::new(at(0), 0);
+    let mut samples = Samples::new(at(0));
+    for number in 0..11 {
+        flight.sent(at(10 * number), 1_000);
+    }
+    let mut points = Vec::new();
+    for number in 0..11_u64 {
+        if number == 8 {
+            continue;
+        }
+        let arrival = 10 * number + 20 + 5 * number.saturating_sub(5);
+        let count = number as u32 + 1 - u32::from(number > 8);
+        let departed = flight.report(number + 1);
+        let told = heard(number + 1, count, count * 972, arrival);
+        let point = samples.take(at(arrival + 20), &told, departed, false);
+        points.push(point.unwrap());
+    }
+    let [first, sixth, last] = [points[0], points[5], points[9]];
+    let before = sixth.since(&first);
+    // 1,000 bytes in 10 ms, and arrivals as far apart.
+    assert!((before.offered - 100_000.0).abs() < 1.0, "{before:?}");
+    assert!((before.delivered - 100_000.0).abs() < 100.0, "{before:?}");
+    assert!((before.stretch - 1.0).abs() < 1e-3 && before.lost == 0.0);
+    let after = last.since(&sixth);
+    // Four of five datagrams in 75 ms, which left within 50 ms.
+    assert!((after.offered - 100_000.0).abs() < 1.0, "{after:?}");
+    assert!(
+        (after.delivered - 4_000.0 / 0.075).abs() < 100.0,
+        "{after:?}"
+    );
+    assert!((after.stretch - 1.5).abs() < 1e-3, "{after:?}");
+    assert!((last.queue - 0.025).abs() < 2e-5, "{last:?}");
+    assert_eq!(flight.bytes(), 0);
+    // A lost datagram is believed to be lost after three reports.
+    assert_eq!((after.sent, after.lost), (5.0, 0.0));
+    flight.sent(at(110), 1_000);
+    let departed = flight.report(12);
+    let told = heard(12, 11, 11 * 972, 160);
+    let point = samples.take(at(180), &told, departed, false).unwrap();
+    assert_eq!(point.since(&sixth).lost, 1.0);
+}
+
+/// Checks RFC 9438, section 4.2: K is the cube root of `W_max * (1 - beta) / C`, for 1,000 segments 9.09 s.
+#[test]
+fn a_window_is_again_at_its_maximum_after_the_time_of_rfc_9438() {
+    let mut cubic = Cubic::new(at(0), 1_000.0 * DATAGRAM);
+    cubic.cut(at(0));
+    assert!((cubic.window() - 700.0 * DATAGRAM).abs() < 1.0);
+    let mut now = at(0);
+    while !cubic.has_recovered() {
+        now += Duration::from_millis(10);
+        cubic.grow(now, 0.2, true);
+        assert!(now < at(20_000));
+    }
+    assert!((now.as_secs_f64() - 9.09).abs() < 0.3, "{now}");
+    // Unused, it stays as it is.
+    let before = cubic.window();
+    cubic.grow(at(30_000), 0.2, false);
+    assert_eq!(cubic.window(), before);
+}
+
+/// An action of a path: a departure of so many bytes, a report, a deadline, a new rate, and the time before it.
+#[derive(Clone, Debug)]
+enum Action {
+    Send(u64),
+    Report(Heard),
+    Left(u64),
+    Restart,
+    Tell(Option<u64>),
+}
+
+fn action() -> impl Strategy<Value = (Action, u64)> {
+    let next = prop_oneof![0_u64..300, any::<u64>()];
+    let count = prop_oneof![0_u32..300, any::<u32>()];
+    let trip = prop::option::of(any::<u64>().prop_map(|bits| Duration::from_nanos(bits >> 20)));
+    let report = (next, count, any::<u32>(), 0_u64..140_000, trip);
+    let report = report.prop_map(|(next, received, received_bytes, arrival, round_trip)| {
+        let round = heard(next, received, received_bytes, arrival);
+        Action::Report(Heard {
+            round_trip,
+            ..round
+        })
+    });
+    let action = prop_oneof![
+        6 => (40_u64..1_500).prop_map(Action::Send),
+        6 => report,
+        1 => any::<u64>().prop_map(Action::Left),
+        1 => Just(Action::Restart),
+        1 => prop::option::of(any::<u64>()).prop_map(Action::Tell),
+    ];
+    let wait = prop_oneof![0_u64..10_000_000, 0_u64..20_000_000_000];
+    (action, wait)
+}
+
+proptest! {
+    #[test]
+    fn a_peer_may_claim_anything(actions in prop::collection::vec(action(), 1..300)) {
+        let mut now = at(1_000);
+        let mut finder = Finder::new(now, 0);
+        let (mut sent, mut told) = (0, false);
+        for (action, wait) in actions {
+            now += Duration::from_nanos(wait);
+            finder.handle_timeout(now);
+            prop_assert!(finder.deadline().is_none_or(|deadline| deadline > now));
+            match action {
+                Action::Send(bytes) => {
+                    sent += bytes;
+                    finder.sent(now, bytes);
+                }
+                Action::Report(heard) => finder.reported(now, &heard),
+                Action::Left(next) => finder.left_flight(next),
+                Action::Restart => finder.restart(now),
+                Action::Tell(rate) => {
+                    told |= rate.is_some();
+                    finder.set_rate(now, rate.map(DataRate::from_bits_per_second));
+                }
+            }
+            let pace = finder.pace(now);
+            let rate = pace.rate.bits_per_second() as f64 / 8.0;
+            prop_assert!(rate >= LEAST_RATE);
+            // No more than all that was sent within the shortest time, made up for losses, at the highest gain; or the
+            // first rate at the shortest round-trip time.
+            let most = (sent as f64 / 0.005 / 0.9).max(INITIAL_DATAGRAMS * DATAGRAM / LEAST_TRIP);
+            prop_assert!(told || rate <= 2.77 * most, "{} B/s after {} B", rate, sent);
+            prop_assert!(finder.limit().is_finite() && finder.flight.bytes() <= sent);
+        }
+    }
+}
