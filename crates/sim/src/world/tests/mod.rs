@@ -1,6 +1,7 @@
 //! Whole worlds from scenario texts, checked against values computed by hand.
 
 mod aerotp;
+mod aerotp_gateway_links;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod anchor_points;
