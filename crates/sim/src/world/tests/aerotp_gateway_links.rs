@@ -64,7 +64,8 @@ fn one_download_and_many_get_nine_tenths_of_two_links() {
     }
 }
 
-/// The faster link is away from 2 s to 6 s. Its state is reported, or all its packets are lost without a report.
+/// The faster link is away from 2 s to 6 s. Its state is reported, or all its packets are lost without a report. The near
+/// gateway takes custody, so that both links are full by then.
 #[test]
 fn a_link_that_is_away_stalls_a_download_for_two_round_trips_at_most() {
     const ROUND_TRIP_S: f64 = 0.5;
@@ -73,7 +74,8 @@ fn a_link_that_is_away_stalls_a_download_for_two_round_trips_at_most() {
         ("packet_error_rate = 1.0", "packet_error_rate = 0.0"),
     ] {
         let parts = [
-            &*two_links((20, 250), (5, 250)),
+            &*two_links((20, 250), (5, 250))
+                .replace("{ coding", "{ mode = \"near-reliable\", coding"),
             &download("file", 20),
             &change("2 s", away),
             &change("6 s", back),
@@ -206,5 +208,5 @@ fn the_shipped_scenario_meets_its_expectations() {
         "{download:?}"
     );
     let telemetry = flow(&results.summary, "telemetry");
-    assert!(telemetry.lost_packets < 10, "{telemetry:?}");
+    assert!(telemetry.lost_packets < 50, "{telemetry:?}");
 }
