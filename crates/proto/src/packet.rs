@@ -31,7 +31,7 @@ pub use compressed::Compressed;
 pub use extended::Extended;
 pub use identity::Identity;
 pub use name::PacketName;
-pub(crate) use send_buffer::SendBuffer;
+pub(crate) use send_buffer::{SendBuffer, free_if_idle};
 pub use transport::SegmentWithin;
 pub use verbatim::{Segmentation, Verbatim};
 pub use view::View;

@@ -3,7 +3,7 @@
 //! Positions are 64-bit distances from the peer's first byte.
 
 use super::Received;
-use crate::packet::Payload;
+use crate::packet::{Payload, free_if_idle};
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::{MissingRange, Range};
 use std::collections::{BTreeMap, VecDeque};
@@ -350,6 +350,7 @@ impl Receiver {
         let length = u64::from(first.payload.length());
         if length <= at_most || first.ends_record {
             self.readable_bytes -= length;
+            free_if_idle(&mut self.readable);
             return Some(first);
         }
         self.readable_bytes -= at_most;

@@ -3,7 +3,7 @@
 //! Positions are 64-bit distances from the first byte written. They do not wrap; only sequence numbers in headers do.
 
 use super::path::Path;
-use crate::packet::{Payload, SendBuffer};
+use crate::packet::{Payload, SendBuffer, free_if_idle};
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -313,6 +313,7 @@ impl Sender {
             }
             path.sent.pop_front();
         }
+        free_if_idle(&mut path.sent);
     }
 }
 

@@ -164,8 +164,18 @@ impl SendBuffer {
         };
         if let Content::Bytes(held) = &mut self.content {
             held.drain(..(count as usize).min(held.len()));
+            free_if_idle(held);
         }
         self.released = offset;
+    }
+}
+
+/// Frees the memory of an empty queue that has been long, so that idle connections are small.
+pub(crate) fn free_if_idle<T>(queue: &mut VecDeque<T>) {
+    /// Bytes that an empty queue may keep.
+    const KEPT: usize = 512;
+    if queue.is_empty() && queue.capacity() * size_of::<T>() > KEPT {
+        *queue = VecDeque::new();
     }
 }
 

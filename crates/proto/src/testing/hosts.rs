@@ -30,6 +30,8 @@ pub struct Entering {
     pub from: usize,
     /// The host at the other end.
     pub to: usize,
+    /// The interface by which it leaves.
+    pub interface: InterfaceId,
 }
 
 /// The far end of a wire.
@@ -52,6 +54,8 @@ pub struct Sent {
     pub from: usize,
     /// The host at the other end.
     pub to: usize,
+    /// The interface by which it left.
+    pub interface: InterfaceId,
     /// The packet as sent.
     pub packet: Packet,
 }
@@ -205,11 +209,13 @@ impl Hosts {
             number: self.sent.len() as u64,
             from,
             to,
+            interface,
         };
         self.sent.push(Sent {
             at,
             from,
             to,
+            interface,
             packet: packet.clone(),
         });
         let later = match (self.decide)(&mut packet, entering) {

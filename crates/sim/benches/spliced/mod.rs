@@ -37,7 +37,11 @@ pub struct Taken {
 }
 
 fn configuration() -> Configuration {
-    Configuration::new(DataRate::from_bits_per_second(10_000_000_000))
+    Configuration::new(rate())
+}
+
+fn rate() -> DataRate {
+    DataRate::from_bits_per_second(10_000_000_000)
 }
 
 fn client_address(number: usize) -> IpAddr {
@@ -203,7 +207,8 @@ fn gateway(side: usize, clients: usize) -> Host {
         configuration: configuration(),
         profile: Profile::linux_6(),
     };
-    host.add_layer(AerotpGateway::new(airborne, vec![rule], [side as u8; 16]));
+    let links = [(airborne, rate())];
+    host.add_layer(AerotpGateway::new(&links, vec![rule], [side as u8; 16]));
     host
 }
 

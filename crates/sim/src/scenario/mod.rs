@@ -277,8 +277,8 @@ pub fn aerotp_settings(settings: toml::Table) -> Result<AerotpSettings, Scenario
     parse_standalone(
         settings,
         "aerotp",
-        |raw: &aerotp::keys::RawAerotp, report| {
-            aerotp::resolve::keys(raw, &document::Path::default(), report)
+        |raw: &aerotp::keys::RawHostAerotp, report| {
+            aerotp::resolve::settings(raw, &document::Path::default(), report)
         },
     )
 }

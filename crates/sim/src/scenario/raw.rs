@@ -59,7 +59,7 @@ pub struct RawScenario {
     /// Mobility anchor points of hierarchical Mobile IPv6 by the name of their node. Default: none.
     #[serde(default)]
     pub mobility_anchor_points: Named<RawAnchorPoint>,
-    /// Pairs of AeroTP gateways by a name of the user's choice, at the ends of a link each. Default: none.
+    /// Pairs of AeroTP gateways by a name of the user's choice, at the ends of one or more links. Default: none.
     #[serde(default)]
     pub aerotp_gateways: Named<RawAerotpGateways>,
     /// Pairs of DTN gateways by a name of the user's choice: TCP crosses between them in bundles with custody. Default:

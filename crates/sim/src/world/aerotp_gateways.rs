@@ -1,7 +1,6 @@
 //! AeroTP gateways at the ends of links.
 
 use super::World;
-use crate::link::End;
 use crate::rng::Seed;
 use crate::transport::aerotp::{AerotpGateways, GatewayRule};
 use baton_proto::gateways::aerotp::{AerotpGateway, Rule};

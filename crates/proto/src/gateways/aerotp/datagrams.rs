@@ -1,7 +1,7 @@
 //! UDP across the link: without state, or as records of a connection.
 
 use super::{AerotpGateway, Near, Pair, Splice, end};
-use crate::aerotp::Coding;
+use crate::aerotp::{Coding, Configuration};
 use crate::host::AerotpDatagram;
 use crate::host::layer::{Around, Step};
 use crate::packet::{Body, FlowId, Packet, Payload};
@@ -32,24 +32,7 @@ impl AerotpGateway {
             };
             let configuration = self.rules[rule].configuration.clone();
             if configuration.mode == Mode::UnreliableDatagram {
-                let across_class = configuration.class;
-                let across = AerotpDatagram {
-                    source_port: header.source_port,
-                    to: ends.1,
-                    class: configuration.class,
-                    // In this mode no report of the channel's state arrives.
-                    protection: match configuration.coding {
-                        Coding::Fixed(protection) => protection,
-                        Coding::Adaptive => Protection::default(),
-                    },
-                    payload: payload.clone(),
-                };
-                let body = Body::Aerotp(Box::new(across.into_packet(now)));
-                let packet = around.origin.packet((source, destination), body, flow);
-                self.wait(now);
-                let has_room = self.turns.add_datagram(across_class, packet);
-                self.discards.datagrams += u64::from(!has_room);
-                return has_room;
+                return self.queue_datagram(now, around, &configuration, packet);
             }
             let aerotp = self.connection(now, around, &ends, configuration, true);
             self.add_splice(Splice::new(now, ends, aerotp, Near::Udp, rule, flow));
@@ -61,6 +44,39 @@ impl AerotpGateway {
         let has_room = splice.aerotp.write_record(payload);
         self.discards.datagrams += u64::from(!has_room);
         self.touched.insert(ends);
+        has_room
+    }
+
+    /// Adds a datagram without a connection to those that wait for a link; returns false if there is no room for it.
+    fn queue_datagram(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        configuration: &Configuration,
+        packet: Packet,
+    ) -> bool {
+        let (source, destination) = (packet.ip.source, packet.ip.destination);
+        let Body::Udp(header, payload) = packet.body else {
+            return false;
+        };
+        let across = AerotpDatagram {
+            source_port: header.source_port,
+            to: end(destination, header.destination_port),
+            class: configuration.class,
+            // In this mode no report of the channel's state arrives.
+            protection: match configuration.coding {
+                Coding::Fixed(protection) => protection,
+                Coding::Adaptive => Protection::default(),
+            },
+            payload,
+        };
+        let body = Body::Aerotp(Box::new(across.into_packet(now)));
+        let packet = around
+            .origin
+            .packet((source, destination), body, packet.flow);
+        self.wait(now);
+        let has_room = self.turns.add_datagram(configuration.class, packet);
+        self.discards.datagrams += u64::from(!has_room);
         has_room
     }
 

@@ -231,7 +231,6 @@ impl AerotpGateway {
         let profile = self.rules[rule].profile.clone();
         let aerotp = self.connection(now, around, &ends, configuration, false);
         let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
-        splice.opened_by = Some(Box::new(body.clone()));
         if let Some(offer) = body.header.tcp_offer {
             let profile = fitted(around, profile, Some(offer), ends.1.address);
             let near_mtu = around.mtu_towards(ends.0.address);
@@ -247,6 +246,7 @@ impl AerotpGateway {
                 connection.hold_acknowledgments();
             }
             splice.is_held = mode == Mode::Reliable;
+            splice.opened_by = splice.is_held.then(|| Box::new(body.clone()));
             splice.near = Near::Tcp(socket);
         }
         self.add_splice(splice);

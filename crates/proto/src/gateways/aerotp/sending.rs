@@ -184,17 +184,17 @@ impl AerotpGateway {
         let Some((path, link)) = self.links.by_interface(interface) else {
             return;
         };
+        // A link that is up says so again after a change of its parameters.
+        let is_again = event == LinkEvent::Up && link.is_up() && !link.is_leaving();
+        if is_again && !link.is_silent() {
+            return;
+        }
         link.handle(event, parameters);
         for (ends, splice) in &mut self.splices {
             let aerotp = &mut splice.aerotp;
             match event {
-                LinkEvent::Parameters(link) => aerotp.set_mtu(path, link.mtu),
-                LinkEvent::Up => {
-                    aerotp.link_up(path, parameters.map(|link| link.outgoing));
-                    if let Some(link) = parameters {
-                        aerotp.set_mtu(path, link.mtu);
-                    }
-                }
+                LinkEvent::Up => aerotp.link_up(path, parameters.map(|link| link.outgoing)),
+                LinkEvent::Parameters(parameters) => aerotp.set_mtu(path, parameters.mtu),
                 LinkEvent::Down => aerotp.link_down(path),
                 LinkEvent::Rollback => aerotp.link_going_down(path, false),
                 _ => aerotp.link_going_down(path, true),

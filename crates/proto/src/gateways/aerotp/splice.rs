@@ -38,7 +38,7 @@ pub(super) struct Splice {
     pub heard: u64,
     /// True while half open.
     pub half_open: bool,
-    /// The packet that opened the connection, needed to refuse it.
+    /// While it is held, the packet that opened it, needed to refuse it.
     pub opened_by: Option<Box<AerotpPacket>>,
     /// True once the end here has sent all its data.
     pub near_finished: bool,

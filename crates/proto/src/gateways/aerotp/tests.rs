@@ -1,6 +1,8 @@
 //! A client, two gateways and a server in a row; 1 ms, 20 ms and 1 ms apart.
 
+mod links;
 mod losses;
+mod shares;
 
 use super::rules::is_within;
 use super::*;
@@ -45,7 +47,10 @@ fn row(rules: Vec<Rule>) -> Net {
 
 /// Returns a row whose server listens, and its client, which has begun to connect.
 fn connecting(mode: Mode) -> (Net, SocketId) {
-    let mut row = row(rules(mode));
+    begin(row(rules(mode)))
+}
+
+fn begin(mut row: Net) -> (Net, SocketId) {
     row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
     let client = row.connect(&Profile::linux_6());
     (row, client)

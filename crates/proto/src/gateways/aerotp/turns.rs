@@ -81,7 +81,10 @@ impl Turns {
         let queue = &mut self.queues[place(turn.class)];
         match turn.credit > 0 {
             true => queue.push_front(turn),
-            false => queue.push_back(turn),
+            false => {
+                turn.credit += QUANTUM;
+                queue.push_back(turn);
+            }
         }
     }
 
@@ -116,4 +119,90 @@ impl Turns {
 
 fn place(class: ServiceClass) -> usize {
     usize::from(class.number()) % CLASSES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload};
+    use crate::wire::udp::UdpHeader;
+
+    fn whose(port: u16) -> Whose {
+        let end = super::super::end([10, 0, 0, 1].into(), port);
+        Whose::Connection((end, end), u64::from(port))
+    }
+
+    /// The shares of deficit round robin differ by less than a quantum and a packet, whatever the packets' sizes.
+    #[test]
+    fn turns_of_a_class_send_the_same_bytes() {
+        let sizes = [1500, 300, 77, 9000];
+        let mut turns = Turns::default();
+        (0..4).for_each(|port| turns.add(whose(port), ServiceClass::default()));
+        let mut sent = [0_i64; 4];
+        for _ in 0..10_000 {
+            let turn = turns.next().unwrap();
+            let number = (0..4).position(|port| turn.whose == whose(port)).unwrap();
+            sent[number] += i64::from(sizes[number]);
+            turns.put_back(turn, sizes[number]);
+        }
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(most - least <= QUANTUM + 9000, "{sent:?}");
+    }
+
+    #[test]
+    fn the_highest_class_goes_first_while_it_waits() {
+        let mut turns = Turns::default();
+        for class in [3, 7, 0] {
+            turns.add(whose(class), ServiceClass::new(class as u8).unwrap());
+        }
+        let next = turns.next().unwrap();
+        assert_eq!(next.whose, whose(7));
+        turns.put_back(next, 1500);
+        let order: Vec<Whose> =
+            core::iter::from_fn(|| turns.next().map(|turn| turn.whose)).collect();
+        assert_eq!(order, [7, 3, 0].map(whose));
+        assert!(turns.is_empty());
+    }
+
+    /// 64 KiB of datagrams wait, and each of them leaves.
+    #[test]
+    fn datagrams_wait_in_a_bounded_queue() {
+        let packet = || {
+            let header = UdpHeader {
+                source_port: 1,
+                destination_port: 2,
+            };
+            let payload = Payload::Pattern {
+                stream: 1,
+                offset: 0,
+                length: 1000 - 28,
+            };
+            Packet {
+                ip: IpHeader {
+                    source: [10, 0, 0, 1].into(),
+                    destination: [10, 0, 0, 2].into(),
+                    hop_limit: 64,
+                    traffic_class: 0,
+                    identification: 0,
+                    dont_fragment: true,
+                },
+                body: Body::Udp(header, payload),
+                flow: None,
+                retransmission: false,
+                bit_errors: BitErrors::NONE,
+                identity: Identity::NONE,
+            }
+        };
+        let class = ServiceClass::default();
+        let mut turns = Turns::default();
+        let taken = (0..100)
+            .filter(|_| turns.add_datagram(class, packet()))
+            .count();
+        assert_eq!(taken, 65);
+        assert_eq!(turns.next().unwrap().whose, Whose::Datagrams);
+        assert!(turns.next().is_none());
+        let left = core::iter::from_fn(|| turns.take_datagram(class)).count();
+        assert_eq!(left, 65);
+        assert!(turns.add_datagram(class, packet()));
+    }
 }

@@ -170,6 +170,7 @@ impl AerotpGateway {
         if splice.is_held && !matches!(tcp.state(), State::SynSent | State::Closed) {
             splice.aerotp.set_offer(agreed_on(tcp));
             splice.is_held = false;
+            splice.opened_by = None;
         }
         let aerotp = &mut splice.aerotp;
         while let Some(piece) = tcp.take(aerotp.room()) {

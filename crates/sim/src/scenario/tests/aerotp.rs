@@ -110,7 +110,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "mode = \"near-reliable\"",
         "mode = \"quasi-reliable\"",
-        r#"flows.f.transport.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: blocks, reordering_wait, rate, send_buffer, receive_buffer)"#,
+        r#"flows.f.transport.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: blocks, reordering_wait, send_buffer, receive_buffer)"#,
     ),
     (
         "transport.mode = \"near-reliable\"\ntransport.coding = { words = 32, header = true }\ntransport.blocks = { data = 10, repair = 3 }\ntransport.packets_per_mack = 8\ntransport.mack_delay = \"5 ms\"\ntransport.class = 3\ntransport.rate = \"2 Mbit/s\"\ntransport.send_buffer = \"1 MB\"\ntransport.close_timeout = \"20 s\"",
@@ -140,7 +140,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "transport.kind = \"aerotp\"",
         "transport.kind = \"aerotp\"\ntransport.profile = \"linux-6\"",
-        r#""profile" does not go with kind = "aerotp" (its own: paths, mode, coding,"#,
+        r#""profile" does not go with kind = "aerotp" (its own: paths, rate, mode, coding,"#,
     ),
     (
         "transport.kind = \"aerotp\"",

@@ -38,6 +38,17 @@ pub struct RawAerotp {
     pub close_timeout: Option<PositiveTime>,
 }
 
+/// AeroTP of a host, which sends at a rate of its own.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawHostAerotp {
+    /// Rate of IP packets at the start, and the highest until a link reports another. Default: that of the slowest link on the way
+    /// when the flow starts.
+    pub rate: Option<Rate>,
+    /// Keys that gateways have, too.
+    #[serde(flatten)]
+    pub keys: RawAerotp,
+}
+
 /// AeroTP, with the same settings at both ends.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawFlowAerotp {
@@ -45,12 +56,9 @@ pub struct RawFlowAerotp {
     /// slowest link of that path; that end must not be a mobile or a router. Default: the way of all its packets.
     #[schemars(length(min = 2, max = 8))]
     pub paths: Option<Vec<String>>,
-    /// Rate of IP packets at the start, and the highest until a link reports another. Default: that of the slowest link on the way
-    /// when the flow starts.
-    pub rate: Option<Rate>,
-    /// Keys that gateways have, too.
+    /// Keys of any host.
     #[serde(flatten)]
-    pub keys: RawAerotp,
+    pub host: RawHostAerotp,
 }
 
 /// Guarantees of delivery of an AeroTP sender.

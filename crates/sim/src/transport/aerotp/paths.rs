@@ -49,7 +49,7 @@ pub(crate) fn paths(
         );
         report.wrong(&path, message);
     }
-    if aerotp.rate.is_some() {
+    if aerotp.host.rate.is_some() {
         let message = "each of several paths has a rate of its own, that of its slowest link; expected no `rate` beside `paths`";
         report.wrong(&path, message.to_owned());
     }

@@ -2,7 +2,8 @@
 
 use super::AerotpSettings;
 use super::keys::{
-    RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawFlowAerotp, RawMode,
+    RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawFlowAerotp, RawHostAerotp,
+    RawMode,
 };
 use super::paths;
 use crate::scenario::document::Path;
@@ -35,23 +36,33 @@ pub(crate) fn transport(
         let message = "a flow over \"aerotp\" has the code point of its class; expected transport = { kind = \"aerotp\", class = 0 } to 7";
         report.wrong(&path.key("code_point"), message.to_owned());
     }
-    let mode = mode(&own.keys);
+    let mode = mode(&own.host.keys);
     let here = path.key("transport");
     check_traffic(raw.traffic(), mode, &here, report);
     paths::check_mode(own, mode, &here, report);
-    if own.rate.is_some() && mode == Mode::UnreliableDatagram {
-        report.misplaced(&here, &[("rate", true)], &[], &context(mode));
+    let settings = settings(&own.host, &here, report)?;
+    Some(Transport::Other(Arc::new(settings)))
+}
+
+/// Resolves the settings of a host at `path`.
+pub(crate) fn settings(
+    raw: &RawHostAerotp,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<AerotpSettings> {
+    let mode = mode(&raw.keys);
+    if raw.rate.is_some() && mode == Mode::UnreliableDatagram {
+        report.misplaced(path, &[("rate", true)], &[], &context(mode));
     }
-    let rate = own.rate.map(|rate| rate.0);
+    let rate = raw.rate.map(|rate| rate.0);
     if rate == Some(DataRate::ZERO) {
         let message = "at a rate of 0 nothing is sent; expected a rate above 0".to_owned();
-        report.wrong(&here.key("rate"), message);
+        report.wrong(&path.key("rate"), message);
     }
-    let configuration = keys(&own.keys, &here, report)?;
-    Some(Transport::Other(Arc::new(AerotpSettings {
-        configuration,
+    Some(AerotpSettings {
+        configuration: keys(&raw.keys, path, report)?,
         rate,
-    })))
+    })
 }
 
 /// Resolves the keys of AeroTP at `path`.

@@ -20,8 +20,7 @@ struct Talk {
     read: [u64; 2],
 }
 
-fn talk(mode: Mode, first: First, lose: &[usize]) -> Talk {
-    let (mut row, client) = connecting(mode);
+fn talk((mut row, client): (Net, SocketId), first: First, lose: &[usize]) -> Talk {
     let lose = lose.to_vec();
     row.decide(
         move |_, entering| match lose.contains(&(entering.number as usize)) {
@@ -104,7 +103,7 @@ fn any_two_lost() {
         for closes_first in [First::Client, First::Server] {
             let mut ends_well = |lost: &[usize]| {
                 runs += 1;
-                let talk = talk(mode, closes_first, lost);
+                let talk = talk(connecting(mode), closes_first, lost);
                 let about = format!("{mode:?}, {closes_first:?} first, without {lost:?}");
                 talk.assert_ends_well(mode, lost, &about);
                 talk.row.sent.len()
@@ -117,4 +116,25 @@ fn any_two_lost() {
         }
     }
     assert!(runs > 3_000, "{runs}");
+}
+
+#[test]
+fn any_one_lost_between_gateways_with_two_links() {
+    let mut runs = 0;
+    for mode in [Mode::Reliable, Mode::NearReliable] {
+        for closes_first in [First::Client, First::Server] {
+            let mut ends_well = |lost: &[usize]| {
+                runs += 1;
+                let begun = begin(links::two_links(rules(mode)));
+                let talk = talk(begun, closes_first, lost);
+                let about = format!("{mode:?}, {closes_first:?} first, without {lost:?}");
+                talk.assert_ends_well(mode, lost, &about);
+                talk.row.sent.len()
+            };
+            for lost in 0..ends_well(&[]) {
+                ends_well(&[lost]);
+            }
+        }
+    }
+    assert!(runs > 80, "{runs}");
 }
