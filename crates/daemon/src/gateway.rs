@@ -20,6 +20,7 @@ use baton_path::{Initiator, InitiatorConfig, Listener, ListenerConfig, Preshared
 use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
 use baton_proto::interface::InterfaceId;
+use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -89,8 +90,8 @@ pub struct LinkConfig {
     pub listen: Option<SocketAddr>,
     /// The device by which alone it sends.
     pub device: Option<String>,
-    /// Its rate from this end, of IP packets with all headers.
-    pub rate: Rate,
+    /// Its rate from this end, of IP packets with all headers. By default it is found.
+    pub rate: Option<Rate>,
 }
 
 fn without_address() -> Vec<IpAddr> {
@@ -209,6 +210,7 @@ impl GatewayConfig {
                     remote,
                     path: 0,
                     uplink_mtu,
+                    finds_rate: true,
                     unix_nanoseconds: unix_nanoseconds(),
                     seed,
                 };
@@ -219,6 +221,7 @@ impl GatewayConfig {
                 let config = ListenerConfig {
                     local: keys.own.clone(),
                     uplink_mtu,
+                    finds_rate: true,
                     seed,
                 };
                 let mut listener = Listener::new(Instant::ZERO, config);
@@ -230,7 +233,7 @@ impl GatewayConfig {
         };
         // Paths begin with this, and search for more.
         let mtu = 1280 - tunnel::headers(over_ipv4);
-        let medium = Link::new((&link.name, link.device.as_deref()), end, link.rate.0);
+        let medium = Link::new((&link.name, link.device.as_deref()), end, link.rate);
         Ok(Port::new(&link.name, mtu, Box::new(medium)))
     }
 
@@ -252,9 +255,11 @@ impl GatewayConfig {
             host.add_interface(mtu);
         }
         let links = (0..).map(InterfaceId).zip(&self.links);
-        let links: Vec<_> = links.map(|(id, link)| (id, link.rate.0)).collect();
+        let links: Vec<_> = links.map(|(id, _)| (id, DataRate::ZERO)).collect();
         let rules = self.rules.iter().map(RuleConfig::rule).collect();
-        host.add_layer(AerotpGateway::new(&links, rules, random()?));
+        let mut gateway = AerotpGateway::new(&links, rules, random()?);
+        gateway.leave_rates_to_media();
+        host.add_layer(gateway);
         for prefix in self.prefixes() {
             host.routes_mut().set_prefix(prefix, InterfaceId(0));
         }

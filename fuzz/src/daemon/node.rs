@@ -9,7 +9,7 @@ use baton_linux::addresses::AddressChange;
 use baton_linux::links::LinkChange;
 use baton_linux::offload;
 use baton_proto::host::{Host, HostEvent};
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::attachment::Signal;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
@@ -183,6 +183,11 @@ impl Node {
                 MediumEvent::Restarted => {
                     self.engine
                         .handle_restarted_home_agent(now, &mut self.log, &mut self.ports);
+                }
+                MediumEvent::Parameters(parameters) => {
+                    let event = (interface, LinkEvent::Parameters(parameters));
+                    self.engine
+                        .handle_event(now, event, &mut self.log, &mut self.ports);
                 }
                 MediumEvent::Mtu(mtu) => self.engine.host_mut().set_mtu(interface, mtu),
                 MediumEvent::News(news) => assert!(!news.to_string().is_empty()),

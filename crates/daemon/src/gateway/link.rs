@@ -4,6 +4,7 @@
 //! gateway can speak in its name.
 
 use crate::capture::{Tap, View};
+use crate::config::Rate;
 use crate::medium::{Medium, MediumEvent, News, Received};
 use crate::operation::status::{PathStatus, Status};
 use crate::tunnel;
@@ -17,8 +18,8 @@ use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{
-    Content, Counters, ELIDED, Event, Initiator, Listener, Measured, NotSent, PACKET, PathKey,
-    Rejected, Sent,
+    Content, Counters, ELIDED, Event, Initiator, Listener, Measured, NotSent, PACKET, Pace,
+    PathKey, Rejected, Sent,
 };
 use baton_proto::interface::LinkParameters;
 use baton_proto::packet::{Body, Packet};
@@ -166,6 +167,30 @@ impl End {
         }
     }
 
+    fn pace(&self, now: Instant) -> Option<Pace> {
+        match self {
+            End::Calling(path, _) => path.pace(now),
+            End::Listening(listener, _, key) => listener.pace(now, (*key)?),
+        }
+    }
+
+    /// Sets the rate by an operator's word; without one it is found.
+    fn set_rate(&mut self, now: Instant, rate: Option<DataRate>) {
+        match self {
+            End::Calling(path, _) => path.set_rate(now, rate),
+            End::Listening(listener, _, key) => {
+                if let Some(key) = *key {
+                    listener.set_rate(now, key, rate);
+                }
+            }
+        }
+    }
+
+    /// Returns the length of all that the path adds to a packet, in bytes.
+    fn headers(&self) -> u32 {
+        tunnel::headers(self.local().is_ipv4())
+    }
+
     fn counters(&self) -> &Counters {
         match self {
             End::Calling(path, _) => path.counters(),
@@ -180,7 +205,10 @@ pub struct Link {
     end: End,
     /// The device by which alone it sends, if it is bound to one.
     watch: Option<Watch>,
-    rate: DataRate,
+    /// Its rate by the operator's word.
+    rate: Option<DataRate>,
+    /// The rate of packets inside the path, as last reported to the node.
+    reported: DataRate,
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
@@ -194,14 +222,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// Creates a link by a device, which need not exist yet, or by the kernel's routes, with its rate.
-    pub fn new((name, device): (&str, Option<&str>), end: End, rate: DataRate) -> Link {
+    /// Creates a link by a device, which need not exist yet, or by the kernel's routes. Without a rate it is found.
+    pub fn new((name, device): (&str, Option<&str>), end: End, rate: Option<Rate>) -> Link {
         let is_ipv4 = end.local().is_ipv4();
         let mut link = Link {
             name: name.to_owned(),
             end,
             watch: device.map(|device| Watch::new(device, is_ipv4)),
-            rate,
+            rate: rate.map(|Rate(rate)| rate),
+            reported: DataRate::ZERO,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
@@ -254,6 +283,7 @@ impl Link {
                     continue;
                 }
                 Event::Up => {
+                    self.end.set_rate(now, self.rate);
                     self.tell_parameters(now);
                     self.events.push_back(MediumEvent::Up);
                 }
@@ -276,20 +306,39 @@ impl Link {
             return;
         };
         let measured = self.end.measured(now);
-        let (headers, round_trip) = match measured {
-            Some((remote, _, measured)) => (tunnel::headers(remote.is_ipv4()), measured.round_trip),
-            None => (0, None),
-        };
-        let rate = inside(self.rate, mtu.into(), headers);
+        let round_trip = measured.and_then(|(_, _, measured)| measured.round_trip);
+        self.reported = self.rate_inside(now);
         self.events
             .push_back(MediumEvent::Parameters(LinkParameters {
-                outgoing: rate,
-                incoming: rate,
+                outgoing: self.reported,
+                incoming: self.reported,
                 round_trip: round_trip.unwrap_or(Duration::ZERO),
                 outgoing_queue: None,
                 incoming_queue: None,
                 mtu: mtu.into(),
             }));
+    }
+
+    /// Returns the rate of full packets inside the path; zero while as much is in flight as the link holds.
+    fn rate_inside(&self, now: Instant) -> DataRate {
+        let (Some(pace), Some(mtu)) = (self.end.pace(now), self.end.packet_mtu()) else {
+            return DataRate::ZERO;
+        };
+        if pace.departure == Instant::NEVER {
+            return DataRate::ZERO;
+        }
+        let (mtu, headers) = (u64::from(mtu), u64::from(self.end.headers()));
+        let bits = u128::from(pace.rate.bits_per_second()) * u128::from(mtu);
+        DataRate::from_bits_per_second((bits / u128::from(mtu + headers)) as u64)
+    }
+
+    /// Tells the node of a change of the rate by more than a hundredth.
+    fn follow_rate(&mut self, now: Instant) {
+        let rate = self.rate_inside(now).bits_per_second();
+        let reported = self.reported.bits_per_second();
+        if rate.abs_diff(reported) > reported / 100 {
+            self.tell_parameters(now);
+        }
     }
 
     /// Reads the datagrams of one call; returns their number, or `None` if none waits.
@@ -317,12 +366,6 @@ impl Link {
     }
 }
 
-/// Returns the rate of full packets inside a path over a link with this rate of IP packets.
-fn inside(rate: DataRate, mtu: u32, headers: u32) -> DataRate {
-    let bits = u128::from(rate.bits_per_second()) * u128::from(mtu);
-    DataRate::from_bits_per_second((bits / u128::from(mtu + headers).max(1)) as u64)
-}
-
 impl Medium for Link {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.sockets.descriptors()
@@ -343,6 +386,7 @@ impl Medium for Link {
             if read == 0 {
                 return Ok(None);
             }
+            self.follow_rate(now);
         }
     }
 
@@ -387,6 +431,7 @@ impl Medium for Link {
     }
 
     fn flush(&mut self, now: Instant) {
+        self.follow_rate(now);
         let end = &mut self.end;
         self.outgoing
             .flush(&mut self.sockets, |out| end.poll_transmit(now, out));
@@ -402,6 +447,7 @@ impl Medium for Link {
     fn handle_timeout(&mut self, now: Instant) {
         self.end.handle_timeout(now);
         self.take_events(now);
+        self.follow_rate(now);
     }
 
     fn report(&mut self, now: Instant, status: &mut Status) {

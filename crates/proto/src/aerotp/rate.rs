@@ -70,6 +70,12 @@ impl RateControl {
         *self = RateControl::new(limit);
     }
 
+    /// Takes in a new rate of the layer below for the same path.
+    pub(crate) fn follow(&mut self, limit: DataRate) {
+        self.limit = limit;
+        self.rate = limit;
+    }
+
     /// Takes in a router's report: its queue fills, and it can forward so much of this.
     pub(crate) fn backpressure(&mut self, now: Instant, rate: DataRate) {
         self.rate = rate.min(self.limit);

@@ -110,6 +110,11 @@ impl AerotpGateway {
         }
     }
 
+    /// Leaves the rates of the links to their media, which find them and report each change.
+    pub fn leave_rates_to_media(&mut self) {
+        self.links.leave_rates_to_media();
+    }
+
     /// Returns the counts of discarded packets and connections.
     pub fn discards(&self) -> GatewayDiscards {
         self.discards

@@ -17,6 +17,8 @@ pub(super) const MOST_LINKS: usize = 8;
 pub(super) struct Link {
     interface: InterfaceId,
     is_up: bool,
+    /// True if the medium finds the link's rate, and reports it whenever it changes.
+    finds_rate: bool,
     /// Largest packet, in bytes, if it was reported.
     mtu: Option<u32>,
     /// True from Link_Going_Down to Link_Up or the rollback.
@@ -49,6 +51,7 @@ impl Link {
         Link {
             interface,
             is_up: true,
+            finds_rate: false,
             mtu: None,
             is_leaving: false,
             silent_since: None,
@@ -92,7 +95,20 @@ impl Link {
     }
 
     fn is_good(&self) -> bool {
-        self.is_up && !self.is_leaving && !self.is_silent()
+        self.carries() && !self.is_leaving && !self.is_silent()
+    }
+
+    /// Returns true if the link takes packets: it is up, and its medium has room.
+    fn carries(&self) -> bool {
+        self.is_up && self.rate() > DataRate::ZERO
+    }
+
+    /// Takes in the medium's rate.
+    fn set_rate(&mut self, rate: DataRate) {
+        match self.finds_rate {
+            true => self.rate.follow(rate),
+            false => self.rate.set_limit(rate),
+        }
     }
 
     /// Takes in an event of the link itself.
@@ -106,14 +122,14 @@ impl Link {
                 self.unanswered_since = None;
                 self.free_at = Instant::ZERO;
                 if let Some(parameters) = parameters {
-                    self.rate.set_limit(parameters.outgoing);
+                    self.set_rate(parameters.outgoing);
                 }
             }
             LinkEvent::Down => self.is_up = false,
             LinkEvent::GoingDown | LinkEvent::CellGoingDown => self.is_leaving = true,
             LinkEvent::Rollback => self.is_leaving = false,
             LinkEvent::Parameters(parameters) if parameters.outgoing != self.rate.limit() => {
-                self.rate.set_limit(parameters.outgoing);
+                self.set_rate(parameters.outgoing);
             }
             _ => {}
         }
@@ -168,6 +184,11 @@ impl Links {
         }
     }
 
+    /// Leaves the rates to the media, which find them and report each change.
+    pub(super) fn leave_rates_to_media(&mut self) {
+        self.all.iter_mut().for_each(|link| link.finds_rate = true);
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (PathId, &Link)> {
         (0..).map(PathId).zip(&self.all)
     }
@@ -195,7 +216,7 @@ impl Links {
         let is_any_good = self.all.iter().any(Link::is_good);
         let usable = self.iter().filter(|(_, link)| match is_any_good {
             true => link.is_good(),
-            false => link.is_up,
+            false => link.carries(),
         });
         usable.min_by_key(|(_, link)| link.free_at)
     }
@@ -237,11 +258,10 @@ impl Links {
             return false;
         };
         let arrival_rate = link.arrival_rate(now, measured.arrived);
-        // The arrivals of idle senders show nothing of the link.
-        let shows = if is_full {
-            arrival_rate
-        } else {
-            DataRate::ZERO
+        // The arrivals of idle senders show nothing of the link, and a medium that finds its rate needs no hint.
+        let shows = match is_full && !link.finds_rate {
+            true => arrival_rate,
+            false => DataRate::ZERO,
         };
         link.rate.measured(now, measured.rtt, shows);
         if measured.has_met_congestion {

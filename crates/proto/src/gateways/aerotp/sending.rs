@@ -189,7 +189,12 @@ impl AerotpGateway {
         if is_again && !link.is_silent() {
             return;
         }
+        let before = link.mtu();
         link.handle(event, parameters);
+        // A medium may report its rate a hundred times a second.
+        if matches!(event, LinkEvent::Parameters(_)) && link.mtu() == before {
+            return;
+        }
         for (ends, splice) in &mut self.splices {
             let aerotp = &mut splice.aerotp;
             match event {
