@@ -17,6 +17,8 @@ const CRUISE_FLIGHT: f64 = 1.5;
 const LEAST_QUEUE: f64 = 0.002;
 const MOST_QUEUE: f64 = 0.025;
 const QUEUED_DATAGRAMS: f64 = 2.0;
+/// Datagrams in flight that fill a path, unless it holds fewer (chosen).
+const FILLED_DATAGRAMS: f64 = 4.0;
 /// Largest loss rate of a link that is made up for by sending more (chosen: a policer's losses must not be).
 pub(super) const MOST_RANDOM_LOSS: f64 = 0.1;
 /// Fewest datagrams that the loss rate is a share of.
@@ -52,6 +54,13 @@ impl Finder {
     /// Returns the bytes in flight, on the arrival of a report, of a path whose queue has nothing of this end.
     pub(super) fn drained(&self) -> f64 {
         self.bandwidth * self.trip() + 2.0 * DATAGRAM
+    }
+
+    /// Returns true if enough is in flight for a queue of this end: otherwise the application sends little, and a late
+    /// datagram is not the link's.
+    pub(super) fn is_filled(&self) -> bool {
+        let least = (self.limit() / 2.0).min(FILLED_DATAGRAMS * DATAGRAM);
+        self.flight.bytes() as f64 >= least
     }
 
     pub(super) fn trip(&self) -> f64 {

@@ -192,7 +192,9 @@ impl Samples {
         if let Some(trip) = heard.round_trip {
             self.round_trip.update(now, trip.as_secs_f64(), drains);
         }
-        if self.newest.is_some_and(|newest| heard.next <= newest.next) {
+        // A report from before the first arrival has no time of arrival.
+        let is_empty = departed.bytes == 0;
+        if is_empty || self.newest.is_some_and(|newest| heard.next <= newest.next) {
             return None;
         }
         let now_seconds = self.note_gap(now);

@@ -77,7 +77,9 @@ impl Finder {
         let is_queued = self.samples.standing() > threshold;
         // One report is enough if it is late beyond any variation.
         let is_late = point.queue > LATE * threshold && recent.stretch > LATE_STRETCH;
-        if recent.stretch > COLLAPSE_STRETCH
+        if !self.is_filled() {
+            self.bandwidth = self.bandwidth.max(carried);
+        } else if recent.stretch > COLLAPSE_STRETCH
             && latest < COLLAPSE_SHARE * self.bandwidth
             && (is_queued || is_late)
         {
@@ -159,7 +161,7 @@ impl Finder {
             self.learn_loss(rates);
         }
         self.calm_rounds += u32::from(start.next >= self.answered);
-        let carried = self.carried(rates.delivered);
+        let (carried, is_filled) = (self.carried(rates.delivered), self.is_filled());
         match &mut self.state {
             State::Probe(_) => self.end_probe_round(now, rates),
             State::Drain(true) if is_empty => self.cruise(now),
@@ -169,7 +171,7 @@ impl Finder {
                 self.begin(State::Compete(Cubic::new(now, self.bandwidth * round_trip)));
             }
             State::Drain(false) => {}
-            State::Cruise(_) if !is_empty => {
+            State::Cruise(_) if !is_empty && is_filled => {
                 self.bandwidth = self.bandwidth.min(carried);
                 self.begin(State::Drain(false));
             }

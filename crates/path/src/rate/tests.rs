@@ -66,6 +66,44 @@ fn rates_queue_and_losses_are_those_of_the_reports() {
     assert_eq!(point.since(&sixth).lost, 1.0);
 }
 
+/// The peer's first report may leave before anything has arrived there: it tells of no delay.
+#[test]
+fn a_report_of_nothing_is_no_sample_of_the_queue() {
+    let mut finder = Finder::new(at(0), 0);
+    finder.reported(at(600), &heard(0, 0, 0, 300));
+    for number in 0..10_u64 {
+        finder.sent(at(700 + 100 * number), 100);
+        let count = number as u32 + 1;
+        // Of 40 ms there and back, 20 ms there.
+        let arrival = 720 + 100 * number;
+        finder.reported(
+            at(arrival + 20),
+            &heard(number + 1, count, count * 72, arrival),
+        );
+        let queue = finder.samples.newest().map(|point| point.queue);
+        assert!(queue.is_some_and(|queue| queue < 1e-4), "{queue:?}");
+    }
+}
+
+/// Late datagrams of an application that sends little are not the link's.
+#[test]
+fn a_few_late_datagrams_do_not_lower_the_rate() {
+    let mut finder = Finder::new(at(0), 0);
+    let rate = DataRate::from_bits_per_second(50_000_000);
+    finder.set_rate(at(0), Some(rate));
+    for number in 0..100_u64 {
+        finder.sent(at(100 * number), 100);
+        let count = number as u32 + 1;
+        let arrival = 100 * number + 20 + if number > 20 { 30 } else { 0 };
+        finder.reported(
+            at(arrival + 20),
+            &heard(number + 1, count, count * 72, arrival),
+        );
+    }
+    let found = finder.pace(at(10_000)).rate.bits_per_second();
+    assert!(found > 45_000_000, "{found}");
+}
+
 /// Checks RFC 9438, section 4.2: K is the cube root of `W_max * (1 - beta) / C`, for 1,000 segments 9.09 s.
 #[test]
 fn a_window_is_again_at_its_maximum_after_the_time_of_rfc_9438() {

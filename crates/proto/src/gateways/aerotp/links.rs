@@ -103,8 +103,11 @@ impl Link {
         self.is_up && self.rate() > DataRate::ZERO
     }
 
-    /// Takes in the medium's rate.
+    /// Takes in the medium's rate. A standstill ends at once.
     fn set_rate(&mut self, rate: DataRate) {
+        if self.rate() == DataRate::ZERO {
+            self.free_at = Instant::ZERO;
+        }
         match self.finds_rate {
             true => self.rate.follow(rate),
             false => self.rate.set_limit(rate),
