@@ -86,6 +86,7 @@ KINDS = (
                 f"{PROTO}host/aerotp",
                 f"{SIM}transport/aerotp",
                 "crates/py/src/aerotp",
+                "crates/daemon/src/gateway",
                 f"{BATON}aerotp",
             )
         },

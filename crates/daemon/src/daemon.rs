@@ -5,12 +5,13 @@ use crate::capture::Tap;
 use crate::config::changed_keys;
 use crate::driver::{Counts, Driver};
 use crate::forecast::{Expected, Forecaster};
+use crate::gateway;
 use crate::keys::RANDOM;
 use crate::node::{self, Plan};
 use crate::operation::control::{Answer, Asker, Command, Control, Request};
 use crate::operation::metrics;
 use crate::operation::service::ServiceManager;
-use crate::operation::status::{GatewayStatus, Status};
+use crate::operation::status::Status;
 use crate::port::Port;
 use crate::role::{Role, RoleFile};
 use crate::routing::Installed;
@@ -18,7 +19,6 @@ use baton_linux::addresses::AddressMonitor;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::{Signals, Waker};
-use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
 use baton_proto::time::Duration;
 use std::fs::File;
@@ -231,12 +231,7 @@ impl<'a> Daemon<'a> {
             ..Status::default()
         };
         (status.packets.received, status.packets.sent) = (counts.received, counts.sent);
-        let gateway = self.driver.host_mut().layer::<AerotpGateway>();
-        status.gateway = gateway.map(|gateway| GatewayStatus {
-            connections: gateway.connections() as u64,
-            tcp: gateway.halves() as u64,
-            custody_bytes: gateway.custody(),
-        });
+        status.gateway = gateway::status(self.driver.host_mut());
         for (cause, number) in losses(&counts, self.driver.host_mut()) {
             status.lose(cause, number);
         }

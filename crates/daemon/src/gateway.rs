@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::keys::{self, Public};
 use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
 use crate::node::{Node, Plan};
+use crate::operation::status::GatewayStatus;
 use crate::port::Port;
 use crate::routing::Routing;
 use crate::tunnel::{self, outer};
@@ -148,6 +149,16 @@ impl LinkConfig {
             )),
         }
     }
+}
+
+/// Returns the state of a node's gateway, if it is one.
+pub fn status(host: &Host) -> Option<GatewayStatus> {
+    let gateway = host.layer::<AerotpGateway>()?;
+    Some(GatewayStatus {
+        connections: gateway.connections() as u64,
+        tcp: gateway.halves() as u64,
+        custody_bytes: gateway.custody(),
+    })
 }
 
 /// Keys of a gateway's paths.

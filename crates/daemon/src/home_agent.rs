@@ -194,7 +194,7 @@ impl HomeAgentRole {
         ];
         Ok(Plan {
             ports,
-            node: Node::MobileIpv6(Box::new(self.node(self.mobiles()?, care_of))),
+            node: Node::Mobility(Box::new(self.node(self.mobiles()?, care_of))),
             routing: Routing {
                 device: self.device.0.clone(),
                 to: self.prefixes(),

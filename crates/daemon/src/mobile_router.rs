@@ -210,7 +210,7 @@ impl MobileRouterConfig {
         ports.push(Device::open_tunnel(&self.device.0, longest, kernel)?);
         Ok(Plan {
             ports,
-            node: Node::MobileIpv6(Box::new(self.node(association))),
+            node: Node::Mobility(Box::new(self.node(association))),
             routing: Routing {
                 device: self.device.0.clone(),
                 to: Vec::new(),

@@ -58,7 +58,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub enum Node {
     /// A node of Mobile IPv6.
-    MobileIpv6(Box<Config>),
+    Mobility(Box<Config>),
     /// One of a pair of gateways.
     Gateway(Box<GatewayConfig>),
 }
@@ -75,7 +75,7 @@ impl Node {
         random: impl FnMut() -> io::Result<[u8; 16]>,
     ) -> io::Result<Host> {
         match self {
-            Node::MobileIpv6(config) => host(config, interfaces, random),
+            Node::Mobility(config) => host(config, interfaces, random),
             Node::Gateway(config) => config.host(interfaces, random),
         }
     }

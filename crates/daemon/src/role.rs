@@ -186,7 +186,7 @@ impl Role {
                 let ports = node::open_ports(config, kernel).map_err(|error| error.to_string())?;
                 Ok(Plan {
                     ports,
-                    node: Node::MobileIpv6(Box::new(config.clone())),
+                    node: Node::Mobility(Box::new(config.clone())),
                     routing: Routing::default(),
                 })
             }

@@ -321,12 +321,10 @@ impl Layer for AerotpGateway {
             return Ended::No(packet);
         }
         if packet.segmentation().is_some() {
-            let pieces = packet.read_segmented().into_iter();
-            let taken = pieces.map(|piece| self.take(now, around, interface, piece));
-            return match taken.fold(false, |one, other| one || other) {
-                true => Ended::Taken,
-                false => Ended::Refused,
-            };
+            for piece in packet.read_segmented() {
+                self.take(now, around, interface, piece);
+            }
+            return Ended::Taken;
         }
         match self.take(now, around, interface, packet) {
             true => Ended::Taken,

@@ -393,14 +393,14 @@ fn services_end_at_their_time() {
 fn new_information_is_pushed() {
     const PUSH: &str = "MIH_Push_Information indication";
     let informed = |world: &World| {
-        let all = world.events.iter().filter_map(|(at, event)| match event {
+        let mut all = world.events.iter().filter_map(|(at, event)| match event {
             MobileEvent::HandoverService(HandoverServiceEvent::Information(place, network)) => {
                 let rate = network.rate.bits_per_second();
                 Some((at.as_nanos() / 1_000_000, place.0, rate))
             }
             _ => None,
         });
-        all.last().expect("information")
+        all.next_back().expect("information")
     };
     for (lost, arrived) in [(None, 1020), (Some(0), 2020), (Some(1), 1020)] {
         let mut world = served();
