@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build batond deb image lint docs validation bench bench-daemon bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
+.PHONY: run test build batond deb image lint docs validation bench bench-daemon bench-gateway bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -79,6 +79,10 @@ bench-daemon:
 	cargo build --profile dist --package baton-daemon --locked
 	cargo bench --profile dist --package baton-daemon --bench deployed --locked
 	python scripts/bench_daemon.py target/dist/batond
+
+# As root: a pair of gateways beside the kernel's TCP, over a live link.
+bench-gateway: $(VENV)/built batond
+	python scripts/bench_gateway.py
 
 bench-live:
 	cargo bench --profile dist --package baton-live --bench live --locked
