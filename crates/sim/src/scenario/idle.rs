@@ -25,9 +25,15 @@ pub(super) fn warn(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'
     endless_outages(scenario, report);
 }
 
-/// Warns of a second path between nodes without mobiles: routes take one of the paths for the whole run.
+/// Warns of a second path between nodes without mobiles, and without AeroTP over several: routes take one of the paths for the whole
+/// run.
 fn second_ways(scenario: &Scenario, report: &mut Report<'_>) {
-    if !scenario.mobiles.is_empty() || scenario.flows.iter().any(|flow| flow.paths.is_some()) {
+    let uses_both = scenario.flows.iter().any(|flow| flow.paths.is_some())
+        || scenario
+            .aerotp_gateways
+            .iter()
+            .any(|pair| pair.links.len() > 1);
+    if !scenario.mobiles.is_empty() || uses_both {
         return;
     }
     let mut islands: Vec<usize> = (0..scenario.nodes.len()).collect();
