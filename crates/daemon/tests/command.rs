@@ -26,7 +26,10 @@ fn help_tells_how_it_is_called_and_wrong_calls_say_what_was_expected() {
         (&["node"], "<CONFIG>"),
         (&["node", "a.toml", "b.toml"], "'b.toml'"),
         (&["--fast"], "'--fast'"),
-        (&["schema", "train"], "mobile-router, home-agent, node"),
+        (
+            &["schema", "train"],
+            "mobile-router, home-agent, gateway, node",
+        ),
     ] {
         let output = batond(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -44,10 +44,8 @@ impl Connection {
         self.last_heard = now;
         self.measure(now, &packet);
         if let Some(mack) = &header.mack {
-            self.handle_mack(now, mack);
-            if header.tcp_flags.contains(TcpFlags::ECE) {
-                self.handle_congestion(now, mack);
-            }
+            let has_met_congestion = header.tcp_flags.contains(TcpFlags::ECE);
+            self.handle_mack(now, mack, has_met_congestion);
         }
         self.handle_data(now, packet);
     }

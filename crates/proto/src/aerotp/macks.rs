@@ -8,7 +8,8 @@ use crate::time::{Duration, Instant};
 use crate::wire::aerotp::Mack;
 
 impl Connection {
-    pub(super) fn handle_mack(&mut self, now: Instant, mack: &Mack) {
+    /// Takes in a MACK; `has_met_congestion` if it reports packets that were marked.
+    pub(super) fn handle_mack(&mut self, now: Instant, mack: &Mack, has_met_congestion: bool) {
         let Some(cumulative) = self.position_of(mack.cumulative) else {
             self.statistics.refused += 1;
             return;
@@ -40,7 +41,7 @@ impl Connection {
         self.sender.acknowledge(cumulative);
         let window_end = cumulative + u64::from(mack.window);
         self.sender.window_end = self.sender.window_end.max(window_end);
-        self.learn_from_echo(now, mack);
+        self.learn_from_echo(now, mack, has_met_congestion);
         self.find_lost(now, mack, cumulative);
         let confirmed = cumulative - u64::from(mack.unconfirmed);
         if confirmed > self.confirmed_there {
@@ -62,23 +63,13 @@ impl Connection {
         self.arm_probe(now);
     }
 
-    /// Takes in that the peer's MACK reports packets marked with congestion.
-    pub(super) fn handle_congestion(&mut self, now: Instant, mack: &Mack) {
-        self.paths[self.heard_path]
-            .rate
-            .congested(now, arrival_rate(mack));
-        if let Some(measured) = &mut self.measured {
-            measured.has_met_congestion = true;
-        }
-    }
-
     /// Returns the sending time of the packet that the peer echoes.
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
         Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
     }
 
-    fn learn_from_echo(&mut self, now: Instant, mack: &Mack) {
+    fn learn_from_echo(&mut self, now: Instant, mack: &Mack, has_met_congestion: bool) {
         // An echo from the future, or of a forgotten packet, gives no sample.
         if timestamp(now).wrapping_sub(mack.echo).cast_signed() < 0 {
             return;
@@ -87,6 +78,9 @@ impl Connection {
         let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
         // The packet that a MACK echoes came over the path that the MACK takes.
         let path = &mut self.paths[self.heard_path];
+        if has_met_congestion {
+            path.rate.congested(now, arrival_rate(mack));
+        }
         path.rate.measured(now, rtt, arrival_rate(mack));
         let left = Instant::from_nanos(now.as_nanos().saturating_sub(since.as_nanos()));
         let answers = |asked: Instant| left >= asked;
@@ -95,7 +89,7 @@ impl Connection {
             rtt,
             left,
             arrived: core::mem::take(&mut path.arrived),
-            has_met_congestion: false,
+            has_met_congestion,
         });
         if path.shown_since.is_some_and(answers) {
             path.shown_since = None;

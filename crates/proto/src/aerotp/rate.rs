@@ -23,6 +23,8 @@ pub(crate) struct RateControl {
     limit: DataRate,
     /// Earliest time at which the rate grows.
     grows_at: Instant,
+    /// Earliest time at which marks of packets count: once in a round trip.
+    marks_at: Instant,
     smoothed: Option<Duration>,
     variation: Duration,
     shortest: Duration,
@@ -35,6 +37,7 @@ impl RateControl {
             rate: limit,
             limit,
             grows_at: Instant::ZERO,
+            marks_at: Instant::ZERO,
             smoothed: None,
             variation: Duration::ZERO,
             shortest: Duration::MAX,
@@ -106,9 +109,10 @@ impl RateControl {
     }
 
     /// Takes in that packets have met a congested queue on the way.
-    pub fn congested(&mut self, now: Instant, arrival_rate: DataRate) {
-        if now >= self.grows_at && arrival_rate > DataRate::ZERO {
+    pub(crate) fn congested(&mut self, now: Instant, arrival_rate: DataRate) {
+        if now >= self.marks_at && arrival_rate > DataRate::ZERO {
             self.drain(now, arrival_rate);
+            self.marks_at = self.grows_at;
         }
     }
 

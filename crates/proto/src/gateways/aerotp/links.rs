@@ -266,10 +266,10 @@ impl Links {
             true => arrival_rate,
             false => DataRate::ZERO,
         };
-        link.rate.measured(now, measured.rtt, shows);
         if measured.has_met_congestion {
             link.rate.congested(now, shows);
         }
+        link.rate.measured(now, measured.rtt, shows);
         let answered = measured.left + STEP;
         if link.unanswered_since.is_some_and(|since| since <= answered) {
             link.unanswered_since = (link.asked_at > answered).then_some(measured.left);

@@ -155,11 +155,14 @@ fn gateways_keep_a_flow_s_code_point_on_their_sides_and_cross_with_their_class()
     let text = scenario(20, &[&path(0.0), rules, download]);
     let found = octets("classes", &text);
     let all = [
+        // Data can be marked with congestion: ECT(0).
         ("air-gateway-air", AEROTP, 0xa0),
+        ("air-gateway-air", AEROTP, 0xa2),
         ("air-gateway-front", TCP, 0xb8),
         ("aircraft-front", TCP, 0xb8),
         ("ground-back", TCP, 0xb8),
         ("ground-gateway-air", AEROTP, 0xa0),
+        ("ground-gateway-air", AEROTP, 0xa2),
         ("ground-gateway-back", TCP, 0xb8),
     ];
     let all = all.map(|(place, protocol, octet)| (place.to_owned(), protocol, octet));
