@@ -192,6 +192,11 @@ impl AddressConfiguration {
         self.assigned.contains(&address)
     }
 
+    /// Returns true while the link is up.
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
     /// Returns true for this interface's link-local address, ready for use or not.
     pub fn is_link_local(&self, address: Ipv6Addr) -> bool {
         self.up && address == self.address_in(LINK_LOCAL)

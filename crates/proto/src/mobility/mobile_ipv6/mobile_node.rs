@@ -26,7 +26,7 @@ use crate::host::burst::Burst;
 use crate::host::layer::Told;
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::address_configuration::{
-    Attachment, ConfigurationEvent, ConfigurationSettings,
+    AddressConfiguration, Attachment, ConfigurationEvent, ConfigurationSettings,
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
@@ -722,7 +722,8 @@ impl MobileNode {
         }
     }
 
-    /// Chooses the preferred interface if it is attached and admitted, otherwise the one in use, otherwise the first.
+    /// Chooses the preferred interface if it is attached and admitted, otherwise the one in use, otherwise the first: but
+    /// a preferred one that is up may soon have an address, and is waited for.
     fn find_place(&self) -> Option<Place> {
         let attached = |interface: InterfaceId| {
             let attachment = self.interfaces.get(interface)?.attachment();
@@ -738,9 +739,12 @@ impl MobileNode {
         attached(self.preferred)
             .or_else(|| attached(self.interface()?))
             .or_else(|| {
-                (0..self.interfaces.len())
-                    .map(InterfaceId)
-                    .find_map(attached)
+                let preferred = self.interfaces.get(self.preferred);
+                let mut others = (0..self.interfaces.len()).map(InterfaceId);
+                match preferred.is_some_and(AddressConfiguration::is_up) {
+                    true => None,
+                    false => others.find_map(attached),
+                }
             })
     }
 
