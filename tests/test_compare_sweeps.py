@@ -79,7 +79,7 @@ def test_what_is_not_two_sweeps_with_common_points_is_refused(baton, two, scenar
 
 def test_a_run_agrees_with_its_own_capture(baton, tmp_path):
     """The engine counts what it does; the capture knows the packets only, taken at the sender."""
-    run = baton("run", "wavelan-to-gsm", "--pcap", "--out", "run", "--json", "--set", "duration=240 s")
+    run = baton("run", "wavelan-to-gsm", "--pcap", "--out", "run", "--json", "--set", "duration=320 s")
     assert run.returncode == 0, run.stderr
     (flow,) = json.loads(run.stdout)["flows"]
     process = baton("compare", "run", "run/capture-server-ethernet.pcapng", "--json")

@@ -51,7 +51,7 @@ def test_of_a_table_that_is_too_large_for_a_page_nothing_that_matters_is_left_ou
     part, traces = read()
     assert (part.recorded, part.every) == (len(whole), 7)
     assert len(part) < len(whole) / 3
-    assert len(all_traces["lost segment"].time_ns) > 5
+    assert len(all_traces["lost segment"].time_ns) > 4
     for name in ("retransmission", "lost segment"):
         assert traces[name].time_ns.tolist() == all_traces[name].time_ns.tolist()
         assert traces[name].value.tolist() == all_traces[name].value.tolist()
