@@ -25,15 +25,10 @@ pub(super) fn warn(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'
     endless_outages(scenario, report);
 }
 
-/// Warns of a second path between nodes without mobiles, and without AeroTP over several: routes take one of the paths for the whole
-/// run.
+/// Warns of a second path between nodes without mobiles, and without a transport over several: routes take one of the
+/// paths for the whole run.
 fn second_ways(scenario: &Scenario, report: &mut Report<'_>) {
-    let uses_both = scenario.flows.iter().any(|flow| flow.paths.is_some())
-        || scenario
-            .aerotp_gateways
-            .iter()
-            .any(|pair| pair.links.len() > 1);
-    if !scenario.mobiles.is_empty() || uses_both {
+    if !scenario.mobiles.is_empty() || scenario.spreads_over_links() {
         return;
     }
     let mut islands: Vec<usize> = (0..scenario.nodes.len()).collect();

@@ -79,6 +79,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Returns true if a flow, or a pair of gateways, sends over several links at once.
+    pub(crate) fn spreads_over_links(&self) -> bool {
+        self.flows.iter().any(|flow| flow.paths.is_some())
+            || (self.aerotp_gateways.iter()).any(|pair| pair.links.len() > 1)
+    }
+
     /// Frees the capacity reserved for growth.
     pub(super) fn shrink(&mut self) {
         self.nodes.shrink_to_fit();
