@@ -39,7 +39,7 @@ def test_the_diagram_of_a_handover_agrees_with_the_summary(tmp_path: Path) -> No
 
 
 def test_of_a_table_that_is_too_large_for_a_page_nothing_that_matters_is_left_out(tmp_path: Path, monkeypatch) -> None:
-    lossy = ["links.wavelan.packet_error_rate=0.02"]
+    lossy = ["links.wavelan.packet_error_rate=0.02", "seed=2"]
     baton.Scenario.load(SCENARIO, lossy).run(tmp_path / "run")
 
     def read() -> tuple[Any, dict[str, Any]]:
@@ -49,9 +49,9 @@ def test_of_a_table_that_is_too_large_for_a_page_nothing_that_matters_is_left_ou
     whole, all_traces = read()
     monkeypatch.setattr(tables, "MOST_PACKETS", len(whole) // 3)
     part, traces = read()
-    assert (part.recorded, part.every) == (len(whole), 7)
+    assert (part.recorded, part.every) == (len(whole), 6)
     assert len(part) < len(whole) / 3
-    assert len(all_traces["lost segment"].time_ns) > 4
+    assert len(all_traces["lost segment"].time_ns) > 5
     for name in ("retransmission", "lost segment"):
         assert traces[name].time_ns.tolist() == all_traces[name].time_ns.tolist()
         assert traces[name].value.tolist() == all_traces[name].value.tolist()
@@ -60,7 +60,7 @@ def test_of_a_table_that_is_too_large_for_a_page_nothing_that_matters_is_left_ou
     assert shown < set(every), "what is shown are segments that were sent, at their offsets"
     assert len(shown) > len(every) / 8
     page = report.write(tmp_path / "run").read_text(encoding="utf-8")
-    assert "1 packet of 7 is shown" in page
+    assert "1 packet of 6 is shown" in page
 
 
 def test_series_share_what_a_page_holds_and_short_ones_stay_whole(monkeypatch) -> None:

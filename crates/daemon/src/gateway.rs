@@ -24,7 +24,7 @@ use baton_proto::interface::InterfaceId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use link::{End, Link};
 use rules::RuleConfig;
 use schemars::JsonSchema;
@@ -49,8 +49,8 @@ pub struct GatewayConfig {
     pub metrics: Option<SocketAddr>,
     /// The file with its private key.
     pub private_key: PathBuf,
-    /// Addresses for its ICMP errors.
-    #[serde(default = "without_address")]
+    /// Addresses for its ICMP errors; without any, a dummy of IPv4.
+    #[serde(default)]
     pub addresses: Vec<IpAddr>,
     /// The networks behind the other gateway.
     pub networks: Vec<Network>,
@@ -60,6 +60,7 @@ pub struct GatewayConfig {
     /// The other gateway.
     pub peer: PeerConfig,
     /// The links to the other gateway, in the same order as there.
+    #[schemars(with = "Vec<LinkTable>")]
     pub links: Vec<LinkConfig>,
     /// Rules of conversion; the first match counts, and traffic without a match crosses as it is. Without rules all TCP
     /// and UDP is converted.
@@ -78,32 +79,72 @@ pub struct PeerConfig {
 }
 
 /// A link.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "LinkTable")]
 pub struct LinkConfig {
     /// Its name.
     pub name: String,
-    /// The address and port of the other gateway, at the end that calls.
-    #[schemars(regex(pattern = SOCKET_ADDRESS))]
-    pub endpoint: Option<SocketAddr>,
-    /// The address and port at which the other gateway calls, at the end that listens.
-    #[schemars(regex(pattern = SOCKET_ADDRESS))]
-    pub listen: Option<SocketAddr>,
+    /// This end of its path.
+    pub way: Way,
     /// The device by which alone it sends.
     pub device: Option<String>,
     /// Its rate from this end, of IP packets with all headers. By default it is found.
     pub rate: Option<Rate>,
 }
 
-fn without_address() -> Vec<IpAddr> {
-    vec![DUMMY.into()]
+/// The end of a path that is here.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    /// The end that calls the other gateway, at this address.
+    Calls(SocketAddr),
+    /// The end that is called, at this address.
+    Listens(SocketAddr),
+}
+
+/// A link as the file has it.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Link")]
+#[serde(deny_unknown_fields)]
+struct LinkTable {
+    /// Its name.
+    name: String,
+    /// The address and port of the other gateway, at the end that calls.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
+    endpoint: Option<SocketAddr>,
+    /// The address and port at which the other gateway calls, at the end that listens.
+    #[schemars(regex(pattern = SOCKET_ADDRESS))]
+    listen: Option<SocketAddr>,
+    /// The device by which alone it sends.
+    device: Option<String>,
+    /// Its rate from this end, of IP packets with all headers. By default it is found.
+    rate: Option<Rate>,
+}
+
+impl TryFrom<LinkTable> for LinkConfig {
+    type Error = String;
+
+    fn try_from(table: LinkTable) -> Result<LinkConfig, String> {
+        let way = match (table.endpoint, table.listen) {
+            (Some(remote), None) => Way::Calls(remote),
+            (None, Some(local)) => Way::Listens(local),
+            _ => {
+                let name = table.name;
+                return Err(format!(
+                    "link \"{name}\": expected `endpoint` at the end that calls, or `listen` at the end that is called"
+                ));
+            }
+        };
+        Ok(LinkConfig {
+            name: table.name,
+            way,
+            device: table.device,
+            rate: table.rate,
+        })
+    }
 }
 
 impl Configuration for GatewayConfig {
     fn check(&self) -> Result<(), String> {
-        if self.addresses.is_empty() {
-            return Err("addresses: expected at least one, or leave the key out".to_owned());
-        }
         if self.networks.is_empty() {
             return Err(
                 "networks: expected those behind the other gateway, at least one".to_owned(),
@@ -142,12 +183,7 @@ impl LinkConfig {
                 "{key}.device: \"{device}\" cannot carry a link; expected the name of another device, such as \"wwan0\""
             ));
         }
-        match (self.endpoint, self.listen) {
-            (Some(_), None) | (None, Some(_)) => Ok(()),
-            _ => Err(format!(
-                "{key}: expected `endpoint` at the end that calls, or `listen` at the end that is called"
-            )),
-        }
+        Ok(())
     }
 }
 
@@ -181,8 +217,8 @@ impl GatewayConfig {
         let links = self.links.iter();
         let links = links.map(|link| self.open_link(link, &keys, kernel));
         let mut ports = links.collect::<Result<Vec<Port>, String>>()?;
-        // As on Ethernet: a connection's segments need not fit the links, and the sender of a packet that crosses as it is
-        // is told what does.
+        // As on Ethernet: a connection's segments need not fit the links, and the sender of a packet that crosses as it
+        // is learns what does.
         let longest = 1500 + outer::HEADER as u32;
         ports.push(Device::open_tunnel(&self.device.0, longest, kernel)?);
         Ok(Plan {
@@ -212,8 +248,8 @@ impl GatewayConfig {
         let uplink_mtu = device_mtu.map_or(1500, |link| link.mtu);
         let uplink_mtu = u16::try_from(uplink_mtu).unwrap_or(u16::MAX);
         let seed = keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?;
-        let (end, over_ipv4) = match (link.endpoint, link.listen) {
-            (Some(remote), _) => {
+        let (end, over_ipv4) = match link.way {
+            Way::Calls(remote) => {
                 let config = InitiatorConfig {
                     local: keys.own.clone(),
                     home_agent: self.peer.public_key.0,
@@ -228,7 +264,7 @@ impl GatewayConfig {
                 let initiator = Initiator::new(Instant::ZERO, config);
                 (End::calling(initiator, remote), remote.is_ipv4())
             }
-            (None, listen) => {
+            Way::Listens(local) => {
                 let config = ListenerConfig {
                     local: keys.own.clone(),
                     uplink_mtu,
@@ -238,8 +274,7 @@ impl GatewayConfig {
                 let mut listener = Listener::new(Instant::ZERO, config);
                 let added = listener.add_peer(self.peer.public_key.0, keys.preshared.clone(), &[]);
                 added.map_err(|error| error.to_string())?;
-                let listen = listen.unwrap_or((Ipv4Addr::UNSPECIFIED, 4191).into());
-                (End::listening(listener, listen), listen.is_ipv4())
+                (End::listening(listener, local), local.is_ipv4())
             }
         };
         // Paths begin with this, and search for more.
@@ -277,7 +312,7 @@ impl GatewayConfig {
         let inside = InterfaceId(self.links.len());
         for any in [
             IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(core::net::Ipv6Addr::UNSPECIFIED),
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         ] {
             if let Some(all) = Prefix::new(any, 0) {
                 host.routes_mut().set_prefix(all, inside);

@@ -1,7 +1,7 @@
 //! A link of a pair of gateways, as a medium of its node: one path, called from one end.
 //!
-//! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no machine behind a
-//! gateway can speak in its name.
+//! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no
+//! machine behind a gateway can speak in its name.
 
 use crate::capture::{Tap, View};
 use crate::config::Rate;

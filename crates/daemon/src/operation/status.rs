@@ -67,7 +67,7 @@ pub struct PacketStatus {
 pub struct GatewayStatus {
     /// Connections carried now, of TCP and UDP.
     pub connections: u64,
-    /// Those of TCP that are not closed.
+    /// Connections of TCP that are not closed.
     pub tcp: u64,
     /// Bytes acknowledged to their sender that the other gateway has not acknowledged yet.
     pub custody_bytes: u64,

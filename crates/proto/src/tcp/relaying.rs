@@ -31,15 +31,6 @@ impl Connection {
         Some(piece)
     }
 
-    /// Writes a payload from another connection, as far as there is room; returns the number of bytes taken.
-    pub fn put(&mut self, payload: &Payload) -> u64 {
-        if !self.may_write() {
-            return 0;
-        }
-        self.sender.before_write();
-        self.sender.flow.space.buffer.write_payload(payload)
-    }
-
     /// Writes payloads from another connection: `take` returns the next one, of at most so many bytes, and is called
     /// only while there is room. Before a write the room may shrink, since the buffer tunes itself.
     /// [`Event::Writable`](super::Event::Writable) follows when there is room again.

@@ -67,18 +67,20 @@ impl Stream {
     /// of bytes written.
     pub fn write(&mut self, tcp: &mut Connection) -> u64 {
         let start = self.next;
-        while let Some(entry) = self.pieces.first_entry()
-            && *entry.key() == self.next
-        {
-            let piece = entry.remove();
-            let written = tcp.put(&Payload::from_slice(&piece));
-            self.next += written;
-            let later = &piece[(written as usize).min(piece.len())..];
-            if !later.is_empty() {
-                self.pieces.insert(self.next, later.to_vec());
-                break;
+        tcp.put_all(|room| {
+            let entry = self.pieces.first_entry()?;
+            if *entry.key() != self.next {
+                return None;
             }
-        }
+            let mut piece = entry.remove();
+            let length = piece.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+            let later = piece.split_off(length);
+            self.next += length as u64;
+            if !later.is_empty() {
+                self.pieces.insert(self.next, later);
+            }
+            Some(Payload::from_slice(&piece))
+        });
         if self.end == Some(self.next) && !self.far_finished {
             self.far_finished = true;
             tcp.close();

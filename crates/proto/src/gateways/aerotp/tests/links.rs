@@ -156,7 +156,7 @@ fn a_link_about_to_go_down_is_left_until_it_stays_after_all() {
     assert_eq!(scene.came(0), 60_000);
 }
 
-/// What is in flight when a link goes down leaves again over the other one at once: 30 kB at 5 Mbit/s, and a round
+/// Data in flight on a link that goes down leaves again over the other one at once: 30 kB at 5 Mbit/s, and a round
 /// trip.
 #[test]
 fn data_in_flight_on_a_link_that_goes_down_leaves_again_over_the_other() {
