@@ -22,6 +22,7 @@ enum World {
     MobileIpv4,
     Gateways,
     AerotpGateways,
+    DtnGateways,
 }
 
 struct Generator {
@@ -40,6 +41,7 @@ pub fn scenario(seed: u64) -> String {
         World::MobileIpv4,
         World::Gateways,
         World::AerotpGateways,
+        World::DtnGateways,
     ];
     let world = worlds[draws.below(worlds.len() as u64) as usize];
     let mut generator = Generator {
@@ -64,8 +66,9 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
         else {
             continue;
         };
-        // AeroTP gateways send in the source's place, once more.
-        if spec.transport != Transport::Udp || !scenario.aerotp_gateways.is_empty() {
+        // AeroTP and DTN gateways send in the source's place, once more.
+        let gateways = !scenario.aerotp_gateways.is_empty() || !scenario.dtn_gateways.is_empty();
+        if spec.transport != Transport::Udp || gateways {
             continue;
         }
         let time = spec.stop.unwrap_or_default().saturating_since(spec.start);
@@ -104,6 +107,9 @@ impl Generator {
             "packet_error_rate = 0.02",
             "bit_error_rate = 1e-5\ndamaged = \"delivered\"",
             "retransmission = { attempts = 3, pause = \"3 ms\" }\npacket_error_rate = 0.1",
+            "bit_error_rate = 1e-4\ncoding = { parity = 8 }",
+            "bit_error_rate = 1e-4\ncoding = { loss = 0.01 }\ndamaged = \"delivered\"",
+            "bit_error_rate = 1e-4\ncoding = { by = \"transport\" }",
         ]);
         let _ = writeln!(
             self.text,
@@ -118,7 +124,7 @@ impl Generator {
             self.link(&format!("{cell}-cell"), [cell, "aircraft"], delay);
             self.link(&format!("{cell}-ground"), [cell, "hub"], "10 ms");
         }
-        self.link("ground", ["edge", "hub"], "10 ms");
+        self.ground();
         self.link("lan", ["correspondent", "edge"], "1 ms");
         if self.world == World::Nemo {
             self.link("cabin", ["aircraft", "seat"], "1 ms");
@@ -128,19 +134,55 @@ impl Generator {
                 "",
                 "rules = [{ mode = \"near-reliable\" }]",
                 "rules = [{ mode = \"unreliable-datagram\" }]",
+                "rules = [{ mode = \"unreliable-connection\", tolerated_loss = 1e-3 }]",
             ]);
+            let links = self.pick(&["\"ground\"", "\"ground\", \"spare\""]);
+            if links.contains("spare") {
+                self.link("spare", ["edge", "hub"], "40 ms");
+            }
             let _ = writeln!(
                 self.text,
-                "\n[aerotp_gateways.air]\nlinks = [\"ground\"]\n{rule}"
+                "\n[aerotp_gateways.air]\nlinks = [{links}]\n{rule}"
             );
         }
+        if self.world == World::DtnGateways {
+            let keys = self.pick(&["", "storage = \"20 kB\"", "lifetime = \"5 s\""]);
+            let _ = writeln!(
+                self.text,
+                "\n[dtn_gateways.ground]\nbetween = [\"edge\", \"hub\"]\n{keys}"
+            );
+        }
+    }
+
+    /// Writes the link between the hub and the network's edge: wired, or a medium that several nodes share.
+    fn ground(&mut self) {
+        let shared = self.pick(&[
+            "",
+            "",
+            "",
+            "kind = \"tdma\"\nframe = { slots = 10, slot = \"2.5 ms\", down_slots = [0, 5], up_slots = [2, 7] }",
+            "kind = \"tdma\"\nframe = { slots = 4, slot = \"1 ms\", guard = \"0.1 ms\", down_slots = [0], up_slots = [1], fragmentation = true }\nmtu = \"1500 B\"\nbit_error_rate = 1e-5\ncoding = { loss = 0.01 }",
+            "kind = \"geo\"\ndemand = { rbdc = \"512 kbit/s\" }",
+            "kind = \"geo\"\ndemand = { cra = \"64 kbit/s\", rbdc = \"256 kbit/s\", fca = true }",
+            "kind = \"ad-hoc\"\nrelays = 3\nrange = \"200 km\"",
+            "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nkeeping = \"buffer\"\nqueue = \"20 packets\"",
+            "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nrouting = \"aodv\"",
+            "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nrouting = \"dsdv\"\nqueue = \"9 kB\"",
+        ]);
+        if shared.is_empty() {
+            return self.link("ground", ["edge", "hub"], "10 ms");
+        }
+        let _ = writeln!(
+            self.text,
+            "\n[links.ground]\nbetween = [\"edge\", \"hub\"]\n{shared}"
+        );
     }
 
     fn mobility(&mut self) {
         let keys = match self.world {
             World::MobileIpv6 | World::Nemo => self.ipv6(),
             World::MobileIpv4 => self.ipv4(),
-            World::Gateways | World::AerotpGateways => String::new(),
+            World::Gateways | World::AerotpGateways | World::DtnGateways => String::new(),
         };
         self.text += "\n[mobiles.aircraft]\ntimetable = [\n";
         let cells = ["home-agent-cell", "north-cell", "south-cell"];
@@ -186,11 +228,6 @@ impl Generator {
             "buffering = { age = \"200 ms\", pace = \"50 kbit/s\" }",
             "bicasting = \"1 s\"",
         ]);
-        let _ = writeln!(
-            self.text,
-            "\n[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\n\
-             duplicate_address_detection = \"unique-prefix\"\n{agent}"
-        );
         let asks = self.pick(&["", "asks_for_buffering = true, "]);
         let more = self.pick(&[
             "",
@@ -209,6 +246,17 @@ impl Generator {
             _ => more,
         };
         let announces = agent.contains("bicasting") && asks.is_empty() && !more.contains("multi");
+        let is_pooled =
+            self.world == World::MobileIpv6 && !more.contains("multi") && self.draws.below(4) == 0;
+        let (pool, home_link) = match is_pooled {
+            true => ("prefix_pool = \"2001:db8:8::/48\"", ""),
+            false => ("", "home_link = \"home-agent-cell\", "),
+        };
+        let _ = writeln!(
+            self.text,
+            "\n[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\n\
+             duplicate_address_detection = \"unique-prefix\"\n{agent}\n{pool}"
+        );
         let announces = match announces {
             true => "predictive_binding_updates = true, ",
             false => "",
@@ -217,7 +265,7 @@ impl Generator {
             self.anchor_points();
         }
         format!(
-            "mobility = {{ protocol = {protocol}, home_agent = \"home-agent\", home_link = \"home-agent-cell\", \
+            "mobility = {{ protocol = {protocol}, home_agent = \"home-agent\", {home_link}\
              {asks}{more}{announces}duplicate_address_detection = \"icao-address\" }}"
         )
     }
@@ -240,12 +288,36 @@ impl Generator {
     }
 
     fn ipv4(&mut self) -> String {
-        let agents = self.pick(&["", "[foreign_agents.north]\n[foreign_agents.south]"]);
+        let agents = "[foreign_agents.north]\n[foreign_agents.south]";
+        let buffering =
+            "[foreign_agents.north]\nbuffering = {}\n[foreign_agents.south]\nbuffering = {}";
+        let domain = "routers = [\"north\", \"south\"]\nroot = \"hub\"";
+        let (agents, more) = match self.draws.below(8) {
+            0 => (String::new(), ""),
+            1 => (agents.to_owned(), ""),
+            2 => (agents.to_owned(), ", header_compression = true"),
+            3 => (agents.to_owned(), ", preregistration = true"),
+            4 => (buffering.to_owned(), ", preregistration = true"),
+            5 => (
+                format!("[micro_mobility.all]\nprotocol = \"hawaii\"\n{domain}"),
+                "",
+            ),
+            6 => (
+                format!(
+                    "[micro_mobility.all]\nprotocol = \"hawaii\"\npath_setup = \"msf\"\n{domain}"
+                ),
+                "",
+            ),
+            _ => (
+                format!("[micro_mobility.all]\nprotocol = \"cellular-ip\"\n{domain}"),
+                "",
+            ),
+        };
         let _ = writeln!(
             self.text,
-            "\n[home_agents.home-agent]\nprefix = \"192.0.2.0/24\"\n{agents}"
+            "\n[home_agents.home-agent]\nprefix = \"192.0.2.0/24\"\n\n{agents}"
         );
-        "mobility = { protocol = \"mobile-ipv4\", home_agent = \"home-agent\" }".to_owned()
+        format!("mobility = {{ protocol = \"mobile-ipv4\", home_agent = \"home-agent\"{more} }}")
     }
 
     fn flows(&mut self) {
