@@ -22,7 +22,6 @@ fn download(seconds: u32, parts: &[&str]) -> FlowSummary {
     flow(&results.summary, "download").clone()
 }
 
-/// Measured: 2.3 s and 1.7 s with gateways; 242 s without.
 #[test]
 fn gateways_carry_tcp_ten_times_as_fast_over_a_channel_on_which_it_stalls() {
     let path = &path(5e-5);
