@@ -20,7 +20,7 @@ from baton.live import control
 
 STREAM_PORT = 5203
 # Between the start of a way and its download, in seconds: handshakes of the gateways, and the rates of their links.
-SETTLING_S = 3.0
+SETTLING_S = 2.0
 
 
 def measure(row: Row, folder: Path) -> dict[str, Transfer]:
