@@ -29,9 +29,9 @@ def measure(row: Row, out: Path) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"simulated": figures.simulate(row, folder)}
     with tempfile.TemporaryDirectory() as shared:
-        transfers = deployed.measure(row, Path(shared))
+        transfers, doubts = deployed.measure(row, Path(shared))
     (folder / "transfers.json").write_text(json.dumps(transfers))
-    found |= {"doubts": transfers.pop("doubts"), "scale": row.scale, "rate_bps": row.rate_bps}
+    found |= {"doubts": doubts, "scale": row.scale, "rate_bps": row.rate_bps}
     found |= {"bytes": row.bytes, "round_trip_s": 2 * row.delay_s}
     if "control" in row.flows:
         found["limit_s"] = figures.limit_s(row)
