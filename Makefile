@@ -80,9 +80,11 @@ bench-daemon:
 	cargo bench --profile dist --package baton-daemon --bench deployed --locked
 	python scripts/bench_daemon.py target/dist/batond
 
-# As root: a pair of gateways beside the kernel's TCP, over a live link.
+# As root: a pair of gateways beside other ways over bad links, all rows or ROW=two-links. One of the others needs Go.
 bench-gateway: $(VENV)/built batond
-	python scripts/bench_gateway.py
+	cargo build --release --package baton-example-quinn --locked
+	cd scripts/bench_gateway/peers/kcp && go build -o $(CURDIR)/target/peers/kcp
+	python scripts/bench_gateway $(if $(ROW),--row $(ROW))
 
 bench-live:
 	cargo bench --profile dist --package baton-live --bench live --locked

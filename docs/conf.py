@@ -38,7 +38,15 @@ NAVIGATION = {
         "how-to/*",
     ],
     "Reference": ["glossary", "measures", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
-    "Models and validation": ["models/README", "models/*", "studies", "validation", "fidelity", "performance"],
+    "Models and validation": [
+        "models/README",
+        "models/*",
+        "studies",
+        "validation",
+        "fidelity",
+        "performance",
+        "gateways-beside-others",
+    ],
 }
 # Pages below a page, in the side bar too.
 BELOW = {"reference/scenario": "scenario/*", "validation": "validation/*"}

@@ -16,7 +16,7 @@ from baton.report import describe
 from baton.report.figures import Trace
 from baton.report.happened import what_happened
 from baton.report.series_panels import bin_length, goodput, queues, rate_of
-from baton.report.shares import Series
+from baton.report.shares import Series, grouped
 from baton.report.tables import Run, read_run
 from baton.report.text_tables import ABSENT, class_table, flow_table
 from report_folder import handover_folder
@@ -223,3 +223,8 @@ def test_what_happened_is_of_all_flows_of_which_a_page_shows_some(tmp_path: Path
     assert len(run.summary["flows"]) == 100
     assert "150 flows delivered" in plain(run.happened)
     assert "f0 stalled longest, for 9 s" in plain(run.happened)
+
+
+def test_a_table_without_rows_has_no_groups() -> None:
+    assert list(grouped(np.array([], np.int64))) == []
+    assert [(key, rows.tolist()) for key, rows in grouped(np.array([3, 1, 3]))] == [(1, [1]), (3, [0, 2])]

@@ -10,6 +10,7 @@
 //! the download took and how long it stood still, which `--expect 'program.reported.longest_stall_s < 3'` takes, too.
 
 use lexopt::prelude::{Long, Value, ValueExt};
+use quinn::congestion::BbrConfig;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
@@ -24,6 +25,7 @@ use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
 const PORT: u16 = 4433;
 const PROTOCOL: &[u8] = b"transfer";
@@ -33,8 +35,12 @@ const PING_EVERY: Duration = Duration::from_millis(250);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What the server writes at a time.
 const CHUNK: usize = 16 << 10;
-const USAGE: &str =
-    "usage: quinn-transfer [--port N] serve\n       quinn-transfer [--port N] fetch HOST BYTES";
+/// Windows under `--bbr`: four times what a link of 50 Mbit/s has in flight over a geostationary satellite.
+const LARGE_WINDOW: u32 = 16 << 20;
+const USAGE: &str = "usage: quinn-transfer [--port N] [--bbr] serve
+       quinn-transfer [--port N] [--bbr] [--within SECONDS] fetch HOST BYTES
+--bbr: BBR and large windows, for a link that loses packets and has much in flight
+--within: ends after so long with what has come by then";
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -54,26 +60,61 @@ fn main() -> ExitCode {
     }
 }
 
+/// Options of the command line.
+struct Options {
+    port: u16,
+    uses_bbr: bool,
+    within: Duration,
+}
+
 /// Reads the command line and does what it says.
 async fn run() -> Result<(), Failure> {
-    let (mut port, mut words) = (PORT, Vec::new());
+    let (mut options, mut words) = (Options::default(), Vec::new());
     let mut arguments = lexopt::Parser::from_env();
     while let Some(argument) = arguments.next()? {
         match argument {
-            Long("port") => port = arguments.value()?.parse()?,
+            Long("port") => options.port = arguments.value()?.parse()?,
+            Long("bbr") => options.uses_bbr = true,
+            Long("within") => {
+                options.within = Duration::try_from_secs_f64(arguments.value()?.parse()?)?;
+            }
             Value(word) => words.push(word.string()?),
             _ => return Err(USAGE.into()),
         }
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["serve"] => serve(port).await,
-        ["fetch", host, bytes] => fetch(host, port, bytes.parse()?).await,
+        ["serve"] => serve(&options).await,
+        ["fetch", host, bytes] => fetch(host, &options, bytes.parse()?).await,
         _ => Err(USAGE.into()),
     }
 }
 
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            port: PORT,
+            uses_bbr: false,
+            within: Duration::MAX,
+        }
+    }
+}
+
+impl Options {
+    /// Settings of either end.
+    fn transport(&self) -> TransportConfig {
+        let mut transport = TransportConfig::default();
+        if self.uses_bbr {
+            transport.congestion_controller_factory(Arc::new(BbrConfig::default()));
+            transport.send_window(LARGE_WINDOW.into());
+            transport.receive_window(LARGE_WINDOW.into());
+            transport.stream_receive_window(LARGE_WINDOW.into());
+        }
+        transport
+    }
+}
+
 /// Serves until it is killed.
-async fn serve(port: u16) -> Result<(), Failure> {
+async fn serve(options: &Options) -> Result<(), Failure> {
     // Signed by its own key, which the client does not check: this is a laboratory.
     let signed = rcgen::generate_simple_self_signed(["server".to_owned()])?;
     let key = PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der());
@@ -82,8 +123,9 @@ async fn serve(port: u16) -> Result<(), Failure> {
         .with_no_client_auth()
         .with_single_cert(vec![signed.cert.der().clone()], key.into())?;
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-    let settings = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
-    let endpoint = Endpoint::server(settings, (Ipv6Addr::UNSPECIFIED, port).into())?;
+    let mut settings = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    settings.transport_config(Arc::new(options.transport()));
+    let endpoint = Endpoint::server(settings, (Ipv6Addr::UNSPECIFIED, options.port).into())?;
     while let Some(incoming) = endpoint.accept().await {
         tokio::spawn(async {
             // A client that goes away is no failure of the server's.
@@ -127,16 +169,23 @@ async fn say_where(connection: Connection) {
 }
 
 /// Fetches once, and measures how long it stands still.
-async fn fetch(host: &str, port: u16, count: usize) -> Result<(), Failure> {
+async fn fetch(host: &str, options: &Options, count: usize) -> Result<(), Failure> {
     let begun = Instant::now();
-    let (endpoint, address) = client(host, port)?;
+    let (endpoint, address) = client(host, options)?;
     let connection = endpoint.connect(address, "server")?.await?;
     let (mut to_server, mut from_server) = connection.open_bi().await?;
     to_server.write_all(count.to_string().as_bytes()).await?;
     to_server.finish()?;
     let (mut received, mut longest, mut last) = (0, Duration::ZERO, Instant::now());
     // In whatever order it comes: what waits behind a gap has come all the same.
-    while let Some(chunk) = from_server.read_chunk(CHUNK, false).await? {
+    let mut is_over = false;
+    loop {
+        let left = options.within.saturating_sub(begun.elapsed());
+        let Ok(read) = timeout(left, from_server.read_chunk(CHUNK, false)).await else {
+            is_over = true;
+            break;
+        };
+        let Some(chunk) = read? else { break };
         let now = Instant::now();
         (longest, last) = (longest.max(now - last), now);
         received += chunk.bytes.len();
@@ -147,15 +196,15 @@ async fn fetch(host: &str, port: u16, count: usize) -> Result<(), Failure> {
     println!("{received} bytes in {taken:.2} s; longest stall {stall_ms} ms");
     connection.close(0_u32.into(), b"");
     endpoint.wait_idle().await;
-    match received == count {
+    match received == count || is_over {
         true => Ok(()),
         false => Err(format!("expected {count} bytes").into()),
     }
 }
 
 /// An endpoint that may go wherever the kernel's routes lead, and the server's address.
-fn client(host: &str, port: u16) -> Result<(Endpoint, SocketAddr), Failure> {
-    let address = (host, port)
+fn client(host: &str, options: &Options) -> Result<(Endpoint, SocketAddr), Failure> {
+    let address = (host, options.port)
         .to_socket_addrs()?
         .next()
         .ok_or("the server has no address")?;
@@ -170,7 +219,7 @@ fn client(host: &str, port: u16) -> Result<(Endpoint, SocketAddr), Failure> {
         .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
         .with_no_client_auth();
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-    let mut transport = TransportConfig::default();
+    let mut transport = options.transport();
     transport.keep_alive_interval(Some(PING_EVERY));
     let mut settings = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
     settings.transport_config(Arc::new(transport));

@@ -44,3 +44,23 @@ fn all_bytes_come_and_the_stall_is_reported() {
     // Nothing stands still within one machine for long.
     assert!((0.0..5.0).contains(&stall), "{stall}");
 }
+
+#[test]
+fn a_fetch_ends_in_time_with_what_has_come() {
+    let free = UdpSocket::bind("[::]:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let serve = Command::new(PROGRAM)
+        .args(["--port", &port, "--bbr", "serve"])
+        .spawn();
+    let _server = Server(serve.unwrap());
+    let fetch = Command::new(PROGRAM)
+        .args(["--port", &port, "--bbr", "--within", "0.5"])
+        .args(["fetch", "127.0.0.1", "1000000000000"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(fetch.stdout).unwrap();
+    assert!(fetch.status.success(), "{said}");
+    let bytes: u64 = said.split(' ').next().unwrap().parse().unwrap();
+    assert!((1..1_000_000_000_000).contains(&bytes), "{said}");
+}

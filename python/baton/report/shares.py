@@ -152,6 +152,8 @@ def key_of(number: int, subject: Names, quantity: Names) -> Key:
 
 def grouped(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Yields the distinct codes and the rows of each, ascending."""
+    if not len(codes):
+        return  # numpy splits nothing into one part
     order = np.argsort(codes, kind="stable")
     keys, begins = np.unique(codes[order], return_index=True)
     yield from zip(keys.tolist(), np.split(order, begins[1:]), strict=True)

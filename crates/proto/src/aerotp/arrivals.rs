@@ -9,6 +9,9 @@ use crate::time::{Duration, Instant};
 pub(super) struct Arrivals {
     /// Packets since the last MACK over this path; `u32::MAX` if a MACK is due at once.
     pub unanswered: u32,
+    /// End of the ranges in that MACK; zero if they were all. Each path has turns of its own for ranges that do not fit:
+    /// a MACK that overtakes another over a longer path must not show the ranges in that one as lost.
+    pub reported_to: u64,
     /// True if a packet since then was marked with congestion.
     pub congestion: bool,
     /// Timestamp of the newest packet, and the time of its arrival.

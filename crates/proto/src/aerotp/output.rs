@@ -338,7 +338,10 @@ impl Connection {
         // A lossy path of many packets has more ranges than fit: successive MACKs take turns.
         let room = self.paths[path].room();
         let most = room.saturating_sub(LONGEST_WITHOUT_RANGES) as usize / RANGE_BYTES;
-        let (received, mut missing) = self.receiver.report(all, most.min(MOST_RANGES));
+        let reported_to = &mut self.paths[path].arrivals.reported_to;
+        let (received, mut missing) = self
+            .receiver
+            .report(all, most.min(MOST_RANGES), reported_to);
         missing.truncate(most);
         Mack {
             cumulative: SequenceNumber(initial.wrapping_add(next as u32)),

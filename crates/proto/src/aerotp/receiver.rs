@@ -27,8 +27,6 @@ pub(super) struct Receiver {
     readable_bytes: u64,
     /// Ranges that arrived damaged, not yet reported by a MACK.
     damaged: Vec<(u64, u64)>,
-    /// End of the ranges in the last report; zero if they were all.
-    reported_to: u64,
     /// End of the peer's data, once known.
     end: Option<u64>,
     /// Time at which the gap is given up, in modes without retransmission.
@@ -59,7 +57,6 @@ impl Receiver {
             readable: VecDeque::new(),
             readable_bytes: 0,
             damaged: Vec::new(),
-            reported_to: 0,
             end: None,
             gap_until: None,
             gap_seen_to: 0,
@@ -258,33 +255,38 @@ impl Receiver {
 
     /// Returns the arrived data beyond the first gap, at most so many ranges, by their distances from the next byte
     /// expected, and the missing data before and between them: the damaged data, and with `all` every gap. What has no
-    /// place goes first in the next report.
-    pub(super) fn report(&mut self, all: bool, most: usize) -> (Vec<Range>, Vec<MissingRange>) {
-        let (begin, runs, is_last) = self.next_runs(most);
+    /// place goes first in the next report of the same turns: `reported_to` is the end of the ranges in their last
+    /// report, zero if they were all.
+    pub(super) fn report(
+        &mut self,
+        all: bool,
+        most: usize,
+        reported_to: &mut u64,
+    ) -> (Vec<Range>, Vec<MissingRange>) {
+        let (begin, runs, is_last) = self.next_runs(most, *reported_to);
         let mut gaps = Vec::with_capacity(runs.len() + 1);
         let mut position = begin;
         for &(start, end) in &runs {
             gaps.extend((position < start).then_some((position, start)));
             position = end;
         }
-        self.reported_to = match is_last {
+        *reported_to = if is_last { 0 } else { position };
+        let mut until = position;
+        if is_last {
             // All data beyond that received is missing.
-            true => {
-                gaps.push((position, u64::MAX));
-                0
-            }
-            false => position,
-        };
-        let missing = self.missing(&gaps, all);
+            gaps.push((position, u64::MAX));
+            until = u64::MAX;
+        }
+        let missing = self.missing(&gaps, all, (begin, until));
         let received = runs.into_iter().filter_map(|run| self.range(run));
         (received.collect(), missing)
     }
 
     /// Returns the next ranges of arrived data beyond a gap, at most so many, the position from which on they are all,
     /// and true if there are no more behind them.
-    fn next_runs(&self, most: usize) -> (u64, Vec<(u64, u64)>, bool) {
-        let is_behind = self.pieces.range(self.reported_to..).next().is_some();
-        let begin = self.next.max(if is_behind { self.reported_to } else { 0 });
+    fn next_runs(&self, most: usize, reported_to: u64) -> (u64, Vec<(u64, u64)>, bool) {
+        let is_behind = self.pieces.range(reported_to..).next().is_some();
+        let begin = self.next.max(if is_behind { reported_to } else { 0 });
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for (&start, piece) in self.pieces.range(begin..) {
             let (end, is_full) = (end_of(start, piece), runs.len() == most.max(1));
@@ -297,9 +299,14 @@ impl Receiver {
         (begin, runs, true)
     }
 
-    /// Returns the missing data in some gaps: the damaged data, and with `all` the gaps. Damaged data elsewhere is kept
-    /// for later.
-    fn missing(&mut self, gaps: &[(u64, u64)], all: bool) -> Vec<MissingRange> {
+    /// Returns the missing data in the gaps of a range: the damaged data, and with `all` the gaps. Damaged data beyond
+    /// the range, and what is still expected before it, is kept for later.
+    fn missing(
+        &mut self,
+        gaps: &[(u64, u64)],
+        all: bool,
+        (begin, until): (u64, u64),
+    ) -> Vec<MissingRange> {
         let is_in = |damage: &(u64, u64), gap: &(u64, u64)| damage.0 < gap.1 && damage.1 > gap.0;
         let mut damaged = core::mem::take(&mut self.damaged);
         damaged.sort_unstable();
@@ -323,8 +330,8 @@ impl Receiver {
                 missing.extend(self.missing_range((position, gap.1), false));
             }
         }
-        let later = self.reported_to;
-        damaged.retain(|damage| later > 0 && damage.0 >= later);
+        let next = self.next;
+        damaged.retain(|damage| damage.0 >= until || damage.1 <= begin && damage.1 > next);
         self.damaged = damaged;
         missing
     }

@@ -78,6 +78,31 @@ fn two_paths_carry_what_they_carry_together() {
     }
 }
 
+/// Of 20 and 5 Mbit/s, 290 and 15 ms away, packets of the nearer path lie between a hundred gaps, which one MACK cannot
+/// report: several take turns, and those over the nearer path overtake the others.
+#[test]
+fn reports_in_turns_over_unequal_paths_lose_nothing() {
+    for (first, second) in [((20, 290), (5, 15)), ((5, 15), (20, 290))] {
+        for mode in [Mode::Reliable, Mode::NearReliable] {
+            let mut configuration = with_mode(mode);
+            configuration.send_buffer = 16 << 20;
+            configuration.receive_buffer = 16 << 20;
+            let mut pair = two_paths(configuration, first, second);
+            pair.keeps = false;
+            pair.write(12_000_000);
+            // All has left after 3.9 s; what is not yet reported then is sent again, for want of anything else.
+            pair.seconds(3.5);
+            assert_eq!(pair.a.statistics().retransmitted, 0);
+            pair.seconds(20.0);
+            assert_eq!(pair.read_bytes[1], 12_000_000);
+            let (finished, _) = *pair.arrivals.last().unwrap();
+            let least = 12e6 * 8.0 / (25e6 * 1454.0 / 1500.0);
+            let took = finished.as_secs_f64();
+            assert!((least..least + 0.35).contains(&took), "{took}");
+        }
+    }
+}
+
 /// Nobody says that a path is down: nothing is answered there while answers come from the other one.
 #[test]
 fn a_path_that_falls_silent_is_left_out_until_it_answers() {
