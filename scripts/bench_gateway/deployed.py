@@ -19,7 +19,7 @@ from ways import BATOND, SERVER, WAYS, Transfer
 from baton.live import control
 
 STREAM_PORT = 5203
-# Between the start of a way and its download, in seconds: handshakes of the gateways, and the rates of their links.
+# Between the start of a way and its download, in seconds: what the one before has left in the links drains.
 SETTLING_S = 2.0
 
 

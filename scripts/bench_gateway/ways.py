@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ PROGRAMS = (BATOND, QUINN, KCP)
 SERVER, MULTIPATH_SERVER, RELAY, KCP_RELAY = 5201, 5202, 6001, 6002
 #: Bytes of KCP's packets, and data and redundant packets of its code: the defaults of kcptun.
 KCP_MTU, KCP_CODE = 1350, (10, 3)
+
+#: Longest time until a gateway and its paths are up.
+START_WITHIN_S = 30.0
 
 Transfer = dict[str, Any]
 
@@ -144,6 +149,19 @@ class = 7
 mode = "near-reliable"
 """)
         stack.enter_context(end.running(BATOND, "gateway", config))
+        # The far end first hears of its paths when the near one calls.
+        self.wait(end, len(end.plan["links"]) if end.name == "near" else 0)
+
+    def wait(self, end: End, paths: int) -> None:
+        """Waits until the gateway answers, and has so many paths that are up."""
+        ask = [str(BATOND), "status", "--json", "--control", f"{end.folder / end.name}.sock"]
+        until = time.monotonic() + START_WITHIN_S
+        while time.monotonic() < until:
+            said = subprocess.run(ask, check=False, capture_output=True, text=True)
+            if said.returncode == 0 and sum(path["up"] for path in json.loads(said.stdout)["uplinks"]) >= paths:
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"the {end.name} gateway has no {paths} paths after {START_WITHIN_S} s")
 
     def link(self, end: End, port: int, name: str, rate_bps: int) -> str:
         """Returns the table of a link."""
