@@ -68,13 +68,17 @@ impl Departure {
     }
 
     /// Takes in a notice with the time of the peer's loss, or (`None`) a probe; returns true for news.
-    pub(crate) fn hear(&mut self, counter: u64, at: Option<Instant>) -> bool {
+    pub(crate) fn hear(&mut self, now: Instant, counter: u64, at: Option<Instant>) -> bool {
         if counter < self.heard {
             return false;
         }
         self.heard = counter.saturating_add(1);
         let differs = match (self.peers, at) {
-            (Some(before), Some(at)) => before.max(at).saturating_since(before.min(at)) > SAME,
+            // All times that have come are the same.
+            (Some(before), Some(at)) => {
+                let [before, at] = [before, at].map(|time| time.max(now));
+                before.max(at).saturating_since(before.min(at)) > SAME
+            }
             (before, at) => before != at,
         };
         if differs {

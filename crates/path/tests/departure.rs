@@ -48,7 +48,7 @@ fn a_loss_is_heard_half_a_round_trip_later_at_its_time_and_called_off_once() {
         let mut pair = Pair::up(Behaviour::delayed(40), 5);
         pair.run_for(seconds(20));
         let now = pair.now();
-        let loss = now + seconds(5);
+        let loss = now + seconds(2);
         expect(&mut pair, at_router, Some(loss));
         pair.run_for(seconds(3));
         let off = pair.now();

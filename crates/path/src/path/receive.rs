@@ -148,7 +148,7 @@ impl Path {
         let round_trip = self.measurement.round_trip.smoothed().unwrap_or_default();
         let way = Duration::from_nanos(round_trip.as_nanos() / 2);
         let at = left.map(|left| now + left.saturating_sub(way));
-        if self.departure.hear(counter, at) {
+        if self.departure.hear(now, counter, at) {
             self.events.push_back(Event::LossExpected(at));
         }
     }
