@@ -7,7 +7,7 @@ use crate::driver::{Counts, Driver};
 use crate::engine::Owner;
 use crate::forecast::{Expected, Forecaster};
 use crate::gateway;
-use crate::gateway::signals::{LinkSignal, LinkWord};
+use crate::gateway::signals::{LinkSignal, LinkWord, Said};
 use crate::keys::RANDOM;
 use crate::medium::News;
 use crate::node::{self, Plan};
@@ -236,9 +236,12 @@ impl<'a> Daemon<'a> {
                 "\"{name}\" is not a link of this gateway; expected one of: {links}"
             ));
         };
-        let news = News::of(format!("is said to {said}"));
         let (now, link) = (self.driver.now(), InterfaceId(place));
-        self.attendant.handle_news(now, link, &news);
+        // A modem may say its rate many times a second.
+        if !matches!(said, Said::Rate(_)) {
+            let news = News::of(format!("is said to {said}"));
+            self.attendant.handle_news(now, link, &news);
+        }
         for signal in said.signals(now) {
             self.driver.signal(&mut self.attendant, link, signal);
         }

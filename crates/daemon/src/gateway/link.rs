@@ -303,19 +303,19 @@ impl Link {
         self.end.follow_device(now, can_send);
         self.take_events(now);
         if let End::Listening(..) = self.end
-            && could_send != can_send
+            && self.end.is_up()
         {
             match can_send {
+                true if could_send => {}
+                true => self.come_up(now),
                 false => self.events.push_back(MediumEvent::Down),
-                true if self.end.is_up() => self.come_up(now),
-                true => {}
             }
         }
     }
 
     /// Tells the node that the path is up, and the path of what it may not know.
     fn come_up(&mut self, now: Instant) {
-        self.end.set_rate(now, self.rate.told());
+        self.end.set_rate(now, self.rate.give());
         self.losses.come_back(now);
         self.end.expect_loss(now, self.losses.own());
         self.tell_parameters(now);
@@ -393,6 +393,14 @@ impl Link {
     fn follow_rate(&mut self, now: Instant) {
         let pace = self.end.pace(now).filter(|_| self.end.is_up());
         let used = pace.map(|pace| pace.rate);
+        if self.rate.is_waiting() {
+            let measured = self.end.measured(now);
+            let round_trip = measured.and_then(|(_, _, measured)| measured.round_trip);
+            let facts = (used, round_trip.unwrap_or_default());
+            if let Some(rate) = self.rate.poll(now, facts) {
+                self.end.set_rate(now, rate);
+            }
+        }
         if self.rate.use_rate(now, used)
             && let (Some(used), Some(told)) = (used, self.rate.told())
         {
@@ -496,7 +504,6 @@ impl Medium for Link {
         match signal {
             LinkSignal::Rate(rate) => {
                 self.rate.tell(rate);
-                self.end.set_rate(now, rate);
                 self.follow_rate(now);
             }
             LinkSignal::Loss(source, at) => self.expect_loss(now, source, at),

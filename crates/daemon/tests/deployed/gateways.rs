@@ -217,7 +217,10 @@ fn a_transfer_goes_on_by_the_other_link_when_one_is_cut() {
     let times = transfer.end(bytes);
     let pause = |when: Range<Instant>| {
         let pauses = times.windows(2).filter(|pair| when.contains(&pair[1].0));
-        pauses.map(|pair| pair[1].0 - pair[0].0).max().unwrap_or_default()
+        pauses
+            .map(|pair| pair[1].0 - pair[0].0)
+            .max()
+            .unwrap_or_default()
     };
     let after = times.iter().filter(|(at, _)| *at > second).count();
     assert!(after > 0, "it ended before the second cut");
@@ -225,7 +228,10 @@ fn a_transfer_goes_on_by_the_other_link_when_one_is_cut() {
     let calm = pause(calm);
     let pauses = [first, second].map(|cut| pause(cut..cut + Duration::from_millis(700)));
     let most = [most_without_wlan, most_without_wwan];
-    println!("pauses {pauses:?} of {most:?}, {calm:?} in between; it took {:?}", begun.elapsed());
+    println!(
+        "pauses {pauses:?} of {most:?}, {calm:?} in between; it took {:?}",
+        begun.elapsed()
+    );
     let late = world.air.lateness(begun);
     for (pause, most) in pauses.into_iter().zip(most) {
         assert!(pause < most + 2 * calm + 5 * late, "{pause:?}");

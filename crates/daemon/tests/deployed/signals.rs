@@ -106,7 +106,9 @@ fn a_forecast_loss_is_not_felt_at_either_end_and_one_without_is_for_two_round_tr
     let unannounced = stalls(&records, sudden, sudden + SECOND);
     // How much this machine itself delays, on both links and on one.
     let calm = stalls(&records, sudden - SECOND, sudden);
-    let calm = calm.into_iter().chain(stalls(&records, sudden + SECOND, sudden + 2 * SECOND));
+    let calm = calm
+        .into_iter()
+        .chain(stalls(&records, sudden + SECOND, sudden + 2 * SECOND));
     let calm = calm.max().unwrap_or_default();
     println!(
         "announced {announced:?}, unannounced {unannounced:?} of {most:?}, {calm:?} without a loss; up to {late:?} late"
@@ -114,7 +116,10 @@ fn a_forecast_loss_is_not_felt_at_either_end_and_one_without_is_for_two_round_tr
     for (announced, unannounced) in announced.into_iter().zip(unannounced) {
         assert!(announced < unannounced + 2 * calm, "{announced:?}");
         let difference = DELAYS[WWAN] - DELAYS[WLAN];
-        assert!(announced < difference + 2 * calm + 5 * late, "{announced:?}");
+        assert!(
+            announced < difference + 2 * calm + 5 * late,
+            "{announced:?}"
+        );
         assert!(unannounced < most + 2 * calm + 5 * late, "{unannounced:?}");
     }
 }
