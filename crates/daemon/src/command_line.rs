@@ -1,7 +1,7 @@
 //! The command line of `batond`, the source of its help and its manual pages.
 
 use crate::role::RoleName;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 const NOTES: &str = "\
@@ -33,7 +33,7 @@ pub enum Action {
         /// The configuration, a TOML file
         config: PathBuf,
     },
-    /// Run one of a pair of gateways, which carry TCP and UDP across bad links as AeroTP
+    /// Run one of a pair of gateways, which carry TCP and UDP across bad links as AeroTP; SIGHUP reloads the configuration
     Gateway {
         /// The configuration, a TOML file
         config: PathBuf,
@@ -75,6 +75,17 @@ pub enum Action {
         #[arg(long, value_name = "PATH")]
         control: Option<PathBuf>,
     },
+    /// Tell the gateway of a link: its rate, or that it goes down or comes back
+    Link {
+        /// The link's name
+        name: String,
+        /// The word.
+        #[command(flatten)]
+        word: Word,
+        /// The daemon's socket, where several daemons run or it is elsewhere
+        #[arg(long, value_name = "PATH")]
+        control: Option<PathBuf>,
+    },
     /// Write the packets inside the tunnel, the datagrams outside and the events as pcapng, until SIGINT
     Capture {
         /// The file; `-` is standard output
@@ -87,4 +98,19 @@ pub enum Action {
         #[arg(long, value_name = "PATH")]
         control: Option<PathBuf>,
     },
+}
+
+/// A word about a link.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Word {
+    /// The rate from this end, such as "2 Mbit/s"; `found` has the gateway find it
+    #[arg(long)]
+    pub rate: Option<String>,
+    /// The time to its loss, such as "5 s"
+    #[arg(long, value_name = "TIME")]
+    pub goes_down_in: Option<String>,
+    /// `down`: it carries nothing; `up`: it does, and stays
+    #[arg(long, value_name = "STATE")]
+    pub is: Option<String>,
 }

@@ -2,11 +2,14 @@
 
 use crate::attendant::Attendant;
 use crate::capture::Tap;
-use crate::config::changed_keys;
+use crate::config::{Rate, changed_keys};
 use crate::driver::{Counts, Driver};
+use crate::engine::Owner;
 use crate::forecast::{Expected, Forecaster};
 use crate::gateway;
+use crate::gateway::signals::{LinkSignal, LinkWord, Said};
 use crate::keys::RANDOM;
+use crate::medium::News;
 use crate::node::{self, Plan};
 use crate::operation::control::{Answer, Asker, Command, Control, Request};
 use crate::operation::metrics;
@@ -20,6 +23,7 @@ use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::{Signals, Waker};
 use baton_proto::host::Host;
+use baton_proto::interface::InterfaceId;
 use baton_proto::time::Duration;
 use std::fs::File;
 use std::io::{self, Read};
@@ -146,11 +150,12 @@ impl<'a> Daemon<'a> {
     }
 
     /// Tells the node of an uplink that is expected to go down, or to stay up.
-    fn expect(&mut self, Expected { uplink, goes }: &Expected) {
-        let verb = if *goes { "go" } else { "stay" };
+    fn expect(&mut self, Expected { uplink, goes_in }: &Expected) {
+        let verb = if goes_in.is_some() { "go" } else { "stay" };
         info!(interface = uplink, "{uplink} is expected to {verb}");
         if let Some(interface) = self.attendant.interface(uplink) {
-            self.driver.foresee(&mut self.attendant, (interface, *goes));
+            self.driver
+                .foresee(&mut self.attendant, (interface, *goes_in));
         }
     }
 
@@ -160,8 +165,8 @@ impl<'a> Daemon<'a> {
         match &mut forecaster {
             Some(forecaster) => forecaster.go_on_from(&leaving),
             None => leaving.into_iter().for_each(|uplink| {
-                let goes = false;
-                self.expect(&Expected { uplink, goes });
+                let goes_in = None;
+                self.expect(&Expected { uplink, goes_in });
             }),
         }
         self.forecaster = forecaster;
@@ -184,6 +189,7 @@ impl<'a> Daemon<'a> {
             let answer = match &request.command {
                 Command::Status => Answer::Status(Box::new(self.status())),
                 Command::Switch(uplink) => self.switch(uplink.clone()),
+                Command::Link(word) => self.hear(word),
                 // The control socket's thread handles it without the daemon.
                 Command::Capture => continue,
             };
@@ -213,6 +219,33 @@ impl<'a> Daemon<'a> {
         Answer::Refused(format!(
             "\"{wanted}\" is not an uplink of this router; expected one of: {uplinks}"
         ))
+    }
+
+    /// Takes in a word about a gateway's link.
+    fn hear(&mut self, LinkWord { name, said }: &LinkWord) -> Answer {
+        let links = match &self.role {
+            Role::Gateway(config) => config.link_names(),
+            Role::MobileRouter(_) | Role::HomeAgent(_) | Role::Node(_) => Vec::new(),
+        };
+        let Some(place) = links.iter().position(|known| known == name) else {
+            let links = match links.is_empty() {
+                true => "none: this is not a gateway".to_owned(),
+                false => links.join(", "),
+            };
+            return Answer::Refused(format!(
+                "\"{name}\" is not a link of this gateway; expected one of: {links}"
+            ));
+        };
+        let (now, link) = (self.driver.now(), InterfaceId(place));
+        // A modem may say its rate many times a second.
+        if !matches!(said, Said::Rate(_)) {
+            let news = News::of(format!("is said to {said}"));
+            self.attendant.handle_news(now, link, &news);
+        }
+        for signal in said.signals(now) {
+            self.driver.signal(&mut self.attendant, link, signal);
+        }
+        Answer::Done
     }
 
     fn status(&mut self) -> Status {
@@ -289,7 +322,14 @@ impl<'a> Daemon<'a> {
                 own.routers = new.routers.clone();
                 format!("{own:?}") == format!("{new:?}")
             }
-            (Role::Gateway(own), Role::Gateway(new)) => format!("{own:?}") == format!("{new:?}"),
+            (Role::Gateway(own), Role::Gateway(new)) => {
+                for (link, rate) in own.take_over(new) {
+                    let signal = LinkSignal::Rate(rate.map(|Rate(rate)| rate));
+                    self.driver.signal(&mut self.attendant, link, signal);
+                }
+                own.apply_rules(self.driver.host_mut());
+                format!("{own:?}") == format!("{new:?}")
+            }
             // A secret has no printed form, so the texts are compared.
             (Role::Node(_), Role::Node(_)) => false,
             _ => {
@@ -301,7 +341,7 @@ impl<'a> Daemon<'a> {
         if is_same {
             return Ok(Vec::new());
         }
-        let taken_over = self.role.taken_over();
+        let taken_over = self.role.taken_over(&file.role);
         let is_within = |key: &str, table: &str| {
             let rest = key.strip_prefix(table);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

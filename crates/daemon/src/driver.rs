@@ -4,6 +4,7 @@
 //! take is counted and lost, as on any link.
 
 use crate::engine::{Engine, Outlet, Owner};
+use crate::gateway::signals::{LinkSignal, Source};
 use crate::medium::{MediumEvent, News, Received};
 use crate::port::Port;
 use baton_linux::addresses::AddressMonitor;
@@ -95,11 +96,33 @@ impl Driver {
         self.engine.host_mut()
     }
 
-    /// Tells the node that the link at an interface is expected to go down soon, or (false) no longer.
-    pub fn foresee(&mut self, owner: &mut impl Owner, link: (InterfaceId, bool)) {
+    /// Takes in the forecast that the link at an interface goes down after a time, or (`None`) stays up.
+    pub fn foresee(
+        &mut self,
+        owner: &mut impl Owner,
+        (interface, left): (InterfaceId, Option<Duration>),
+    ) {
+        let loss = left.map(|left| self.now() + left);
+        let signal = LinkSignal::Loss(Source::Forecast, loss);
+        if !self.signal(owner, interface, signal) {
+            let link = (interface, loss);
+            self.engine
+                .foresee(self.ports.now, link, owner, &mut self.ports);
+        }
+    }
+
+    /// Passes a signal to the medium at an interface; returns false if that knows nothing of signals.
+    pub fn signal(
+        &mut self,
+        owner: &mut impl Owner,
+        interface: InterfaceId,
+        signal: LinkSignal,
+    ) -> bool {
         self.read_clock();
-        self.engine
-            .foresee(self.ports.now, link, owner, &mut self.ports);
+        let medium = &mut self.ports.all[interface.0].medium;
+        let is_taken = medium.take_signal(self.ports.now, signal);
+        self.take_events(interface, owner);
+        is_taken
     }
 
     /// Returns the ports, by the node's interfaces.
@@ -257,6 +280,10 @@ impl Driver {
                 MediumEvent::Down => {
                     port.says_up = Some(false);
                     self.set_up(owner, (interface, false));
+                }
+                MediumEvent::LossExpected(loss) => {
+                    let (now, link) = (self.ports.now, (interface, loss));
+                    self.engine.foresee(now, link, owner, &mut self.ports);
                 }
                 MediumEvent::Restarted => {
                     let now = self.ports.now;

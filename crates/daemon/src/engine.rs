@@ -92,22 +92,22 @@ impl Engine {
         self.drain(now, owner, outlet);
     }
 
-    /// Takes in that the link at an interface is expected to go down soon, or (false) no longer. A mobile leaves it for
-    /// another one that stays up; if there is none, it asks its home agent to hold packets.
+    /// Takes in that the link at an interface is expected to go down at a time, or (`None`) to stay up. A mobile leaves
+    /// it for another one that stays up; if there is none, it asks its home agent to hold packets. A gateway leaves it.
     pub fn foresee(
         &mut self,
         now: Instant,
-        (interface, goes_down): (InterfaceId, bool),
+        (interface, loss): (InterfaceId, Option<Instant>),
         owner: &mut impl Owner,
         outlet: &mut impl Outlet,
     ) {
         if let Some(attachment) = self.host.attachment_mut() {
-            attachment.foresee(now, interface, goes_down);
+            attachment.foresee(now, interface, loss.is_some());
         }
         self.advance(now, owner, outlet);
-        let event = match goes_down {
-            true => LinkEvent::GoingDown,
-            false => LinkEvent::Rollback,
+        let event = match loss {
+            Some(_) => LinkEvent::GoingDown(loss),
+            None => LinkEvent::Rollback,
         };
         self.handle_event(now, (interface, event), owner, outlet);
     }

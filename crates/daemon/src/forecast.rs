@@ -1,4 +1,5 @@
-//! Forecast of uplinks: a mobile router leaves an uplink before it goes down, by a timetable or its position.
+//! Forecast of uplinks: a mobile router leaves an uplink before it goes down, and a gateway a link, by a timetable or its
+//! position.
 //!
 //! A forecast names the uplinks that are expected to go down soon; the router uses them only if it has no other, and
 //! then asks its home agent to hold packets. It is a hint: an uplink that goes down unannounced is left when its path
@@ -85,8 +86,8 @@ pub struct Forecast {
 pub struct Expected {
     /// The uplink.
     pub uplink: String,
-    /// True if it is expected to go down, false if it is expected to stay up after all.
-    pub goes: bool,
+    /// The time left until it is expected to go down; `None` if it is expected to stay up after all.
+    pub goes_in: Option<Duration>,
 }
 
 impl Forecast {
@@ -110,15 +111,15 @@ impl Forecast {
     pub fn look(&mut self, unix: Duration, fix: Option<Fix>) -> Vec<Expected> {
         let mut changes = Vec::new();
         for (uplink, leaving) in &mut self.leaving {
-            let absent = |absence: &Absence| absence.touches(uplink, unix, self.announced);
-            let by_time = self.timetable.iter().any(absent);
+            let absent = |absence: &Absence| absence.begins_in(uplink, unix, self.announced);
+            let by_time = self.timetable.iter().filter_map(absent);
             let coverage = self.coverage.as_ref().zip(fix);
             let by_place =
-                coverage.is_some_and(|(coverage, fix)| coverage.ends(uplink, fix, self.announced));
-            let goes = by_time || by_place;
-            if core::mem::replace(leaving, goes) != goes {
+                coverage.and_then(|(coverage, fix)| coverage.ends_in(uplink, fix, self.announced));
+            let goes_in = by_time.chain(by_place).min();
+            if core::mem::replace(leaving, goes_in.is_some()) != goes_in.is_some() {
                 let uplink = uplink.clone();
-                changes.push(Expected { uplink, goes });
+                changes.push(Expected { uplink, goes_in });
             }
         }
         changes

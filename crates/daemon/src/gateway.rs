@@ -6,9 +6,11 @@
 
 mod link;
 mod rules;
+pub mod signals;
 
 use crate::config::{Configuration, Network, Rate, SOCKET_ADDRESS, is_device_name};
 use crate::device::Device;
+use crate::forecast::{Forecast, ForecastConfig};
 use crate::keys::{self, Public};
 use crate::mobile_router::{TunnelDevice, unix_nanoseconds};
 use crate::node::{Node, Plan};
@@ -62,6 +64,8 @@ pub struct GatewayConfig {
     /// The links to the other gateway, in the same order as there.
     #[schemars(with = "Vec<LinkTable>")]
     pub links: Vec<LinkConfig>,
+    /// The times and places at which it leaves a link before that goes down.
+    pub forecast: Option<ForecastConfig>,
     /// Rules of conversion; the first match counts, and traffic without a match crosses as it is. Without rules all TCP
     /// and UDP is converted.
     #[serde(default = "RuleConfig::for_everything")]
@@ -164,7 +168,12 @@ impl Configuration for GatewayConfig {
                 ));
             }
         }
-        Ok(())
+        let names = self.link_names();
+        let forecast = self.forecast.as_ref();
+        forecast.map_or(Ok(()), |forecast| {
+            forecast.check(&names)?;
+            Forecast::read(forecast, &names).map(drop)
+        })
     }
 }
 
@@ -230,6 +239,38 @@ impl GatewayConfig {
                 ..Routing::default()
             },
         })
+    }
+
+    /// Returns the names of the links.
+    pub fn link_names(&self) -> Vec<String> {
+        self.links.iter().map(|link| link.name.clone()).collect()
+    }
+
+    /// Takes over what a running gateway can change: rates, rules and the forecast. Returns the links with other rates, by
+    /// their interfaces.
+    pub fn take_over(&mut self, new: &GatewayConfig) -> Vec<(InterfaceId, Option<Rate>)> {
+        self.rules = new.rules.clone();
+        self.forecast = new.forecast.clone();
+        let mut changed = Vec::new();
+        for ((place, own), new) in self.links.iter_mut().enumerate().zip(&new.links) {
+            if own.name == new.name && own.rate != new.rate {
+                own.rate = new.rate;
+                changed.push((InterfaceId(place), new.rate));
+            }
+        }
+        changed
+    }
+
+    /// Returns true if the links are the same as others.
+    pub fn has_links_of(&self, other: &GatewayConfig) -> bool {
+        format!("{:?}", self.links) == format!("{:?}", other.links)
+    }
+
+    /// Replaces the rules of a running node; conversations under way keep theirs.
+    pub fn apply_rules(&self, host: &mut Host) {
+        if let Some(gateway) = host.layer_mut::<AerotpGateway>() {
+            gateway.set_rules(self.rules.iter().map(RuleConfig::rule).collect());
+        }
     }
 
     /// Returns the networks behind the other gateway.

@@ -2,6 +2,7 @@
 
 use baton_daemon::capture::client;
 use baton_daemon::command_line::{Action, CommandLine};
+use baton_daemon::gateway::signals::{LinkTable, LinkWord};
 use baton_daemon::operation::control::{self, Answer, Command};
 use baton_daemon::operation::log;
 use baton_daemon::role::{RoleFile, RoleName};
@@ -35,6 +36,22 @@ fn main() -> ExitCode {
         Action::Switch { uplink, control } => {
             let uplink = (uplink != "auto").then_some(uplink);
             ask(control, &Command::Switch(uplink)).map(drop)
+        }
+        Action::Link {
+            name,
+            word,
+            control,
+        } => {
+            let word = LinkWord::try_from(LinkTable {
+                name,
+                rate: word.rate,
+                goes_down_in: word.goes_down_in,
+                is: word.is,
+            });
+            match word {
+                Ok(word) => ask(control, &Command::Link(word)).map(drop),
+                Err(message) => return fail(2, &message),
+            }
         }
         Action::Capture {
             file,

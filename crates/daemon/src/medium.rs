@@ -1,6 +1,7 @@
 //! Media behind a node's interfaces. A medium carries packets, and reports its state and its longest packet.
 
 use crate::capture::Tap;
+use crate::gateway::signals::LinkSignal;
 use crate::home_agent::RouterConfig;
 use crate::operation::status::Status;
 use baton_linux::addresses::AddressChange;
@@ -25,6 +26,8 @@ pub enum MediumEvent {
     Restarted,
     /// The longest packet has changed, in bytes.
     Mtu(u32),
+    /// The link is expected to go down at this time, or (`None`) to stay up.
+    LossExpected(Option<Instant>),
     /// The link's parameters.
     Parameters(LinkParameters),
     /// News only for the node's operator.
@@ -95,6 +98,11 @@ pub trait Medium: fmt::Debug + Send {
 
     /// Performs the actions that are due.
     fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Takes in a signal about a gateway's link; returns false for another medium, which knows nothing of signals.
+    fn take_signal(&mut self, _now: Instant, _signal: LinkSignal) -> bool {
+        false
+    }
 
     /// Connects the medium to captures, as an interface with this name.
     fn set_tap(&mut self, _name: &str, _tap: &Tap) {}

@@ -108,8 +108,8 @@ impl Role {
         }
     }
 
-    /// Returns the keys that a running daemon can change.
-    pub fn taken_over(&self) -> &'static [&'static str] {
+    /// Returns the keys that a running daemon has taken over from another configuration.
+    pub fn taken_over(&self, new: &Role) -> &'static [&'static str] {
         match self {
             Role::MobileRouter(_) => &[
                 "uplinks.hold_time",
@@ -118,7 +118,11 @@ impl Role {
                 "forecast",
             ],
             Role::HomeAgent(_) => &["routers"],
-            Role::Gateway(_) | Role::Node(_) => &[],
+            Role::Gateway(own) => match new {
+                Role::Gateway(new) if own.has_links_of(new) => &["forecast", "rules", "links"],
+                _ => &["forecast", "rules"],
+            },
+            Role::Node(_) => &[],
         }
     }
 
@@ -135,17 +139,18 @@ impl Role {
         (Some(control.clone().unwrap_or_else(usual)), metrics)
     }
 
-    /// Opens the forecast of a mobile router that has one.
+    /// Opens the forecast of a mobile router or a gateway that has one.
     ///
     /// # Errors
     /// The file, the line, the mistake, and the expected value.
     pub fn forecaster(&self) -> Result<Option<Forecaster>, String> {
-        let Role::MobileRouter(config) = self else {
-            return Ok(None);
+        let (forecast, uplinks) = match self {
+            Role::MobileRouter(config) => (&config.forecast, config.uplinks.prefer.clone()),
+            Role::Gateway(config) => (&config.forecast, config.link_names()),
+            Role::HomeAgent(_) | Role::Node(_) => return Ok(None),
         };
-        let forecast = config.forecast.as_ref();
-        let open = |forecast| Forecaster::open(forecast, &config.uplinks.prefer);
-        forecast.map(open).transpose()
+        let open = |forecast| Forecaster::open(forecast, &uplinks);
+        forecast.as_ref().map(open).transpose()
     }
 
     /// Returns a warning about a configuration for its operator.

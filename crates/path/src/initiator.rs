@@ -185,6 +185,12 @@ impl Initiator {
         }
     }
 
+    /// Tells the home agent that the uplink is expected to go down at a time, or (`None`) to stay up: there it is
+    /// [`Event::LossExpected`].
+    pub fn expect_loss(&mut self, now: Instant, at: Option<Instant>) {
+        self.path.expect_loss(now, at);
+    }
+
     /// Returns true if the path carries packets.
     pub fn is_up(&self) -> bool {
         self.path.is_up()

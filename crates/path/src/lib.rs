@@ -67,6 +67,7 @@
 
 mod cookie;
 mod counters;
+mod departure;
 mod frame;
 mod hash;
 mod initiator;

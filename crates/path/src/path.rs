@@ -12,6 +12,7 @@ mod transmit;
 pub use event::{Event, NotSent, Sent};
 pub use receive::Content;
 
+use crate::departure::Departure;
 use crate::frame::{Start, TAG_BYTES, TRANSPORT_HEADER};
 use crate::liveness::{Liveness, Verdict};
 use crate::measure::{Measured, Measurement};
@@ -74,6 +75,7 @@ pub(crate) struct Path {
     answer: Option<(u16, Stamp, Instant)>,
     mtu_answer: Option<(u16, Stamp, Instant)>,
     large_sent: bool,
+    departure: Departure,
     pub(crate) events: VecDeque<Event>,
 }
 
@@ -117,6 +119,7 @@ impl Path {
             answer: None,
             mtu_answer: None,
             large_sent: false,
+            departure: Departure::default(),
             events: VecDeque::new(),
         }
     }
@@ -167,6 +170,9 @@ impl Path {
             self.reported = session.own.counter;
             self.asked = session.own.counter;
             self.measurement.expect_reports_from(session.own.counter);
+            if self.departure.forget_peer() {
+                self.events.push_back(Event::LossExpected(None));
+            }
             self.restart_search(now);
         }
         self.current = Some(session);
@@ -276,6 +282,11 @@ impl Path {
         self.liveness.hurry(now);
     }
 
+    /// Tells the peer that this end's link is expected to go down at a time, or (`None`) to stay up.
+    pub(crate) fn expect_loss(&mut self, now: Instant, at: Option<Instant>) {
+        self.probe_due |= self.departure.expect(now, at);
+    }
+
     fn went_down(&mut self) {
         self.mtu.pause();
         self.events.push_back(Event::Down);
@@ -287,6 +298,7 @@ impl Path {
             self.mtu.resume(now);
             self.restart_search(now);
             self.events.push_back(Event::Up);
+            self.departure.repeat(now);
             if self.is_initiator {
                 self.first_probes = 0;
                 self.probe(now);
@@ -304,9 +316,10 @@ impl Path {
         }
         let round_trip = &self.measurement.round_trip;
         let probing = if self.liveness.is_down() {
-            [None, None]
+            [None, None, None]
         } else {
-            [self.next_probe, self.mtu.deadline()]
+            let notice = self.departure.deadline();
+            [self.next_probe, self.mtu.deadline(), notice]
         };
         let watched = [
             self.liveness.deadline(round_trip),
@@ -342,6 +355,7 @@ impl Path {
         if self.next_probe.is_some_and(|time| now >= time) {
             self.probe(now);
         }
+        self.probe_due |= self.departure.deadline().is_some_and(|time| now >= time);
         let before = self.packet_mtu();
         self.mtu.handle_timeout(now);
         self.tell_mtu(before);

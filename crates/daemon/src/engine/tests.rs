@@ -185,7 +185,8 @@ impl Bench {
     fn foresee(&mut self, at: u64, link: &'static str, goes_down: bool) {
         self.run(Instant::from_millis(at));
         let side = &mut self.sides[0];
-        let link = (side.interface(link), goes_down);
+        let loss = goes_down.then(|| self.now + Duration::from_secs(2));
+        let link = (side.interface(link), loss);
         let (log, outgoing) = (&mut side.log, &mut side.outgoing);
         side.engine.foresee(self.now, link, log, outgoing);
         self.carry(0);

@@ -75,17 +75,19 @@ impl Coverage {
         }
     }
 
-    /// Returns true if a mobile that keeps its speed and course reaches a place without this uplink within a time.
-    pub fn ends(&self, uplink: &str, fix: Fix, ahead: Duration) -> bool {
-        let Some(column) = self.uplinks.iter().position(|known| known == uplink) else {
-            return false;
-        };
-        (0..=STEPS).any(|step| {
-            let after_s = ahead.as_secs_f64() * f64::from(step) / f64::from(STEPS);
-            let place = fix.after(after_s);
-            let sample = self.nearest(place);
+    /// Returns the time until a mobile that keeps its speed and course reaches a place without this uplink, if that is at
+    /// most `ahead`: to an eighth of `ahead`.
+    pub fn ends_in(&self, uplink: &str, fix: Fix, ahead: Duration) -> Option<Duration> {
+        let column = self.uplinks.iter().position(|known| known == uplink)?;
+        let after_s = (0..=STEPS).map(|step| {
+            let share = f64::from(step) / f64::from(STEPS);
+            ahead.as_secs_f64() * share
+        });
+        let mut ends = after_s.filter(|&after_s| {
+            let sample = self.nearest(fix.after(after_s));
             sample.is_some_and(|sample| !sample.is_covered[column])
-        })
+        });
+        ends.next().map(Duration::from_secs_f64)
     }
 
     /// Returns the nearest sample, if it is near.

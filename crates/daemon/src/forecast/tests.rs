@@ -19,15 +19,26 @@ fn of_timetable(text: &str) -> Result<Forecast, String> {
     Forecast::read(&config, &uplinks())
 }
 
-fn expected(uplink: &str, goes: bool) -> Vec<Expected> {
-    let uplink = uplink.to_owned();
-    vec![Expected { uplink, goes }]
+/// A change as a test sees it: the uplink, and the seconds until it goes down, if it does.
+type Change = (String, Option<f64>);
+
+fn expected(uplink: &str, goes_in_s: Option<f64>) -> Vec<Change> {
+    vec![(uplink.to_owned(), goes_in_s)]
+}
+
+/// Returns changes with their times to a millisecond.
+fn seen(changes: Vec<Expected>) -> Vec<Change> {
+    let seconds = |time: Duration| (time.as_secs_f64() * 1e3).round() / 1e3;
+    let changes = changes.into_iter();
+    changes
+        .map(|change| (change.uplink, change.goes_in.map(seconds)))
+        .collect()
 }
 
 /// Looks ahead from this many seconds after midnight.
-fn look(forecast: &mut Forecast, seconds: f64) -> Vec<Expected> {
+fn look(forecast: &mut Forecast, seconds: f64) -> Vec<Change> {
     let midnight = Duration::from_secs(MIDNIGHT_S);
-    forecast.look(midnight + Duration::from_secs_f64(seconds), None)
+    seen(forecast.look(midnight + Duration::from_secs_f64(seconds), None))
 }
 
 #[test]
@@ -38,10 +49,13 @@ fn an_uplink_is_left_ahead_of_its_time_and_stays_afterwards() {
     .unwrap();
     let from = 8.0 * 3600.0 + 15.0 * 60.0 + 30.0;
     assert_eq!(look(&mut forecast, from - 3.1), []);
-    assert_eq!(look(&mut forecast, from - 2.9), expected("wlan0", true));
+    assert_eq!(
+        look(&mut forecast, from - 2.9),
+        expected("wlan0", Some(2.9))
+    );
     assert_eq!(forecast.leaving().collect::<Vec<_>>(), ["wlan0"]);
     assert_eq!(look(&mut forecast, from + 89.9), []);
-    assert_eq!(look(&mut forecast, from + 90.1), expected("wlan0", false));
+    assert_eq!(look(&mut forecast, from + 90.1), expected("wlan0", None));
     assert_eq!(look(&mut forecast, from + 86_400.0), []);
 }
 
@@ -50,7 +64,7 @@ fn a_forecast_that_goes_on_from_another_says_only_what_is_new() {
     let text = "timetable = [{ uplink = \"wwan0\", from = \"08:00\", until = \"09:00\" }]";
     let mut forecast = of_timetable(text).unwrap();
     forecast.go_on_from(&uplinks());
-    let stays = expected("wlan0", false);
+    let stays = expected("wlan0", None);
     assert_eq!(look(&mut forecast, 8.5 * 3600.0), stays);
     assert_eq!(forecast.leaving().collect::<Vec<_>>(), ["wwan0"]);
 }
@@ -64,12 +78,9 @@ fn a_time_of_day_comes_back_each_day_also_over_midnight() {
     for day in [0.0, 86_400.0] {
         assert_eq!(look(&mut forecast, day + 86_337.0), []);
         let ahead = look(&mut forecast, day + 86_338.1);
-        assert_eq!(ahead, expected("wwan0", true));
+        assert_eq!(ahead, expected("wwan0", Some(1.9)));
         assert_eq!(look(&mut forecast, day + 86_400.0), []);
-        assert_eq!(
-            look(&mut forecast, day + 86_460.0),
-            expected("wwan0", false)
-        );
+        assert_eq!(look(&mut forecast, day + 86_460.0), expected("wwan0", None));
     }
 }
 
@@ -129,29 +140,29 @@ fn fix(latitude_deg: f64, speed_m_per_s: f64, course_deg: f64) -> Option<Fix> {
 }
 
 /// At 55.6 m/s a train covers the spacing of samples in two seconds; the tunnel's first sample is the nearest one from
-/// 50.0095 degrees on.
+/// 50.0095 degrees on. The time left is told in eighths of that announced.
 #[test]
 fn a_train_leaves_an_uplink_as_long_before_the_tunnel_as_announced() {
     let mut forecast = on_line(4);
     let at = Duration::ZERO;
     assert_eq!(forecast.look(at, fix(50.0074, 55.6, 0.0)), []);
     assert_eq!(
-        forecast.look(at, fix(50.0076, 55.6, 0.0)),
-        expected("wlan0", true)
+        seen(forecast.look(at, fix(50.0076, 55.6, 0.0))),
+        expected("wlan0", Some(4.0))
     );
     assert_eq!(forecast.look(at, fix(50.011, 55.6, 0.0)), []);
     assert_eq!(
-        forecast.look(at, fix(50.0116, 55.6, 0.0)),
-        expected("wlan0", false)
+        seen(forecast.look(at, fix(50.0116, 55.6, 0.0))),
+        expected("wlan0", None)
     );
     // On the way back the tunnel is ahead again; it is not while the train stands before it.
     assert_eq!(
-        forecast.look(at, fix(50.0116, 55.6, 180.0)),
-        expected("wlan0", true)
+        seen(forecast.look(at, fix(50.0116, 55.6, 180.0))),
+        expected("wlan0", Some(0.5))
     );
     assert_eq!(
-        forecast.look(at, fix(50.0117, 0.0, 180.0)),
-        expected("wlan0", false)
+        seen(forecast.look(at, fix(50.0117, 0.0, 180.0))),
+        expected("wlan0", None)
     );
 }
 
@@ -161,10 +172,10 @@ fn without_a_position_and_far_from_the_line_nothing_is_foretold() {
     assert_eq!(forecast.look(Duration::ZERO, None), []);
     assert_eq!(forecast.look(Duration::ZERO, fix(50.03, 0.0, 0.0)), []);
     let inside = forecast.look(Duration::ZERO, fix(50.0105, 0.0, 0.0));
-    assert_eq!(inside, expected("wlan0", true));
+    assert_eq!(seen(inside), expected("wlan0", Some(0.0)));
     assert_eq!(
-        forecast.look(Duration::ZERO, None),
-        expected("wlan0", false)
+        seen(forecast.look(Duration::ZERO, None)),
+        expected("wlan0", None)
     );
 }
 
@@ -173,7 +184,7 @@ fn an_old_position_is_carried_on_by_its_speed() {
     let mut forecast = on_line(0);
     let old = fix(50.0074, 55.6, 0.0).map(|fix| Fix { age_s: 4.3, ..fix });
     let found = forecast.look(Duration::ZERO, old);
-    assert_eq!(found, expected("wlan0", true));
+    assert_eq!(seen(found), expected("wlan0", Some(0.0)));
 }
 
 #[test]

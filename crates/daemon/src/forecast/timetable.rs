@@ -85,23 +85,28 @@ impl Absence {
         }
     }
 
-    /// Returns true if an uplink is down at some moment from the Unix time `unix` to `ahead` later.
-    pub fn touches(&self, uplink: &str, unix: Duration, ahead: Duration) -> bool {
+    /// Returns the time from the Unix time `unix` until an uplink is down, if that is at most `ahead`.
+    pub fn begins_in(&self, uplink: &str, unix: Duration, ahead: Duration) -> Option<Duration> {
         if uplink != self.uplink {
-            return false;
+            return None;
         }
-        let (begin, end) = (unix, unix + ahead);
-        match (self.from, self.until) {
-            (Moment::Once(from), Moment::Once(until)) => from <= end && begin < until,
+        let left = match (self.from, self.until) {
+            (Moment::Once(from), Moment::Once(until)) => {
+                (unix < until).then(|| from.saturating_sub(unix))?
+            }
             (Moment::Daily(from), Moment::Daily(until)) => {
                 let day = Duration::from_secs(DAY_S);
                 let of_day = |time: Duration| time.as_nanos() % day.as_nanos();
                 let length = of_day(until + day - from);
                 // Time since the latest start, and until the next one.
                 let since = of_day(unix + day - from);
-                since < length || day.as_nanos() - since <= ahead.as_nanos()
+                match since < length {
+                    true => Duration::ZERO,
+                    false => Duration::from_nanos(day.as_nanos() - since),
+                }
             }
-            _ => false,
-        }
+            _ => return None,
+        };
+        (left <= ahead).then_some(left)
     }
 }

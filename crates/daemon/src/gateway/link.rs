@@ -5,8 +5,9 @@
 
 use crate::capture::{Tap, View};
 use crate::config::Rate;
+use crate::gateway::signals::{LinkSignal, Losses, Source, ToldRate};
 use crate::medium::{Medium, MediumEvent, News, Received};
-use crate::operation::status::{PathStatus, Status};
+use crate::operation::status::{PathStatus, RateStatus, Status};
 use crate::tunnel;
 use crate::tunnel::datagrams::{MOST_READ, Outgoing, Sockets};
 use crate::tunnel::outer;
@@ -186,6 +187,29 @@ impl End {
         }
     }
 
+    /// Returns true if the path carries packets.
+    fn is_up(&self) -> bool {
+        match self {
+            End::Calling(path, _) => path.is_up(),
+            End::Listening(listener, _, key) => {
+                let info = key.and_then(|key| listener.path(key));
+                info.is_some_and(|info| info.is_up)
+            }
+        }
+    }
+
+    /// Tells the other gateway that the link is expected to go down at a time, or (`None`) to stay up.
+    fn expect_loss(&mut self, now: Instant, at: Option<Instant>) {
+        match self {
+            End::Calling(path, _) => path.expect_loss(now, at),
+            End::Listening(listener, _, key) => {
+                if let Some(key) = *key {
+                    listener.expect_loss(now, key, at);
+                }
+            }
+        }
+    }
+
     /// Returns the length of all that the path adds to a packet, in bytes.
     fn headers(&self) -> u32 {
         tunnel::headers(self.local().is_ipv4())
@@ -205,8 +229,12 @@ pub struct Link {
     end: End,
     /// The device by which alone it sends, if it is bound to one.
     watch: Option<Watch>,
-    /// Its rate by the operator's word.
-    rate: Option<DataRate>,
+    /// Its rate by the word of an operator or a modem.
+    rate: ToldRate,
+    /// Losses that are expected.
+    losses: Losses,
+    /// True while a modem says that it carries nothing.
+    is_away: bool,
     /// The rate of packets inside the path, as last reported to the node.
     reported: DataRate,
     sockets: Sockets,
@@ -229,7 +257,9 @@ impl Link {
             name: name.to_owned(),
             end,
             watch: device.map(|device| Watch::new(device, is_ipv4)),
-            rate: rate.map(|Rate(rate)| rate),
+            rate: ToldRate::of(rate.map(|Rate(rate)| rate)),
+            losses: Losses::default(),
+            is_away: false,
             reported: DataRate::ZERO,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
@@ -258,20 +288,50 @@ impl Link {
     }
 
     fn can_send(&self) -> bool {
-        self.watch.as_ref().is_none_or(Watch::can_send)
+        !self.is_away && self.watch.as_ref().is_none_or(Watch::can_send)
     }
 
-    /// Updates the path after a change of its device or of the device's addresses.
+    /// Updates the path after a change of its device, of the device's addresses, or of a modem's word.
     fn follow_device(&mut self, now: Instant) {
         self.sockets.view.forget_sources();
-        let can_send = self.can_send();
+        let (could_send, can_send) = (!self.sockets.is_empty(), self.can_send());
         if !can_send {
             self.sockets.close();
-        } else if self.sockets.is_empty() && !self.open_socket() {
+        } else if !could_send && !self.open_socket() {
             return;
         }
         self.end.follow_device(now, can_send);
         self.take_events(now);
+        if let End::Listening(..) = self.end
+            && self.end.is_up()
+        {
+            match can_send {
+                true if could_send => {}
+                true => self.come_up(now),
+                false => self.events.push_back(MediumEvent::Down),
+            }
+        }
+    }
+
+    /// Tells the node that the path is up, and the path of what it may not know.
+    fn come_up(&mut self, now: Instant) {
+        self.end.set_rate(now, self.rate.give());
+        self.losses.come_back(now);
+        self.end.expect_loss(now, self.losses.own());
+        self.tell_parameters(now);
+        self.events.push_back(MediumEvent::Up);
+        if let Some(at) = self.losses.soonest() {
+            self.events.push_back(MediumEvent::LossExpected(Some(at)));
+        }
+    }
+
+    /// Takes in a source's expectation of a loss, and tells the node and the other gateway.
+    fn expect_loss(&mut self, now: Instant, source: Source, at: Option<Instant>) {
+        if self.losses.expect(source, at) {
+            let soonest = self.losses.soonest();
+            self.events.push_back(MediumEvent::LossExpected(soonest));
+        }
+        self.end.expect_loss(now, self.losses.own());
     }
 
     fn take_events(&mut self, now: Instant) {
@@ -282,11 +342,8 @@ impl Link {
                     self.end.follow_device(now, false);
                     continue;
                 }
-                Event::Up => {
-                    self.end.set_rate(now, self.rate);
-                    self.tell_parameters(now);
-                    self.events.push_back(MediumEvent::Up);
-                }
+                Event::Up => self.come_up(now),
+                Event::LossExpected(at) => self.expect_loss(now, Source::Peer, at),
                 Event::Down => self.events.push_back(MediumEvent::Down),
                 Event::PacketMtu(_) => self.tell_parameters(now),
                 Event::Suspect => self.sockets.view.event("is suspect"),
@@ -332,8 +389,25 @@ impl Link {
         DataRate::from_bits_per_second((bits / u128::from(mtu + headers)) as u64)
     }
 
-    /// Tells the node of a change of the rate by more than a hundredth.
+    /// Tells the node of a change of the rate by more than a hundredth, and an operator of a rate told that does not hold.
     fn follow_rate(&mut self, now: Instant) {
+        let pace = self.end.pace(now).filter(|_| self.end.is_up());
+        let used = pace.map(|pace| pace.rate);
+        if self.rate.is_waiting() {
+            let measured = self.end.measured(now);
+            let round_trip = measured.and_then(|(_, _, measured)| measured.round_trip);
+            let facts = (used, round_trip.unwrap_or_default());
+            if let Some(rate) = self.rate.poll(now, facts) {
+                self.end.set_rate(now, rate);
+            }
+        }
+        if self.rate.use_rate(now, used)
+            && let (Some(used), Some(told)) = (used, self.rate.told())
+        {
+            let [used, told] = [used, told].map(|rate| rate.bits_per_second());
+            let news = News::of(format!("carries {used} bit/s, not the {told} bit/s told"));
+            self.events.push_back(MediumEvent::News(news));
+        }
         let rate = self.rate_inside(now).bits_per_second();
         let reported = self.reported.bits_per_second();
         if rate.abs_diff(reported) > reported / 100 {
@@ -426,6 +500,22 @@ impl Medium for Link {
         }
     }
 
+    fn take_signal(&mut self, now: Instant, signal: LinkSignal) -> bool {
+        match signal {
+            LinkSignal::Rate(rate) => {
+                self.rate.tell(rate);
+                self.follow_rate(now);
+            }
+            LinkSignal::Loss(source, at) => self.expect_loss(now, source, at),
+            LinkSignal::Away(is_away) => {
+                if core::mem::replace(&mut self.is_away, is_away) != is_away {
+                    self.follow_device(now);
+                }
+            }
+        }
+        true
+    }
+
     fn poll_event(&mut self) -> Option<MediumEvent> {
         self.events.pop_front()
     }
@@ -454,7 +544,19 @@ impl Medium for Link {
         let mtu = self.end.packet_mtu().unwrap_or(0);
         if let Some((remote, is_up, measured)) = self.end.measured(now) {
             let path = PathStatus::new((self.name.clone(), is_up), remote, mtu);
-            status.uplinks.push(path.with(measured));
+            let rate = self.end.pace(now).map(|pace| RateStatus {
+                used_bit_per_s: pace.rate.bits_per_second(),
+                told_bit_per_s: self.rate.told().map(|told| told.bits_per_second()),
+                overruled: self.rate.overruled(),
+            });
+            let path = path.with(measured);
+            status.uplinks.push(PathStatus { rate, ..path });
+        }
+        if self.losses.soonest().is_some() && !status.leaving.contains(&self.name) {
+            status.leaving.push(self.name.clone());
+        }
+        if self.is_away {
+            status.away.push(self.name.clone());
         }
         status.reject(self.end.counters());
         status.lose("longer than a link carries", self.too_long);

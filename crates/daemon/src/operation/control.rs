@@ -2,6 +2,7 @@
 
 use super::status::Status;
 use crate::capture::{Tap, stream};
+use crate::gateway::signals::LinkWord;
 use baton_linux::readiness::Waker;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -28,6 +29,8 @@ pub enum Command {
     Status,
     /// Hold the router to an uplink, by its device; or let it choose.
     Switch(Option<String>),
+    /// Take in a word about a gateway's link.
+    Link(LinkWord),
     /// Stream a capture behind the answer.
     Capture,
 }

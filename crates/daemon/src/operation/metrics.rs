@@ -1,7 +1,7 @@
 //! Metrics in the text format of Prometheus, over HTTP.
 
 use super::control::{Answer, Asker, Command};
-use super::status::{PathStatus, Status};
+use super::status::{PathStatus, RateStatus, Status};
 use core::fmt::Write as _;
 use core::net::SocketAddr;
 use std::io::{self, BufRead, BufReader, Write};
@@ -141,6 +141,7 @@ pub fn text(status: &Status) -> String {
         }
     }
     out.paths(&paths(status));
+    out.rates(status);
     out.0
 }
 
@@ -180,6 +181,51 @@ impl Lines {
                 labels => writeln!(self.0, "baton_{name}{{{labels}}} {value}"),
             };
         }
+    }
+
+    /// Writes the rates of a gateway's links, and the losses expected.
+    fn rates(&mut self, status: &Status) {
+        let rated = status.uplinks.iter();
+        let rated: Vec<(String, &RateStatus)> = rated
+            .filter_map(|path| Some((format!("uplink=\"{}\"", path.name), path.rate.as_ref()?)))
+            .collect();
+        let samples = |value: &dyn Fn(&RateStatus) -> Option<u64>| -> Vec<(String, f64)> {
+            let each = rated.iter();
+            each.filter_map(|(label, rate)| Some((label.clone(), value(rate)? as f64)))
+                .collect()
+        };
+        self.one(
+            "path_rate_bits_per_second",
+            "gauge",
+            "Rate in use, with all headers.",
+            &samples(&|rate| Some(rate.used_bit_per_s)),
+        );
+        self.one(
+            "path_told_rate_bits_per_second",
+            "gauge",
+            "Rate told by the configuration, an operator or a modem.",
+            &samples(&|rate| rate.told_bit_per_s),
+        );
+        self.one(
+            "path_rate_overruled_total",
+            "counter",
+            "Times that the link has carried less than half of the rate told.",
+            &samples(&|rate| Some(rate.overruled)),
+        );
+        let leaving: Vec<(String, f64)> = status
+            .uplinks
+            .iter()
+            .map(|path| {
+                let is_leaving = status.leaving.contains(&path.name);
+                (format!("uplink=\"{}\"", path.name), f64::from(is_leaving))
+            })
+            .collect();
+        self.one(
+            "path_leaving",
+            "gauge",
+            "1 if the path is expected to go down.",
+            &leaving,
+        );
     }
 
     fn paths(&mut self, paths: &[(String, &PathStatus)]) {
@@ -242,5 +288,41 @@ mod tests {
         );
         assert!(text.contains("\nbaton_handovers_total 0\n"), "{text}");
         assert!(!text.contains("held_packets"), "{text}");
+        assert!(!text.contains("path_rate"), "{text}");
+    }
+
+    #[test]
+    fn a_link_has_its_rate_beside_the_one_told() {
+        let (name, remote) = (("mast".to_owned(), true), ([192, 0, 2, 1], 4191).into());
+        let rate = RateStatus {
+            used_bit_per_s: 2_000_000,
+            told_bit_per_s: Some(20_000_000),
+            overruled: 3,
+        };
+        let path = PathStatus::new(name, remote, 1436);
+        let uplink = PathStatus {
+            rate: Some(rate),
+            ..path
+        };
+        assert!(
+            uplink
+                .to_string()
+                .ends_with(", rate 2.000 Mbit/s of 20.000 Mbit/s told, overruled 3 times"),
+            "{uplink}"
+        );
+        let status = Status {
+            uplinks: vec![uplink],
+            leaving: vec!["mast".to_owned()],
+            ..Status::default()
+        };
+        let text = text(&status);
+        for line in [
+            "baton_path_rate_bits_per_second{uplink=\"mast\"} 2000000\n",
+            "baton_path_told_rate_bits_per_second{uplink=\"mast\"} 20000000\n",
+            "baton_path_rate_overruled_total{uplink=\"mast\"} 3\n",
+            "baton_path_leaving{uplink=\"mast\"} 1\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
     }
 }

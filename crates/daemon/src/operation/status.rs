@@ -25,6 +25,9 @@ pub struct Status {
     /// Uplinks that are expected to go down.
     #[serde(default)]
     pub leaving: Vec<String>,
+    /// Links of a gateway that a program says to carry nothing.
+    #[serde(default)]
+    pub away: Vec<String>,
     /// Packets of the node.
     pub packets: PacketStatus,
     /// Handovers.
@@ -107,6 +110,20 @@ pub struct PathStatus {
     pub loss: [f64; 2],
     /// Bytes of datagrams in the last whole second, sent and received.
     pub bytes_per_s: [u64; 2],
+    /// The rate from this end, of a gateway's link.
+    #[serde(default)]
+    pub rate: Option<RateStatus>,
+}
+
+/// The rate of a link from this end, of IP packets with all headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateStatus {
+    /// The rate in use, in bits per second.
+    pub used_bit_per_s: u64,
+    /// The rate told by the configuration, an operator or a modem, in bits per second.
+    pub told_bit_per_s: Option<u64>,
+    /// Times that the link has carried less than half of the rate told for three seconds.
+    pub overruled: u64,
 }
 
 /// A router of a home agent.
@@ -135,6 +152,7 @@ impl PathStatus {
             delay_variation_s: 0.0,
             loss: [0.0; 2],
             bytes_per_s: [0; 2],
+            rate: None,
         }
     }
 
@@ -197,7 +215,22 @@ impl fmt::Display for PathStatus {
             f,
             ", loss {out:.1} % out, {back:.1} % in, {sent:.3} Mbit/s out, {received:.3} Mbit/s in, packets of {} B",
             self.packet_mtu
-        )
+        )?;
+        self.rate.as_ref().map_or(Ok(()), |rate| rate.fmt(f))
+    }
+}
+
+impl fmt::Display for RateStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let megabits = |bits: u64| bits as f64 * 1e-6;
+        write!(f, ", rate {:.3} Mbit/s", megabits(self.used_bit_per_s))?;
+        if let Some(told) = self.told_bit_per_s {
+            write!(f, " of {:.3} Mbit/s told", megabits(told))?;
+        }
+        match self.overruled {
+            0 => Ok(()),
+            times => write!(f, ", overruled {times} times"),
+        }
     }
 }
 
@@ -218,6 +251,9 @@ impl fmt::Display for Status {
         }
         for uplink in &self.leaving {
             writeln!(f, "{uplink} is expected to go")?;
+        }
+        for link in &self.away {
+            writeln!(f, "{link} is said to be down")?;
         }
         for uplink in &self.uplinks {
             writeln!(f, "  {uplink}")?;

@@ -9,6 +9,8 @@ pub fn of(event: &Event) -> Option<String> {
         Event::Down => Some("is down".to_owned()),
         Event::Moved { from, to } => Some(format!("has moved from {from} to {to}")),
         Event::Restarted => Some("has a peer that was restarted".to_owned()),
+        Event::LossExpected(Some(_)) => Some("is expected to go by the other end".to_owned()),
+        Event::LossExpected(None) => Some("is expected to stay by the other end".to_owned()),
         Event::PacketMtu(bytes) => Some(format!("carries packets of {bytes} B")),
         Event::Refused => Some("is refused: the router has 16 others".to_owned()),
         Event::Suspect | Event::Receipted { .. } => None,

@@ -8,5 +8,6 @@ mod gateways;
 mod handovers;
 mod hardships;
 mod plain;
+mod signals;
 mod uplinks;
 mod world;

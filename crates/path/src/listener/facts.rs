@@ -70,6 +70,15 @@ impl Listener {
         }
     }
 
+    /// Tells a path's router that this end's link is expected to go down at a time, or (`None`) to stay up: there it is
+    /// [`Event::LossExpected`](crate::Event::LossExpected).
+    pub fn expect_loss(&mut self, now: Instant, key: PathKey, at: Option<Instant>) {
+        if let Some(member) = self.member_mut(key) {
+            member.path.expect_loss(now, at);
+        }
+        self.touch(now, key.place);
+    }
+
     /// Returns a path's measurements; `None` if it was removed.
     pub fn measured(&mut self, now: Instant, key: PathKey) -> Option<Measured> {
         self.member_mut(key).map(|member| member.path.measured(now))

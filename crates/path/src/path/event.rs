@@ -1,5 +1,6 @@
 //! Events of a path, and results of sending a packet.
 
+use baton_proto::time::Instant;
 use core::net::SocketAddr;
 
 /// Event of a path.
@@ -26,6 +27,8 @@ pub enum Event {
         /// Counter after the largest that has arrived.
         up_to: u64,
     },
+    /// Word of the peer that its link is expected to go down at this time, or (`None`) to stay up.
+    LossExpected(Option<Instant>),
     /// Change of the longest packet that the path carries, in bytes.
     PacketMtu(u16),
     /// Refusal of the path by the home agent: the router has 16 others.

@@ -4,10 +4,12 @@ use super::transmit::MTU_BIT;
 use super::{Event, Path};
 use crate::counters::Rejected;
 use crate::frame::{array_at, u32_at, u64_at};
-use crate::message::{ANSWER, ELIDED, HEADER, MTU_PROBE, PACKET, PROBE, RECEIPT, Report, Stamp};
+use crate::message::{
+    ANSWER, ELIDED, HEADER, MTU_PROBE, NOTICE, PACKET, PROBE, RECEIPT, Report, Stamp,
+};
 use crate::mtu;
 use crate::rate::Heard;
-use baton_proto::time::Instant;
+use baton_proto::time::{Duration, Instant};
 use core::net::SocketAddr;
 
 /// A received packet.
@@ -53,11 +55,20 @@ impl Path {
             self.receipts.packet_arrived(now, length);
             return Ok(Some(Content { kind, packet: rest }));
         }
+        let (rest, left_ms) = match kind {
+            NOTICE => rest.split_last_chunk().ok_or(Rejected::Content)?,
+            _ => (&*rest, &[0; 4]),
+        };
         let report = Report::decode(rest)
             .filter(|report| report.received_bytes.is_some() == self.finder.is_some())
             .ok_or(Rejected::Content)?;
         match kind {
-            PROBE => self.will_answer(now, report.sequence, stamp),
+            PROBE | NOTICE => {
+                let left = Duration::from_millis(u32::from_le_bytes(*left_ms).into());
+                let left = (kind == NOTICE).then_some(left);
+                self.take_notice(now, counter, left);
+                self.will_answer(now, report.sequence, stamp);
+            }
             ANSWER => self.take_answer(now, report.sequence),
             RECEIPT => self.liveness.stream_arrived(now),
             _ => return Err(Rejected::Content),
@@ -132,7 +143,18 @@ impl Path {
         Ok(None)
     }
 
+    /// Takes in a notice with the time left when it was sent, or (`None`) a probe.
+    fn take_notice(&mut self, now: Instant, counter: u64, left: Option<Duration>) {
+        let round_trip = self.measurement.round_trip.smoothed().unwrap_or_default();
+        let way = Duration::from_nanos(round_trip.as_nanos() / 2);
+        let at = left.map(|left| now + left.saturating_sub(way));
+        if self.departure.hear(now, counter, at) {
+            self.events.push_back(Event::LossExpected(at));
+        }
+    }
+
     fn take_answer(&mut self, now: Instant, sequence: u16) {
+        self.departure.answered(sequence);
         let before = self.packet_mtu();
         if self.mtu.answered(now, sequence) {
             self.tell_mtu(before);

@@ -39,11 +39,12 @@ fn message() -> impl Strategy<Value = (u64, Vec<u8>, u64)> {
         any::<u64>(),
         (0_u64..20).prop_map(|low| low | 1 << 63)
     ];
-    let kind = prop_oneof![9 => 0_u8..7, 1 => any::<u8>()];
+    let kind = prop_oneof![9 => 0_u8..8, 1 => any::<u8>()];
     let rest = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..40),
         prop::collection::vec(any::<u8>(), 23),
-        prop::collection::vec(any::<u8>(), 27)
+        prop::collection::vec(any::<u8>(), 27),
+        prop::collection::vec(any::<u8>(), 31)
     ];
     let content = (kind, rest).prop_map(|(kind, rest)| [vec![kind], rest].concat());
     let wait = prop_oneof![0_u64..50_000_000, 0_u64..10_000_000_000];

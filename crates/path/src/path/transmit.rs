@@ -2,7 +2,9 @@
 
 use super::{NotSent, Path, Sent};
 use crate::frame::{TAG_BYTES, TRANSPORT_HEADER};
-use crate::message::{self, ANSWER, ELIDED, HEADER, MTU_PROBE, PROBE, RECEIPT, Report, Stamp};
+use crate::message::{
+    self, ANSWER, ELIDED, HEADER, MTU_PROBE, NOTICE, PROBE, RECEIPT, Report, Stamp,
+};
 use crate::mtu;
 use baton_proto::time::Instant;
 
@@ -71,7 +73,7 @@ impl Path {
         if core::mem::take(&mut self.probe_due) {
             self.sequence = self.sequence.wrapping_add(1) & !mtu::OWN_NUMBERS;
             report.sequence = self.sequence;
-            self.report(now, PROBE, report, out)?;
+            self.send_probe(now, report, out)?;
             self.asks(now);
             return Some(());
         }
@@ -92,6 +94,20 @@ impl Path {
             return self.report(now, RECEIPT, report, out);
         }
         self.probe_mtu(now, out)
+    }
+
+    /// Writes a probe, which is a notice while a loss is expected.
+    fn send_probe(&mut self, now: Instant, report: Report, out: &mut Vec<u8>) -> Option<()> {
+        let round_trip = self.measurement.round_trip.smoothed();
+        self.departure.sent(now, report.sequence, round_trip);
+        let Some(left_ms) = self.departure.left_ms(now) else {
+            return self.report(now, PROBE, report, out);
+        };
+        self.receipts.reported(now);
+        self.seal(now, self.counter, NOTICE, out, |out| {
+            report.write(out);
+            out.extend_from_slice(&left_ms.to_le_bytes());
+        })
     }
 
     fn report(&mut self, now: Instant, kind: u8, report: Report, out: &mut Vec<u8>) -> Option<()> {

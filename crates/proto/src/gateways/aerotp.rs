@@ -34,6 +34,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use links::Links;
 use splice::{Near, Splice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use turns::Turns;
 
 /// Maximum number of half-open connections; one more replaces another.
@@ -54,7 +55,7 @@ pub struct GatewayDiscards {
 #[derive(Debug)]
 pub struct AerotpGateway {
     links: Links,
-    rules: Vec<Rule>,
+    rules: Vec<Arc<Rule>>,
     secret: [u8; 16],
     /// The TCP halves.
     sockets: Sockets,
@@ -88,11 +89,9 @@ impl AerotpGateway {
         rules: Vec<Rule>,
         secret: [u8; 16],
     ) -> AerotpGateway {
-        let delays = rules.iter().map(|rule| rule.configuration.mack_delay);
-        let answers_within = delays.max().unwrap_or_default();
-        AerotpGateway {
-            links: Links::new(links, answers_within),
-            rules,
+        let mut gateway = AerotpGateway {
+            links: Links::new(links),
+            rules: Vec::new(),
             secret,
             sockets: Sockets::new(secret),
             splices: BTreeMap::new(),
@@ -107,12 +106,22 @@ impl AerotpGateway {
             outbox: VecDeque::new(),
             discards: GatewayDiscards::default(),
             discarded: Discarded::default(),
-        }
+        };
+        gateway.set_rules(rules);
+        gateway
     }
 
     /// Leaves the rates of the links to their media, which find them and report each change.
     pub fn leave_rates_to_media(&mut self) {
         self.links.leave_rates_to_media();
+    }
+
+    /// Replaces the rules; connections under way keep theirs.
+    pub fn set_rules(&mut self, rules: Vec<Rule>) {
+        let delays = rules.iter().map(|rule| rule.configuration.mack_delay);
+        self.links
+            .set_answers_within(delays.max().unwrap_or_default());
+        self.rules = rules.into_iter().map(Arc::new).collect();
     }
 
     /// Returns the counts of discarded packets and connections.
@@ -357,7 +366,7 @@ impl Layer for AerotpGateway {
             event,
             LinkEvent::Up
                 | LinkEvent::Down
-                | LinkEvent::GoingDown
+                | LinkEvent::GoingDown(_)
                 | LinkEvent::CellGoingDown
                 | LinkEvent::Rollback
                 | LinkEvent::Parameters(_)

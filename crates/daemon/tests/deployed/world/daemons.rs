@@ -124,6 +124,11 @@ impl Daemon {
         &self.socket
     }
 
+    /// Returns the path of its configuration.
+    pub fn config(&self) -> PathBuf {
+        self.log.with_extension("toml")
+    }
+
     /// Returns the number of its process.
     pub fn id(&self) -> u32 {
         self.child.id()

@@ -35,6 +35,7 @@ impl AerotpGateway {
                 return self.queue_datagram(now, around, &configuration, packet);
             }
             let aerotp = self.connection(now, around, &ends, configuration, true);
+            let rule = self.rules[rule].clone();
             self.add_splice(Splice::new(now, ends, aerotp, Near::Udp, rule, flow));
         }
         let Some(splice) = self.splices.get_mut(&ends) else {

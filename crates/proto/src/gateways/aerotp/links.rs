@@ -129,7 +129,7 @@ impl Link {
                 }
             }
             LinkEvent::Down => self.is_up = false,
-            LinkEvent::GoingDown | LinkEvent::CellGoingDown => self.is_leaving = true,
+            LinkEvent::GoingDown(_) | LinkEvent::CellGoingDown => self.is_leaving = true,
             LinkEvent::Rollback => self.is_leaving = false,
             LinkEvent::Parameters(parameters) if parameters.outgoing != self.rate.limit() => {
                 self.set_rate(parameters.outgoing);
@@ -176,15 +176,19 @@ impl Link {
 }
 
 impl Links {
-    /// Creates links that are up, with their rates. Answers of the other gateway are due within `answers_within` of a
-    /// packet's arrival.
-    pub(super) fn new(links: &[(InterfaceId, DataRate)], answers_within: Duration) -> Links {
+    /// Creates links that are up, with their rates.
+    pub(super) fn new(links: &[(InterfaceId, DataRate)]) -> Links {
         let all = links.iter().take(MOST_LINKS);
         let all = all.map(|&(interface, rate)| Link::new(interface, rate));
         Links {
             all: all.collect(),
-            answers_within,
+            answers_within: Duration::ZERO,
         }
+    }
+
+    /// Sets the time within which answers of the other gateway are due after a packet's arrival.
+    pub(super) fn set_answers_within(&mut self, answers_within: Duration) {
+        self.answers_within = answers_within;
     }
 
     /// Leaves the rates to the media, which find them and report each change.

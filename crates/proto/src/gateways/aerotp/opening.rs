@@ -70,16 +70,17 @@ impl AerotpGateway {
         let Some(rule) = self.rule(packet, ends.1.port) else {
             return;
         };
-        let mut configuration = self.rules[rule].configuration.clone();
-        configuration.mode = self.rules[rule].connection_mode();
+        let rule = self.rules[rule].clone();
+        let mut configuration = rule.configuration.clone();
+        configuration.mode = rule.connection_mode();
         let passes_through = configuration.mode == Mode::Reliable;
         configuration.confirms = passes_through;
         let mut aerotp = self.connection(now, around, &ends, configuration, true);
         aerotp.set_offer(offer_of(syn));
         let near = Near::Waiting(Box::new(*syn));
+        let profile = rule.profile.clone();
         let mut splice = Splice::new(now, ends, aerotp, near, rule, packet.flow);
         if !passes_through {
-            let profile = self.rules[rule].profile.clone();
             let half = Half {
                 ends,
                 flow: packet.flow,
@@ -214,10 +215,11 @@ impl AerotpGateway {
         flow: Option<FlowId>,
     ) {
         // The other gateway's rule is not transmitted: here, the first rule with this mode for the destination applies.
-        let selected = self.rules.iter().position(|rule| {
+        let mut rules = self.rules.iter();
+        let selected = rules.find(|rule| {
             rule.selector.leads_to(ends.0) && rule.connection_mode() == body.header.mode
         });
-        let Some(rule) = selected else {
+        let Some(rule) = selected.cloned() else {
             self.discards.strangers += 1;
             return;
         };
@@ -226,9 +228,9 @@ impl AerotpGateway {
             mode,
             class: body.header.class,
             confirms: mode == Mode::Reliable && body.header.tcp_offer.is_some(),
-            ..self.rules[rule].configuration.clone()
+            ..rule.configuration.clone()
         };
-        let profile = self.rules[rule].profile.clone();
+        let profile = rule.profile.clone();
         let aerotp = self.connection(now, around, &ends, configuration, false);
         let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
         if let Some(offer) = body.header.tcp_offer {

@@ -1,12 +1,13 @@
 //! One connection across the links: the AeroTP connection, and the end here that it serves.
 
-use super::Pair;
+use super::{Pair, Rule};
 use crate::aerotp;
 use crate::host::SocketId;
 use crate::packet::FlowId;
 use crate::time::Instant;
 use crate::wire::aerotp::AerotpPacket;
 use crate::wire::tcp::TcpHeader;
+use std::sync::Arc;
 
 /// The end on this side that a splice connects to AeroTP.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(super) struct Splice {
     pub number: u64,
     pub aerotp: aerotp::Connection,
     pub near: Near,
-    pub rule: usize,
+    pub rule: Arc<Rule>,
     pub flow: Option<FlowId>,
     /// True while it waits for a turn to send data.
     pub is_waiting: bool,
@@ -58,7 +59,7 @@ impl Splice {
         ends: Pair,
         aerotp: aerotp::Connection,
         near: Near,
-        rule: usize,
+        rule: Arc<Rule>,
         flow: Option<FlowId>,
     ) -> Splice {
         Splice {

@@ -149,7 +149,7 @@ impl AerotpGateway {
             return;
         };
         let syn = **syn;
-        let profile = self.rules[splice.rule].profile.clone();
+        let profile = splice.rule.profile.clone();
         let half = Half {
             ends: splice.ends,
             flow: splice.flow,

@@ -66,7 +66,8 @@ impl LineOfSight {
             }
             if !self.announced.is_zero() {
                 let ahead = span.to.saturating_since(Instant::ZERO + self.announced);
-                told.push((span.from.max(Instant::ZERO + ahead), LinkEvent::GoingDown));
+                let at = span.from.max(Instant::ZERO + ahead);
+                told.push((at, LinkEvent::GoingDown(Some(span.to))));
             }
             told.push((span.to, LinkEvent::Down));
         }
@@ -106,7 +107,7 @@ impl Signal {
 #[cfg(test)]
 mod tests {
     use super::super::Reception;
-    use super::super::tests::{RUN, told};
+    use super::super::tests::{RUN, at, told};
     use super::*;
 
     /// A tunnel from 10 to 20 km.
@@ -145,7 +146,7 @@ mod tests {
         ];
         assert_eq!(told(&satellite(0.0), &RUN), plain);
         let mut announced = plain.to_vec();
-        announced.insert(0, (98.0, LinkEvent::GoingDown));
+        announced.insert(0, (98.0, LinkEvent::GoingDown(Some(at(100.0)))));
         assert_eq!(told(&satellite(2.0), &RUN), announced);
     }
 

@@ -50,7 +50,9 @@ impl World {
                 }
                 self.reroute(link, own);
             }
-            LinkCommand::GoingDown => self.net.tell_network_later(link, LinkEvent::GoingDown),
+            LinkCommand::GoingDown => self
+                .net
+                .tell_network_later(link, LinkEvent::GoingDown(None)),
         }
     }
 

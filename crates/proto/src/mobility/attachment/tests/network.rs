@@ -47,7 +47,10 @@ fn the_network_changes_the_cell() {
     mobile.hear(1000, 2, LinkEvent::CellGoingDown);
     assert_eq!(
         mobile.told_at(1000),
-        ["transports: 2 GoingDown", "protocol: 2 GoingDown"]
+        [
+            "transports: 2 GoingDown(None)",
+            "protocol: 2 GoingDown(None)"
+        ]
     );
     mobile.hear(2000, 2, LinkEvent::HandoverImminent);
     assert_eq!(
@@ -207,7 +210,7 @@ fn preference_leaves_a_network_and_not_a_cell() {
         told.iter().all(|(_, what)| what != "attached 0"),
         "{told:?}"
     );
-    mobile.hear(5000, 2, LinkEvent::GoingDown);
+    mobile.hear(5000, 2, LinkEvent::GoingDown(None));
     assert_eq!(
         mobile.told_at(5000)[2..],
         [
