@@ -429,6 +429,67 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
     }
 }
 
+/// A machine behind one gateway opens connections in the name of hosts that do not exist, and does not answer. The other
+/// gateway answers every one, and so does the server.
+#[test]
+fn a_flood_from_behind_a_gateway_is_bounded_at_both() {
+    let forged = |number: u32| IpAddr::from([10, 9, (number >> 8) as u8, number as u8]);
+    let syn = |number: u32, now: Instant| {
+        let mut forger = Host::new(forged(number), [9; 16]);
+        forger.add_interface(1500);
+        forger.routes_mut().set_default(Some(InterfaceId(0)));
+        forger.tcp_connect(now, end(address(3), PORT), &Profile::linux_6(), None);
+        assert_eq!(forger.poll_event(), None);
+        forger.poll_transmit(now).unwrap().1
+    };
+    let datagram = |number: u32, now: Instant| {
+        let mut forger = Host::new(forged(number), [9; 16]);
+        forger.add_interface(1500);
+        forger.routes_mut().set_default(Some(InterfaceId(0)));
+        forger.udp_bind(6000);
+        let payload = Payload::Pattern {
+            stream: 7,
+            offset: 0,
+            length: 100,
+        };
+        forger.udp_send(6000, end(address(3), 5000), payload, None);
+        forger.poll_transmit(now).unwrap().1
+    };
+    let kinds: [&dyn Fn(u32, Instant) -> Packet; 2] = [&syn, &datagram];
+    for (place, make) in kinds.into_iter().enumerate() {
+        let mut row = row(rules(Mode::NearReliable));
+        row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 8192, None);
+        row.hosts[3].udp_bind(5000);
+        // The answers to the forged addresses are lost behind the first gateway.
+        for node in [1, 2, 3] {
+            row.hosts[node]
+                .routes_mut()
+                .set_default(Some(InterfaceId(0)));
+        }
+        for number in 0..4000 {
+            let now = row.now();
+            row.hosts[1].handle_packet(now, InterfaceId(0), make(number, now));
+            row.settle();
+            row.run_until(now + Duration::from_millis(1));
+        }
+        // What is on its way arrives.
+        let now = row.now();
+        row.run_until(now + Duration::from_secs(1));
+        for node in [1, 2] {
+            let gateway = row.hosts[node].layer::<AerotpGateway>().unwrap();
+            let carried = gateway.connections();
+            assert!(carried <= MOST_HALF_OPEN, "{place} {node}: {carried}");
+        }
+        let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
+        assert!(gateway.discards().half_open >= 4000 - MOST_HALF_OPEN as u64);
+        let client = row.connect(&Profile::linux_6());
+        let now = row.now();
+        row.run_until(now + Duration::from_secs(1));
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        assert_eq!(connection.state(), tcp::State::Established, "{place}");
+    }
+}
+
 /// Without answers, forged openings cannot be recognized, however many packets they send: the gateway keeps a bounded
 /// number of all, and a connection in use stays.
 #[test]
