@@ -8,10 +8,15 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-const PORT: u16 = 5001;
+pub const PORT: u16 = 5001;
 
 /// Starts both gateways with these rules, and waits until both links carry packets.
-fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
+pub fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
+    start_with(world, over, ("", rules))
+}
+
+/// Starts both gateways with these keys, too.
+pub fn start_with(world: &World, over: Version, (keys, rules): (&str, &str)) -> [Daemon; 2] {
     let folder = &world.folder.0;
     let [near_key, far_key] = ["near", "far"].map(|name| make_key(&folder.join(name)));
     let home = HOME_AGENT[over as usize];
@@ -34,7 +39,7 @@ fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
         let key = folder.join(own);
         let [v4, v6] = networks;
         let text = format!(
-            "private_key = {key:?}\nnetworks = [\"{v4}\", \"{v6}\"]\n[peer]\npublic_key = \"{peer}\"\n{}{}",
+            "{keys}\nprivate_key = {key:?}\nnetworks = [\"{v4}\", \"{v6}\"]\n[peer]\npublic_key = \"{peer}\"\n{}{}",
             links.concat(),
             rules
         );
@@ -60,20 +65,20 @@ fn address(pair: [&str; 2], version: Version) -> IpAddr {
 }
 
 /// Returns the byte at a place of the data sent: its neighbours differ.
-fn byte(place: usize) -> u8 {
+pub fn byte(place: usize) -> u8 {
     let mixed = (place as u64 ^ place as u64 >> 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 56) as u8
 }
 
 /// Data on its way from the host to the correspondent: the time of each receipt and the bytes so far.
-struct Transfer {
+pub struct Transfer {
     sender: JoinHandle<()>,
     receiver: JoinHandle<Vec<(Instant, usize)>>,
 }
 
 impl Transfer {
     /// Begins to send so many bytes.
-    fn begin(world: &World, version: Version, bytes: usize) -> Transfer {
+    pub fn begin(world: &World, version: Version, bytes: usize) -> Transfer {
         let to = (address(CORRESPONDENT, version), PORT);
         let listener = world.correspondent.run(|| TcpListener::bind(to).unwrap());
         let mut stream = world.host.run(|| TcpStream::connect(to).unwrap());
@@ -104,7 +109,7 @@ impl Transfer {
     }
 
     /// Waits for its end; returns the receipts.
-    fn end(self, bytes: usize) -> Vec<(Instant, usize)> {
+    pub fn end(self, bytes: usize) -> Vec<(Instant, usize)> {
         self.sender.join().unwrap();
         let times = self.receiver.join().unwrap();
         assert_eq!(times.last().map(|(_, place)| *place), Some(bytes));

@@ -7,6 +7,7 @@ mod deaths;
 mod gateways;
 mod handovers;
 mod hardships;
+mod hostile;
 mod plain;
 mod uplinks;
 mod world;
