@@ -359,6 +359,27 @@ fn rules_select_by_network_and_code_point() {
     assert!(!is_within("2001:db8::1".parse().unwrap(), address(0), 0));
 }
 
+/// The other gateway loses its state in the middle of a transfer, and answers what it does not know by resets, which it
+/// cannot prove. Links without authentication leave the connection to its timeout, for anyone could send these.
+#[test]
+fn a_restart_of_the_other_gateway_resets_connections_over_authenticated_links_alone() {
+    for trusts_paths in [true, false] {
+        let mut rules = rules(Mode::NearReliable);
+        rules[0].configuration.trusts_paths = trusts_paths;
+        let (mut row, client) = begin(row(rules.clone()));
+        row.run_until(at(500));
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 1_000_000);
+        row.run_until(at(700));
+        let links = [(InterfaceId(0), DataRate::from_bits_per_second(RATE))];
+        let anew = AerotpGateway::new(&links, rules, [22; 16]);
+        *row.hosts[2].layer_mut::<AerotpGateway>().unwrap() = anew;
+        row.run_until(at(1_000));
+        assert_eq!(row.seen(0, SocketEvent::Reset).is_some(), trusts_paths);
+        assert_eq!(row.carried(1), usize::from(!trusts_paths));
+    }
+}
+
 /// Openings without a second packet are dropped to make room; later connections still get in.
 #[test]
 fn a_flood_of_openings_is_bounded() {
