@@ -4,6 +4,7 @@ use crate::world::daemons::{Daemon, Surroundings, make_key};
 use crate::world::{CORRESPONDENT, HOME_AGENT, HOST, Version, WLAN, WWAN, World};
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::PathBuf;
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,21 @@ pub fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
 }
 
 /// Starts both gateways with these keys, too.
-pub fn start_with(world: &World, over: Version, (keys, rules): (&str, &str)) -> [Daemon; 2] {
+pub fn start_with(world: &World, over: Version, settings: (&str, &str)) -> [Daemon; 2] {
+    let [near, far] = configure(world, over, settings);
+    let surroundings = Surroundings::default();
+    let mut far = Daemon::start(&world.home, ("gateway", &*far), &surroundings);
+    far.until("running");
+    let mut near = Daemon::start(&world.router, ("gateway", &*near), &surroundings);
+    near.until("wlan0 is up");
+    while !near.said().contains("wwan0 is up") {
+        sleep(Duration::from_millis(2));
+    }
+    [near, far]
+}
+
+/// Writes both gateways' configurations, with these keys and rules.
+pub fn configure(world: &World, over: Version, (keys, rules): (&str, &str)) -> [PathBuf; 2] {
     let folder = &world.folder.0;
     let [near_key, far_key] = ["near", "far"].map(|name| make_key(&folder.join(name)));
     let home = HOME_AGENT[over as usize];
@@ -49,14 +64,6 @@ pub fn start_with(world: &World, over: Version, (keys, rules): (&str, &str)) -> 
     let behind = ["10.7.0.0/24", "2001:db8:7::/64"];
     let near = file("near", &far_key, beyond, links.map(calling));
     let far = file("far", &near_key, behind, links.map(listening));
-    let surroundings = Surroundings::default();
-    let mut far = Daemon::start(&world.home, ("gateway", &*far), &surroundings);
-    far.until("running");
-    let mut near = Daemon::start(&world.router, ("gateway", &*near), &surroundings);
-    near.until("wlan0 is up");
-    while !near.said().contains("wwan0 is up") {
-        sleep(Duration::from_millis(2));
-    }
     [near, far]
 }
 

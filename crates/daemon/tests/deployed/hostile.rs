@@ -1,7 +1,7 @@
 //! Attacks on a pair of gateways: from the network between them, by strangers, and from behind one of them.
 
 use crate::attacks::{Numbers, attacker};
-use crate::gateways::{PORT, Transfer, start};
+use crate::gateways::{PORT, Transfer, configure, start};
 use crate::world::daemons::{Daemon, Surroundings, make_key};
 use crate::world::datagram::{datagram, endpoints, payload};
 use crate::world::{CORRESPONDENT, HOME_AGENT, HOST, Version, WLAN, WWAN, World};
@@ -38,7 +38,7 @@ fn with(packet: &[u8], payload: &[u8]) -> Vec<u8> {
 }
 
 /// Loses, flips, cuts short, repeats, delays and replaces datagrams, of each ten in a hundred at most.
-fn relay(number: u64, packet: Vec<u8>) -> Vec<(Duration, Vec<u8>)> {
+pub fn relay(number: u64, packet: Vec<u8>) -> Vec<(Duration, Vec<u8>)> {
     let later = |milliseconds| Duration::from_millis(milliseconds);
     let (now, content) = (Duration::ZERO, payload(&packet).to_vec());
     let place = (number * 7919) as usize % content.len();
@@ -406,4 +406,27 @@ fn machines_behind_a_gateway_cannot_speak_for_it_nor_fill_it_with_connections() 
     assert!(words.contains("half-open connections replaced"), "{words}");
     let bytes = 300_000;
     Transfer::begin(&world, Version::V4, bytes).end(bytes);
+}
+
+/// The near gateway's file system is full, that of its key log as well, and nobody takes what it says.
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn a_full_disk_stops_no_gateway() {
+    let world = World::new(Version::V4);
+    let log = world.folder.0.join("near.0.run/keys");
+    let [near, far] = configure(&world, Version::V4, (&format!("key_log = {log:?}"), ""));
+    let full = Surroundings {
+        is_full: true,
+        ..Surroundings::default()
+    };
+    let near = Daemon::start(&world.router, ("gateway", &near), &full);
+    let mut far = Daemon::start(&world.home, ("gateway", &far), &Surroundings::default());
+    far.until("wlan0 is up");
+    far.until("wwan0 is up");
+    for version in [Version::V4, Version::V6] {
+        let bytes = 1_000_000;
+        Transfer::begin(&world, version, bytes).end(bytes);
+    }
+    let status = near.status();
+    assert!(status.contains("connections carried"), "{status}");
 }

@@ -9,5 +9,6 @@ mod handovers;
 mod hardships;
 mod hostile;
 mod plain;
+mod soak;
 mod uplinks;
 mod world;
