@@ -40,12 +40,12 @@ def datagram(payload, port=ANOTHER_PORT):
 
 @pytest.fixture
 def show(tmp_path):
-    """Returns the fields of datagrams, by a key log of these lines."""
+    """Returns the fields of datagrams, by a key log with one key."""
 
-    def shown(datagrams, fields, lines=(f"{INDEX:08x} {KEY.hex()}",)):
+    def shown(datagrams, fields):
         file, log = tmp_path / "wire.pcap", tmp_path / "keys"
         write(file, datagrams)
-        log.write_text("".join(line + "\n" for line in lines), encoding="ascii")
+        log.write_text(f"{INDEX:08x} {KEY.hex()}\n", encoding="ascii")
         scripts = [word for script in (AEROTP, PATHS) for word in ("-X", f"lua_script:{script}")]
         columns = [word for name in fields for word in ("-e", name)]
         command = ["tshark", *scripts, "-o", f"batond.key_log:{log}", "-r", str(file), "-T", "fields", *columns]
